@@ -1,0 +1,145 @@
+"""`jit`: compiled functions, as users call them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jitney.api import stages
+from jitney.api.jit_call import JitCall, make_call
+from jitney.api.make_jaxpr import result_structure
+from jitney.core.errors import api_boundary
+from jitney.core.trace import state
+from jitney.runtime.dispatch import PjitFunction
+
+
+class JitFunction(PjitFunction):
+    """What `jit` returns. Calls that hit the native cache never reach Python code of ours."""
+
+    call: JitCall
+
+    @property
+    def fun(self) -> Callable[..., Any]:
+        return self.call.fun
+
+    @api_boundary
+    def trace(self, *args: Any, **kwargs: Any) -> stages.Traced:
+        """Traces for these arguments (arrays or `ShapeDtypeStruct`s) without running."""
+        return stages.trace(self.call, args, kwargs)
+
+    @api_boundary
+    def lower(self, *args: Any, lowering_platforms: Any = None, **kwargs: Any) -> stages.Lowered:
+        """Traces and lowers for these arguments (arrays or `ShapeDtypeStruct`s)."""
+        return stages.trace(self.call, args, kwargs).lower()
+
+    @api_boundary
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The type of the result, by tracing."""
+        program, _ = self.call.trace(args, kwargs, abstract=True)
+        return result_structure(program.closed.out_avals, program.out_tree)
+
+    def clear_cache(self) -> None:
+        """Forgets traced programs and executables of this function."""
+        self.call.cache.clear()
+        self.clear_fast_path()
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    abstracted_axes: Any = None,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """`fun`, compiled for each new combination of argument types when it is first called with it.
+
+    Args:
+      fun: takes and returns pytrees of arrays, without side effects: the Python code runs only when
+        a new combination of types is traced. Left out, `jit` returns a decorator.
+      static_argnums: positions of arguments that stay Python values; they must be hashable, and
+        each new value is traced anew.
+      static_argnames: names of such arguments. Each of the two is inferred from the other.
+      donate_argnums: positions of arguments whose buffers may be reused for results; the caller
+        must not use these arrays afterwards.
+      donate_argnames: names of such arguments.
+      keep_unused: whether to keep arguments that `fun` does not use.
+      inline: whether calls within other traced functions leave no `jit` equation.
+      in_shardings: placement of arguments; one CPU device has but one.
+      out_shardings: placement of results, likewise.
+      device: accepted for compatibility; the CPU is used.
+      backend: accepted for compatibility; "cpu" or None.
+      abstracted_axes: must be None; shapes are static.
+      compiler_options: accepted for compatibility; XLA's options mean nothing here.
+
+    Returns: a function with `fun`'s signature, and methods `trace`, `lower`, `eval_shape`.
+
+    Raises:
+      TypeError: if `fun` is not callable.
+      ValueError: if an option names an argument that `fun` does not have.
+
+    >>> jit(lambda x: 2 * x + 1)(3)
+    Array(7, dtype=int32, weak_type=True)
+    """
+    if abstracted_axes is not None:
+        raise ValueError("jit: abstracted_axes must be None: shapes are static")
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            keep_unused=keep_unused,
+            inline=inline,
+        )
+    call = make_call(
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline
+    )
+    return JitFunction(call, fun)
+
+
+def jit_when_traced(
+    fun: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    static_argnames: Any = None,
+    static_argnums: Any = None,
+    inline: bool = False,
+) -> Any:
+    """For library functions that JAX stages as one `jit` equation.
+
+    Outside of any trace the Python body runs directly, eagerly, nothing is compiled. Within one the
+    call becomes a `jit` equation named `name` (the function's own name by default); with `inline`,
+    the body's own equations.
+    """
+    if fun is None:
+        return functools.partial(
+            jit_when_traced,
+            name=name,
+            static_argnames=static_argnames,
+            static_argnums=static_argnums,
+            inline=inline,
+        )
+    if inline:
+        return fun
+    body = fun
+    call = make_call(body, static_argnums, static_argnames, name=name)
+
+    @functools.wraps(body)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if state.trace is state.eval_trace:
+            return body(*args, **kwargs)
+        return call.call(args, kwargs)
+
+    return wrapper

@@ -1,0 +1,296 @@
+"""Calls of jitted functions: flattening, tracing, caching.
+
+A call goes, from hot to cold:
+
+1. the native fast path (`runtime`): signature -> executable, no Python frame;
+2. `JitCall.call`: flattens the arguments, finds the traced program by
+   (static values, tree, avals, settings), finds its executable, runs it;
+3. `JitCall.trace`: the Python function runs on tracers once, its jaxpr is kept.
+
+Under another trace the call becomes one `jit` equation holding the traced program.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jitney.api.signature import (
+    CallSpec,
+    canonicalize_argnames,
+    canonicalize_argnums,
+    check_argnames,
+    check_argnums,
+    infer_argnums_and_argnames,
+    signature_of,
+)
+from jitney.core import config, pytrees, source_info, staging
+from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.shape_dtype import abstractify, is_abstract_operand
+from jitney.core.trace import Tracer, state
+from jitney.ops.call import jit_p
+from jitney.runtime import dispatch
+from jitney.runtime.sharding import UNSPECIFIED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TracedProgram:
+    """What tracing a function on arguments of certain types gave.
+
+    Attributes:
+      closed: the program; its flat operands are `outer_tracers`, then the call's flat arguments.
+      out_tree: structure of the function's result.
+      outer_tracers: values of enclosing traces that the function closes over.
+      params: parameters of the `jit` equation, all but `jaxpr`.
+    """
+
+    closed: ClosedJaxpr
+    out_tree: pytrees.PyTreeDef
+    outer_tracers: tuple[Any, ...]
+    params: dict[str, Any]
+
+
+# Function -> (its options and call's key -> traced program). Two `jit`s of one function share.
+_traced: weakref.WeakKeyDictionary[Any, dict[Any, TracedProgram]] = weakref.WeakKeyDictionary()
+
+
+def _cache_of(fun: Callable[..., Any]) -> dict[Any, TracedProgram]:
+    try:
+        cache = _traced.get(fun)
+        if cache is None:
+            cache = _traced[fun] = {}
+        return cache
+    except TypeError:  # not hashable, or without weak references: the jitted function keeps its own
+        return {}
+
+
+class JitCall:
+    """One function with its `jit` options: everything about calling it but the fast path."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        spec: CallSpec,
+        *,
+        keep_unused: bool,
+        inline: bool,
+        name: str | None = None,
+    ) -> None:
+        self.fun = fun
+        self.spec = spec
+        self.keep_unused = keep_unused
+        self.inline = inline
+        self.name = name or fun_name(fun)
+        self.cache = _cache_of(fun)
+        self.options = (spec.static_argnums, spec.static_argnames, spec.donate_argnums,
+                        spec.donate_argnames, keep_unused, inline)  # fmt: skip
+
+    # --- arguments --------------------------------------------------------------------------------
+
+    def flatten(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, Any, Any, Any]:
+        """(leaves, tree, dynamic args, dynamic kwargs, static key)."""
+        dynamic, dynamic_kwargs, static = self.spec.split(args, kwargs)
+        leaves, tree = pytrees.tree_flatten((dynamic, dynamic_kwargs))
+        return leaves, tree, dynamic, dynamic_kwargs, static
+
+    def avals(
+        self, leaves: Sequence[Any], dynamic: Any, kwargs: Any, static: Any, abstract: bool
+    ) -> tuple[Any, ...]:
+        """Types of the flat arguments.
+
+        Raises:
+          TypeError: naming the argument that is no array.
+        """
+        type_of = abstractify if abstract else get_aval
+        try:
+            return tuple([type_of(x) for x in leaves])
+        except TypeError:
+            is_valid = is_abstract_operand if abstract else is_valid_operand
+            self._refuse(leaves, dynamic, kwargs, static, is_valid)
+            raise
+
+    def _refuse(
+        self, leaves: Sequence[Any], dynamic: Any, kwargs: Any, static: Any, is_valid: Any
+    ) -> None:
+        names = self.spec.argument_names(dynamic, kwargs, static)
+        for x, name in zip(leaves, names, strict=True):
+            if not is_valid(x):
+                raise TypeError(
+                    f"Error interpreting argument to {self.fun} as an abstract array. The "
+                    f"problematic value is of type {type(x)} and was passed to the function at "
+                    f"path {name}.\nThis typically means that a jit-wrapped function was called "
+                    "with a non-array argument, and this argument was not marked as static using "
+                    "the static_argnums or static_argnames parameters of jax.jit."
+                ) from None
+
+    # --- tracing ----------------------------------------------------------------------------------
+
+    def trace(
+        self, args: Any, kwargs: Any, abstract: bool = False
+    ) -> tuple[TracedProgram, list[Any]]:
+        """The traced program for these arguments, and the arguments flat.
+
+        With `abstract`, arguments may be anything with a shape and a dtype.
+        """
+        leaves, tree, dynamic, dynamic_kwargs, static = self.flatten(args, kwargs)
+        avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
+        key = (self.options, static, tree, avals, config.trace_epoch(), state.axis_env)
+        program = self.cache.get(key)
+        if program is None:
+            program = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
+            if not program.outer_tracers:
+                self.cache[key] = program
+        return program, leaves
+
+    def _trace(
+        self, tree: Any, avals: Sequence[AbstractValue], dynamic: Any, kwargs: Any, static: Any
+    ) -> TracedProgram:
+        names = tuple(self.spec.argument_names(dynamic, kwargs, static))
+        info = DebugInfo("jit", source_info.fun_sourceinfo(self.fun), names)
+        out_trees: list[Any] = []
+
+        def flat_fun(*tracers: Any) -> list[Any]:
+            inner_args, inner_kwargs = pytrees.tree_unflatten(tree, tracers)
+            full_args, full_kwargs = self.spec.merge(inner_args, inner_kwargs, static)
+            out = self.fun(*full_args, **full_kwargs)
+            outs, out_tree = pytrees.tree_flatten(out)
+            if not all(isinstance(x, Tracer) or is_valid_operand(x) for x in outs):
+                paths = [pytrees.keystr(p) for p, _ in pytrees.tree_flatten_with_path(out)[0]]
+                staging.check_results(outs, info, paths)
+            out_trees.append(out_tree)
+            return outs
+
+        closed, outer = trace_closed(flat_fun, avals, info)
+        donated = self.spec.donated(dynamic, kwargs)
+        params = jit_params(
+            self.name,
+            len(closed.in_avals),
+            len(closed.out_avals),
+            donated=(False,) * len(outer) + donated,
+            keep_unused=self.keep_unused,
+            inline=self.inline,
+        )
+        return TracedProgram(closed, out_trees[0], outer, params)
+
+    # --- calling ----------------------------------------------------------------------------------
+
+    def call(self, args: Any, kwargs: Any) -> Any:
+        """Calls the function, whatever the current trace."""
+        if config.disable_jit_enabled():
+            return self.fun(*args, **kwargs)
+        program, leaves = self.trace(args, kwargs)
+        if state.trace is state.eval_trace and not program.outer_tracers:
+            outs = dispatch.run(
+                program.closed,
+                leaves,
+                donated=program.params["donated_invars"],
+                name=self.name,
+            )
+        else:
+            outs = bind_program(program, leaves)
+        return pytrees.tree_unflatten(program.out_tree, outs)
+
+
+def trace_closed(
+    flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
+) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
+    """(program, tracers of enclosing traces); the tracers are the program's first operands."""
+    jaxpr, _, consts = staging.trace_to_jaxpr(flat_fun, avals, info)
+    outer = [(v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if isinstance(x, Tracer)]
+    if not outer:
+        return ClosedJaxpr(jaxpr, consts), ()
+    kept = [(v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if not isinstance(x, Tracer)]
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+    jaxpr = jaxpr.replace(
+        constvars=[v for v, _ in kept],
+        invars=[v for v, _ in outer] + jaxpr.invars,
+        debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(outer) + names),
+    )
+    return ClosedJaxpr(jaxpr, [x for _, x in kept]), tuple(x for _, x in outer)
+
+
+def jit_params(
+    name: str,
+    n_in: int,
+    n_out: int,
+    *,
+    donated: tuple[bool, ...] = (),
+    keep_unused: bool = False,
+    inline: bool = False,
+) -> dict[str, Any]:
+    """The parameters of a `jit` equation, all but `jaxpr`, in JAX's order."""
+    return {
+        "in_shardings": (UNSPECIFIED,) * n_in,
+        "out_shardings": (UNSPECIFIED,) * n_out,
+        "in_layouts": (None,) * n_in,
+        "out_layouts": (None,) * n_out,
+        "donated_invars": donated or (False,) * n_in,
+        "ctx_mesh": None,
+        "name": name,
+        "keep_unused": keep_unused,
+        "inline": inline,
+        "compiler_options_kvs": (),
+    }
+
+
+def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Any]:
+    """Applies a traced program under the current trace: inlined, or as one equation."""
+    operands = (*program.outer_tracers, *leaves)
+    if program.params["inline"]:
+        return eval_jaxpr(program.closed.jaxpr, program.closed.consts, *operands)
+    return jit_p.bind(*operands, jaxpr=program.closed, **program.params)
+
+
+def fun_name(fun: Callable[..., Any]) -> str:
+    """How equations call `fun`."""
+    name = getattr(fun, "__name__", None)
+    if name is not None:
+        return name
+    if isinstance(fun, functools.partial):
+        return fun_name(fun.func)
+    return type(fun).__name__
+
+
+def make_call(
+    fun: Callable[..., Any],
+    static_argnums: Any = None,
+    static_argnames: Any = None,
+    donate_argnums: Any = None,
+    donate_argnames: Any = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    name: str | None = None,
+) -> JitCall:
+    """`fun` with its options checked against its signature.
+
+    Raises:
+      TypeError: if `fun` is not callable, or options are of the wrong type.
+      ValueError: if an option names an argument that `fun` does not have, or that is both static
+        and donated.
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    signature = signature_of(fun)
+    numbers = None if static_argnums is None else canonicalize_argnums(static_argnums, "static_argnums")
+    names = None if static_argnames is None else canonicalize_argnames(static_argnames, "static_argnames")
+    check_argnums(signature, fun, numbers or (), "static_argnums")
+    check_argnames(signature, fun, names or (), "static_argnames")
+    numbers, names = infer_argnums_and_argnames(signature, numbers, names)
+    d_numbers = None if donate_argnums is None else canonicalize_argnums(donate_argnums, "donate_argnums")
+    d_names = None if donate_argnames is None else canonicalize_argnames(donate_argnames, "donate_argnames")
+    check_argnums(signature, fun, d_numbers or (), "donate_argnums")
+    check_argnames(signature, fun, d_names or (), "donate_argnames")
+    d_numbers, d_names = infer_argnums_and_argnames(signature, d_numbers, d_names)
+    both = sorted(set(numbers) & set(d_numbers)) or sorted(set(names) & set(d_names))
+    if both:
+        raise ValueError(f"static and donated arguments cannot intersect, but both name {both}")
+    spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))
+    return JitCall(fun, spec, keep_unused=keep_unused, inline=inline, name=name)
+
+
+__all__ = ["JitCall", "TracedProgram", "jit_params", "make_call", "trace_closed"]

@@ -1,0 +1,87 @@
+"""Looking at traced programs: `make_jaxpr`, `eval_shape`, `typeof`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.api.jit_call import make_call
+from jitney.core import pytrees
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.errors import api_boundary
+from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.trace import extend_axis_env
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+    abstracted_axes: Any | None = None,
+) -> Callable[..., Any]:
+    """A function that traces `fun` and returns its program instead of its result.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      static_argnums: positions of arguments that are not traced.
+      axis_env: (name, size) of named axes in scope while tracing.
+      return_shape: whether to return a pytree of `ShapeDtypeStruct`s, the type of the result, too.
+      abstracted_axes: must be None; shapes are static.
+
+    Returns: a function of `fun`'s arguments (arrays, or anything with a shape and a dtype) that
+      returns a `ClosedJaxpr`, or a pair of one and the result's type.
+
+    >>> print(make_jaxpr(lambda x: 3 * x + 1)(1.0))
+    { lambda ; a:f32[]. let b:f32[] = mul 3.0:f32[] a; c:f32[] = add b 1.0:f32[] in (c,) }
+    """
+    if abstracted_axes is not None:
+        raise ValueError("make_jaxpr: abstracted_axes must be None: shapes are static")
+    call = make_call(fun, static_argnums, inline=True)
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        with extend_axis_env(*(axis_env or ())):
+            program, _ = call.trace(args, kwargs, abstract=True)
+        if not return_shape:
+            return program.closed
+        return program.closed, result_structure(program.closed.out_avals, program.out_tree)
+
+    traced.__name__ = f"make_jaxpr({call.name})"
+    traced.__module__ = "jax"
+    return traced
+
+
+def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:
+    """A pytree of `ShapeDtypeStruct`s."""
+    structs = [
+        ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)  # type: ignore[attr-defined]
+        for a in avals
+    ]
+    return pytrees.tree_unflatten(tree, structs)
+
+
+@api_boundary
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The type of `fun(*args, **kwargs)`, by tracing; nothing is computed.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      *args: arrays, or anything with a shape and a dtype.
+      **kwargs: likewise.
+
+    Returns: a pytree of `ShapeDtypeStruct`s.
+    """
+    call = make_call(fun, inline=True)
+    program, _ = call.trace(args, kwargs, abstract=True)
+    return result_structure(program.closed.out_avals, program.out_tree)
+
+
+def typeof(x: Any) -> AbstractValue:
+    """The type of an array, a tracer or a scalar: its abstract value."""
+    return get_aval(x)
+
+
+__all__ = ["eval_shape", "make_jaxpr", "result_structure", "typeof"]

@@ -1,0 +1,268 @@
+"""Which arguments of a call are static, donated, and what the flat ones are called.
+
+A `CallSpec` belongs to one transformed function: it resolves argument numbers and names against the
+function's signature once, and splits each call's arguments into static and dynamic ones.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jitney.core import pytrees
+
+
+def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tuple[int, ...]:
+    """One number or several as a tuple.
+
+    Raises:
+      TypeError: if something else is given.
+    """
+    if argnums is None:
+        return ()
+    if isinstance(argnums, int) and not isinstance(argnums, bool):
+        return (argnums,)
+    try:
+        numbers = tuple(argnums)  # type: ignore[arg-type]
+    except TypeError:
+        numbers = (argnums,)
+    for number in numbers:
+        if not hasattr(number, "__index__"):
+            raise TypeError(f"{name} must be an int or a sequence of ints, but got {argnums!r}")
+    return tuple(int(number) for number in numbers)
+
+
+def canonicalize_argnames(argnames: str | Iterable[str] | None, name: str) -> tuple[str, ...]:
+    """One name or several as a tuple.
+
+    Raises:
+      TypeError: if something else is given.
+    """
+    if argnames is None:
+        return ()
+    if isinstance(argnames, str):
+        return (argnames,)
+    names = tuple(argnames)
+    for item in names:
+        if not isinstance(item, str):
+            raise TypeError(f"{name} must be a str or a sequence of strs, but got {argnames!r}")
+    return names
+
+
+def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature of `fun`, None where Python cannot tell."""
+    try:
+        return inspect.signature(fun)
+    except (ValueError, TypeError):
+        return None
+
+
+def infer_argnums_and_argnames(
+    signature: inspect.Signature | None,
+    argnums: tuple[int, ...] | None,
+    argnames: tuple[str, ...] | None,
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Completes numbers by names and names by numbers, where only one of the two is given."""
+    if signature is None or (argnums is not None and argnames is not None):
+        return argnums or (), argnames or ()
+    parameters = list(signature.parameters.values())
+    positional = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if argnums is None and argnames is not None:
+        numbers = tuple(
+            i
+            for i, p in enumerate(positional)
+            if p.kind is p.POSITIONAL_OR_KEYWORD and p.name in argnames
+        )
+        return numbers, argnames
+    if argnums is not None:
+        n = len(positional)
+        wanted = {i if i >= 0 else i + n for i in argnums}
+        names = tuple(
+            p.name
+            for i, p in enumerate(positional)
+            if p.kind is p.POSITIONAL_OR_KEYWORD and i in wanted
+        )
+        return argnums, names
+    return (), ()
+
+
+def check_argnums(
+    signature: inspect.Signature | None, fun: Callable[..., Any], argnums: tuple[int, ...], name: str
+) -> None:
+    """Raises ValueError if a number names no positional parameter of `fun`."""
+    if signature is None:
+        return
+    parameters = list(signature.parameters.values())
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return
+    n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    if argnums and not all(-n <= i < n for i in argnums):
+        raise ValueError(
+            f"jitted function has {name}={argnums}, but only accepts {n} positional arguments."
+        )
+
+
+def check_argnames(
+    signature: inspect.Signature | None, fun: Callable[..., Any], argnames: tuple[str, ...], name: str
+) -> None:
+    """Raises ValueError if a name is not one of `fun`'s keyword parameters."""
+    if signature is None:
+        return
+    parameters = list(signature.parameters.values())
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    valid = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    invalid = [item for item in argnames if item not in valid]
+    if invalid:
+        raise ValueError(
+            f"jitted function has invalid argnames {set(invalid)} in {name}. "
+            f"Function does not take these args. Its keyword arguments are {sorted(valid)}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CallSpec:
+    """Roles of the arguments of one function.
+
+    Attributes:
+      signature: the function's, None where it has none.
+      static_argnums, static_argnames, donate_argnums, donate_argnames: as inferred.
+    """
+
+    signature: inspect.Signature | None
+    static_argnums: tuple[int, ...]
+    static_argnames: frozenset[str]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: frozenset[str]
+
+    @property
+    def has_static(self) -> bool:
+        return bool(self.static_argnums or self.static_argnames)
+
+    def split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        """(dynamic args, dynamic kwargs, key of the static ones); the key is None if none is.
+
+        The key is a tuple of (position or name, value) pairs.
+        """
+        if not self.has_static:
+            return args, kwargs, None
+        n = len(args)
+        positions = {i if i >= 0 else i + n for i in self.static_argnums}
+        static = [(i, _StaticValue(args[i], i)) for i in sorted(positions) if 0 <= i < n]
+        static += [
+            (name, _StaticValue(kwargs[name], name))
+            for name in sorted(kwargs)
+            if name in self.static_argnames
+        ]
+        dynamic = tuple(x for i, x in enumerate(args) if i not in positions)
+        if self.static_argnames:
+            kwargs = {k: v for k, v in kwargs.items() if k not in self.static_argnames}
+        return dynamic, kwargs, tuple(static)
+
+    def merge(
+        self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: Any
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Undoes `split`."""
+        if not static:
+            return tuple(dynamic), kwargs
+        positions = {where: item.value for where, item in static if isinstance(where, int)}
+        names = {where: item.value for where, item in static if isinstance(where, str)}
+        rest = iter(dynamic)
+        args = [
+            positions[i] if i in positions else next(rest)
+            for i in range(len(dynamic) + len(positions))
+        ]
+        return tuple(args), {**kwargs, **names}
+
+    def donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, ...]:
+        """For each flat dynamic argument, whether the caller gives it away."""
+        if not self.donate_argnums and not self.donate_argnames:
+            return (False,) * pytrees.count_leaves((args, kwargs))
+        n = len(args) + len(self.static_argnums)
+        numbers = {i if i >= 0 else i + n for i in self.donate_argnums}
+        static = {i if i >= 0 else i + n for i in self.static_argnums}
+        dynamic_positions = [i for i in range(n) if i not in static]
+        flags: list[bool] = []
+        for i, x in zip(dynamic_positions, args, strict=False):
+            flags += [i in numbers] * pytrees.count_leaves(x)
+        for name in sorted(kwargs):
+            flags += [name in self.donate_argnames] * pytrees.count_leaves(kwargs[name])
+        return tuple(flags)
+
+    def argument_names(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Any) -> list[str]:
+        """Names of the flat dynamic arguments, such as `x['k'][0]`."""
+        full_args, full_kwargs = self.merge(
+            [_Dynamic(x) for x in args], {k: _Dynamic(v) for k, v in kwargs.items()}, static
+        )
+        names: list[str] = []
+        for name, value in _bind_names(self.signature, full_args, full_kwargs):
+            if isinstance(value, _Dynamic):
+                paths = pytrees.tree_flatten_with_path(value.tree)[0]
+                names += [f"{name}{pytrees.keystr(path)}" for path, _ in paths]
+        return names
+
+
+class _StaticValue:
+    """A static argument as part of a key: equal if type and value are."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any, where: int | str) -> None:
+        try:
+            self._hash = hash((type(value), value))
+        except TypeError as error:
+            raise ValueError(
+                f"Non-hashable static arguments are used in a jit function: argument "
+                f"{where!r} is of type {type(value)}, which is not hashable: {error}. Static "
+                "arguments are compared by value to find compiled programs, so they need __hash__ "
+                "and __eq__."
+            ) from error
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _StaticValue):
+            return False
+        if self.value is other.value:
+            return True
+        return type(self.value) is type(other.value) and bool(self.value == other.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dynamic:
+    tree: Any
+
+
+def _bind_names(
+    signature: inspect.Signature | None, args: Sequence[Any], kwargs: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """(parameter name, argument) in the order of flattening: positional ones, then sorted names."""
+    named: list[tuple[str, Any]] = []
+    parameters = list(signature.parameters.values()) if signature else []
+    for i, value in enumerate(args):
+        if i < len(parameters) and parameters[i].kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            named.append((parameters[i].name, value))
+            continue
+        rest = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        if rest is not None:
+            first = parameters.index(rest)
+            named.append((f"{rest.name}[{i - first}]", value))
+        else:
+            named.append((f"args[{i}]", value))
+    keyword_names = {p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}
+    variadic = next((p for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD), None)
+    for name in sorted(kwargs):
+        label = name if name in keyword_names or variadic is None else f"{variadic.name}['{name}']"
+        named.append((label, kwargs[name]))
+    return named

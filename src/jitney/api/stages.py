@@ -1,0 +1,224 @@
+"""The stages of a jitted function, one at a time: `Traced`, `Lowered`, `Compiled`.
+
+    jit(f).trace(x) -> Traced -> .lower() -> Lowered -> .compile() -> Compiled -> (x) -> result
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from jitney.api.jit_call import JitCall, TracedProgram
+from jitney.api.make_jaxpr import result_structure
+from jitney.core import pytrees
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.typecheck import same_type
+from jitney.runtime import dispatch
+
+
+class ArgInfo:
+    """Type of one flat argument, and whether it is donated."""
+
+    __slots__ = ("_aval", "donated")
+
+    def __init__(self, aval: AbstractValue, donated: bool) -> None:
+        self._aval = aval
+        self.donated = donated
+
+    @property
+    def shape(self) -> Any:
+        return self._aval.shape  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> Any:
+        return self._aval.dtype  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"ArgInfo({self._aval!r}, donated={self.donated})"
+
+
+class Stage:
+    """What all stages know of the function's arguments and results."""
+
+    def __init__(self, program: TracedProgram, in_tree: pytrees.PyTreeDef, name: str) -> None:
+        self.program = program
+        self.in_tree = in_tree
+        self.out_tree = program.out_tree
+        self.fun_name = name
+
+    @property
+    def in_avals(self) -> Any:
+        return pytrees.tree_unflatten(self.in_tree, self.program.closed.in_avals)
+
+    @property
+    def out_avals(self) -> Any:
+        return pytrees.tree_unflatten(self.out_tree, self.program.closed.out_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """A pytree of `ArgInfo`, of the structure (args, kwargs)."""
+        donated = self.program.params["donated_invars"]
+        infos = [
+            ArgInfo(a, d) for a, d in zip(self.program.closed.in_avals, donated, strict=True)
+        ]
+        return pytrees.tree_unflatten(self.in_tree, infos)
+
+    @property
+    def out_info(self) -> Any:
+        """A pytree of `ShapeDtypeStruct`, of the structure of the result."""
+        return result_structure(self.program.closed.out_avals, self.out_tree)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of donated flat arguments."""
+        return tuple(i for i, d in enumerate(self.program.params["donated_invars"]) if d)
+
+
+class Traced(Stage):
+    """A function traced for arguments of certain types."""
+
+    def __init__(
+        self, program: TracedProgram, in_tree: pytrees.PyTreeDef, name: str, seconds: float
+    ) -> None:
+        super().__init__(program, in_tree, name)
+        self.seconds = seconds
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        return self.program.closed
+
+    def lower(self, *, lowering_platforms: Any = None) -> Lowered:
+        """The program in the compiler's own tensor IR."""
+        start = time.perf_counter()
+        lowering = dispatch.lower(self.program.closed, self.fun_name)
+        timings = {"trace": self.seconds, "lower": time.perf_counter() - start}
+        return Lowered(self.program, self.in_tree, self.fun_name, lowering, timings)
+
+
+class Lowered(Stage):
+    """A traced function in the tensor IR, not optimised yet."""
+
+    def __init__(
+        self,
+        program: TracedProgram,
+        in_tree: pytrees.PyTreeDef,
+        name: str,
+        lowering: dispatch.Lowering,
+        timings: dict[str, float],
+    ) -> None:
+        super().__init__(program, in_tree, name)
+        self._lowering = lowering
+        self._timings = timings
+
+    def compile(self, compiler_options: Any = None) -> Compiled:
+        """Machine code for the program."""
+        return Compiled(self.program, self.in_tree, self.fun_name, self._lowering, self._timings)
+
+    def as_text(self, dialect: str = "hlo", *, debug_info: bool = False) -> str:
+        """The program as text.
+
+        Args:
+          dialect: the stage: "jaxpr", "hlo" (as lowered), "kernels", "llvm", or "asm".
+          debug_info: accepted for compatibility.
+        """
+        if dialect == "jaxpr":
+            return str(self.program.closed)
+        return self._lowering.as_text(dialect)
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The module of the tensor IR."""
+        return self._lowering.module
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Estimates: "flops" (floating-point operations) and "bytes accessed"."""
+        return self._lowering.cost_analysis()
+
+
+class Compiled(Stage):
+    """An executable for arguments of certain types; calling it never traces."""
+
+    def __init__(
+        self,
+        program: TracedProgram,
+        in_tree: pytrees.PyTreeDef,
+        name: str,
+        lowering: dispatch.Lowering,
+        timings: dict[str, float],
+    ) -> None:
+        super().__init__(program, in_tree, name)
+        self._lowering = lowering
+        self._executable = lowering.compile()
+        self._timings = {**timings, **self._executable.timings}
+
+    def timings(self) -> dict[str, float]:
+        """Seconds spent in each stage: "trace", "lower", then the compiler's own stages."""
+        return dict(self._timings)
+
+    def as_text(self, stage: str = "kernels") -> str:
+        """The program as text: "jaxpr", "hlo", "kernels", "llvm" or "asm"."""
+        return str(self.program.closed) if stage == "jaxpr" else self._lowering.as_text(stage)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Estimates: "flops" (floating-point operations) and "bytes accessed"."""
+        return self._lowering.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes in bytes of arguments, results, temporaries and code."""
+        return self._executable.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        return self._executable
+
+    @property
+    def input_shardings(self) -> Any:
+        return dispatch.shardings_of(self.in_tree)
+
+    @property
+    def output_shardings(self) -> Any:
+        return dispatch.shardings_of(self.out_tree)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program.
+
+        Raises:
+          TypeError: if the arguments are not of the structure or the types compiled for.
+        """
+        leaves, tree = pytrees.tree_flatten((args, kwargs))
+        if tree != self.in_tree:
+            raise TypeError(
+                f"Function {self.fun_name} was compiled for input pytree {self.in_tree}, but "
+                f"called with input pytree {tree}"
+            )
+        self._check_types(leaves, (args, kwargs))
+        outs = self._executable.run(leaves)
+        return pytrees.tree_unflatten(self.out_tree, outs)
+
+    def _check_types(self, leaves: list[Any], tree: Any) -> None:
+        wrong: list[str] = []
+        paths = [p for p, _ in pytrees.tree_flatten_with_path(tree)[0]]
+        expected = self.program.closed.in_avals
+        for path, x, aval in zip(paths, leaves, expected, strict=True):
+            got = get_aval(x)
+            if not same_type(got, aval):
+                wrong.append(
+                    f"  argument {pytrees.keystr(path)}: compiled for {aval.str_short()}, "
+                    f"called with {got.str_short()}"
+                )
+        if wrong:
+            raise TypeError(
+                "Argument types differ from the types for which this computation was compiled. "
+                "The mismatches are:\n" + "\n".join(wrong)
+            )
+
+
+def trace(call: JitCall, args: Any, kwargs: Any) -> Traced:
+    """`call` traced for these arguments."""
+    start = time.perf_counter()
+    program, _ = call.trace(args, kwargs, abstract=True)
+    dynamic, dynamic_kwargs, _ = call.spec.split(args, kwargs)
+    in_tree = pytrees.tree_structure((dynamic, dynamic_kwargs))
+    return Traced(program, in_tree, call.name, time.perf_counter() - start)
+
+
+__all__ = ["ArgInfo", "Compiled", "Lowered", "Traced", "trace"]

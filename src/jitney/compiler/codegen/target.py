@@ -1,0 +1,136 @@
+"""What the machine that code is emitted for can do: vector widths, register count, extensions.
+
+A `Target` is plain data. Only `host()` needs llvmlite; a described target (`X86_AVX512`, `NEON`
+and their kin) serves tests and printing on any machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from jitney.compiler.codegen.values import BITS
+
+
+@dataclass(frozen=True)
+class Target:
+    """One processor, as code generation sees it.
+
+    Attributes:
+      triple: LLVM target triple.
+      cpu: LLVM processor name; "" for the architecture's baseline.
+      features: names of the features that the processor has.
+      vector_bits: width of the vectors that kernels use, in bits.
+    """
+
+    triple: str
+    cpu: str
+    features: frozenset[str]
+    vector_bits: int
+
+    @property
+    def is_x86(self) -> bool:
+        return self.triple.startswith(("x86_64", "i686", "amd64"))
+
+    @property
+    def is_arm64(self) -> bool:
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @cached_property
+    def vector_registers(self) -> int:
+        """Architectural vector registers: what unrolling and fusion may count on."""
+        return 32 if self.is_arm64 or "avx512f" in self.features else 16
+
+    @cached_property
+    def has_fma(self) -> bool:
+        """Fused multiply-add is one instruction."""
+        return self.is_arm64 or "fma" in self.features
+
+    @cached_property
+    def has_rounding(self) -> bool:
+        """floor, ceil, trunc and round-to-even are instructions."""
+        return self.is_arm64 or "sse4.1" in self.features
+
+    @cached_property
+    def has_half_conversion(self) -> bool:
+        """float16 <-> float32 is one instruction."""
+        return self.is_arm64 or "f16c" in self.features
+
+    @cached_property
+    def has_half_arithmetic(self) -> bool:
+        """float64 -> float16 rounds once, in one instruction."""
+        return self.is_arm64 or "avx512fp16" in self.features
+
+    @cached_property
+    def has_nan_minmax(self) -> bool:
+        """llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are one instruction."""
+        return self.is_arm64
+
+    @cached_property
+    def has_masks(self) -> bool:
+        """Masked loads and stores of every lane width are one instruction."""
+        return "avx512bw" in self.features and "avx512vl" in self.features
+
+    @cached_property
+    def has_gather(self) -> bool:
+        """Vector loads from per-lane addresses are instructions worth using."""
+        return "avx512f" in self.features or "avx2" in self.features
+
+    def lanes(self, kind: str) -> int:
+        """Lanes of one full vector register of elements of `kind`.
+
+        Predicates (`i1`) count as bytes, the form they have in memory.
+        """
+        return max(self.vector_bits // max(BITS[kind], 8), 1)
+
+    @cached_property
+    def feature_text(self) -> str:
+        """Features as llvmlite's `create_target_machine(features=...)` takes them."""
+        return ",".join(f"+{name}" for name in sorted(self.features))
+
+    @cached_property
+    def function_attributes(self) -> str:
+        """Attributes that make LLVM keep vectors at this target's width."""
+        attributes = "nounwind"
+        if self.is_x86 and self.vector_bits >= 256:
+            bits = self.vector_bits
+            # Without these LLVM splits 512-bit vectors on processors tuned for 256 bits.
+            attributes += f' "min-legal-vector-width"="{bits}" "prefer-vector-width"="{bits}"'
+        return attributes
+
+    def with_vector_bits(self, bits: int) -> Target:
+        """The same processor, with kernels confined to vectors of `bits` bits."""
+        return replace(self, vector_bits=bits)
+
+
+def _vector_bits(triple: str, features: frozenset[str]) -> int:
+    if triple.startswith(("x86_64", "i686", "amd64")):
+        if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= features:
+            return 512
+        # AVX without AVX2 has no 256-bit integer arithmetic, which all math functions need.
+        return 256 if "avx2" in features else 128
+    return 128
+
+
+@lru_cache(maxsize=1)
+def host() -> Target:
+    """The processor this process runs on."""
+    # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
+    import llvmlite.binding as llvm
+
+    triple = llvm.get_process_triple()
+    features = frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
+    return Target(triple, llvm.get_host_cpu_name(), features, _vector_bits(triple, features))
+
+
+_SSE2 = frozenset(("sse", "sse2", "cx8", "fxsr", "mmx", "64bit", "cmov"))
+_SSE4 = _SSE2 | {"sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cx16"}
+_AVX2 = _SSE4 | {"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe"}
+_AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
+
+_LINUX = "x86_64-unknown-linux-gnu"
+X86_SSE2 = Target(_LINUX, "x86-64", _SSE2, 128)
+X86_SSE4 = Target(_LINUX, "x86-64-v2", _SSE4, 128)
+X86_AVX2 = Target(_LINUX, "x86-64-v3", _AVX2, 256)
+X86_AVX512 = Target(_LINUX, "x86-64-v4", _AVX512, 512)
+NEON = Target("aarch64-unknown-linux-gnu", "", frozenset(("neon", "fp-armv8")), 128)

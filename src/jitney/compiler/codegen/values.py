@@ -1,0 +1,168 @@
+"""Typed names of LLVM values: what `emit` hands out and takes back.
+
+A `Value` is an operand text with its element kind and lane count. Kinds are machine kinds, so they
+carry no sign: whether an `i32` is signed is known to the operation that uses it, through its dtype.
+Kind `i1` is a predicate in registers and one byte (0 or 1) in memory.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+Kind: TypeAlias = Literal[
+    "i1", "i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64", "ptr", "void"
+]
+
+FLOAT_KINDS = frozenset(("f16", "bf16", "f32", "f64"))
+
+BITS: dict[str, int] = {
+    "i1": 1,
+    "i8": 8,
+    "i16": 16,
+    "i32": 32,
+    "i64": 64,
+    "i128": 128,
+    "f16": 16,
+    "bf16": 16,
+    "f32": 32,
+    "f64": 64,
+    "ptr": 64,
+}
+
+# LLVM's spelling of each kind.
+_ELEMENT: dict[str, str] = {
+    "i1": "i1",
+    "i8": "i8",
+    "i16": "i16",
+    "i32": "i32",
+    "i64": "i64",
+    "i128": "i128",
+    "f16": "half",
+    "bf16": "bfloat",
+    "f32": "float",
+    "f64": "double",
+    "ptr": "ptr",
+    "void": "void",
+}
+
+_KIND_OF_DTYPE: dict[str, Kind] = {
+    "bool": "i1",
+    "int8": "i8",
+    "uint8": "i8",
+    "int16": "i16",
+    "uint16": "i16",
+    "int32": "i32",
+    "uint32": "i32",
+    "int64": "i64",
+    "uint64": "i64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+}
+
+
+class Value:
+    """An SSA name or a constant, with its kind and number of lanes (1 is a scalar)."""
+
+    __slots__ = ("kind", "lanes", "text", "type")
+
+    def __init__(self, text: str, kind: str, lanes: int = 1):
+        self.text = text
+        self.kind = kind
+        self.lanes = lanes
+        self.type = type_text(kind, lanes)
+
+    def __repr__(self) -> str:
+        return f"{self.type} {self.text}"
+
+
+@lru_cache(maxsize=None)
+def type_text(kind: str, lanes: int = 1) -> str:
+    """LLVM's spelling of a type: `float`, `<16 x float>`."""
+    element = _ELEMENT[kind]
+    return element if lanes == 1 else f"<{lanes} x {element}>"
+
+
+@lru_cache(maxsize=None)
+def mangled(kind: str, lanes: int = 1) -> str:
+    """The suffix that overloaded intrinsics carry for a type: `f32`, `v16f32`, `p0`."""
+    element = "p0" if kind == "ptr" else kind
+    return element if lanes == 1 else f"v{lanes}{element}"
+
+
+def kind_of(dtype: np.dtype) -> Kind | None:
+    """The kind that holds one element of `dtype`; None where native code does not know it.
+
+    Complex numbers are pairs of values: ask for the kind of their parts.
+    """
+    return _KIND_OF_DTYPE.get(dtype.name)
+
+
+def is_signed(dtype: np.dtype) -> bool:
+    """Whether an integer dtype has a sign (booleans and unsigned integers have none)."""
+    return dtype.kind == "i"
+
+
+def memory_bytes(kind: str) -> int:
+    """Bytes of one element in memory: booleans take one."""
+    return max(BITS[kind] // 8, 1)
+
+
+def constant(value: float | int | bool, kind: str, lanes: int = 1) -> Value:
+    """`value` in every lane. Integers wrap to the kind's width; floats round to its precision."""
+    if kind in FLOAT_KINDS:
+        # By bits: 0.0 and -0.0 are equal keys, NaN equals nothing.
+        return _float_constant(struct.pack("<d", value), kind, lanes)
+    return _integer_constant(int(value), kind, lanes)
+
+
+def constant_vector(values: tuple[float | int | bool, ...], kind: str) -> Value:
+    """One constant per lane."""
+    element = _ELEMENT[kind]
+    parts = ", ".join(f"{element} {constant(v, kind).text}" for v in values)
+    return Value(f"<{parts}>", kind, len(values))
+
+
+@lru_cache(maxsize=8192)
+def _float_constant(bits: bytes, kind: str, lanes: int) -> Value:
+    (value,) = struct.unpack("<d", bits)
+    return _spread(_float_text(value, kind), kind, lanes)
+
+
+def _float_text(value: float, kind: str) -> str:
+    """LLVM writes floats as the bits of the double they equal; 16-bit kinds as their own bits."""
+    with np.errstate(all="ignore"):
+        if kind == "f64":
+            return f"0x{np.float64(value).view(np.uint64):016X}"
+        if kind == "f32":
+            return f"0x{np.float64(np.float32(value)).view(np.uint64):016X}"
+        if kind == "f16":
+            return f"0xH{np.float16(value).view(np.uint16):04X}"
+        word = int(np.float32(value).view(np.uint32))
+        rounded = (word + 0x7FFF + ((word >> 16) & 1)) >> 16 if value == value else 0x7FC0
+        return f"0xR{rounded:04X}"
+
+
+@lru_cache(maxsize=8192)
+def _integer_constant(value: int, kind: str, lanes: int) -> Value:
+    if kind == "i1":
+        return _spread("true" if value else "false", kind, lanes)
+    if kind == "ptr":
+        assert value == 0, "the only pointer constant is null"
+        return _spread("null", kind, lanes)
+    width = BITS[kind]
+    value &= (1 << width) - 1
+    if value >> (width - 1):
+        value -= 1 << width
+    return _spread(str(value), kind, lanes)
+
+
+def _spread(text: str, kind: str, lanes: int) -> Value:
+    if lanes > 1:
+        text = f"splat ({_ELEMENT[kind]} {text})"
+    return Value(text, kind, lanes)

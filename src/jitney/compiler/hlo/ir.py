@@ -1,0 +1,451 @@
+"""The tensor IR: an immutable graph of typed, interned nodes.
+
+    module ::= Module(name, region)
+    region ::= Region(parameters, results)
+    node   ::= leaf | elementwise | view | indexed | reduction | contraction | order | control | host | Project
+    leaf   ::= Parameter(index) | Constant(value) | Iota(dim)
+    elementwise ::= Apply(fn, args)
+    view   ::= Broadcast | Reshape | Transpose | Slice | Reverse | Pad | Concatenate | Bitcast
+    indexed ::= DynamicSlice | DynamicUpdateSlice | Gather | Scatter
+    reduction ::= Reduce | ArgReduce | ReduceRegion | Cumulative
+    contraction ::= Dot
+    order  ::= Sort | TopK
+    control ::= Call | Cond | While
+    host   ::= HostCall | Fence
+
+Nodes are built through `build.Builder`, which interns them: within one builder two nodes are equal
+if and only if they are the same object, so common subexpressions never arise. A node's result is
+one tensor, or, where `type` is a tuple, several; a `Project` takes one of them.
+
+All shapes are static. Elementwise operands agree in shape; broadcasting is always a `Broadcast`.
+Constraint identifiers (`apply.C1`) are those of `docs/hlo.md` and of the verifier's messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+Axes: TypeAlias = tuple[int, ...]
+Shape: TypeAlias = tuple[int, ...]
+IndexMode: TypeAlias = Literal["clip", "fill", "promise_in_bounds"]
+Monoid: TypeAlias = Literal["add", "mul", "max", "min", "and", "or", "xor"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Shape (elements per axis) and dtype of one tensor."""
+
+    shape: Shape
+    dtype: np.dtype
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One value of the program. Equality is identity (nodes are interned by their builder).
+
+    Attributes:
+      type: the result's type; a tuple of types for nodes with several results.
+      id: position in order of construction within its builder: operands have smaller ids.
+    """
+
+    type: TensorType | tuple[TensorType, ...]
+    id: int
+
+    @property
+    def shape(self) -> Shape:
+        assert isinstance(self.type, TensorType)
+        return self.type.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        assert isinstance(self.type, TensorType)
+        return self.type.dtype
+
+
+# --- leaves -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter(Node):
+    """Input number `index` of the enclosing region."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Node):
+    """A value known at compile time: a read-only C-contiguous array of the node's type."""
+
+    value: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Iota(Node):
+    """out[..., i, ...] = i along axis `dim`."""
+
+    dim: int
+
+
+# --- elementwise ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apply(Node):
+    """out[i] = fn(args[0][i], args[1][i], ...): `fn` is a row of the scalar table.
+
+    `convert` and `bitcast` take their target dtype from the node's type.
+    """
+
+    fn: str
+    args: tuple[Node, ...]
+
+
+# --- views ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Broadcast(Node):
+    """Axis k of `x` becomes axis `dims[k]`; other axes repeat. Axes of extent 1 repeat as well.
+
+    `dims` is strictly increasing (broadcast.C1); x.shape[k] is 1 or shape[dims[k]] (broadcast.C2).
+    """
+
+    x: Node
+    dims: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reshape(Node):
+    """The same elements in row-major order, in another shape of the same size (reshape.C1)."""
+
+    x: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transpose(Node):
+    """Axis k of the result is axis `perm[k]` of `x`; `perm` is a permutation (transpose.C1)."""
+
+    x: Node
+    perm: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice(Node):
+    """Elements starts, starts + strides, ... below limits, per axis; strides >= 1 (slice.C1)."""
+
+    x: Node
+    starts: Axes
+    limits: Axes
+    strides: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reverse(Node):
+    """Order of elements reversed along each axis of `dims`."""
+
+    x: Node
+    dims: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pad(Node):
+    """`x` with `value` (a scalar node) put around and between its elements.
+
+    Per axis: `interior` values between neighbours, then `low` before and `high` after; negative
+    `low` and `high` remove elements.
+    """
+
+    x: Node
+    value: Node
+    low: Axes
+    high: Axes
+    interior: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Concatenate(Node):
+    """`parts` one after another along axis `dim`."""
+
+    parts: tuple[Node, ...]
+    dim: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bitcast(Node):
+    """The same bytes read as a dtype of another width.
+
+    Narrowing appends an axis of extent old/new; widening removes the last axis of extent new/old.
+    (Equal widths are `Apply("bitcast")`.)
+    """
+
+    x: Node
+
+
+# --- indexed reads and writes -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DynamicSlice(Node):
+    """Block of shape `sizes` at `starts` (one integer scalar node per axis), clamped into bounds."""
+
+    x: Node
+    starts: tuple[Node, ...]
+    sizes: Shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DynamicUpdateSlice(Node):
+    """`x` with the block at `starts` replaced by `update`; starts are clamped into bounds."""
+
+    x: Node
+    update: Node
+    starts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GatherDims:
+    """Axis roles of a gather, named as in StableHLO; the index vector is the last axis of indices.
+
+    Result axes `offset_dims` run over the slice (its axes without `collapsed_slice_dims` and
+    `operand_batching_dims`), the others over `indices` without its last axis. Entry k of an index
+    vector moves operand axis `start_index_map[k]`. Batching axes pair off operand and indices.
+    """
+
+    offset_dims: Axes
+    collapsed_slice_dims: Axes
+    start_index_map: Axes
+    operand_batching_dims: Axes = ()
+    start_indices_batching_dims: Axes = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gather(Node):
+    """Slices of `x` of shape `slice_sizes` at the start vectors in `indices`.
+
+    mode "clip": starts are clamped; "fill": a slice not wholly inside gives `fill` (a scalar
+    constant of x's dtype) ; "promise_in_bounds": starts are inside, else the result is unspecified
+    (but memory is never read out of bounds).
+    """
+
+    x: Node
+    indices: Node
+    dims: GatherDims
+    slice_sizes: Shape
+    mode: IndexMode
+    fill: np.ndarray | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterDims:
+    """Axis roles of a scatter: the mirror image of `GatherDims`."""
+
+    update_window_dims: Axes
+    inserted_window_dims: Axes
+    scatter_dims_to_operand_dims: Axes
+    operand_batching_dims: Axes = ()
+    scatter_indices_batching_dims: Axes = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scatter(Node):
+    """`x` with windows of `updates` combined in at the start vectors in `indices`, in order.
+
+    `combine` is None to overwrite, the name of a binary scalar function (add, mul, min, max), or a
+    region of two scalars (old, update) -> new. mode "clip" clamps starts; "fill" drops windows not
+    wholly inside; "promise_in_bounds" as "fill" in effect. `unique` promises that no two windows
+    overlap.
+    """
+
+    x: Node
+    indices: Node
+    updates: Node
+    dims: ScatterDims
+    combine: str | Region | None
+    mode: IndexMode
+    unique: bool
+
+
+# --- reductions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduce(Node):
+    """Fold of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
+
+    Sums of float16 and bfloat16 are accumulated in float32. NaN wins in max and min.
+    """
+
+    x: Node
+    fn: Monoid
+    dims: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArgReduce(Node):
+    """Index along `dim` (removed) of the first largest or smallest element; NaN counts as such.
+
+    The index dtype is the node's.
+    """
+
+    x: Node
+    kind: Literal["max", "min"]
+    dim: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReduceRegion(Node):
+    """Fold of several tensors over `dims` by a region of scalars.
+
+    region: (acc_0 .. acc_n, x_0 .. x_n) -> (acc_0 .. acc_n); starts from scalar nodes `inits`.
+    """
+
+    xs: tuple[Node, ...]
+    inits: tuple[Node, ...]
+    dims: Axes
+    body: Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cumulative(Node):
+    """Running fold of `x` along `dim` (kept), from the end if `reverse`.
+
+    fn is add, mul, max, min, or "logaddexp".
+    """
+
+    x: Node
+    fn: Literal["add", "mul", "max", "min", "logaddexp"]
+    dim: int
+    reverse: bool
+
+
+# --- contraction and order ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dot(Node):
+    """Sum of products over paired axes: result axes are batch, free axes of x, free axes of y.
+
+    x and y have the same dtype; the result's dtype is the one of accumulation and storage, except
+    that float16 and bfloat16 results are accumulated in float32.
+    """
+
+    x: Node
+    y: Node
+    contract: tuple[Axes, Axes]
+    batch: tuple[Axes, Axes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sort(Node):
+    """Operands of one shape sorted together along `dim`, lexicographically by the first `num_keys`.
+
+    Ascending and stable if `stable`; floats in total order with -0.0 equal to 0.0 and every NaN
+    equal and last; complex by (real, imag).
+    """
+
+    xs: tuple[Node, ...]
+    dim: int
+    num_keys: int
+    stable: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopK(Node):
+    """The k largest along axis `dim`, descending, and their int32 indices; equal elements by lower index."""
+
+    x: Node
+    k: int
+    dim: int
+
+
+# --- control ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """A function of tensors: `results` computed from `parameters` and nothing else.
+
+    Nodes of a region belong to the region's own builder.
+    """
+
+    parameters: tuple[Parameter, ...]
+    results: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cond(Node):
+    """branches[clamp(index)](*args); `index` is an int32 scalar."""
+
+    index: Node
+    branches: tuple[Region, ...]
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class While(Node):
+    """Repeats carry = body(*carry) while cond(*carry) holds; starts from `init`."""
+
+    cond: Region
+    body: Region
+    init: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostCall(Node):
+    """Results of `fn`, a Python function of NumPy arrays, called from the running program.
+
+    `name` is for printing. Pure calls (`ordered` is False) may be merged or dropped; ordered ones
+    are executed exactly once each, in order of construction.
+    """
+
+    name: str
+    fn: Callable[..., tuple[np.ndarray, ...]]
+    args: tuple[Node, ...]
+    ordered: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fence(Node):
+    """Its arguments, behind a barrier that no rewrite crosses."""
+
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Project(Node):
+    """Result number `index` of a node with several."""
+
+    node: Node
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Module:
+    """A whole program: its region, a name for printing, and host calls that must run in order."""
+
+    name: str
+    region: Region
+    ordered: tuple[HostCall, ...] = ()

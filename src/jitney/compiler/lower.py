@@ -1,0 +1,69 @@
+"""From jaxprs to the tensor IR, by the `lower` rule of each primitive.
+
+This is the one place where the compiler meets jaxprs: it walks a program's equations and hands the
+operands' nodes to the primitive's rule. It knows no primitive by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.ir import Module, Node, TensorType
+from jitney.core import dtypes
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var
+
+
+def tensor_type(aval: AbstractValue) -> TensorType:
+    """How values of type `aval` are stored: extended dtypes by their carrier."""
+    assert isinstance(aval, ShapedArray), aval
+    return TensorType(aval.shape, dtypes.physical_dtype(aval.dtype))
+
+
+def lower(closed: ClosedJaxpr, name: str = "main") -> Module:
+    """The whole program `closed` as a module of the tensor IR.
+
+    Raises:
+      NotImplementedError: naming a primitive of the user's that has no lowering rule.
+    """
+    b = Builder()
+    parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
+    results = inline(b, closed, parameters)
+    return b.module(name, parameters, results)
+
+
+def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[Node]:
+    """The results of `closed` on `operands`, built in `b`."""
+    env: dict[Var, Node] = {}
+    for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
+        env[var] = b.constant(host_value(value))
+    for var, node in zip(closed.jaxpr.invars, operands, strict=True):
+        env[var] = node
+
+    def read(atom: Atom) -> Node:
+        if isinstance(atom, Literal):
+            return b.constant(np.asarray(atom.val))
+        return env[atom]
+
+    for eqn in closed.jaxpr.eqns:
+        rule = eqn.primitive.rules.get("lower")
+        if rule is None:
+            raise NotImplementedError(
+                f"primitive '{eqn.primitive}' has no rule for compilation; register one by "
+                "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
+            )
+        out = rule(b, *[read(atom) for atom in eqn.invars], **eqn.params)
+        if eqn.primitive.multiple_results:
+            env.update(zip(eqn.outvars, out, strict=True))
+        else:
+            env[eqn.outvars[0]] = out
+    return [read(atom) for atom in closed.jaxpr.outvars]
+
+
+def host_value(x: Any) -> np.ndarray:
+    """A constant's data, as the program stores it."""
+    return np.asarray(getattr(x, "_value", x), order="C")

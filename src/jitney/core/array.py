@@ -1,0 +1,26 @@
+"""`Array`, the abstract class of all arrays: of the ones that hold data and of tracers.
+
+It is public as `jax.Array`; its operators and methods are put on it by `jitney.wiring`, so that
+both kinds have the same. Nothing here depends on how a value is stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Array:
+    """An immutable n-dimensional array.
+
+    Arrays are made by `jax.numpy` functions, `jax.device_put` and the like, not by calling this
+    class. `isinstance(x, jax.Array)` holds for arrays and for the tracers that stand for them.
+    """
+
+    __slots__ = ()
+    __array_priority__ = 100
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError("jax.Array cannot be instantiated; make arrays by jax.numpy.array(...)")
+
+
+Array.__module__ = "jax"

@@ -1,0 +1,253 @@
+"""Abstract values: what is known of a value while a program is traced.
+
+    aval ::= ShapedArray(shape, dtype, weak_type) | AbstractToken
+
+Avals are immutable and compare by content. `shaped_array` interns them, so that the aval of the
+thousandth `float32[3]` costs a dictionary look-up and equal avals are mostly one object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+
+Shape = tuple[int, ...]
+
+
+class AbstractValue:
+    """Base of all abstract values; `jax.core.AbstractValue`."""
+
+    __slots__ = ("__weakref__",)
+
+    def to_tangent_aval(self) -> AbstractValue:
+        """Type of the tangents of values of this type."""
+        raise TypeError(f"{self} has no tangent type")
+
+    def to_cotangent_aval(self) -> AbstractValue:
+        """Type of the cotangents of values of this type."""
+        return self.to_tangent_aval()
+
+    def strip_weak_type(self) -> AbstractValue:
+        return self
+
+    def str_short(self, short_dtypes: bool = False, **_: Any) -> str:
+        return str(self)
+
+
+class ShapedArray(AbstractValue):
+    """An array of known shape and dtype.
+
+    Attributes:
+      shape: extents, Python ints.
+      dtype: a NumPy dtype or an extended dtype (keys).
+      weak_type: True if the value came from a Python scalar and yields to other operands' dtypes.
+    """
+
+    __slots__ = ("_hash", "dtype", "shape", "weak_type")
+
+    shape: Shape
+    dtype: Any
+    weak_type: bool
+
+    # `sharding`, `vma` and `memory_space` are part of the public surface; on one CPU device they
+    # are always "nothing known".
+    sharding = None
+    vma: frozenset[str] = frozenset()
+    memory_space = None
+
+    def __init__(
+        self, shape: Shape, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **_: Any
+    ) -> None:
+        self.shape = tuple(shape)
+        self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
+        self.weak_type = bool(weak_type)
+        self._hash = hash((self.shape, self.dtype, self.weak_type))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            type(other) is type(self)
+            and self.shape == other.shape  # type: ignore[attr-defined]
+            and self.dtype == other.dtype  # type: ignore[attr-defined]
+            and self.weak_type == other.weak_type  # type: ignore[attr-defined]
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def update(self, **changes: Any) -> ShapedArray:
+        """A copy with some of shape, dtype, weak_type replaced."""
+        return shaped_array(
+            changes.get("shape", self.shape),
+            changes.get("dtype", self.dtype),
+            changes.get("weak_type", self.weak_type),
+        )
+
+    def strip_weak_type(self) -> ShapedArray:
+        return shaped_array(self.shape, self.dtype, False) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        return shaped_array(self.shape, dtypes.tangent_dtype(self.dtype), self.weak_type)
+
+    def str_short(self, short_dtypes: bool = False, **_: Any) -> str:
+        name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __str__(self) -> str:
+        return ("~" if self.weak_type else "") + self.str_short()
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short()}{weak})"
+
+    def __reduce__(self) -> tuple[Callable[..., ShapedArray], tuple[Any, ...]]:
+        return shaped_array, (self.shape, self.dtype, self.weak_type)
+
+
+class AbstractToken(AbstractValue):
+    """The type of tokens, which order effects and hold no data."""
+
+    __slots__ = ()
+
+    def to_tangent_aval(self) -> AbstractValue:
+        return self
+
+    def __repr__(self) -> str:
+        return "AbstractToken()"
+
+    def str_short(self, short_dtypes: bool = False, **_: Any) -> str:
+        return "Tok"
+
+    def __str__(self) -> str:
+        return "Tok"
+
+
+abstract_token = AbstractToken()
+
+_interned: dict[tuple[Shape, Any, bool], ShapedArray] = {}
+_INTERN_LIMIT = 100_000  # avals; a program seldom sees a thousand
+
+
+def shaped_array(shape: Shape, dtype: Any, weak_type: bool = False) -> ShapedArray:
+    """The interned aval of this shape (a tuple of ints), dtype (not canonicalised) and weakness."""
+    key = (shape, dtype, weak_type)
+    aval = _interned.get(key)
+    if aval is None:
+        if len(_interned) >= _INTERN_LIMIT:
+            _interned.clear()
+        aval = _interned[key] = ShapedArray(shape, dtype, weak_type)
+    return aval
+
+
+# Type of Python value -> function giving its aval. Extended by runtime (arrays) and by users
+# (`jax.core.pytype_aval_mappings`).
+pytype_aval_mappings: dict[type, Callable[[Any], AbstractValue]] = {}
+
+
+def _scalar_aval(x: Any) -> ShapedArray:
+    return shaped_array((), dtypes.canonicalize_dtype(dtypes.python_scalar_dtype(type(x))), True)
+
+
+def _bool_aval(x: Any) -> ShapedArray:
+    return shaped_array((), _BOOL, False)
+
+
+def _ndarray_aval(x: np.ndarray) -> ShapedArray:
+    dtype = dtypes.canonicalize_dtype(x.dtype)
+    dtypes.check_valid_dtype(dtype)
+    return shaped_array(x.shape, dtype, False)
+
+
+def _generic_aval(x: np.generic) -> ShapedArray:
+    dtype = dtypes.canonicalize_dtype(x.dtype)
+    dtypes.check_valid_dtype(dtype)
+    return shaped_array((), dtype, False)
+
+
+_BOOL = np.dtype(bool)
+pytype_aval_mappings[bool] = _bool_aval
+pytype_aval_mappings[int] = _scalar_aval
+pytype_aval_mappings[float] = _scalar_aval
+pytype_aval_mappings[complex] = _scalar_aval
+pytype_aval_mappings[np.ndarray] = _ndarray_aval
+for _scalar_type in dtypes.numpy_scalar_types:
+    pytype_aval_mappings[_scalar_type] = _generic_aval
+
+
+def find_aval_rule(kind: type) -> Callable[[Any], AbstractValue] | None:
+    """The registered rule of `kind` or of the nearest of its bases; None if there is none."""
+    for base in kind.__mro__:
+        rule = pytype_aval_mappings.get(base)
+        if rule is not None:
+            return rule
+    return None
+
+
+def get_aval(x: Any) -> AbstractValue:
+    """The abstract value of `x`: a tracer, an array, a NumPy value or a Python scalar.
+
+    Raises:
+      TypeError: if `x` is not a valid operand.
+    """
+    aval = getattr(x, "aval", None)
+    if aval is not None and isinstance(aval, AbstractValue):
+        return aval
+    rule = pytype_aval_mappings.get(type(x)) or find_aval_rule(type(x))
+    if rule is not None:
+        return rule(x)
+    convert = getattr(x, "__jax_array__", None)
+    if convert is not None and not isinstance(x, type):
+        return get_aval(convert())
+    raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+
+
+def is_valid_operand(x: Any) -> bool:
+    """True if `get_aval(x)` would succeed."""
+    kind = type(x)
+    return (
+        isinstance(getattr(x, "aval", None), AbstractValue)
+        or kind in pytype_aval_mappings
+        or find_aval_rule(kind) is not None
+        or hasattr(x, "__jax_array__")
+    )
+
+
+def mapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractValue:
+    """The aval of one element of a batch: `aval` without axis `axis`, which has extent `size`."""
+    if axis is None or not isinstance(aval, ShapedArray):
+        return aval
+    assert aval.shape[axis] == size, (aval, size, axis)
+    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
+
+
+def unmapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractValue:
+    """The aval of a batch of `aval`: with an axis of extent `size` put in at position `axis`."""
+    if axis is None or not isinstance(aval, ShapedArray):
+        return aval
+    return aval.update(shape=aval.shape[:axis] + (size,) + aval.shape[axis:])

@@ -1,0 +1,397 @@
+"""Options: global values, environment variables, and overrides for a while and a thread.
+
+An option is a `State`: `jax.config.update(name, value)` sets it globally, an environment variable
+gives its first value (`JAX_ENABLE_X64=1`, or `JITNEY_ENABLE_X64=1`), and, for the options that JAX
+makes so, calling it gives a context manager that overrides it in the current thread.
+
+`trace_epoch()` is a number that stands for the present values of all options that change what
+tracing gives: equal settings have equal numbers, so caches hit again when a setting comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class _Local(threading.local):
+    """Overrides in this thread; None while there are none, which is what fast paths look at."""
+
+    values: dict[str, Any] | None = None
+    epoch: int | None = None
+
+
+_local = _Local()
+_epochs: dict[tuple[Any, ...], int] = {}
+_global_epoch = 0
+_lock = threading.Lock()
+
+
+class State:
+    """One option.
+
+    Attributes:
+      name: such as "jax_enable_x64".
+      global_value: value where no override is active.
+      traced: whether it changes what tracing gives.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        default: Any,
+        parse: Callable[[Any], Any],
+        *,
+        traced: bool = False,
+        context: bool = False,
+        help: str = "",
+    ) -> None:
+        self.name = name
+        self.default = default
+        self.parse = parse
+        self.traced = traced
+        self.context = context
+        self.__doc__ = help
+        self.__name__ = name[4:] if name.startswith("jax_") else name
+        self.global_value = self._from_environment()
+
+    def _from_environment(self) -> Any:
+        upper = self.name.upper()
+        for variable in (upper.replace("JAX_", "JITNEY_", 1), upper):
+            text = os.environ.get(variable)
+            if text is not None:
+                try:
+                    return self.parse(_from_text(text, self.default))
+                except ValueError as error:
+                    raise ValueError(f"environment variable {variable}: {error}") from None
+        return self.default
+
+    @property
+    def value(self) -> Any:
+        """The value in force here and now."""
+        overrides = _local.values
+        if overrides is None:
+            return self.global_value
+        return overrides.get(self.name, self.global_value)
+
+    @contextlib.contextmanager
+    def __call__(self, new_value: Any = True) -> Iterator[None]:
+        """Within the context, in this thread, the option has the value `new_value`."""
+        parsed = self.parse(new_value)
+        outer_values, outer_epoch = _local.values, _local.epoch
+        _local.values = {**(outer_values or {}), self.name: parsed}
+        if self.traced:
+            _local.epoch = _epoch_of(_local.values)
+        try:
+            yield
+        finally:
+            _local.values, _local.epoch = outer_values, outer_epoch
+
+    def set_global(self, value: Any) -> None:
+        global _global_epoch
+        with _lock:
+            self.global_value = self.parse(value)
+        if self.traced:
+            _global_epoch = _epoch_of({})
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"bool() of the option {self.name}: read its value as jax.config.{self.name}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<option {self.name}={self.value!r}>"
+
+
+def _from_text(text: str, default: Any) -> Any:
+    """An environment variable's text as a value of the kind of `default`."""
+    if isinstance(default, bool):
+        lowered = text.lower()
+        if lowered in ("y", "yes", "t", "true", "on", "1"):
+            return True
+        if lowered in ("n", "no", "f", "false", "off", "0", ""):
+            return False
+        raise ValueError(f"invalid truth value {text!r}")
+    if isinstance(default, int | float):
+        return type(default)(text)
+    return text
+
+
+def _epoch_of(overrides: dict[str, Any]) -> int:
+    key = tuple(overrides.get(s.name, s.global_value) for s in _traced_states)
+    with _lock:
+        return _epochs.setdefault(key, len(_epochs))
+
+
+def trace_epoch() -> int:
+    """Stands for the values of all options that change what tracing gives."""
+    epoch = _local.epoch
+    return _global_epoch if epoch is None else epoch
+
+
+# --- kinds of values --------------------------------------------------------------------------------
+
+
+def _boolean(value: Any) -> bool:
+    return bool(value)
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError(f"new value must be an int, got {value!r} of type {type(value)}.")
+    return int(value)
+
+
+def _one_of(*choices: Any) -> Callable[[Any], Any]:
+    def parse(value: Any) -> Any:
+        if value not in choices:
+            raise ValueError(
+                f"new enum value must be in {list(choices)}, got {value} of type {type(value)}."
+            )
+        return value
+
+    return parse
+
+
+_PRECISIONS = (
+    None, "default", "high", "highest", "bfloat16", "tensorfloat32", "float32", "BF16_BF16_F32",
+    "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9", "TF32_TF32_F32",
+    "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
+)  # fmt: skip
+_GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
+
+_states: dict[str, State] = {}
+
+
+def _add(name: str, default: Any, parse: Callable[[Any], Any] = _boolean, **kwargs: Any) -> State:
+    state = State(name, default, parse, **kwargs)
+    _states[name] = state
+    return state
+
+
+# --- options ------------------------------------------------------------------------------------------
+
+enable_x64 = _add(
+    "jax_enable_x64", False, traced=True, context=True,
+    help="64-bit dtypes stay as they are instead of becoming 32-bit.",
+)  # fmt: skip
+numpy_dtype_promotion = _add(
+    "jax_numpy_dtype_promotion", "standard", _one_of("standard", "strict"),
+    traced=True, context=True,
+    help='"standard": dtypes are promoted as JAX does; "strict": only Python scalars yield.',
+)  # fmt: skip
+numpy_rank_promotion = _add(
+    "jax_numpy_rank_promotion", "allow", _one_of("allow", "warn", "raise"),
+    traced=True, context=True, help="What happens when operands differ in rank.",
+)  # fmt: skip
+threefry_partitionable = _add(
+    "jax_threefry_partitionable", True, traced=True, context=True,
+    help="Random element i depends on the key and i alone.",
+)  # fmt: skip
+default_prng_impl_state = _add(
+    "jax_default_prng_impl", "threefry2x32", _anything, traced=True, context=True,
+    help="Name of the generator of new keys.",
+)  # fmt: skip
+disable_jit_state = _add(
+    "jax_disable_jit", False, traced=True, context=True, help="Jitted functions run as they are."
+)
+debug_nans = _add(
+    "jax_debug_nans", False, traced=True, context=True, help="A NaN result raises an error."
+)
+debug_infs = _add(
+    "jax_debug_infs", False, traced=True, context=True, help="An infinite result raises an error."
+)
+debug_key_reuse = _add(
+    "jax_debug_key_reuse", False, traced=True, context=True,
+    help="Using a key twice raises an error.",
+)  # fmt: skip
+check_tracer_leaks = _add(
+    "jax_check_tracer_leaks", False, traced=True, context=True,
+    help="A tracer that outlives its trace raises an error.",
+)  # fmt: skip
+enable_checks = _add(
+    "jax_enable_checks", False, traced=True, context=True, help="Jaxprs are checked as they arise."
+)
+default_matmul_precision = _add(
+    "jax_default_matmul_precision", None, _one_of(*_PRECISIONS), traced=True, context=True,
+    help="Precision of products where none is asked for; the CPU always computes exactly.",
+)  # fmt: skip
+default_device = _add(
+    "jax_default_device", None, _anything, context=True, help="Device of uncommitted values."
+)
+log_compiles = _add("jax_log_compiles", False, context=True, help="Each compilation is logged.")
+explain_cache_misses = _add(
+    "jax_explain_cache_misses", False, context=True, help="Each retrace is explained."
+)
+enable_custom_prng = _add("jax_enable_custom_prng", False, traced=True, context=True)
+softmax_custom_jvp = _add("jax_softmax_custom_jvp", False, traced=True, context=True)
+no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an error.")
+no_execution = _add("jax_no_execution", False, context=True, help="Running raises an error.")
+allow_f16_reductions = _add("jax_allow_f16_reductions", True, context=True)
+array_garbage_collection_guard = _add(
+    "jax_array_garbage_collection_guard", None, _one_of(None, "allow", "log", "fatal"), context=True
+)
+auto_pcast = _add("jax_auto_pcast", True, context=True)
+legacy_prng_key = _add(
+    "jax_legacy_prng_key", "allow", _one_of("allow", "warn", "error"), context=True
+)
+remove_size_one_mesh_axis_from_type = _add(
+    "jax_remove_size_one_mesh_axis_from_type", False, context=True
+)
+thread_guard = _add("jax_thread_guard", False, context=True)
+transfer_guard_host_to_device = _add(
+    "jax_transfer_guard_host_to_device", None, _one_of(*_GUARDS), context=True
+)
+transfer_guard_device_to_device = _add(
+    "jax_transfer_guard_device_to_device", None, _one_of(*_GUARDS), context=True
+)
+transfer_guard_device_to_host = _add(
+    "jax_transfer_guard_device_to_host", None, _one_of(*_GUARDS), context=True
+)
+traceback_filtering = _add(
+    "jax_traceback_filtering", "auto",
+    _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+    help="How frames of this package are kept out of users' tracebacks.",
+)  # fmt: skip
+tracer_error_num_traceback_frames = _add(
+    "jax_tracer_error_num_traceback_frames", 5, _integer,
+    help="How many frames a leaked tracer's error shows.",
+)  # fmt: skip
+high_dynamic_range_gumbel = _add("jax_high_dynamic_range_gumbel", False, traced=True)
+random_seed_offset = _add("jax_random_seed_offset", 0, _integer, traced=True)
+
+# Options that are read and set but have nothing to act on here: (name, default).
+for _name, _default in (
+    ("jax_platforms", None), ("jax_platform_name", ""), ("jax_num_cpu_devices", -1),
+    ("jax_compilation_cache_dir", None), ("jax_enable_compilation_cache", True),
+    ("jax_compilation_cache_max_size", -1), ("jax_persistent_cache_min_compile_time_secs", 1.0),
+    ("jax_persistent_cache_min_entry_size_bytes", 0), ("jax_raise_persistent_cache_errors", False),
+    ("jax_cpu_enable_async_dispatch", True), ("jax_pprint_use_color", True),
+    ("jax_include_full_tracebacks_in_locations", True), ("jax_traceback_in_locations_limit", 100),
+    ("jax_log_checkpoint_residuals", False), ("jax_logging_level", "NOTSET"),
+    ("jax_debug_log_modules", ""), ("jax_transfer_guard", None),
+    ("jax_use_shardy_partitioner", True), ("jax_use_direct_linearize", True),
+    ("jax_disable_bwd_checks", False), ("jax_distributed_debug", False),
+    ("jax_default_dtype_bits", None), ("jax_dump_ir_to", ""), ("jax_exec_time_optimization_effort", 0.0),
+    ("jax_memory_fitting_effort", 0.0), ("jax_optimization_level", "UNKNOWN"),
+    ("jax_disable_most_optimizations", False), ("jax_captured_constants_warn_bytes", 2000000000),
+    ("jax_embedded_constants_max_bytes", 32), ("jax_check_static_indices", False),
+    ("jax_mutable_array_checks", True), ("jax_pjrt_client_create_options", None),
+    ("jax_enable_recoverability", False), ("jax_enable_preemption_service", True),
+    ("jax_cuda_visible_devices", "all"), ("jax_rocm_visible_devices", "all"),
+):  # fmt: skip
+    _add(_name, _default, _anything)
+
+_traced_states = tuple(s for s in _states.values() if s.traced)
+_global_epoch = _epoch_of({})
+
+
+# --- the public object --------------------------------------------------------------------------------
+
+
+class Config:
+    """`jax.config`: all options by name, as attributes and through `update` and `read`."""
+
+    def update(self, name: str, val: Any) -> None:
+        """Sets an option globally.
+
+        Raises:
+          AttributeError: if there is no option of that name.
+          ValueError: if the option does not take this value.
+        """
+        state = _states.get(name)
+        if state is None:
+            raise AttributeError(f"Unrecognized config option: {name}")
+        state.set_global(val)
+
+    def read(self, name: str) -> Any:
+        """The value of an option in force here and now."""
+        state = _states.get(name)
+        if state is None:
+            raise AttributeError(f"Unrecognized config option: {name}")
+        return state.value
+
+    _read = read
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All options with their global values."""
+        return {name: state.global_value for name, state in _states.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        state = _states.get(name)
+        if state is None:
+            raise AttributeError(f"Unrecognized config option: {name}")
+        return state.value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"set options by jax.config.update({name!r}, {value!r}) or a context manager"
+        )
+
+    def __dir__(self) -> list[str]:
+        return [*_states, "read", "update", "values"]
+
+
+config = Config()
+
+
+# --- quick reads ----------------------------------------------------------------------------------------
+
+
+def x64_enabled() -> bool:
+    overrides = _local.values
+    if overrides is None:
+        return enable_x64.global_value
+    return overrides.get("jax_enable_x64", enable_x64.global_value)
+
+
+def strict_promotion_enabled() -> bool:
+    return numpy_dtype_promotion.value == "strict"
+
+
+def threefry_partitionable_enabled() -> bool:
+    overrides = _local.values
+    if overrides is None:
+        return threefry_partitionable.global_value
+    return overrides.get("jax_threefry_partitionable", threefry_partitionable.global_value)
+
+
+def disable_jit_enabled() -> bool:
+    return disable_jit_state.value
+
+
+def debug_nans_enabled() -> bool:
+    return debug_nans.value
+
+
+def debug_infs_enabled() -> bool:
+    return debug_infs.value
+
+
+def checks_values() -> bool:
+    """Whether results are looked at for NaN or infinity."""
+    if _local.values is None:
+        return debug_nans.global_value or debug_infs.global_value
+    return debug_nans.value or debug_infs.value
+
+
+def default_prng_impl() -> str:
+    return default_prng_impl_state.value
+
+
+def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the context, jitted functions run as they are, eagerly."""
+    return disable_jit_state(disable)
+
+
+def checking_leaks() -> contextlib.AbstractContextManager[None]:
+    """Within the context, a tracer that outlives its trace raises an error."""
+    return check_tracer_leaks(True)

@@ -1,0 +1,509 @@
+"""Dtypes: names, canonical forms, categories and JAX's promotion rules.
+
+Promotion is a join in a lattice of scalar types (the diagram in JAX's documentation of type
+promotion): Python scalars are weak types below or beside the dtypes of their kind. With 32-bit mode
+(the default) 64-bit dtypes are replaced by their 32-bit twins wherever values enter.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from jitney.core import config
+
+# --- scalar types beyond NumPy's ------------------------------------------------------------------
+
+bfloat16 = ml_dtypes.bfloat16
+int2, int4 = ml_dtypes.int2, ml_dtypes.int4
+uint2, uint4 = ml_dtypes.uint2, ml_dtypes.uint4
+float8_e3m4 = ml_dtypes.float8_e3m4
+float8_e4m3 = ml_dtypes.float8_e4m3
+float8_e4m3b11fnuz = ml_dtypes.float8_e4m3b11fnuz
+float8_e4m3fn = ml_dtypes.float8_e4m3fn
+float8_e4m3fnuz = ml_dtypes.float8_e4m3fnuz
+float8_e5m2 = ml_dtypes.float8_e5m2
+float8_e5m2fnuz = ml_dtypes.float8_e5m2fnuz
+float8_e8m0fnu = ml_dtypes.float8_e8m0fnu
+float4_e2m1fn = ml_dtypes.float4_e2m1fn
+
+float8_types = (
+    float8_e3m4, float8_e4m3, float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2,
+    float8_e5m2fnuz, float8_e8m0fnu,
+)  # fmt: skip
+custom_float_types = (bfloat16, *float8_types, float4_e2m1fn)
+custom_int_types = (int2, int4, uint2, uint4)
+
+# The dtype of tangents of integers: carries no data.
+float0 = np.dtype([("float0", np.void, 0)])
+
+numpy_scalar_types: tuple[type, ...] = (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16, np.float32, np.float64, np.complex64, np.complex128,
+    *custom_float_types, *custom_int_types,
+)  # fmt: skip
+
+
+# --- extended dtypes --------------------------------------------------------------------------------
+
+
+class extended(np.generic):  # noqa: N801: a category, named as NumPy names them
+    """Category of dtypes that NumPy does not know."""
+
+
+class prng_key(extended):  # noqa: N801
+    """Category of the dtypes of random keys."""
+
+
+class ExtendedDType:
+    """Base of dtypes that NumPy does not know."""
+
+    type: type = extended
+    kind = "V"
+
+
+class KeyDType(ExtendedDType):
+    """Dtype of arrays of random keys.
+
+    Attributes:
+      impl: the generator that the keys belong to.
+    """
+
+    type = prng_key
+    physical = np.dtype(np.uint64)  # one carrier element per key
+
+    __slots__ = ("impl",)
+
+    def __init__(self, impl: Any) -> None:
+        self.impl = impl
+
+    @property
+    def name(self) -> str:
+        return f"key<{self.impl.tag}>"
+
+    @property
+    def itemsize(self) -> int:
+        return self.physical.itemsize
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is KeyDType and self.impl == other.impl
+
+    def __hash__(self) -> int:
+        return hash((KeyDType, self.impl))
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+def is_extended(dtype: Any) -> bool:
+    return isinstance(dtype, ExtendedDType)
+
+
+def physical_dtype(dtype: Any) -> np.dtype:
+    """The NumPy dtype that values of `dtype` are stored in."""
+    return dtype.physical if isinstance(dtype, ExtendedDType) else dtype
+
+
+# --- names ------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(1024)
+def short_name(dtype: Any) -> str:
+    """As jaxprs print it: f32, bf16, i8, u32, bool, c64, key<fry>."""
+    if is_extended(dtype):
+        return dtype.name
+    if dtype == float0:
+        return "float0"
+    name = np.dtype(dtype).name
+    for long, short in (
+        ("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"),
+    ):  # fmt: skip
+        if name.startswith(long):
+            return name.replace(long, short, 1)
+    return name
+
+
+def long_name(dtype: Any) -> str:
+    """As messages print it: float32, bfloat16, key<fry>."""
+    if is_extended(dtype):
+        return dtype.name
+    return "float0" if dtype == float0 else np.dtype(dtype).name
+
+
+# --- canonical forms ----------------------------------------------------------------------------------
+
+_NARROWED = {
+    np.dtype(np.int64): np.dtype(np.int32),
+    np.dtype(np.uint64): np.dtype(np.uint32),
+    np.dtype(np.float64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.complex64),
+}
+_PYTHON_DTYPES: dict[type, np.dtype] = {
+    bool: np.dtype(bool),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+}
+
+
+def python_scalar_dtype(kind: type) -> np.dtype:
+    """The widest dtype of bool, int, float or complex."""
+    return _PYTHON_DTYPES[kind]
+
+
+def _as_dtype(d: Any) -> Any:
+    if is_extended(d):
+        return d
+    found = _PYTHON_DTYPES.get(d) if isinstance(d, type) else None
+    if found is not None:
+        return found
+    if not isinstance(d, type | str | np.dtype) and hasattr(d, "dtype"):
+        if hasattr(d, "shape"):
+            raise ValueError(
+                "Passing an array as a dtype argument is no longer supported; instead of "
+                "dtype=arr use dtype=arr.dtype."
+            )
+        return _as_dtype(d.dtype)
+    try:
+        return np.dtype(d)
+    except TypeError as error:
+        raise TypeError(f"data type {d!r} not understood") from error
+
+
+def canonicalize_dtype(d: Any, allow_extended_dtype: bool = False) -> Any:
+    """The dtype that values of dtype `d` have here: 64-bit ones are narrowed unless x64 is on."""
+    dtype = _as_dtype(d)
+    if config.x64_enabled():
+        return dtype
+    return _NARROWED.get(dtype, dtype) if not is_extended(dtype) else dtype
+
+
+def check_valid_dtype(dtype: Any) -> None:
+    """Raises TypeError if arrays cannot have this dtype."""
+    if is_extended(dtype) or dtype == float0 or dtype.type in numpy_scalar_types:
+        return
+    raise TypeError(
+        f"Dtype {dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
+        "by JAX."
+    )
+
+
+# --- categories ----------------------------------------------------------------------------------------
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether dtype `a` belongs to dtype or category `b`, extended and small dtypes included."""
+    if isinstance(a, ExtendedDType) or isinstance(b, ExtendedDType):
+        if isinstance(a, ExtendedDType) and isinstance(b, type):
+            return issubclass(a.type, b)
+        return a == b if type(a) is type(b) else False
+    a_type = a if isinstance(a, type) and issubclass(a, np.generic) else _as_dtype(a).type
+    if isinstance(b, type) and b in _CATEGORY_MEMBERS:
+        if a_type in _CUSTOM_CATEGORY:
+            return b in _CUSTOM_CATEGORY[a_type]
+        return issubclass(a_type, b)
+    b_type = b if isinstance(b, type) and issubclass(b, np.generic) else _as_dtype(b).type
+    return a_type is b_type or issubclass(a_type, b_type)
+
+
+_CATEGORY_MEMBERS = (
+    np.generic, np.number, np.inexact, np.floating, np.complexfloating, np.integer,
+    np.signedinteger, np.unsignedinteger, extended, prng_key,
+)  # fmt: skip
+_CUSTOM_CATEGORY: dict[type, tuple[type, ...]] = {
+    **dict.fromkeys(custom_float_types, (np.generic, np.number, np.inexact, np.floating)),
+    **dict.fromkeys((int2, int4), (np.generic, np.number, np.integer, np.signedinteger)),
+    **dict.fromkeys((uint2, uint4), (np.generic, np.number, np.integer, np.unsignedinteger)),
+}
+
+
+def tangent_dtype(dtype: Any) -> Any:
+    """The dtype of tangents: its own for inexact dtypes, float0 for the others."""
+    return dtype if issubdtype(dtype, np.inexact) else float0
+
+
+def finfo(dtype: Any) -> Any:
+    """Limits of a floating dtype; see `numpy.finfo`."""
+    d = np.dtype(dtype)
+    return ml_dtypes.finfo(d) if d.type in custom_float_types else np.finfo(d)
+
+
+def iinfo(dtype: Any) -> Any:
+    """Limits of an integer dtype; see `numpy.iinfo`."""
+    d = np.dtype(dtype)
+    return ml_dtypes.iinfo(d) if d.type in custom_int_types else np.iinfo(d)
+
+
+# --- promotion -------------------------------------------------------------------------------------------
+
+
+class TypePromotionError(ValueError):
+    """Dtypes that have no implicit common dtype."""
+
+
+def _d(kind: Any) -> np.dtype:
+    return np.dtype(kind)
+
+
+# Node of the lattice -> nodes right above it. `int`, `float` and `complex` stand for weak types.
+_LATTICE: dict[Any, tuple[Any, ...]] = {
+    _d(bool): (int,),
+    int: (_d(int4), _d(np.int8), _d(uint4), _d(np.uint8), _d(int2), _d(uint2)),
+    _d(int2): (), _d(uint2): (), _d(int4): (), _d(uint4): (),
+    _d(np.uint8): (_d(np.int16), _d(np.uint16)),
+    _d(np.uint16): (_d(np.int32), _d(np.uint32)),
+    _d(np.uint32): (_d(np.int64), _d(np.uint64)),
+    _d(np.uint64): (float,),
+    _d(np.int8): (_d(np.int16),),
+    _d(np.int16): (_d(np.int32),),
+    _d(np.int32): (_d(np.int64),),
+    _d(np.int64): (float,),
+    float: (*map(_d, float8_types), _d(float4_e2m1fn), _d(bfloat16), _d(np.float16), complex),
+    **{_d(t): () for t in (*float8_types, float4_e2m1fn)},
+    _d(bfloat16): (_d(np.float32),),
+    _d(np.float16): (_d(np.float32),),
+    _d(np.float32): (_d(np.float64), _d(np.complex64)),
+    _d(np.float64): (_d(np.complex128),),
+    complex: (_d(np.complex64),),
+    _d(np.complex64): (_d(np.complex128),),
+    _d(np.complex128): (),
+}  # fmt: skip
+
+# In strict mode only weak types yield, to dtypes of their own kind or a higher one.
+_STRICT_WEAK_ABOVE: dict[Any, tuple[Any, ...]] = {
+    int: tuple(n for n in _LATTICE if isinstance(n, np.dtype) and n != _d(bool)) + (float, complex),
+    float: tuple(
+        n for n in _LATTICE if isinstance(n, np.dtype) and issubdtype(n, np.inexact)
+    ) + (complex,),
+    complex: (_d(np.complex64), _d(np.complex128)),
+}  # fmt: skip
+
+
+@functools.cache
+def _upper_bounds(strict: bool) -> dict[Any, frozenset[Any]]:
+    """Node -> itself and all above it."""
+    if strict:
+        return {n: frozenset({n, *_STRICT_WEAK_ABOVE.get(n, ())}) for n in _LATTICE}
+    bounds: dict[Any, set[Any]] = {n: {n} for n in _LATTICE}
+    changed = True
+    while changed:
+        changed = False
+        for node, above in bounds.items():
+            new = set().union(*(bounds[m] for n in above for m in _LATTICE[n])) - above
+            if new:
+                above |= new
+                changed = True
+    return {n: frozenset(s) for n, s in bounds.items()}
+
+
+@functools.lru_cache(1024)
+def _join(nodes: frozenset[Any], strict: bool) -> Any:
+    """The least node above all of `nodes`."""
+    if len(nodes) == 1:
+        return next(iter(nodes))
+    bounds = _upper_bounds(strict)
+    for node in nodes:
+        if node not in bounds:
+            raise TypePromotionError(
+                f"Input dtypes {_listed(nodes)} have no available implicit dtype promotion path."
+            )
+    common = frozenset.intersection(*(bounds[n] for n in nodes))
+    if common:
+        if strict:
+            least = [n for n in common if all(n in bounds[m] for m in nodes) and n in nodes]
+        else:
+            least = [n for n in common if bounds[n] >= common]
+        if len(least) == 1:
+            return least[0]
+    _refuse_promotion(nodes, strict)
+
+
+def _listed(nodes: frozenset[Any]) -> str:
+    return str(tuple(sorted(n.__name__ if isinstance(n, type) else long_name(n) for n in nodes)))
+
+
+def _refuse_promotion(nodes: frozenset[Any], strict: bool) -> None:
+    listed = _listed(nodes)
+    if strict:
+        raise TypePromotionError(
+            f"Input dtypes {listed} have no available implicit dtype promotion path when "
+            "jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output "
+            "type, or set jax_numpy_dtype_promotion=standard."
+        )
+    narrow = [n for n in nodes if isinstance(n, np.dtype) and n.itemsize == 1]
+    if any(n.type in float8_types for n in narrow):
+        raise TypePromotionError(
+            f"Input dtypes {listed} have no available implicit dtype promotion path. To avoid "
+            "unintended promotion, 8-bit floats do not support implicit promotion. If you'd like "
+            "your inputs to be promoted to another type, you can do so explicitly using e.g. "
+            "x.astype('float32')"
+        )
+    raise TypePromotionError(
+        f"Input dtypes {listed} have no available implicit dtype promotion path. Cast them "
+        "explicitly, for example by x.astype('float32')"
+    )
+
+
+@functools.lru_cache(4096)
+def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tuple[Any, bool]:
+    """(common dtype, weakness) of (dtype, weakness) pairs; dtypes canonical."""
+    if any(is_extended(d) for d, _ in keys):
+        if len({d for d, _ in keys}) == 1:
+            return keys[0][0], False
+        names = ", ".join(long_name(d) for d, _ in keys)
+        raise TypePromotionError(f"Input dtypes ({names}) have no available implicit dtype promotion path.")
+    if all(weak for _, weak in keys):
+        # Weak types of one kind: ordinary promotion of their dtypes, the result stays weak.
+        if strict:
+            node = _join(frozenset(_weak_node(d) for d, _ in keys), True)
+        else:
+            node = _join(frozenset(d for d, _ in keys), False)
+        dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
+        return (dtype if x64 else _NARROWED.get(dtype, dtype)), True
+    strong = {d for d, weak in keys if not weak}
+    if strict and len(strong) == 1 and all(not weak for _, weak in keys):
+        return next(iter(strong)), False
+    nodes = frozenset(_weak_node(d) if weak else d for d, weak in keys)
+    node = _join(nodes, strict)
+    weak = isinstance(node, type)
+    dtype = _PYTHON_DTYPES[node] if weak else node
+    if weak and node is int and _d(bool) in nodes:
+        weak = True
+    return (dtype if x64 else _NARROWED.get(dtype, dtype)), weak
+
+
+def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
+    """(dtype, weakness) of an operation on operands of canonical (dtype, weakness) `types`."""
+    if len(types) == 1:
+        return types[0]
+    return _promote(types, config.x64_enabled(), config.strict_promotion_enabled())
+
+
+def _weak_node(dtype: np.dtype) -> Any:
+    if dtype == np.bool_:
+        return dtype
+    if issubdtype(dtype, np.integer):
+        return int
+    return float if issubdtype(dtype, np.floating) else complex
+
+
+def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
+    """(canonical dtype, weakness) of a value, dtype or scalar type."""
+    aval = getattr(x, "aval", None)
+    if aval is not None and hasattr(aval, "weak_type"):
+        return aval.dtype, aval.weak_type
+    kind = type(x)
+    if kind in _PYTHON_DTYPES:
+        return canonicalize_dtype(_PYTHON_DTYPES[kind]), kind is not bool
+    if isinstance(x, type) and x in _PYTHON_DTYPES:
+        return canonicalize_dtype(_PYTHON_DTYPES[x]), x is not bool
+    if hasattr(x, "dtype") and not isinstance(x, type):
+        return canonicalize_dtype(x.dtype), bool(getattr(x, "weak_type", False))
+    convert = getattr(x, "__jax_array__", None)
+    if convert is not None:
+        return dtype_and_weakness(convert())
+    return canonicalize_dtype(x), False
+
+
+def lattice_result_type(*args: Any) -> tuple[Any, bool]:
+    """(dtype, weakness) of an operation on `args`: values, dtypes or scalar types."""
+    keys = tuple([dtype_and_weakness(a) for a in args])
+    if len(keys) == 1:
+        return keys[0]
+    return _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype of an operation on `args`: values, dtypes or scalar types.
+
+    Raises:
+      ValueError: if there are no arguments.
+      TypePromotionError: if the dtypes have no common dtype.
+    """
+    if not args:
+        raise ValueError("at least one array or dtype is required")
+    dtype, weak = lattice_result_type(*args)
+    return (dtype, weak) if return_weak_type_flag else dtype
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """The dtype of an operation on operands of dtypes `a` and `b`; Python types are weak."""
+    keys = tuple((canonicalize_dtype(x), isinstance(x, type) and x in (int, float, complex))
+                 for x in (a, b))  # fmt: skip
+    return _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())[0]
+
+
+def is_weakly_typed(x: Any) -> bool:
+    """Whether `x` yields to other operands' dtypes."""
+    return dtype_and_weakness(x)[1]
+
+
+def is_python_scalar(x: Any) -> bool:
+    """Whether `x` is a Python scalar, or an array as weak as one."""
+    weak = getattr(x, "weak_type", None)
+    if weak is not None:
+        return bool(weak) and np.ndim(x) == 0
+    return type(x) in _PYTHON_DTYPES
+
+
+def dtype(x: Any, *, canonicalize: bool = True) -> Any:
+    """The dtype of a value, or of a scalar type."""
+    if x is None:
+        raise ValueError("None is not a valid value for dtype")
+    found = dtype_and_weakness(x)[0]
+    return found
+
+
+def scalar_type_to_dtype(kind: Any, value: Any = None) -> Any:
+    """The canonical dtype of a Python scalar type."""
+    return canonicalize_dtype(_PYTHON_DTYPES[kind])
+
+
+def to_numeric_dtype(dtype: Any) -> Any:
+    """int in place of bool, others as they are."""
+    d = canonicalize_dtype(dtype)
+    return canonicalize_dtype(int) if d == np.bool_ else d
+
+
+def to_inexact_dtype(dtype: Any) -> Any:
+    """The floating dtype that integer operands are computed in; inexact dtypes as they are."""
+    d = canonicalize_dtype(dtype)
+    return d if issubdtype(d, np.inexact) else canonicalize_dtype(float)
+
+
+def itemsize_bits(dtype: Any) -> int:
+    """Bits that one element carries."""
+    d = np.dtype(dtype)
+    if d == np.bool_:
+        return 1
+    if issubdtype(d, np.integer):
+        return iinfo(d).bits
+    return finfo(d).bits if issubdtype(d, np.floating) else 8 * d.itemsize
+
+
+def check_user_dtype_supported(dtype: Any, fun_name: str | None = None) -> None:
+    """Warns if a dtype that a user asked for explicitly will be narrowed.
+
+    Raises:
+      TypeError: if arrays cannot have this dtype.
+    """
+    if dtype is None or is_extended(dtype):
+        return
+    if isinstance(dtype, type) and dtype in _PYTHON_DTYPES:
+        return
+    asked = _as_dtype(dtype)
+    check_valid_dtype(asked)
+    if not config.x64_enabled() and asked in _NARROWED:
+        where = f" requested in {fun_name}" if fun_name else ""
+        warnings.warn(
+            f"Explicitly requested dtype {asked.name}{where} is not available, and will be "
+            f"truncated to dtype {_NARROWED[asked].name}. To enable more dtypes, set the "
+            "jax_enable_x64 configuration option or the JAX_ENABLE_X64 environment variable.",
+            stacklevel=3,
+        )

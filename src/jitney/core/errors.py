@@ -1,0 +1,200 @@
+"""Errors of the public API, and keeping this package's frames out of users' tracebacks.
+
+The classes are those of `jax.errors`; `docs/errors.md` has a section on each, with causes and cures.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from jitney.core import config, source_info
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _see(name: str) -> str:
+    return f"\nSee docs/errors.md, section {name}."
+
+
+class JAXTypeError(TypeError):
+    """An operand is of the wrong kind."""
+
+
+class JAXIndexError(IndexError):
+    """An index is of the wrong kind."""
+
+
+def describe(tracer: Any) -> str:
+    """ "traced array with shape float32[3]"."""
+    return f"traced array with shape {tracer.aval.str_short()}"
+
+
+class ConcretizationTypeError(JAXTypeError):
+    """The value of a tracer was needed while its function was traced."""
+
+    def __init__(self, tracer: Any, context: str = "") -> None:
+        super().__init__(
+            "Abstract tracer value encountered where concrete value is expected: "
+            f"{describe(tracer)}\n{context}{tracer._origin_msg()}\n" + _see("ConcretizationTypeError")
+        )
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """Python asked whether a tracer is true: `if`, `while`, `and`, `bool(x)`."""
+
+    def __init__(self, tracer: Any) -> None:
+        JAXTypeError.__init__(
+            self,
+            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}"
+            + _see("TracerBoolConversionError"),
+        )
+
+
+class TracerArrayConversionError(JAXTypeError):
+    """NumPy asked for the data of a tracer."""
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__(
+            "The numpy.ndarray conversion method __array__() was called on "
+            f"{describe(tracer)}{tracer._origin_msg()}" + _see("TracerArrayConversionError")
+        )
+
+
+class TracerIntegerConversionError(JAXTypeError):
+    """Python asked for a tracer as an index: `range(x)`, `list[x]`."""
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__(
+            f"The __index__() method was called on {describe(tracer)}{tracer._origin_msg()}"
+            + _see("TracerIntegerConversionError")
+        )
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
+    """An array was indexed by a mask whose values are not known while tracing."""
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__(
+            f"Array boolean indices must be concrete; got {tracer.aval.str_short()}\n"
+            + _see("NonConcreteBooleanIndexError")
+        )
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A tracer was used after its function had been traced."""
+
+
+class KeyReuseError(JAXTypeError):
+    """A random key was used twice."""
+
+
+class InconclusiveDimensionOperation(Exception):  # noqa: N818: the API's name
+    """The result of an operation on symbolic extents is not determined."""
+
+
+class JaxRuntimeError(RuntimeError):
+    """An error while a compiled program ran."""
+
+
+# --- what tracers call ------------------------------------------------------------------------------
+
+
+def scalar_conversion_error(tracer: Any, kind: str) -> Exception:
+    """For int(x), float(x), complex(x)."""
+    return ConcretizationTypeError(
+        tracer,
+        f"The problem arose with the `{kind}` function. If trying to convert the data type of a "
+        f"value, try using `x.astype({kind})` or `jnp.array(x, {kind})` instead.",
+    )
+
+
+def check_truth_is_unambiguous(aval: Any) -> None:
+    """Raises ValueError for arrays that are not one element."""
+    if aval.size == 0:
+        raise ValueError(
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
+            "array is not empty."
+        )
+    if aval.size > 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or "
+            "a.all()"
+        )
+
+
+def check_scalar_conversion(x: Any) -> None:
+    """Raises TypeError for arrays that are not scalars."""
+    if x.ndim > 0:
+        raise TypeError(
+            "Only scalar arrays can be converted to Python scalars; got "
+            f"arr.ndim={x.ndim}"
+        )
+
+
+def check_integer_conversion(x: Any) -> None:
+    """Raises TypeError for arrays that are not integer scalars."""
+    if not (x.shape == () and x.dtype.kind in "iub"):
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+
+
+def escaped_tracer_message(tracer: Any, detail: str = "") -> str:
+    """What to tell of a tracer met where its trace is not under way."""
+    kind = type(tracer).__name__
+    message = (
+        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, "
+        "allowing for a reference to an intermediate value with type "
+        f"{tracer.aval.str_short()} wrapped in a {kind} to escape the scope of the transformation."
+        "\nJAX transformations require that functions explicitly return their outputs, and "
+        "disallow saving intermediate values to global state."
+    )
+    info = getattr(tracer._trace, "debug_info", None)
+    if info is not None:
+        message += (
+            f"\nThe function being traced when the value leaked was {info.func_src_info} traced "
+            f"for {info.traced_for}."
+        )
+    origin = source_info.summarize(getattr(tracer, "origin", None))
+    if origin:
+        message += f"\nThe leaked intermediate value was created on line {origin}."
+    if detail:
+        message += f"\nDetail: {detail}"
+    return (
+        message + "\nTo catch the leak earlier, try setting the environment variable "
+        "JAX_CHECK_TRACER_LEAKS or using the `jax.checking_leaks` context manager."
+        + _see("UnexpectedTracerError")
+    )
+
+
+# --- tracebacks -----------------------------------------------------------------------------------------
+
+
+def filtered_traceback(tb: TracebackType | None) -> TracebackType | None:
+    """`tb` without the frames of this package; with all of them if no other is there."""
+    frames: list[TracebackType] = []
+    current = tb
+    while current is not None:
+        if not source_info.is_internal(current.tb_frame.f_code):
+            frames.append(current)
+        current = current.tb_next
+    out: TracebackType | None = None
+    for frame in reversed(frames):
+        out = TracebackType(out, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return out
+
+
+def api_boundary(fun: F) -> F:
+    """For functions that users call: errors that leave them show the user's frames only."""
+
+    @functools.wraps(fun)
+    def reraise_with_filtered_traceback(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return fun(*args, **kwargs)
+        except Exception as error:
+            if config.traceback_filtering.value == "off":
+                raise
+            raise error.with_traceback(filtered_traceback(error.__traceback__)) from error.__cause__
+
+    return reraise_with_filtered_traceback  # type: ignore[return-value]

@@ -1,0 +1,64 @@
+"""Running jaxprs equation by equation, under whatever trace is current."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
+
+
+def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
+    """For each equation, the variables that nothing after it reads (results excepted)."""
+    alive: set[Var] = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    dying: list[tuple[Var, ...]] = []
+    for eqn in reversed(jaxpr.eqns):
+        gone = {v for v in (*eqn.invars, *eqn.outvars) if isinstance(v, Var) and v not in alive}
+        alive |= gone
+        dying.append(tuple(gone))
+    dying.reverse()
+    return dying
+
+
+def eval_jaxpr(
+    jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True
+) -> list[Any]:
+    """The results of `jaxpr` on `args`, each equation bound anew under the current trace.
+
+    Values are dropped after their last use.
+    """
+    env: dict[Var, Any] = {}
+
+    def read(atom: Atom) -> Any:
+        return atom.val if isinstance(atom, Literal) else env[atom]
+
+    for var, value in zip(jaxpr.constvars, consts, strict=True):
+        env[var] = value
+    for var, value in zip(jaxpr.invars, args, strict=True):
+        env[var] = value
+    for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
+        operands = [_operand(atom, env) for atom in eqn.invars]
+        out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+        if eqn.primitive.multiple_results:
+            env.update(zip(eqn.outvars, out, strict=True))
+        else:
+            env[eqn.outvars[0]] = out
+        for var in dying:
+            env.pop(var, None)
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def _operand(atom: Atom, env: dict[Var, Any]) -> Any:
+    if isinstance(atom, Var):
+        return env[atom]
+    # A weak literal must stay weak when it is bound again: as a Python scalar it does.
+    return atom.val.item() if getattr(atom.aval, "weak_type", False) else atom.val
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """`closed` as a function from flat arguments to a list of results."""
+
+    def run(*args: Any) -> list[Any]:
+        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+    return run

@@ -1,0 +1,347 @@
+"""Jaxprs: typed, pure, first-order programs as data.
+
+    closed ::= ClosedJaxpr(jaxpr, consts)
+    jaxpr  ::= { lambda constvars ; invars . let eqn* in outvars }
+    eqn    ::= outvars = primitive[params] invars
+    atom   ::= Var | Literal
+
+A jaxpr is a flat list of equations in order of execution; each variable is bound once. Variables
+compare by identity; jaxprs compare by identity, too. Programs are walked by loops over `eqns`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.effects import Effect, no_effects
+
+if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
+
+_counter = itertools.count()
+
+
+class Var:
+    """A variable, bound once; equal only to itself."""
+
+    __slots__ = ("__weakref__", "aval", "count")
+
+    def __init__(self, aval: AbstractValue) -> None:
+        self.aval = aval
+        self.count = next(_counter)
+
+    def __repr__(self) -> str:
+        return f"Var(id={self.count}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """The variable of a result that nothing uses; prints as `_`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+class Literal:
+    """A scalar constant standing in an equation.
+
+    Attributes:
+      val: the value, a NumPy scalar array of the aval's dtype.
+      aval: its type; weak if it came from a Python scalar.
+    """
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: AbstractValue) -> None:
+        self.val = val
+        self.aval = aval
+
+    @property
+    def hash(self) -> int | None:
+        """A hash by value, None where the value has none (`Literal` itself is not hashable)."""
+        try:
+            return hash((self.val.item(), self.val.dtype))
+        except (TypeError, AttributeError):
+            return None
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        val = self.val
+        return f"Literal({val.item() if isinstance(val, np.ndarray) and val.ndim == 0 else val})"
+
+
+Atom = Var | Literal
+
+
+class DebugInfo(NamedTuple):
+    """Where a traced function comes from, for messages.
+
+    Attributes:
+      traced_for: the transformation, such as "jit".
+      func_src_info: "name at file:line".
+      arg_names: a name for each flat argument, such as "x['k'][0]"; None where unknown.
+      result_paths: likewise for results, such as "result['a']".
+    """
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str | None, ...] | None = None
+    result_paths: tuple[str, ...] | Callable[[], tuple[str, ...]] | None = None
+
+    @property
+    def func_name(self) -> str:
+        return self.func_src_info.split(" ")[0]
+
+    @property
+    def func_filename(self) -> str | None:
+        _, found, where = self.func_src_info.partition(" at ")
+        return where.rpartition(":")[0] if found else None
+
+    @property
+    def func_lineno(self) -> int | None:
+        line = self.func_src_info.rpartition(":")[2]
+        return int(line) if line.isdigit() else None
+
+    def safe_arg_names(self, n: int) -> tuple[str, ...]:
+        """Names for `n` arguments, whether known or not."""
+        names = self.arg_names
+        if names is None or len(names) != n:
+            return ("",) * n
+        return tuple(name or "" for name in names)
+
+    def safe_result_paths(self, n: int) -> tuple[str, ...]:
+        """Paths for `n` results, whether known or not."""
+        paths = self.result_paths
+        if paths is None or callable(paths) or len(paths) != n:
+            return ("",) * n
+        return paths
+
+
+class JaxprEqnContext(NamedTuple):
+    """Settings under which an equation was recorded that change what it computes."""
+
+    threefry_partitionable: bool = True
+    xla_metadata: Any = None
+
+
+class JaxprEqn:
+    """outvars = primitive[params] invars."""
+
+    __slots__ = ("ctx", "effects", "invars", "outvars", "params", "primitive", "source_info")
+
+    def __init__(
+        self,
+        invars: list[Atom],
+        outvars: list[Var],
+        primitive: Primitive,
+        params: dict[str, Any],
+        effects: frozenset[Effect] | set[Effect],
+        source_info: Any,
+        ctx: Any = None,
+    ) -> None:
+        self.invars = invars
+        self.outvars = outvars
+        self.primitive = primitive
+        self.params = params
+        self.effects = effects
+        self.source_info = source_info
+        self.ctx = ctx
+
+    def replace(self, **changes: Any) -> JaxprEqn:
+        """A copy with some fields replaced."""
+        fields = {name: changes.pop(name, getattr(self, name)) for name in _EQN_FIELDS}
+        assert not changes, f"JaxprEqn has no fields {sorted(changes)}"
+        return JaxprEqn(**fields)
+
+    def __repr__(self) -> str:
+        from jitney.core.text import format_eqn
+
+        return format_eqn(self)
+
+
+_EQN_FIELDS = ("invars", "outvars", "primitive", "params", "effects", "source_info", "ctx")
+
+
+def new_jaxpr_eqn(
+    invars: Sequence[Atom],
+    outvars: Sequence[Var],
+    primitive: Primitive,
+    params: Mapping[str, Any],
+    effects: frozenset[Effect] | set[Effect] = no_effects,
+    source_info: Any = None,
+    ctx: Any = None,
+) -> JaxprEqn:
+    """An equation from its parts (public as `jax.extend.core.new_jaxpr_eqn`)."""
+    return JaxprEqn(
+        list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx
+    )
+
+
+_NO_DEBUG_INFO = DebugInfo("unknown", "<unknown>")
+
+
+class Jaxpr:
+    """An open program: its constants are variables (`constvars`) given by whoever runs it."""
+
+    __slots__ = (
+        "__weakref__",
+        "constvars",
+        "debug_info",
+        "effects",
+        "eqns",
+        "invars",
+        "outvars",
+    )
+
+    is_high = False
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Atom],
+        eqns: Sequence[JaxprEqn],
+        effects: frozenset[Effect] | set[Effect] = no_effects,
+        debug_info: DebugInfo | None = None,
+    ) -> None:
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = effects
+        self.debug_info = debug_info or _NO_DEBUG_INFO
+
+    @property
+    def in_avals(self) -> list[AbstractValue]:
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[AbstractValue]:
+        return [v.aval for v in self.outvars]
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """A copy with some fields replaced."""
+        fields = {name: changes.pop(name, getattr(self, name)) for name in _JAXPR_FIELDS}
+        assert not changes, f"Jaxpr has no fields {sorted(changes)}"
+        return Jaxpr(**fields)
+
+    def pretty_print(
+        self,
+        *,
+        source_info: bool = False,
+        print_shapes: bool = True,
+        custom_pp_eqn_rules: bool = True,
+        name_stack: bool = False,
+        print_effects: bool = False,
+        **_: Any,
+    ) -> str:
+        """The program as text; see `jitney.core.text`."""
+        from jitney.core.text import Settings, format_jaxpr
+
+        return format_jaxpr(self, Settings(source_info, print_shapes, name_stack, print_effects))
+
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.pretty_print())
+
+
+_JAXPR_FIELDS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
+
+
+class ClosedJaxpr:
+    """A program with the values of its constants.
+
+    Attributes:
+      jaxpr: the program.
+      consts: a value for each of `jaxpr.constvars`.
+    """
+
+    __slots__ = ("__weakref__", "consts", "jaxpr")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any]) -> None:
+        assert len(consts) == len(jaxpr.constvars), (len(consts), len(jaxpr.constvars))
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+
+    @property
+    def literals(self) -> list[Any]:
+        return self.consts
+
+    @property
+    def eqns(self) -> list[JaxprEqn]:
+        return self.jaxpr.eqns
+
+    @property
+    def constvars(self) -> list[Var]:
+        return self.jaxpr.constvars
+
+    @property
+    def invars(self) -> list[Var]:
+        return self.jaxpr.invars
+
+    @property
+    def outvars(self) -> list[Atom]:
+        return self.jaxpr.outvars
+
+    @property
+    def in_avals(self) -> list[AbstractValue]:
+        return self.jaxpr.in_avals
+
+    @property
+    def out_avals(self) -> list[AbstractValue]:
+        return self.jaxpr.out_avals
+
+    @property
+    def effects(self) -> frozenset[Effect] | set[Effect]:
+        return self.jaxpr.effects
+
+    @property
+    def debug_info(self) -> DebugInfo:
+        return self.jaxpr.debug_info
+
+    @property
+    def is_high(self) -> bool:
+        return self.jaxpr.is_high
+
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
+        return ClosedJaxpr(f(self.jaxpr), self.consts)
+
+    def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> Any:
+        """A copy with another program or other constants."""
+        return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
+
+    def pretty_print(self, **kwargs: Any) -> str:
+        return self.jaxpr.pretty_print(**kwargs)
+
+    def __repr__(self) -> str:
+        return self.jaxpr.pretty_print()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.jaxpr.pretty_print())
+
+
+def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
+    """The programs held by an equation's parameters, directly or in tuples, in order."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(item, Jaxpr | ClosedJaxpr):
+                yield item
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
+    """The programs held by the parameters of all of `jaxpr`'s equations."""
+    for eqn in jaxpr.eqns:
+        yield from jaxprs_in_params(eqn.params)
+
+
+def is_scalar_type(aval: AbstractValue) -> bool:
+    return isinstance(aval, ShapedArray) and not aval.shape

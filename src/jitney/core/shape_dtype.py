@@ -1,0 +1,110 @@
+"""`ShapeDtypeStruct`: the shape and dtype of an array, without the array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
+
+
+class ShapeDtypeStruct:
+    """Stands for an array where only its type matters: `eval_shape`, `lower`, `make_jaxpr`.
+
+    Attributes:
+      shape: extents.
+      dtype: NumPy dtype or extended dtype.
+      weak_type: whether the type is weak.
+      sharding: as given, or None.
+    """
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    vma: frozenset[str] = frozenset()
+    is_ref = False
+
+    def __init__(
+        self,
+        shape: Any,
+        dtype: Any,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+        vma: Any = None,
+        is_ref: bool = False,
+        manual_axis_type: Any = None,
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        self.shape = tuple(shape)
+        self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return ShapedArray(self.shape, self.dtype).size
+
+    @property
+    def format(self) -> Any:
+        return self.sharding
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """A copy with some attributes replaced."""
+        return ShapeDtypeStruct(
+            changes.get("shape", self.shape),
+            changes.get("dtype", self.dtype),
+            sharding=changes.get("sharding", self.sharding),
+            weak_type=changes.get("weak_type", self.weak_type),
+        )
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, self.weak_type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
+        weak = ", weak_type=True" if self.weak_type else ""
+        name = dtypes.long_name(self.dtype)
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{sharding}{weak})"
+
+
+ShapeDtypeStruct.__module__ = "jax"
+
+
+def abstractify(x: Any) -> ShapedArray:
+    """The type of `x`: of a value, or of anything that has a shape and a dtype.
+
+    Raises:
+      TypeError: if `x` is neither.
+    """
+    if not isinstance(x, ShapeDtypeStruct) and is_valid_operand(x):
+        aval = get_aval(x)
+        assert isinstance(aval, ShapedArray), aval
+        return aval
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
+        return shaped_array(tuple(x.shape), dtype, bool(getattr(x, "weak_type", False)))
+    raise TypeError(f"{x!r} of type {type(x)} is neither an array nor a description of one")
+
+
+def is_abstract_operand(x: Any) -> bool:
+    """True if `abstractify(x)` would succeed."""
+    return is_valid_operand(x) or (hasattr(x, "shape") and hasattr(x, "dtype"))

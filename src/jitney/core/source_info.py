@@ -1,0 +1,134 @@
+"""Where operations come from: the user's line that recorded an equation.
+
+Capturing must be cheap (it happens for every equation), so it keeps a code object and an offset
+into it; file, line and column are worked out when somebody asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+# Files whose frames are not the user's; libraries add their own.
+exclude_paths: list[str] = [_PACKAGE]
+
+_internal: dict[CodeType, bool] = {}
+
+
+def register_exclusion(path: str) -> None:
+    """Frames of the file or folder `path` no longer count as the user's."""
+    exclude_paths.append(path)
+    _internal.clear()
+
+
+def is_internal(code: CodeType) -> bool:
+    """Whether frames of `code` belong to this package or to an excluded file."""
+    found = _internal.get(code)
+    if found is None:
+        found = any(code.co_filename.startswith(path) for path in exclude_paths)
+        _internal[code] = found
+    return found
+
+
+class SourceInfo:
+    """A place in the user's code, and the scopes it was in.
+
+    Attributes:
+      code: code object of the innermost user frame; None if there was none.
+      lasti: offset of the instruction within it.
+      name_stack: names of the scopes, outermost first.
+    """
+
+    __slots__ = ("code", "lasti", "name_stack")
+
+    def __init__(self, code: CodeType | None, lasti: int, name_stack: tuple[str, ...]) -> None:
+        self.code = code
+        self.lasti = lasti
+        self.name_stack = name_stack
+
+    @property
+    def traceback(self) -> Any:
+        return None
+
+    def position(self) -> tuple[int, int]:
+        """(line, column); columns count from one."""
+        assert self.code is not None
+        positions = list(self.code.co_positions())
+        line, _, column, _ = positions[self.lasti // 2]
+        return line or 0, (column or 0) + 1
+
+
+class _Scopes(threading.local):
+    stack: tuple[str, ...] = ()
+
+
+_scopes = _Scopes()
+
+
+@contextlib.contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Within the context, equations carry `name` on their name stack."""
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope: the name must be a string, got {name!r}")
+    outer = _scopes.stack
+    _scopes.stack = (*outer, name)
+    try:
+        yield
+    finally:
+        _scopes.stack = outer
+
+
+def current() -> SourceInfo:
+    """The innermost frame that is the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    known = _internal
+    while frame is not None:
+        code = frame.f_code
+        internal = known.get(code)
+        if internal is None:
+            internal = is_internal(code)
+        if not internal:
+            return SourceInfo(code, frame.f_lasti, _scopes.stack)
+        frame = frame.f_back
+    return SourceInfo(None, 0, _scopes.stack)
+
+
+def summarize(info: Any) -> str:
+    """ "file:line:column (function)"; empty if nothing is known."""
+    if not isinstance(info, SourceInfo) or info.code is None:
+        return ""
+    line, column = info.position()
+    return f"{info.code.co_filename}:{line}:{column} ({info.code.co_qualname})"
+
+
+def name_stack_of(info: Any) -> str:
+    """The scopes of a place, joined by slashes."""
+    return "/".join(info.name_stack) if isinstance(info, SourceInfo) else ""
+
+
+def fun_sourceinfo(fun: Callable[..., Any]) -> str:
+    """ "name at file:line" of a function, through wrappers and partials."""
+    while True:
+        if isinstance(fun, functools.partial):
+            fun = fun.func
+        elif hasattr(fun, "__wrapped__"):
+            fun = fun.__wrapped__
+        else:
+            break
+    name = getattr(fun, "__name__", None) or type(fun).__name__
+    code = getattr(fun, "__code__", None)
+    if code is None:
+        call = getattr(type(fun), "__call__", None)
+        code = getattr(call, "__code__", None) if not inspect.isbuiltin(fun) else None
+    if code is None:
+        return str(name)
+    return f"{name} at {code.co_filename}:{code.co_firstlineno}"

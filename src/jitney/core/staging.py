@@ -1,0 +1,330 @@
+"""Staging: running a Python function on tracers to record it as a jaxpr.
+
+`JaxprTrace` records every operation as an equation, in order, at the cost of a few microseconds
+each. Values that the function takes from outside become constants: scalars of Python and NumPy
+stand in the equations as literals, arrays become constant variables, tracers of outer traces become
+constant variables whose value is the tracer (whoever stages inside of another trace passes these on
+as operands).
+
+Nothing is simplified here: the jaxpr says what the function did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config, dtypes, source_info
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand, shaped_array
+from jitney.core.effects import Effect, no_effects
+from jitney.core.jaxpr import (
+    Atom,
+    DebugInfo,
+    Jaxpr,
+    JaxprEqn,
+    JaxprEqnContext,
+    Literal,
+    Var,
+)
+from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
+
+
+class DynamicJaxprTracer(Tracer):
+    """Stands for a variable, or for a literal, of the jaxpr under construction.
+
+    The name is JAX's: it shows in messages, and libraries look for it.
+    """
+
+    __slots__ = ("aval", "origin", "var")
+
+    aval: AbstractValue  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def __init__(self, trace: JaxprTrace, aval: AbstractValue, var: Atom, origin: Any) -> None:
+        self._trace = trace
+        self.aval = aval
+        self.var = var
+        self.origin = origin  # source info of the line that made it; None for arguments
+
+    def _origin_msg(self) -> str:
+        return self._trace.origin_message(self)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"JitTracer({self.aval})"
+
+    @property
+    def val(self) -> Atom:
+        return self.var
+
+
+class JaxprTrace(Trace):
+    """Records operations as the equations of one jaxpr."""
+
+    __slots__ = (
+        "_const_tracers",
+        "_keep_alive",
+        "const_values",
+        "constvars",
+        "debug_info",
+        "effects",
+        "eqns",
+        "invars",
+        "parent_trace",
+        "tag",
+    )
+
+    def __init__(self, debug_info: DebugInfo, parent: Trace) -> None:
+        super().__init__()
+        self.debug_info = debug_info
+        self.parent_trace = parent
+        self.tag = None
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constvars: list[Var] = []
+        self.const_values: list[Any] = []
+        self.effects: set[Effect] = set()
+        self._const_tracers: dict[int, DynamicJaxprTracer] = {}
+        # Objects whose id() is a key above must live as long as the trace.
+        self._keep_alive: list[Any] = []
+
+    def __repr__(self) -> str:
+        return "DynamicJaxprTrace"
+
+    __str__ = __repr__
+
+    # --- values in ------------------------------------------------------------------------------
+
+    def new_arg(self, aval: AbstractValue) -> DynamicJaxprTracer:
+        """A tracer for one more argument of the jaxpr."""
+        var = Var(aval)
+        self.invars.append(var)
+        return DynamicJaxprTracer(self, aval, var, None)
+
+    def new_const(self, x: Any) -> DynamicJaxprTracer:
+        """The tracer of a value from outside of the trace."""
+        tracer = self._const_tracers.get(id(x))
+        if tracer is None:
+            tracer = self._make_const(x)
+            self._const_tracers[id(x)] = tracer
+            self._keep_alive.append(x)
+        return tracer
+
+    def _make_const(self, x: Any) -> DynamicJaxprTracer:
+        if isinstance(x, Tracer) and not x._trace.is_valid():
+            raise escaped_tracer_error(x)
+        aval = get_aval(x)
+        literal = literal_value(x, aval)
+        if literal is not None:
+            return DynamicJaxprTracer(self, aval, Literal(literal, aval), None)
+        if isinstance(x, np.ndarray) and x.dtype != aval.dtype:  # type: ignore[attr-defined]
+            x = x.astype(aval.dtype)  # type: ignore[attr-defined]
+        convert = getattr(x, "__jax_array__", None)
+        if convert is not None and not isinstance(x, Tracer):
+            return self.new_const(convert())
+        var = Var(aval)
+        self.constvars.append(var)
+        self.const_values.append(x)
+        return DynamicJaxprTracer(self, aval, var, None)
+
+    def to_tracer(self, x: Any) -> DynamicJaxprTracer:
+        """`x` as a tracer of this trace."""
+        if type(x) is DynamicJaxprTracer and x._trace is self:
+            return x
+        return self.new_const(x)
+
+    to_jaxpr_tracer = to_tracer
+    pure = lift = full_raise = to_tracer
+
+    # --- operations -------------------------------------------------------------------------------
+
+    def process_primitive(self, primitive: Any, args: Any, params: dict[str, Any]) -> Any:
+        if self._invalid:
+            raise RuntimeError(f"operation {primitive} reached a trace that has ended")
+        atoms: list[Atom] = []
+        avals: list[AbstractValue] = []
+        for x in args:
+            if type(x) is not DynamicJaxprTracer or x._trace is not self:
+                x = self.new_const(x)
+            atoms.append(x.var)
+            avals.append(x.aval)
+        out, effects = primitive.result_type(tuple(avals), params)
+        origin = source_info.current()
+        if primitive.multiple_results:
+            outvars = [Var(aval) for aval in out]
+            self.record(atoms, outvars, primitive, params, effects, origin)
+            return [
+                DynamicJaxprTracer(self, aval, var, origin)
+                for aval, var in zip(out, outvars, strict=True)
+            ]
+        var = Var(out)
+        self.record(atoms, [var], primitive, params, effects, origin)
+        return DynamicJaxprTracer(self, out, var, origin)
+
+    default_process_primitive = process_primitive
+
+    def record(
+        self,
+        invars: list[Atom],
+        outvars: list[Var],
+        primitive: Any,
+        params: dict[str, Any],
+        effects: frozenset[Effect] | set[Effect],
+        origin: Any,
+    ) -> None:
+        """Appends an equation."""
+        self.eqns.append(
+            JaxprEqn(invars, outvars, primitive, params, effects, origin, _eqn_context())
+        )
+        if effects:
+            self.effects |= effects
+
+    # --- values out -------------------------------------------------------------------------------
+
+    def to_jaxpr(
+        self, outs: Sequence[DynamicJaxprTracer], debug_info: DebugInfo
+    ) -> tuple[Jaxpr, list[Any]]:
+        """The jaxpr recorded so far with results `outs`, and the values of its constants."""
+        outvars = [t.var for t in outs]
+        used = {id(atom) for eqn in self.eqns for atom in eqn.invars}
+        used.update(id(atom) for atom in outvars)
+        constvars: list[Var] = []
+        consts: list[Any] = []
+        for var, value in zip(self.constvars, self.const_values, strict=True):
+            if id(var) in used:
+                constvars.append(var)
+                consts.append(value)
+        jaxpr = Jaxpr(
+            constvars, self.invars, outvars, self.eqns, frozenset(self.effects), debug_info
+        )
+        return jaxpr, consts
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def origin_message(self, tracer: DynamicJaxprTracer) -> str:
+        """Which function was traced, where, and what the tracer's value depends on."""
+        info = self.debug_info
+        if self._invalid:
+            return ""
+        names = self._argument_names(tracer)
+        where = f"\nThe error occurred while tracing the function {info.func_src_info} for {info.traced_for}."
+        if names:
+            plural = "s" if len(names) > 1 else ""
+            listed = " and ".join(", ".join(names).rsplit(", ", 1)) if len(names) > 1 else names[0]
+            return (
+                f"{where} This concrete value was not available in Python because it depends on "
+                f"the value{plural} of the argument{plural} {listed}."
+            )
+        lines = self._operation_lines(tracer)
+        if lines:
+            return (
+                f"{where} This value became a tracer due to operations on these lines:\n\n"
+                + "\n".join(lines)
+            )
+        return where
+
+    def _dependencies(self, var: Atom) -> list[JaxprEqn]:
+        """Equations that `var` depends on, last first."""
+        needed = {id(var)}
+        eqns: list[JaxprEqn] = []
+        for eqn in reversed(self.eqns):
+            if any(id(v) in needed for v in eqn.outvars):
+                needed.update(id(a) for a in eqn.invars)
+                eqns.append(eqn)
+        return eqns
+
+    def _argument_names(self, tracer: DynamicJaxprTracer) -> list[str]:
+        atoms = {id(tracer.var)}
+        for eqn in self._dependencies(tracer.var):
+            atoms.update(id(a) for a in eqn.invars)
+        names = self.debug_info.safe_arg_names(len(self.invars))
+        return [n for v, n in zip(self.invars, names, strict=True) if id(v) in atoms and n]
+
+    def _operation_lines(self, tracer: DynamicJaxprTracer) -> list[str]:
+        return [
+            f"  operation {eqn.primitive} from line {source_info.summarize(eqn.source_info)}"
+            for eqn in reversed(self._dependencies(tracer.var)[:5])
+        ]
+
+
+def literal_value(x: Any, aval: AbstractValue) -> np.ndarray | None:
+    """The value of `x` as a literal's, or None if it cannot stand in an equation.
+
+    Scalars of Python and NumPy become literals; arrays of the runtime, even scalar ones, do not.
+    """
+    if not isinstance(aval, ShapedArray) or aval.shape or dtypes.is_extended(aval.dtype):
+        return None
+    if isinstance(x, int | float | complex | np.generic):
+        return _literal_array(x, aval.dtype)
+    if isinstance(x, np.ndarray):
+        return x.astype(aval.dtype)
+    return None
+
+
+def _literal_array(x: Any, dtype: np.dtype) -> np.ndarray:
+    if type(x) is int:
+        info = dtypes.iinfo(dtype)
+        if not info.min <= x <= info.max:
+            raise OverflowError(
+                f"Python int {x} too large to convert to {dtype.name}: its range is "
+                f"[{info.min}, {info.max}]"
+            )
+    return np.asarray(x).astype(dtype)
+
+
+_DEFAULT_CONTEXT = JaxprEqnContext(threefry_partitionable=True)
+_OTHER_CONTEXT = JaxprEqnContext(threefry_partitionable=False)
+
+
+def _eqn_context() -> JaxprEqnContext:
+    return _DEFAULT_CONTEXT if config.threefry_partitionable_enabled() else _OTHER_CONTEXT
+
+
+def trace_to_jaxpr(
+    fun: Callable[..., Sequence[Any]], in_avals: Sequence[AbstractValue], debug_info: DebugInfo
+) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
+    """Runs `fun` on tracers and returns what it did.
+
+    Args:
+      fun: takes one tracer per aval, positionally, and returns a flat sequence of values. It may
+        return with them, as `fun.result_paths`, nothing else is asked of it.
+      in_avals: types of the arguments.
+      debug_info: where `fun` comes from.
+
+    Returns: (jaxpr, types of its results, values of its constants). Constants may be tracers of
+      traces that are under way outside.
+    """
+    trace = JaxprTrace(debug_info, state.trace)
+    try:
+        args = [trace.new_arg(aval) for aval in in_avals]
+        with set_current_trace(trace):
+            outs = fun(*args)
+            out_tracers = [trace.to_tracer(x) for x in outs]
+        del args
+        jaxpr, consts = trace.to_jaxpr(out_tracers, trace.debug_info)
+        return jaxpr, [t.aval for t in out_tracers], consts
+    finally:
+        trace.invalidate()
+
+
+def check_results(outs: Sequence[Any], debug_info: DebugInfo, paths: Sequence[str]) -> None:
+    """Raises TypeError if one of `outs` is not a value that a traced function may return."""
+    for x, path in zip(outs, paths, strict=True):
+        if not isinstance(x, Tracer) and not is_valid_operand(x):
+            where = f" at output component {path}" if path else ""
+            raise TypeError(
+                f"function {debug_info.func_src_info} traced for {debug_info.traced_for} returned "
+                f"a value of type {type(x)}{where}, which is not a valid JAX type"
+            )
+
+
+
+
+__all__ = [
+    "DynamicJaxprTracer",
+    "JaxprTrace",
+    "check_results",
+    "literal_value",
+
+    "trace_to_jaxpr",
+]

@@ -1,0 +1,388 @@
+"""Printing jaxprs, character for character as JAX prints them.
+
+The layout is that of Wadler's "A prettier printer", with groups laid out flat where they fit into
+`WIDTH` columns: a document is text, a line break, a concatenation, an indented document or a group.
+`render` walks documents with an explicit stack.
+
+What makes jaxprs print as they do:
+
+- variables are named a, b, ... z, ba, ... in order of appearance, over nested programs as well;
+- results that nothing reads print as `_`;
+- a program that several equations hold, or that is long (more than ten equations), is printed
+  once, before the rest, as `let name = {...} in`;
+- the program of a `jit` equation, where it is printed in place, uses the outer names of the
+  equation's operands and results.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitney.core import source_info
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    jaxprs_in_params,
+)
+
+WIDTH = 80  # columns
+
+# --- documents --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A new line; `flat` stands in its place within a group laid out flat."""
+
+    flat: str = " "
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    parts: tuple[Doc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    columns: int
+    body: Doc
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    body: Doc
+
+
+Doc = Text | Break | Concat | Nest | Group
+
+NIL = Concat(())
+
+
+def concat(*parts: Doc) -> Doc:
+    return Concat(parts)
+
+
+def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
+    parts: list[Doc] = []
+    for doc in docs:
+        if parts:
+            parts.append(separator)
+        parts.append(doc)
+    return Concat(tuple(parts))
+
+
+def _fits(doc: Doc, space: int) -> bool:
+    """Whether `doc` laid out flat fits into `space` columns.
+
+    What follows the document on its line does not count, nor does its own last piece: JAX lays
+    out so, and texts of jaxprs are compared.
+    """
+    stack: list[Doc] = [doc]
+    while stack:
+        if space < 0:
+            return False
+        match stack.pop():
+            case Text(text) | Break(text):
+                space -= len(text)
+            case Concat(parts):
+                stack.extend(reversed(parts))
+            case Nest(_, body) | Group(body):
+                stack.append(body)
+    return True
+
+
+def render(doc: Doc, width: int = WIDTH) -> str:
+    """`doc` as text, broken into lines so that groups fit into `width` columns if they can."""
+    out: list[str] = []
+    column = 0
+    stack: list[tuple[int, bool, Doc]] = [(0, False, doc)]
+    while stack:
+        indent, flat, current = stack.pop()
+        match current:
+            case Text(text):
+                out.append(text)
+                column += len(text)
+            case Break(text):
+                if flat:
+                    out.append(text)
+                    column += len(text)
+                else:
+                    out.append("\n" + " " * indent)
+                    column = indent
+            case Concat(parts):
+                stack.extend((indent, flat, part) for part in reversed(parts))
+            case Nest(columns, body):
+                stack.append((indent + columns, flat, body))
+            case Group(body):
+                fits = flat or _fits(body, width - column)
+                stack.append((indent, fits, body))
+    return "".join(out)
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+class Settings(NamedTuple):
+    """What to print besides the program."""
+
+    source_info: bool = False
+    print_shapes: bool = True
+    name_stack: bool = False
+    print_effects: bool = False
+
+
+def encode_digits(n: int) -> str:
+    """Number n as a variable name: a, b, ..., z, ba, bb, ..."""
+    name = ""
+    while True:
+        n, digit = divmod(n, 26)
+        name = chr(ord("a") + digit) + name
+        if n == 0:
+            return name
+
+
+@dataclass
+class Context:
+    """Names given so far."""
+
+    var_names: dict[Var, str] = field(default_factory=dict)
+    var_counter: itertools.count[int] = field(default_factory=itertools.count)
+    shared: dict[Jaxpr, str] = field(default_factory=dict)
+    shared_names: set[str] = field(default_factory=set)
+    unused: set[Var] = field(default_factory=set)
+
+    def name(self, var: Var) -> str:
+        if isinstance(var, DropVar) or var in self.unused:
+            return "_"
+        found = self.var_names.get(var)
+        if found is None:
+            found = self.var_names[var] = encode_digits(next(self.var_counter))
+        return found
+
+    def suggest_shared_name(self, base: str) -> str:
+        name = base
+        for i in itertools.count(1):
+            if name not in self.shared_names:
+                break
+            name = f"{base}{i}"
+        self.shared_names.add(name)
+        return name
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def _open(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
+    return program.jaxpr if isinstance(program, ClosedJaxpr) else program
+
+
+def _note_unused(jaxpr: Jaxpr, context: Context) -> None:
+    """Finds the results of `jaxpr`'s equations that nothing reads."""
+    used = {a for eqn in jaxpr.eqns for a in eqn.invars if isinstance(a, Var)}
+    used.update(a for a in jaxpr.outvars if isinstance(a, Var))
+    context.unused.update(v for eqn in jaxpr.eqns for v in eqn.outvars if v not in used)
+
+
+# Programs longer than this are printed once, before the rest, when they are an equation's.
+SHARING_THRESHOLD = 10
+
+
+def _shared_programs(jaxpr: Jaxpr) -> list[tuple[Jaxpr, str]]:
+    """Programs to be printed before the rest, outer ones first, with suggested names."""
+    uses: Counter[Jaxpr] = Counter()
+    names: dict[Jaxpr, str] = {}
+    queue: deque[Jaxpr] = deque([jaxpr])
+    while queue:
+        for eqn in queue.popleft().eqns:
+            for program in map(_open, jaxprs_in_params(eqn.params)):
+                uses[program] += 1
+                if program not in names:
+                    names[program] = eqn.params.get("name", "jaxpr")
+                    queue.append(program)
+    return [
+        (program, name)
+        for program, name in names.items()
+        if uses[program] > 1 or len(program.eqns) > SHARING_THRESHOLD
+    ]
+
+
+def format_jaxpr(jaxpr: Jaxpr, settings: Settings = Settings()) -> str:
+    """The text of a program."""
+    return render(document(jaxpr, Context(), settings))
+
+
+def format_eqn(eqn: JaxprEqn) -> str:
+    """The text of one equation."""
+    return render(_eqn_doc(eqn, Context(), Settings()))
+
+
+def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
+    shared = _shared_programs(jaxpr)
+    for program, suggestion in shared:
+        context.shared[program] = context.suggest_shared_name(suggestion)
+    parts: list[Doc] = []
+    for program, _ in shared:
+        body = jaxpr_doc(program, context, settings)
+        parts += [Text(f"let {context.shared[program]} = "), body, Text(" in"), Break()]
+    return concat(*parts, jaxpr_doc(jaxpr, context, settings))
+
+
+def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
+    _note_unused(jaxpr, context)
+    constvars = _binders(jaxpr.constvars, context, settings)
+    invars = _binders(jaxpr.invars, context, settings)
+    eqns = join(Break("; "), [_eqn_doc(eqn, context, settings) for eqn in jaxpr.eqns])
+    outs = [_atom_doc(atom, context, settings) for atom in jaxpr.outvars]
+    results = concat(
+        Text("("), join(Text(", "), outs), Text(",)" if len(outs) == 1 else ")"), Text(" ")
+    )
+    if settings.print_effects:
+        listed = ", ".join(sorted(map(str, jaxpr.effects)))
+        results = concat(results, Text(f": {{ {listed} }} "))
+    head = concat(
+        Text("{ lambda "), Nest(4, constvars), Text("; "), Nest(4, invars), Text(". ")
+    )
+    body = concat(Text("let"), Nest(4, concat(Break(), eqns)), Nest(2, concat(Break(), Text("in "))))
+    return Group(concat(head, body, results, Text("}")))
+
+
+def _binders(variables: Iterable[Var], context: Context, settings: Settings) -> Doc:
+    """Variables, as many to a line as fit: each break is judged alone."""
+    return join(Group(Break()), [_binder_doc(v, context, settings) for v in variables])
+
+
+def _binder_doc(var: Var, context: Context, settings: Settings) -> Doc:
+    name = context.name(var)
+    if not settings.print_shapes:
+        return Text(name)
+    return Text(f"{name}:{_short(var.aval)}")
+
+
+def _short(aval: AbstractValue) -> str:
+    return aval.str_short(short_dtypes=True)
+
+
+def _atom_doc(atom: Atom, context: Context, settings: Settings) -> Doc:
+    if isinstance(atom, Literal):
+        return Text(literal_text(atom))
+    return Text(context.name(atom))
+
+
+def literal_text(literal: Literal) -> str:
+    """A literal with its type, such as `2.0:f32[]`."""
+    val = literal.val
+    if isinstance(literal.aval, ShapedArray) and isinstance(val, np.ndarray) and val.ndim == 0:
+        return f"{val.item()}:{_short(literal.aval)}"
+    return str(val)
+
+
+# --- equations ------------------------------------------------------------------------------------
+
+
+def _eqn_doc(eqn: JaxprEqn, context: Context, settings: Settings) -> Doc:
+    rule = printing_rules.get(eqn.primitive.name, _generic_eqn_doc)
+    doc = rule(eqn, context, settings)
+    notes: list[str] = []
+    if settings.name_stack:
+        notes.append(f"[{source_info.name_stack_of(eqn.source_info)}]")
+    if settings.source_info:
+        notes.append(source_info.summarize(eqn.source_info))
+    return concat(doc, Text(" # " + " ".join(notes))) if notes else doc
+
+
+def _generic_eqn_doc(eqn: JaxprEqn, context: Context, settings: Settings) -> Doc:
+    params = hidden_params_removed(eqn)
+    return eqn_with_params(eqn, sorted(params.items()), context, settings)
+
+
+def eqn_with_params(
+    eqn: JaxprEqn,
+    params: Sequence[tuple[str, Any]],
+    context: Context,
+    settings: Settings,
+    operands: Sequence[Atom] | None = None,
+) -> Doc:
+    """`outs = name[params] operands`."""
+    left = Nest(2, _binders(eqn.outvars, context, settings))
+    right: list[Doc] = [Text(eqn.primitive.name)]
+    if params:
+        right.append(_params_doc(params, context, settings))
+    right.append(Text(" "))
+    atoms = eqn.invars if operands is None else operands
+    listed = join(Group(Break()), [_atom_doc(a, context, settings) for a in atoms])
+    right.append(Nest(2, listed))
+    if not eqn.outvars:
+        return concat(*right)
+    return concat(left, Text(" = "), *right)
+
+
+def _params_doc(
+    params: Sequence[tuple[str, Any]], context: Context, settings: Settings
+) -> Doc:
+    items = [
+        concat(Text(f"{name}="), _param_doc(value, context, settings)) for name, value in params
+    ]
+    inner = join(Break(), items)
+    return Group(concat(Text("["), Nest(2, concat(Break(""), inner)), Break(""), Text("]")))
+
+
+def _param_doc(value: Any, context: Context, settings: Settings) -> Doc:
+    if isinstance(value, Jaxpr | ClosedJaxpr):
+        return _program_doc(_open(value), context, settings)
+    if isinstance(value, tuple) and value and all(isinstance(v, Jaxpr | ClosedJaxpr) for v in value):
+        items = [_program_doc(_open(v), context, settings) for v in value]
+        return Group(
+            concat(
+                Text("("),
+                Nest(2, concat(Break(""), join(Break(), items))),
+                Break(""),
+                Text(")"),
+            )
+        )
+    if isinstance(value, np.dtype):
+        return Text(value.name)
+    if callable(value) and hasattr(value, "__name__"):
+        return Text(getattr(value, "__name__", str(value)))
+    return Text(str(value))
+
+
+def _program_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
+    shared = context.shared.get(jaxpr)
+    return Text(shared) if shared is not None else jaxpr_doc(jaxpr, context, settings)
+
+
+# Parameters that are left out of the text while they have these values, for any primitive.
+_HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {"accuracy": (None,)}
+
+
+def hidden_params_removed(eqn: JaxprEqn) -> dict[str, Any]:
+    """The parameters of `eqn` without those that say nothing."""
+    return {
+        name: value
+        for name, value in eqn.params.items()
+        if not (name in _HIDDEN_WHEN and value in _HIDDEN_WHEN[name])
+    }
+
+
+EqnRule = Callable[[JaxprEqn, Context, Settings], Doc]
+
+# Primitive name -> how its equations print, where that is not the common way. Filled by the
+# modules that declare the primitives.
+printing_rules: dict[str, EqnRule] = {}

@@ -1,0 +1,391 @@
+"""Tracing: how `bind` finds out what to do with an operation.
+
+There is one current trace per thread. `Primitive.bind` hands the operation to it:
+
+- the evaluating trace (`jitney.runtime.eager`) computes at once;
+- a staging trace (`jitney.core.staging`) records an equation;
+- transformations have traces of their own, which transform the operation and hand what comes out
+  to their parent trace.
+
+A transformation makes its trace current while it runs the user's function, so an operation is seen
+by the innermost transformation first, whether or not its operands are that one's tracers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jitney.core import errors
+from jitney.core.array import Array
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+
+
+class Trace:
+    """What is done with operations while this trace is current."""
+
+    __slots__ = ("__weakref__", "_invalid")
+
+    def __init__(self) -> None:
+        self._invalid = False
+
+    def process_primitive(self, primitive: Any, args: Any, params: dict[str, Any]) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}.process_primitive")
+
+    def invalidate(self) -> None:
+        """Marks the end of the trace: its tracers must not be used any more."""
+        self._invalid = True
+
+    def is_valid(self) -> bool:
+        return not self._invalid
+
+    @property
+    def main(self) -> Any:
+        """What identifies the transformation that this trace serves (its tag)."""
+        return getattr(self, "tag", self)
+
+    @property
+    def requires_low(self) -> bool:
+        return True
+
+    def pure(self, x: Any) -> Any:
+        return x
+
+    lift = pure
+
+    def full_raise(self, x: Any) -> Any:
+        return x
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+    __str__ = __repr__
+
+
+class TraceTag:
+    """Identity of one use of a transformation; shared by the traces that serve it."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Tracer(Array):
+    """Stands for a value while a function is traced.
+
+    Attributes:
+      _trace: the trace it belongs to.
+      aval: what is known of the value.
+    """
+
+    __slots__ = ("__weakref__", "_trace")
+
+    _trace: Trace
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    # --- what is known --------------------------------------------------------------------------
+
+    @property
+    def aval(self) -> AbstractValue:
+        raise NotImplementedError(f"{type(self).__name__}.aval")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype  # type: ignore[attr-defined]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size  # type: ignore[attr-defined]
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        return self.aval.weak_type  # type: ignore[attr-defined]
+
+    @property
+    def sharding(self) -> Any:
+        raise AttributeError(
+            f"{type(self).__name__} has no sharding: the value is not known yet.{self._origin_msg()}"
+        )
+
+    @property
+    def committed(self) -> bool:
+        return False
+
+    # --- what needs the value -------------------------------------------------------------------
+
+    def to_concrete_value(self) -> Any:
+        """The value as an array if it is known, else None."""
+        return None
+
+    def get_referent(self) -> Any:
+        return self
+
+    def full_lower(self) -> Any:
+        return self
+
+    def is_concrete(self) -> bool:
+        return self.to_concrete_value() is not None
+
+    def _origin_msg(self) -> str:
+        """Where the tracer comes from; empty, or a sentence that starts on a new line."""
+        return ""
+
+    def _known(self, error: Callable[..., Exception], *context: Any) -> Any:
+        value = self.to_concrete_value()
+        if value is None:
+            raise error(self, *context)
+        return value
+
+    def __bool__(self) -> bool:
+        if isinstance(self.aval, ShapedArray) and self.aval.shape != ():
+            errors.check_truth_is_unambiguous(self.aval)
+        return bool(self._known(errors.TracerBoolConversionError))
+
+    def __int__(self) -> int:
+        errors.check_scalar_conversion(self)
+        return int(self._known(errors.scalar_conversion_error, "int"))
+
+    def __float__(self) -> float:
+        errors.check_scalar_conversion(self)
+        return float(self._known(errors.scalar_conversion_error, "float"))
+
+    def __complex__(self) -> complex:
+        errors.check_scalar_conversion(self)
+        return complex(self._known(errors.scalar_conversion_error, "complex"))
+
+    def __index__(self) -> int:
+        errors.check_integer_conversion(self)
+        return self._known(errors.TracerIntegerConversionError).__index__()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._known(errors.TracerArrayConversionError).__array__(*args, **kwargs)
+
+    def item(self, *args: int) -> Any:
+        value = self._known(
+            errors.ConcretizationTypeError, "This occurred in the item() method of jax.Array"
+        )
+        return value.item(*args)
+
+    def _needs_value(self, method: str) -> Any:
+        return self._known(
+            errors.ConcretizationTypeError,
+            f"The {method}() method was called on {errors.describe(self)}."
+            f"{self._origin_msg()}",
+        )
+
+    def tolist(self) -> Any:
+        return self._needs_value("tolist").tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        return self._needs_value("tobytes").tobytes(order)
+
+    def addressable_data(self, index: int) -> Any:
+        return self._needs_value("addressable_data").addressable_data(index)
+
+    def block_until_ready(self) -> Any:
+        # There is nothing to wait for: libraries call this on whatever they are given.
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Nothing to copy yet."""
+
+    def __len__(self) -> int:
+        return len(self.aval)  # type: ignore[arg-type]
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: '{type(self).__name__}'")
+
+    # `==` is installed with the other operators; without this, Python would clear __hash__ there.
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.aval})"
+
+    def __str__(self) -> str:
+        return self.__repr__()
+
+
+class _State(threading.local):
+    """The current trace of each thread, and the axes that `vmap` has named there.
+
+    Attributes:
+      trace: the current trace.
+      axis_env: named axes in scope, innermost last: (name, size) pairs.
+    """
+
+    # Class attributes are the defaults of every thread; `install_eval_trace` sets them.
+    trace: Any = None
+    eval_trace: Any = None
+    axis_env: tuple[tuple[Any, int], ...] = ()
+
+
+state = _State()
+
+
+def install_eval_trace(trace: Trace) -> None:
+    """Makes `trace` the current one wherever no transformation is under way; called once."""
+    _State.trace = trace
+    _State.eval_trace = trace
+
+
+@contextlib.contextmanager
+def set_current_trace(trace: Trace | None) -> Iterator[None]:
+    """Within the context, operations go to `trace`."""
+    outer = state.trace
+    state.trace = trace
+    try:
+        yield
+    finally:
+        state.trace = outer
+
+
+@contextlib.contextmanager
+def take_current_trace() -> Iterator[Trace]:
+    """Yields the current trace, and within the context operations are evaluated."""
+    outer = state.trace
+    state.trace = state.eval_trace
+    try:
+        yield outer
+    finally:
+        state.trace = outer
+
+
+@contextlib.contextmanager
+def eval_context() -> Iterator[None]:
+    """Within the context, operations are evaluated at once, whatever is being traced."""
+    with set_current_trace(state.eval_trace):
+        yield
+
+
+ensure_compile_time_eval = eval_context
+
+
+@contextlib.contextmanager
+def extend_axis_env(*axes: tuple[Any, int]) -> Iterator[None]:
+    """Within the context, the axes given as (name, size) are in scope."""
+    outer = state.axis_env
+    state.axis_env = outer + axes
+    try:
+        yield
+    finally:
+        state.axis_env = outer
+
+
+def trace_state_clean() -> bool:
+    """True where no transformation is under way in this thread."""
+    return state.trace is state.eval_trace and not state.axis_env
+
+
+def find_top_trace(*values: Any) -> Trace:
+    """The trace that an operation on `values` would be handed to."""
+    return state.trace
+
+
+class OpaqueTraceState:
+    """A snapshot that tells whether the trace state has changed since; compares by content."""
+
+    __slots__ = ("_axes", "_trace_id")
+
+    def __init__(self) -> None:
+        self._trace_id = id(state.trace)
+        self._axes = state.axis_env
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, OpaqueTraceState)
+            and self._trace_id == other._trace_id
+            and self._axes == other._axes
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._trace_id, self._axes))
+
+
+def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
+    return OpaqueTraceState()
+
+
+def is_concrete(x: Any) -> bool:
+    """True if the value of `x` is known now."""
+    return not isinstance(x, Tracer) or x.is_concrete()
+
+
+def concrete_value(x: Any) -> Any:
+    """The value of `x`, or None if `x` is a tracer whose value is not known."""
+    return x.to_concrete_value() if isinstance(x, Tracer) else x
+
+
+def concrete_or_error(force: Callable[[Any], Any] | None, x: Any, context: str = "") -> Any:
+    """`force(x)`, where the value of `x` must be known.
+
+    Args:
+      force: a conversion such as `int`, or None to leave the value as it is.
+      x: a value or a tracer.
+      context: a sentence for the error message, saying what needed the value.
+
+    Raises:
+      ConcretizationTypeError: if `x` is a tracer whose value is not known.
+    """
+    force = force or (lambda value: value)
+    if isinstance(x, Tracer):
+        value = x.to_concrete_value()
+        if value is None:
+            raise errors.ConcretizationTypeError(x, context)
+        return force(value)
+    return force(x)
+
+
+def escaped_tracer_error(tracer: Tracer, detail: str = "") -> Exception:
+    """The error for a tracer met where its trace is not under way."""
+    return errors.UnexpectedTracerError(errors.escaped_tracer_message(tracer, detail))
+
+
+__all__ = [
+    "OpaqueTraceState",
+    "Trace",
+    "TraceTag",
+    "Tracer",
+    "concrete_or_error",
+    "concrete_value",
+    "ensure_compile_time_eval",
+    "escaped_tracer_error",
+    "eval_context",
+    "extend_axis_env",
+    "find_top_trace",
+    "get_aval",
+    "get_opaque_trace_state",
+    "install_eval_trace",
+    "is_concrete",
+    "set_current_trace",
+    "state",
+    "take_current_trace",
+    "trace_state_clean",
+]

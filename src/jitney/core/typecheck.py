@@ -1,0 +1,86 @@
+"""The checker of jaxprs: what every well-formed program satisfies.
+
+    var.C1   each variable is bound once, before it is read
+    eqn.C1   the primitive's type rule, on the operands' types, gives the results' types
+    eqn.C2   the equation's effects are those that the rule tells
+    out.C1   results are variables in scope, or literals
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr is not well formed."""
+
+
+def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
+    """Checks `jaxpr` and the jaxprs within it.
+
+    Raises:
+      JaxprTypeError: naming the constraint, the equation and the types.
+    """
+    stack: list[Jaxpr] = [jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr]
+    while stack:
+        current = stack.pop()
+        _check_one(current)
+        for eqn in current.eqns:
+            for inner in jaxprs_in_params(eqn.params):
+                stack.append(inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner)
+
+
+def _check_one(jaxpr: Jaxpr) -> None:
+    scope: set[Var] = set()
+
+    def bind(var: Var, where: Any) -> None:
+        if var in scope:
+            raise JaxprTypeError(f"variable {var!r} is bound twice, again by {where} [var.C1]")
+        scope.add(var)
+
+    def check_atom(atom: Atom, where: Any, constraint: str) -> None:
+        if isinstance(atom, Var) and atom not in scope:
+            raise JaxprTypeError(f"variable {atom!r} is read but not in scope: {where} [{constraint}]")
+
+    for var in (*jaxpr.constvars, *jaxpr.invars):
+        bind(var, "the parameters")
+    for eqn in jaxpr.eqns:
+        for atom in eqn.invars:
+            check_atom(atom, eqn, "var.C1")
+        _check_eqn(eqn)
+        for var in eqn.outvars:
+            bind(var, eqn)
+    for atom in jaxpr.outvars:
+        check_atom(atom, "the results", "out.C1")
+
+
+def _check_eqn(eqn: JaxprEqn) -> None:
+    avals = tuple(atom.aval for atom in eqn.invars)
+    for atom in eqn.invars:
+        if isinstance(atom, Literal) and isinstance(atom.aval, ShapedArray):
+            assert atom.aval.shape == (), atom
+    out, effects = eqn.primitive.result_type(avals, eqn.params)
+    expected = list(out) if eqn.primitive.multiple_results else [out]
+    if len(expected) != len(eqn.outvars):
+        raise JaxprTypeError(
+            f"{eqn.primitive} gives {len(expected)} results but binds {len(eqn.outvars)}: "
+            f"{eqn} [eqn.C1]"
+        )
+    for var, aval in zip(eqn.outvars, expected, strict=True):
+        if not same_type(var.aval, aval):
+            raise JaxprTypeError(
+                f"{eqn.primitive} gives {aval} but binds it to {var.aval}: {eqn} [eqn.C1]"
+            )
+    if set(effects) != set(eqn.effects):
+        raise JaxprTypeError(
+            f"{eqn.primitive} has effects {set(effects)} but the equation says "
+            f"{set(eqn.effects)} [eqn.C2]"
+        )
+
+
+def same_type(a: AbstractValue, b: AbstractValue) -> bool:
+    """Equal but for weakness."""
+    return a.strip_weak_type() == b.strip_weak_type()

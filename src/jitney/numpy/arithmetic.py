@@ -1,0 +1,398 @@
+"""Elementwise arithmetic of two operands: sums, products, quotients, powers, remainders.
+
+`add`, `multiply` and their like are `ufunc` objects; the plain functions under them, which the
+operators of arrays call, are here.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.custom_jvp import custom_jvp
+from jitney.api.jit_call import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.numpy import util
+from jitney.numpy.selection import where
+from jitney.numpy.ufuncs import absolute, floor, isnan, public
+from jitney.numpy.util import promote_args, promote_args_inexact, promote_args_numeric
+from jitney.ops import binary, compare, convert, creation, select, unary
+
+_BOOL = np.dtype(bool)
+
+
+def arithmetic(
+    name: str, op: Callable[[Any, Any], Any], bool_op: Callable[[Any, Any], Any] | None, doc: str
+) -> Callable[[Any, Any], Any]:
+    """A function of two operands of one type, by the lax function `op`, or `bool_op` on booleans."""
+
+    def function(x: Any, y: Any, /) -> Any:
+        if isinstance(x, Array):
+            aval = x.aval  # type: ignore[attr-defined]
+            dtype = aval.dtype
+            if dtype != _BOOL:
+                if isinstance(y, Array):
+                    if y.aval is aval:  # type: ignore[attr-defined]
+                        return op(x, y)
+                elif type(y) is float and dtype in _FLOATS or type(y) is int:
+                    return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
+        x, y = promote_args(name, x, y)
+        if bool_op is not None and util.dtype_of(x) == _BOOL:
+            return bool_op(x, y)
+        return op(x, y)
+
+    return public(function, name, doc)
+
+
+_FLOATS: frozenset[Any] = frozenset(
+    map(np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128))
+)
+
+add = arithmetic("add", binary.add, binary.bitwise_or, "x + y; the logical or of booleans.")
+subtract = arithmetic("subtract", binary.sub, None, "x - y.")
+multiply = arithmetic("multiply", binary.mul, binary.bitwise_and, "x * y; the logical and of booleans.")
+maximum = arithmetic("maximum", binary.max, None, "The larger element; NaN if one is NaN.")
+minimum = arithmetic("minimum", binary.min, None, "The smaller element; NaN if one is NaN.")
+
+
+def float_arithmetic(
+    name: str, op: Callable[[Any, Any], Any], doc: str
+) -> Callable[[Any, Any], Any]:
+    """A function of two operands of one float or complex type, by the lax function `op`."""
+
+    def function(x1: Any, x2: Any, /) -> Any:
+        if isinstance(x1, Array) and isinstance(x2, Array):
+            aval = x1.aval  # type: ignore[attr-defined]
+            if x2.aval is aval and aval.dtype in _FLOATS:  # type: ignore[attr-defined]
+                return op(x1, x2)
+        return op(*promote_args_inexact(name, x1, x2))
+
+    return public(function, name, doc)
+
+
+divide = float_arithmetic("divide", binary.div, "x1 / x2, as floats.")
+true_divide = float_arithmetic("true_divide", binary.div, "x1 / x2, as floats.")
+arctan2 = atan2 = float_arithmetic(
+    "arctan2", binary.atan2, "Angle of the point (x2, x1), in [-pi, pi]."
+)
+nextafter = float_arithmetic(
+    "nextafter", binary.nextafter, "The float next to x in the direction of y."
+)
+
+
+# --- division with remainder ----------------------------------------------------------------------
+
+
+def _zero(x: Any) -> Any:
+    """0 as a scalar of the type of `x`."""
+    dtype, weak = util.type_of(x)
+    return convert.scalar_operand(0, dtype, weak)
+
+
+def _number(x: Any, value: Any) -> Any:
+    """`value` as a scalar of the type of `x`."""
+    dtype, weak = util.type_of(x)
+    return convert.scalar_operand(value, dtype, weak)
+
+
+@jit_when_traced
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """The largest integer not above x1 / x2; of integers an integer."""
+    x1, x2 = promote_args_numeric("floor_divide", x1, x2)
+    dtype = util.dtype_of(x1)
+    if dtypes.issubdtype(dtype, np.unsignedinteger):
+        return binary.div(x1, x2)
+    if util.is_integer(dtype):
+        q = binary.div(x1, x2)
+        differ = compare.ne(unary.sign(x1), unary.sign(x2))
+        inexact = compare.ne(binary.rem(x1, x2), _zero(x1))
+        return where(binary.bitwise_and(differ, inexact), binary.sub(q, _number(q, 1)), q)
+    if util.is_complex(dtype):
+        raise TypeError("floor_divide does not support complex-valued inputs")
+    return _float_divmod(x1, x2)[0]
+
+
+@jit_when_traced
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # noqa: A001
+    """(floor_divide(x1, x2), remainder(x1, x2))."""
+    x1, x2 = promote_args_numeric("divmod", x1, x2)
+    if util.is_integer(util.dtype_of(x1)):
+        return floor_divide(x1, x2), remainder(x1, x2)
+    return _float_divmod(x1, x2)
+
+
+def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
+    mod = binary.rem(x1, x2)
+    by_zero = compare.eq(x2, _zero(x2))
+    div = binary.div(where(by_zero, x1, binary.sub(x1, mod)), x2)
+    inexact = compare.ne(mod, _zero(mod))
+    differ = compare.ne(unary.sign(x2), unary.sign(mod))
+    adjust = binary.bitwise_and(inexact, differ)
+    mod = select.select(adjust, binary.add(mod, x2), mod)
+    div = select.select(adjust, binary.sub(div, _number(div, 1)), div)
+    return select.round(div), mod
+
+
+@jit_when_traced
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """x1 - x2 floor(x1 / x2): the remainder that has the sign of x2."""
+    x1, x2 = promote_args_numeric("remainder", x1, x2)
+    if util.is_integer(util.dtype_of(x1)):
+        x2 = _guard_zero(x2)
+    mod = binary.rem(x1, x2)
+    inexact = compare.ne(mod, _zero(mod))
+    differ = compare.ne(compare.lt(mod, _zero(mod)), compare.lt(x2, _zero(x2)))
+    return select.select(binary.bitwise_and(differ, inexact), binary.add(mod, x2), mod)
+
+
+def _guard_zero(x: Any) -> Any:
+    """`x` with 1 in place of 0."""
+    is_zero = compare.eq(x, _zero(x))
+    return where(is_zero, creation.full_like(x, 1) if util.shape_of(x) else _number(x, 1), x)
+
+
+mod = public(lambda x1, x2, /: remainder(x1, x2), "mod", remainder.__doc__ or "")
+
+
+@jit_when_traced
+def fmod(x1: Any, x2: Any, /) -> Any:
+    """The remainder that has the sign of x1."""
+    util.check_arraylike("fmod", x1, x2)
+    if util.is_integer(dtypes.result_type(x1, x2)):
+        x2 = _guard_zero(convert.as_value(x2))
+    return binary.rem(*promote_args_numeric("fmod", x1, x2))
+
+
+# --- powers -------------------------------------------------------------------------------------
+
+
+def power(x1: Any, x2: Any, /) -> Any:
+    """x1 to the power of x2.
+
+    A static integer exponent gives a chain of multiplications; arrays of integers to the power of
+    arrays of integers (not negative) stay integers.
+    """
+    util.check_arraylike("power", x1, x2)
+    # Python and NumPy integers are static, arrays are not.
+    if isinstance(x2, int | np.integer) and not isinstance(x2, bool):
+        (x1,) = util.promote_dtypes_numeric(x1)
+        return unary.integer_pow(x1, int(x2))
+    base, exponent = promote_args_numeric("power", x1, x2)
+    if util.is_integer(util.dtype_of(base)):
+        return _integer_power(base, exponent)
+    if util.is_integer(util.dtype_of(x2)) and util.shape_of(x2) == util.shape_of(exponent):
+        return binary.pow(base, x2)
+    return binary.pow(base, exponent)
+
+
+def _integer_power(x: Any, n: Any) -> Any:
+    """x**n of integers, by squaring, over the bits of n that can matter."""
+    is_zero = binary.bitwise_and(compare.eq(x, _zero(x)), compare.ne(n, _zero(n)))
+    dtype = util.dtype_of(x)
+    acc = where(
+        is_zero, convert.scalar_operand(0, dtype, False), convert.scalar_operand(1, dtype, False)
+    )
+    one = _number(n, 1)
+    # A base other than 0, 1 and -1 overflows any integer dtype before the exponent reaches 64.
+    for _ in range(6):
+        acc = where(binary.bitwise_and(n, one), binary.mul(acc, x), acc)
+        x = binary.mul(x, x)
+        n = binary.shift_right_logical(n, one)
+    return acc
+
+
+pow = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc__ or "")  # noqa: A001
+
+
+def float_power(x: Any, y: Any, /) -> Any:
+    """x to the power of y, as floats."""
+    return binary.pow(*promote_args_inexact("float_power", x, y))
+
+
+# --- sums of exponentials, norms -----------------------------------------------------------------
+
+
+@custom_jvp
+def _logaddexp(x1: Any, x2: Any) -> Any:
+    if util.is_complex(util.dtype_of(x1)):
+        top = binary.max(x1, x2)
+        delta = binary.sub(binary.add(x1, x2), binary.mul(top, _number(top, 2)))
+        total = binary.add(top, unary.log1p(unary.exp(delta)))
+        return binary.complex(unary.real(total), _wrap_between(unary.imag(total), np.pi))
+    top = binary.max(x1, x2)
+    delta = binary.sub(x1, x2)
+    undefined = isnan(delta)  # infinities of one sign
+    other = binary.add(x1, x2)
+    total = binary.add(top, unary.log1p(unary.exp(unary.neg(unary.abs(delta)))))
+    return select.select(undefined, other, total)
+
+
+_logaddexp.__name__ = "logaddexp"
+
+
+def _wrap_between(x: Any, bound: float) -> Any:
+    """`x` brought into [-bound, bound) by multiples of 2 bound."""
+    width = _number(x, 2 * bound)
+    moved = binary.rem(binary.add(x, _number(x, bound)), width)
+    moved = select.select(
+        compare.lt(moved, _zero(moved)), binary.add(moved, width), moved
+    )
+    return binary.sub(moved, _number(x, bound))
+
+
+def _softmax_weight(x: Any, out: Any, exp: Callable[[Any], Any]) -> Any:
+    """exp(x - out), 0 where both are -inf."""
+    delta = binary.sub(x, out)
+    return exp(where(isnan(delta), _number(delta, 0), delta))
+
+
+@_logaddexp.defjvp
+def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
+    (x1, x2), (t1, t2) = primals, tangents
+    out = _logaddexp(x1, x2)
+    w1, w2 = (_softmax_weight(x, out, unary.exp) for x in (x1, x2))
+    return out, binary.add(binary.mul(t1, w1), binary.mul(t2, w2))
+
+
+@custom_jvp
+def _logaddexp2(x1: Any, x2: Any) -> Any:
+    top = binary.max(x1, x2)
+    if util.is_complex(util.dtype_of(x1)):
+        delta = binary.sub(binary.add(x1, x2), binary.mul(top, _number(top, 2)))
+        tail = binary.mul(_number(top, 1 / np.log(2)), unary.log1p(unary.exp2(delta)))
+        total = binary.add(top, tail)
+        return binary.complex(
+            unary.real(total), _wrap_between(unary.imag(total), float(np.pi / np.log(2)))
+        )
+    delta = binary.sub(x1, x2)
+    undefined = isnan(delta)
+    other = binary.add(x1, x2)
+    tail = unary.log1p(unary.exp2(unary.neg(unary.abs(delta))))
+    total = binary.add(top, binary.mul(_number(tail, 1 / np.log(2)), tail))
+    return select.select(undefined, other, total)
+
+
+_logaddexp2.__name__ = "logaddexp2"
+
+
+@_logaddexp2.defjvp
+def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
+    (x1, x2), (t1, t2) = primals, tangents
+    out = _logaddexp2(x1, x2)
+    w1, w2 = (_softmax_weight(x, out, unary.exp2) for x in (x1, x2))
+    return out, binary.add(binary.mul(t1, w1), binary.mul(t2, w2))
+
+
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """log(exp(x1) + exp(x2)), without overflow."""
+    return _logaddexp(*promote_args_inexact("logaddexp", x1, x2))
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """log2(2**x1 + 2**x2), without overflow."""
+    return _logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
+
+
+@jit_when_traced
+def hypot(x1: Any, x2: Any, /) -> Any:
+    """sqrt(x1**2 + x2**2), without overflow."""
+    x1, x2 = promote_args_inexact("hypot", x1, x2)
+    if util.is_complex(util.dtype_of(x1)):
+        raise ValueError(
+            "jnp.hypot is not well defined for complex-valued inputs. Please convert to real "
+            "values first, such as by using abs(x)"
+        )
+    x1, x2 = unary.abs(x1), unary.abs(x2)
+    infinite = binary.bitwise_or(
+        compare.eq(x1, _number(x1, np.inf)), compare.eq(x2, _number(x2, np.inf))
+    )
+    high, low = binary.max(x1, x2), binary.min(x1, x2)
+    is_zero = compare.eq(high, _zero(high))
+    safe = where(compare.eq(high, _zero(high)), creation.full_like(high, 1), high)
+    ratio = unary.square(binary.div(low, safe))
+    length = binary.mul(high, unary.sqrt(binary.add(_number(ratio, 1), ratio)))
+    return where(infinite, _number(high, np.inf), where(is_zero, high, length))
+
+
+@jit_when_traced
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 for negative x1, 1 for positive x1, x2 at 0."""
+    x1, x2 = promote_args_inexact("heaviside", x1, x2)
+    negative = compare.lt(x1, _zero(x1))
+    positive = compare.gt(x1, _zero(x1))
+    middle = where(isnan(x1), x1, x2)
+    return where(negative, _number(x1, 0), where(positive, _number(x1, 1), middle))
+
+
+# --- NaN-ignoring extrema -------------------------------------------------------------------------
+
+
+@jit_when_traced
+def fmax(x1: Any, x2: Any) -> Any:
+    """The larger element; the other one if one is NaN."""
+    from jitney.numpy.comparison import greater
+
+    return where(_or(greater(x1, x2), isnan(x2)), x1, x2)
+
+
+@jit_when_traced
+def fmin(x1: Any, x2: Any) -> Any:
+    """The smaller element; the other one if one is NaN."""
+    from jitney.numpy.comparison import less
+
+    return where(_or(less(x1, x2), isnan(x2)), x1, x2)
+
+
+def _or(x: Any, y: Any) -> Any:
+    return binary.bitwise_or(*promote_args("bitwise_or", x, y))
+
+
+# --- integers -----------------------------------------------------------------------------------
+
+
+def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+    x1, x2 = state
+    unfinished = compare.ne(x2, _zero(x2))
+    x1, x2 = (
+        where(unfinished, x2, x1),
+        where(compare.ne(x2, _zero(x2)), binary.rem(x1, x2), _number(x2, 0)),
+    )
+    return where(compare.lt(x1, x2), x2, x1), where(compare.lt(x1, x2), x1, x2)
+
+
+@jit_when_traced
+def gcd(x1: Any, x2: Any) -> Any:
+    """Greatest common divisor."""
+    from jitney.numpy.euclid import gcd_of
+
+    x1, x2 = _integers("gcd", x1, x2)
+    x1, x2 = util.broadcast_arrays(x1, x2)
+    return gcd_of(unary.abs(x1) if _signed(x1) else x1, unary.abs(x2) if _signed(x2) else x2)
+
+
+@jit_when_traced
+def lcm(x1: Any, x2: Any) -> Any:
+    """Least common multiple."""
+    x1, x2 = _integers("lcm", x1, x2)
+    x1, x2 = absolute(x1), absolute(x2)
+    divisor = gcd(x1, x2)
+    none = compare.eq(divisor, _zero(divisor))
+    return where(none, _number(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
+
+
+def _signed(x: Any) -> bool:
+    return dtypes.issubdtype(util.dtype_of(x), np.signedinteger)
+
+
+def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
+    util.check_arraylike(name, x1, x2)
+    if not all(util.is_integer(util.dtype_of(x)) for x in (x1, x2)):
+        raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
+    return promote_args(name, x1, x2)
+
+

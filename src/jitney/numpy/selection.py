@@ -1,0 +1,122 @@
+"""Choice between arrays: `where`, `select`, `clip`, `choose`, `piecewise`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit_call import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.trace import Tracer
+from jitney.numpy import util
+from jitney.ops import binary, compare, convert, creation
+from jitney.ops import select as lax_select
+from jitney.ops.shape import broadcast_shapes, broadcast_to, shape_of
+
+
+def where(
+    condition: Any,
+    x: Any = None,
+    y: Any = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """`x` where `condition` holds, else `y`; with `condition` alone, the indices where it holds.
+
+    Args:
+      condition: truth values (what is not zero is true).
+      x: values where it holds.
+      y: values elsewhere.
+      size: with one argument: how many indices are wanted, for use under `jit`.
+      fill_value: with one argument: what fills up to `size`.
+    """
+    if x is None and y is None:
+        from jitney.numpy.indexing import nonzero  # ops-level cycle: nonzero uses where
+
+        util.check_arraylike("where", condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
+    util.check_arraylike("where", condition, x, y)
+    if size is not None or fill_value is not None:
+        raise ValueError(
+            "size and fill_value arguments cannot be used in three-term where function."
+        )
+    if x is None or y is None:
+        raise ValueError("Either both or neither of the x and y arguments should be provided")
+    return _where(condition, x, y)
+
+
+@partial(jit_when_traced, name="_where")
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if util.dtype_of(condition) != np.bool_:
+        condition = compare.ne(
+            condition, convert.scalar_operand(0, util.dtype_of(condition), False)
+        )
+    x, y = util.promote_dtypes(x, y)
+    shape = broadcast_shapes(shape_of(condition), shape_of(x), shape_of(y))
+    if shape_of(condition):
+        condition = broadcast_to(condition, shape)
+    return lax_select.select(condition, broadcast_to(x, shape), broadcast_to(y, shape))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Elements of the choice whose condition is the first to hold; `default` where none does."""
+    if len(condlist) != len(choicelist):
+        raise ValueError(
+            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
+        )
+    if len(condlist) == 0:
+        raise ValueError("condlist must be non-empty")
+    util.check_arraylike("select", *condlist, *choicelist, default)
+    conditions = [convert.as_value(c) for c in condlist]
+    if any(util.dtype_of(c) != np.bool_ for c in conditions):
+        raise ValueError("All arrays in condlist must have boolean dtype")
+    *choices, default = util.promote_dtypes(*choicelist, default)
+    shape = broadcast_shapes(*[shape_of(a) for a in (*conditions, *choices, default)])
+    conditions = [broadcast_to(c, shape) for c in conditions]
+    choices = [broadcast_to(c, shape) for c in choices]
+    none = creation.full_like(conditions[0], False)
+    # The first condition that holds, counted from 1; 0 is the default.
+    from jitney.numpy.reductions import argmax  # reductions are built on this module
+
+    stacked = _stack([none, *conditions])
+    index = argmax(stacked, axis=0)
+    return lax_select.select_n(index, broadcast_to(default, shape), *choices)
+
+
+def _stack(xs: Sequence[Any]) -> Any:
+    from jitney.ops.join import stack
+
+    return stack(xs)
+
+
+@partial(jit_when_traced, name="clip")
+def _clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
+    arr = convert.as_value(arr)
+    if any(util.is_complex(util.dtype_of(x)) for x in (arr, min, max) if x is not None):
+        raise ValueError(
+            "Clip received a complex value either through the input or the min/max keywords. "
+            "Complex values have no ordering and cannot be clipped. Please convert to a real "
+            "value or array by taking the real or imaginary components via jax.numpy.real/imag "
+            "respectively."
+        )
+    if min is not None:
+        arr = binary.max(*util.promote_args("clip", min, arr))
+    if max is not None:
+        arr = binary.min(*util.promote_args("clip", max, arr))
+    return arr
+
+
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
+    """`arr` limited to [`min`, `max`]; a bound that is None does not limit."""
+    if arr is None:
+        raise ValueError("At most one of arr, min and max may be None; arr was not given.")
+    util.check_arraylike("clip", arr)
+    for bound in (min, max):
+        if bound is not None:
+            util.check_arraylike("clip", bound)
+    return _clip(arr, min, max)

@@ -1,0 +1,192 @@
+"""What the functions of `jax.numpy` share: checking and promoting their operands.
+
+NumPy's rules meet JAX's types here: dtypes go up a lattice in which Python scalars are weak, lower
+ranks get leading axes. Operands that need nothing pass through untouched; scalars of Python and
+NumPy stay scalars (they become literals of the program), converted to the common dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config, dtypes
+from jitney.core.array import Array
+from jitney.core.avals import get_aval, is_valid_operand
+from jitney.ops.convert import as_value, convert_element_type_p, scalar_operand
+from jitney.ops.shape import broadcast_in_dim, broadcast_shapes, broadcast_to, shape_of
+
+# What is a scalar operand, by exact type.
+SCALARS: frozenset[type] = frozenset((bool, int, float, complex, *dtypes.numpy_scalar_types))
+
+
+def check_arraylike(name: str, *operands: Any) -> None:
+    """Raises TypeError unless all operands are arrays or scalars (lists are not)."""
+    for i, x in enumerate(operands):
+        if not isinstance(x, Array | np.ndarray) and not is_valid_operand(x):
+            raise TypeError(
+                f"{name} requires ndarray or scalar arguments, got {type(x)} at position {i}."
+            )
+
+
+def check_no_out(name: str, out: Any) -> None:
+    """Raises NotImplementedError if an `out` argument was given."""
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+
+
+def type_of(x: Any) -> tuple[Any, bool]:
+    """(dtype, weak_type) of an operand."""
+    aval = x.aval if isinstance(x, Array) else get_aval(x)  # type: ignore[attr-defined]
+    return aval.dtype, aval.weak_type  # type: ignore[attr-defined]
+
+
+def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
+    """Operand `x` as one of `dtype` and weakness; scalars stay scalars."""
+    if type(x) in SCALARS:
+        return scalar_operand(x, dtype, weak_type)
+    aval = x.aval if isinstance(x, Array) else get_aval(x)  # type: ignore[attr-defined]
+    if aval.dtype == dtype and aval.weak_type == weak_type:  # type: ignore[attr-defined]
+        return x
+    if aval.dtype == dtype and aval.weak_type and isinstance(x, np.ndarray):  # type: ignore[attr-defined]
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
+
+
+# --- dtypes -----------------------------------------------------------------------------------
+
+def promote_dtypes(*operands: Any) -> list[Any]:
+    """Operands converted to their common dtype."""
+    types = tuple([type_of(x) for x in operands])
+    first = types[0]
+    if all(t == first for t in types):
+        return list(operands)
+    dtype, weak = dtypes.common_type(types)
+    return [as_type(x, dtype, weak) for x in operands]
+
+
+def to_inexact(dtype: Any) -> Any:
+    """A float or complex dtype for values of `dtype`: the default float for integers."""
+    return dtypes.to_inexact_dtype(dtype)
+
+
+def promote_dtypes_inexact(*operands: Any) -> list[Any]:
+    """Operands converted to their common dtype, or to the default float if that is no inexact one."""
+    dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
+    dtype = to_inexact(dtype)
+    return [as_type(x, dtype, weak) for x in operands]
+
+
+def promote_dtypes_numeric(*operands: Any) -> list[Any]:
+    """Operands converted to their common dtype, booleans to the default integer."""
+    dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
+    if dtype == np.bool_:
+        dtype = dtypes.canonicalize_dtype(np.int64)
+    return [as_type(x, dtype, weak) for x in operands]
+
+
+# --- shapes -----------------------------------------------------------------------------------
+
+
+def promote_shapes(name: str, *operands: Any) -> list[Any]:
+    """Operands with leading axes of extent 1 up to the highest rank; scalars are left alone."""
+    shapes = [shape_of(x) for x in operands]
+    ranks = {len(s) for s in shapes if s}
+    if len(ranks) <= 1:
+        return list(operands)
+    if config.numpy_rank_promotion_mode() != "allow":
+        rank_promotion_warning(name, [s for s in shapes if s])
+    rank = max(ranks)
+    broadcast_shapes_of(name, shapes)
+    return [
+        broadcast_in_dim(x, (1,) * (rank - len(s)) + s, tuple(range(rank - len(s), rank)))
+        if s and len(s) < rank
+        else x
+        for x, s in zip(operands, shapes, strict=True)
+    ]
+
+
+def broadcast_shapes_of(name: str, shapes: Sequence[Any]) -> Any:
+    """`broadcast_shapes`, with an error that names the operation."""
+    try:
+        return broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(str(s) for s in shapes)
+        raise TypeError(f"{name} got incompatible shapes for broadcasting: {listed}.") from None
+
+
+def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
+    """Warns or raises, as `jax_numpy_rank_promotion` says, that ranks differ."""
+    listed = " ".join(str(s) for s in shapes)
+    about = (
+        "For more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
+    )
+    if config.numpy_rank_promotion_mode() == "raise":
+        raise ValueError(
+            f"Operands could not be broadcast together for {name} on shapes {listed} and with the "
+            f"config option jax_numpy_rank_promotion='raise'. {about}"
+        )
+    import warnings
+
+    warnings.warn(
+        f"Following NumPy automatic rank promotion for {name} on shapes {listed}. Set the "
+        f"jax_numpy_rank_promotion config option to 'allow' to disable this warning; {about}",
+        stacklevel=4,
+    )
+
+
+# --- both -------------------------------------------------------------------------------------
+
+
+def promote_args(name: str, *operands: Any) -> list[Any]:
+    """Operands checked, of one dtype, of one rank (scalars aside)."""
+    check_arraylike(name, *operands)
+    return promote_shapes(name, *promote_dtypes(*operands))
+
+
+def promote_args_inexact(name: str, *operands: Any) -> list[Any]:
+    """`promote_args` with a float or complex common dtype."""
+    check_arraylike(name, *operands)
+    return promote_shapes(name, *promote_dtypes_inexact(*operands))
+
+
+def promote_args_numeric(name: str, *operands: Any) -> list[Any]:
+    """`promote_args` with booleans turned into integers."""
+    check_arraylike(name, *operands)
+    return promote_shapes(name, *promote_dtypes_numeric(*operands))
+
+
+def ensure_arraylike(name: str, *operands: Any) -> Any:
+    """Operands checked, as arrays or tracers; one if one is given."""
+    check_arraylike(name, *operands)
+    values = [as_value(x) for x in operands]
+    return values[0] if len(values) == 1 else values
+
+
+def broadcast_arrays(*operands: Any) -> list[Any]:
+    """Operands broadcast to their common shape."""
+    shape = broadcast_shapes(*[shape_of(x) for x in operands]) if operands else ()
+    return [broadcast_to(x, shape) for x in operands]
+
+
+def dtype_of(x: Any) -> Any:
+    """The canonical dtype of an operand."""
+    return type_of(x)[0]
+
+
+def is_complex(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.complexfloating)
+
+
+def is_inexact(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.inexact)
+
+
+def is_integer(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.integer)
+
+
+def is_floating(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.floating)

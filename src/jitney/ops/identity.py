@@ -1,0 +1,85 @@
+"""Operations that return their operand: they say something to transformations or to the compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import ShapedArray, is_valid_operand
+from jitney.core.primitive import Primitive, declare
+from jitney.ops import kit
+
+
+def _identity(name: str, *, linear: bool = True) -> Primitive:
+    """Declares a primitive of one operand that returns it."""
+    prim = declare(name, linear=linear)
+
+    @prim.abstract
+    def _(x: ShapedArray) -> ShapedArray:
+        return x
+
+    @prim.eager
+    def _(x: np.ndarray) -> np.ndarray:
+        return x
+
+    @prim.lower
+    def _(b: Any, x: Any) -> Any:
+        return x
+
+    return prim
+
+
+copy_p = _identity("copy")
+stop_gradient_p = _identity("stop_gradient", linear=False)
+stage_p = _identity("stage")
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` (a pytree), with derivative zero."""
+    return pytrees.tree_map(_stop_gradient_of, x)
+
+
+def _stop_gradient_of(x: Any) -> Any:
+    if not is_valid_operand(x):
+        raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
+    if dtypes.is_extended(dtypes.dtype(x)):
+        return x
+    return stop_gradient_p.bind(x)
+
+
+def stage(x: Any, /) -> Any:
+    """`x` as a value of the current trace."""
+    from jitney.ops.convert import as_value
+
+    return as_value(x)
+
+
+# --- barriers ---------------------------------------------------------------------------------
+
+optimization_barrier_p = declare("optimization_barrier", multiple_results=True)
+
+
+@optimization_barrier_p.abstract
+def _(*avals: ShapedArray) -> list[ShapedArray]:
+    return list(avals)
+
+
+@optimization_barrier_p.eager
+def _(*xs: np.ndarray) -> list[np.ndarray]:
+    return list(xs)
+
+
+@optimization_barrier_p.lower
+def _(b: Any, *xs: Any) -> list[Any]:
+    return b.fence(xs)
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """`operand` (a pytree), computed as it stands: the compiler moves nothing across."""
+    leaves, tree = pytrees.tree_flatten(operand)
+    return pytrees.tree_unflatten(tree, optimization_barrier_p.bind(*leaves))
+
+
+kit.later(copy_p, stop_gradient_p, stage_p, optimization_barrier_p)

@@ -1,0 +1,319 @@
+"""Families of elementwise primitives: what they share is written once, here.
+
+`unary`, `binary` and `nary` declare a primitive together with its public function; a primitive of a
+family costs one call. A family gives
+
+- the type rule: accepted dtypes, equal dtypes, shapes, weak types;
+- the eager rule and the lowering: the scalar function of the primitive's name
+  (`compiler.numerics`, `compiler.scalar`).
+
+Shapes: operands of an n-ary primitive have the same rank, and extents that are equal or 1; operands
+of rank 0 go with any shape. A result is weakly typed if all operands are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import scalar as meanings
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
+from jitney.core.primitive import Primitive, declare
+
+Shape = tuple[int, ...]
+Accepts = tuple[Any, ...] | None
+"""Dtype categories that a primitive takes; None: every dtype, keys included."""
+
+FLOAT: Accepts = (np.floating,)
+INEXACT: Accepts = (np.floating, np.complexfloating)
+NUMERIC: Accepts = (np.integer, np.floating, np.complexfloating)
+REAL: Accepts = (np.integer, np.floating)
+ORDERED: Accepts = (np.integer, np.floating, np.bool_)
+INTEGER: Accepts = (np.integer,)
+BITS: Accepts = (np.integer, np.bool_)
+COMPLEX: Accepts = (np.complexfloating,)
+
+LATER = "comes with the transformations"
+BOOL = np.dtype(bool)
+
+
+def later(*prims: Primitive) -> None:
+    """Marks the derivative and batching slots that are still open."""
+    for prim in prims:
+        open_slots = [s for s in ("jvp", "transpose", "batch") if s in prim.missing()]
+        if open_slots:
+            prim.absent(*open_slots, why=LATER)
+
+
+# --- dtypes -----------------------------------------------------------------------------------
+
+
+def is_accepted(dtype: Any, accepts: Accepts) -> bool:
+    """True if `dtype` is in one of the categories `accepts`."""
+    return accepts is None or any(dtypes.issubdtype(dtype, kind) for kind in accepts)
+
+
+def _names(accepts: Accepts) -> str:
+    return ", ".join("bool" if kind is np.bool_ else np.dtype(kind).name if isinstance(kind, np.dtype)
+                     else kind.__name__ for kind in accepts or ())  # fmt: skip
+
+
+def check_dtype(name: str, dtype: Any, accepts: Accepts, position: int | None = None) -> None:
+    """Raises TypeError if primitive `name` does not take `dtype` (at operand `position`)."""
+    if not is_accepted(dtype, accepts):
+        where = "" if position is None else f" at position {position}"
+        raise TypeError(
+            f"{name} does not accept dtype {dtypes.long_name(dtype)}{where}. "
+            f"Accepted dtypes{where} are subtypes of {_names(accepts)}."
+        )
+
+
+# lax function -> the numpy-level function that promotes dtypes, where the names differ.
+_PROMOTING = {
+    "sub": "subtract", "mul": "multiply", "div": "divide", "rem": "remainder", "max": "maximum",
+    "min": "minimum", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+    "gt": "greater", "ge": "greater_equal", "pow": "power", "and": "bitwise_and",
+    "or": "bitwise_or", "xor": "bitwise_xor", "shift_left": "left_shift",
+    "shift_right_arithmetic": "right_shift", "shift_right_logical": "right_shift",
+    "atan2": "arctan2", "select": "where", "add": "add", "nextafter": "nextafter",
+    "concatenate": "concatenate",
+}  # fmt: skip
+
+
+def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
+    """Raises TypeError unless all dtypes are equal."""
+    first = avals[0].dtype
+    if all(a.dtype == first for a in avals):
+        return
+    found = ", ".join(dtypes.long_name(a.dtype) for a in avals)
+    tip = ""
+    if name in _PROMOTING:
+        tip = (
+            f" (Tip: jnp.{_PROMOTING[name]} is a similar function that does automatic type "
+            "promotion on inputs)"
+        )
+    raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {found}.{tip}")
+
+
+# --- shapes -----------------------------------------------------------------------------------
+
+
+def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
+    """The common shape of operands of equal rank (rank 0 aside), extents 1 stretching."""
+    shape = avals[0].shape
+    if all(a.shape == shape for a in avals):
+        return shape
+    shapes = [a.shape for a in avals if a.shape]
+    if len({len(s) for s in shapes}) > 1:
+        ranks = sorted({len(s) for s in shapes})
+        raise TypeError(
+            f"{name}: arrays must have the same number of dimensions, "
+            f"got {{{', '.join(map(str, ranks))}}}"
+        )
+    out: list[int] = []
+    for extents in zip(*shapes, strict=True):
+        sizes = {n for n in extents if n != 1}
+        if len(sizes) > 1:
+            listed = ", ".join(str(s) for s in shapes)
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {listed}.")
+        out.append(sizes.pop() if sizes else 1)
+    return tuple(out)
+
+
+def broadcast_nodes(b: Any, nodes: Sequence[Any]) -> list[Any]:
+    """Tensor IR nodes stretched to their common shape (see `broadcast_shape`)."""
+    shape = nodes[0].shape
+    if all(n.shape == shape for n in nodes):
+        return list(nodes)
+    rank = max(len(n.shape) for n in nodes)
+    shape = tuple(
+        next((n.shape[k] for n in nodes if n.shape and n.shape[k] != 1), 1) for k in range(rank)
+    )
+    return [stretch(b, n, shape) for n in nodes]
+
+
+def stretch(b: Any, node: Any, shape: Shape) -> Any:
+    """`node`, of rank 0 or of the rank of `shape`, with extents 1 repeated to `shape`."""
+    if node.shape == shape:
+        return node
+    return b.broadcast(node, shape, tuple(range(len(node.shape))))
+
+
+# --- families ---------------------------------------------------------------------------------
+
+
+def _same(dtype: Any) -> Any:
+    return dtype
+
+
+def to_bool(*_: Any) -> np.dtype:
+    """Result dtype of predicates."""
+    return BOOL
+
+
+_REAL = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+_COMPLEX = {real: complex_ for complex_, real in _REAL.items()}
+
+
+def real_part(dtype: Any) -> Any:
+    """The dtype of the parts of complex `dtype`; a real dtype itself."""
+    return _REAL.get(dtype, dtype)
+
+
+def with_imaginary_part(dtype: Any) -> Any:
+    """The complex dtype whose parts have the real `dtype`; a complex dtype itself."""
+    return _COMPLEX.get(dtype, dtype)
+
+
+def unary(
+    name: str,
+    accepts: Accepts,
+    doc: str,
+    *,
+    result: Callable[[Any], Any] = _same,
+    accuracy: bool = False,
+    linear: bool = False,
+) -> tuple[Primitive, Callable[..., Any]]:
+    """Declares an elementwise primitive of one operand; returns it and its public function.
+
+    Args:
+      name: of the primitive, of its scalar function and of the public function.
+      accepts: categories of operand dtypes.
+      doc: docstring of the public function.
+      result: operand dtype -> result dtype.
+      accuracy: whether it has the parameter `accuracy`, which changes nothing here: results are
+        always as accurate as the scalar table says.
+      linear: whether the function is linear.
+    """
+    prim = declare(name, linear=linear)
+
+    @prim.abstract
+    def _(x: ShapedArray, **_: Any) -> ShapedArray:
+        check_dtype(name, x.dtype, accepts)
+        return shaped_array(x.shape, result(x.dtype), x.weak_type)
+
+    _set_scalar_rules(prim, name, result)
+    bind = prim.bind
+    if accuracy:
+
+        def function(x: Any, *, accuracy: Any = None) -> Any:
+            try:
+                return bind(x, accuracy=accuracy)
+            except TypeError:
+                check_operands(name, x)
+                raise
+
+    else:
+
+        def function(x: Any) -> Any:
+            try:
+                return bind(x)
+            except TypeError:
+                check_operands(name, x)
+                raise
+
+    return prim, _named(function, name, doc)
+
+
+def nary(
+    name: str,
+    accepts: Sequence[Accepts],
+    doc: str,
+    *,
+    result: Callable[[Any], Any] = _same,
+    same_dtypes: bool = True,
+    fn: str | None = None,
+    public: str | None = None,
+) -> tuple[Primitive, Callable[..., Any]]:
+    """Declares an elementwise primitive of several operands; returns it and its public function.
+
+    Args:
+      name: of the primitive.
+      accepts: categories of operand dtypes, for each operand.
+      doc: docstring of the public function.
+      result: dtype of the first operand -> result dtype.
+      same_dtypes: whether all operands must have one dtype.
+      fn: name of the scalar function, if another.
+      public: name of the public function, if another.
+    """
+    prim = declare(name)
+
+    @prim.abstract
+    def _(*avals: ShapedArray, **_: Any) -> ShapedArray:
+        check_nary(name, avals, accepts, same_dtypes)
+        shape = broadcast_shape(name, avals)
+        return shaped_array(shape, result(avals[0].dtype), all(a.weak_type for a in avals))
+
+    _set_scalar_rules(prim, fn or name, result)
+    bind = prim.bind
+    if len(accepts) == 2:
+
+        def function(x: Any, y: Any) -> Any:
+            try:
+                return bind(x, y)
+            except TypeError:
+                check_operands(name, x, y)
+                raise
+
+    else:
+
+        def function(x: Any, y: Any, z: Any) -> Any:
+            try:
+                return bind(x, y, z)
+            except TypeError:
+                check_operands(name, x, y, z)
+                raise
+
+    return prim, _named(function, public or name, doc)
+
+
+def binary(
+    name: str, accepts: Accepts, doc: str, **options: Any
+) -> tuple[Primitive, Callable[..., Any]]:
+    """`nary` with two operands of one category."""
+    return nary(name, (accepts, accepts), doc, **options)
+
+
+def check_nary(
+    name: str, avals: Sequence[ShapedArray], accepts: Sequence[Accepts], same_dtypes: bool = True
+) -> None:
+    """Raises TypeError if dtypes of operands are not accepted or not equal."""
+    for i, (aval, kinds) in enumerate(zip(avals, accepts, strict=True)):
+        check_dtype(name, aval.dtype, kinds, i)
+    if same_dtypes:
+        check_same_dtypes(name, avals)
+
+
+def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) -> None:
+    meaning = meanings.function(fn)
+
+    @prim.eager
+    def _(*values: np.ndarray, **_: Any) -> np.ndarray:
+        return meaning(*values)
+
+    @prim.lower
+    def _(b: Any, *nodes: Any, **_: Any) -> Any:
+        return b.apply(fn, *broadcast_nodes(b, nodes))
+
+
+def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "jax.lax"
+    return function
+
+
+# --- operands ---------------------------------------------------------------------------------
+
+
+def check_operands(name: str, *operands: Any) -> None:
+    """Raises TypeError naming the first of `operands` that is no value."""
+    for i, x in enumerate(operands):
+        if not is_valid_operand(x):
+            raise TypeError(
+                f"Error interpreting argument to {name} as a JAX value. The problematic value is "
+                f"of type {type(x)} and was passed to {name} at position {i}."
+            )

@@ -1,0 +1,171 @@
+"""Elementwise primitives of one operand: arithmetic, exponentials, circular and hyperbolic functions.
+
+Angles are in radians. Complex functions take the principal branch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import numerics
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray
+from jitney.core.primitive import declare
+from jitney.ops import kit
+from jitney.ops.kit import BITS, COMPLEX, FLOAT, INEXACT, INTEGER, NUMERIC, to_bool, unary
+
+# --- arithmetic -------------------------------------------------------------------------------
+
+neg_p, neg = unary("neg", NUMERIC, "Negation: -x; wraps for integers.", linear=True)
+sign_p, sign = unary(
+    "sign",
+    NUMERIC,
+    "Sign: -1, 0 or 1 (x / |x| for complex); keeps -0.0 and NaN.",
+)
+abs_p, abs = unary(  # noqa: A001
+    "abs",
+    (np.floating, np.complexfloating, np.signedinteger),
+    "Absolute value; of complex numbers, the modulus.",
+    result=kit.real_part,
+)
+square_p, square = unary("square", NUMERIC, "x * x.")
+
+# --- rounding ---------------------------------------------------------------------------------
+
+floor_p, floor = unary("floor", FLOAT, "Largest integer not above x.")
+ceil_p, ceil = unary("ceil", FLOAT, "Smallest integer not below x.")
+is_finite_p, is_finite = unary(
+    "is_finite", FLOAT, "True where x is neither infinite nor NaN.", result=to_bool
+)
+
+# --- roots, exponentials, logarithms ------------------------------------------------------------
+
+sqrt_p, sqrt = unary("sqrt", INEXACT, "Square root.", accuracy=True)
+rsqrt_p, rsqrt = unary("rsqrt", INEXACT, "Reciprocal of the square root.", accuracy=True)
+cbrt_p, cbrt = unary("cbrt", FLOAT, "Cube root.", accuracy=True)
+exp_p, exp = unary("exp", INEXACT, "Exponential.", accuracy=True)
+exp2_p, exp2 = unary("exp2", INEXACT, "2 to the power of x.", accuracy=True)
+expm1_p, expm1 = unary("expm1", INEXACT, "exp(x) - 1, accurate near 0.", accuracy=True)
+log_p, log = unary("log", INEXACT, "Natural logarithm.", accuracy=True)
+log1p_p, log1p = unary("log1p", INEXACT, "log(1 + x), accurate near 0.", accuracy=True)
+logistic_p, logistic = unary("logistic", INEXACT, "1 / (1 + exp(-x)).", accuracy=True)
+
+# --- circular and hyperbolic ----------------------------------------------------------------------
+
+sin_p, sin = unary("sin", INEXACT, "Sine.", accuracy=True)
+cos_p, cos = unary("cos", INEXACT, "Cosine.", accuracy=True)
+tan_p, tan = unary("tan", INEXACT, "Tangent.", accuracy=True)
+asin_p, asin = unary("asin", INEXACT, "Arc sine, in [-pi/2, pi/2].")
+acos_p, acos = unary("acos", INEXACT, "Arc cosine, in [0, pi].")
+atan_p, atan = unary("atan", INEXACT, "Arc tangent, in [-pi/2, pi/2].")
+sinh_p, sinh = unary("sinh", INEXACT, "Hyperbolic sine.")
+cosh_p, cosh = unary("cosh", INEXACT, "Hyperbolic cosine.")
+tanh_p, tanh = unary("tanh", INEXACT, "Hyperbolic tangent.", accuracy=True)
+asinh_p, asinh = unary("asinh", INEXACT, "Inverse hyperbolic sine.")
+acosh_p, acosh = unary("acosh", INEXACT, "Inverse hyperbolic cosine.")
+atanh_p, atanh = unary("atanh", INEXACT, "Inverse hyperbolic tangent.")
+
+# --- complex ----------------------------------------------------------------------------------
+
+real_p, real = unary("real", COMPLEX, "Real part.", result=kit.real_part, linear=True)
+imag_p, imag = unary("imag", COMPLEX, "Imaginary part.", result=kit.real_part, linear=True)
+
+conj_p = declare("conj", linear=True)
+_CONJ_ACCEPTS = (np.dtype(np.float32), np.complexfloating, np.dtype(np.float64))
+
+
+@conj_p.abstract
+def _(x: ShapedArray, *, input_dtype: Any) -> ShapedArray:
+    kit.check_dtype("conj", x.dtype, _CONJ_ACCEPTS)
+    return x.update(dtype=kit.with_imaginary_part(x.dtype))
+
+
+@conj_p.eager
+def _(x: np.ndarray, *, input_dtype: Any) -> np.ndarray:
+    return np.conj(x) if x.dtype.kind == "c" else x.astype(kit.with_imaginary_part(x.dtype))
+
+
+@conj_p.lower
+def _(b: Any, x: Any, *, input_dtype: Any) -> Any:
+    if x.dtype.kind == "c":
+        return b.apply("conj", x)
+    return b.convert(x, kit.with_imaginary_part(x.dtype))
+
+
+def conj(x: Any) -> Any:
+    """Complex conjugate; real operands become complex."""
+    return conj_p.bind(x, input_dtype=dtypes.dtype(x))
+
+
+# --- bits -------------------------------------------------------------------------------------
+
+not_p, bitwise_not = unary("not", BITS, "Every bit flipped; logical negation of booleans.")
+population_count_p, population_count = unary(
+    "population_count", INTEGER, "Number of bits that are set."
+)
+clz_p, clz = unary("clz", INTEGER, "Number of leading zero bits.")
+
+# --- integer powers -----------------------------------------------------------------------------
+
+integer_pow_p = declare("integer_pow")
+
+
+@integer_pow_p.abstract
+def _(x: ShapedArray, *, y: int) -> ShapedArray:
+    kit.check_dtype("integer_pow", x.dtype, NUMERIC)
+    if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
+        raise TypeError(
+            f"Integers cannot be raised to negative powers, got integer_pow({x.str_short()}, {y})"
+        )
+    return x
+
+
+@integer_pow_p.eager
+def _(x: np.ndarray, *, y: int) -> np.ndarray:
+    return numerics.integer_pow(x, int(y))
+
+
+@integer_pow_p.lower
+def _(b: Any, x: Any, *, y: int) -> Any:
+    one = b.full(x.shape, 1, x.dtype)
+    result = power_by_squaring(x, abs_int(int(y)), one, lambda u, v: b.apply("mul", u, v))
+    return b.apply("div", one, result) if y < 0 else result
+
+
+def abs_int(y: int) -> int:
+    """|y|; `abs` names the primitive here."""
+    return -y if y < 0 else y
+
+
+def power_by_squaring(x: Any, y: int, one: Any, mul: Any) -> Any:
+    """x to the power y >= 0, by a chain of squarings; the same chain wherever it is computed."""
+    result = None
+    while y:
+        if y & 1:
+            result = x if result is None else mul(result, x)
+        y >>= 1
+        if y:
+            x = mul(x, x)
+    return one if result is None else result
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """x to the power of the static integer `y`."""
+    return integer_pow_p.bind(x, y=y)
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x."""
+    return integer_pow(x, -1)
+
+
+kit.later(
+    *(p for p in (
+        neg_p, sign_p, abs_p, square_p, floor_p, ceil_p, is_finite_p, sqrt_p, rsqrt_p, cbrt_p,
+        exp_p, exp2_p, expm1_p, log_p, log1p_p, logistic_p, sin_p, cos_p, tan_p, asin_p, acos_p,
+        atan_p, sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p, real_p, imag_p, conj_p, not_p,
+        population_count_p, clz_p, integer_pow_p,
+    ))
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""Arguments of the samplers: shapes, dtypes, broadcasting."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+
+Shape = tuple[int, ...]
+
+
+def shape_of(shape: Any) -> Shape:
+    """A shape given as a number or a sequence.
+
+    Raises:
+      TypeError: if an extent is not an integer known now, or is negative.
+    """
+    if isinstance(shape, Sequence | np.ndarray):
+        out = tuple(operator.index(n) for n in shape)
+    else:
+        out = (operator.index(shape),)
+    if any(n < 0 for n in out):
+        raise TypeError(f"shapes must have non-negative extents, got {shape}")
+    return out
+
+
+def inexact_dtype(name: str, dtype: Any, *, allow_complex: bool = False) -> np.dtype:
+    """The canonical floating dtype asked for, `float` by default.
+
+    Raises:
+      ValueError: if it is none.
+    """
+    dtypes.check_user_dtype_supported(dtype, name)
+    asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
+    kind = np.inexact if allow_complex else np.floating
+    if not dtypes.issubdtype(asked, kind):
+        wanted = "float or complex" if allow_complex else "float"
+        raise ValueError(f"dtype argument to `{name}` must be a {wanted} dtype, got {asked}")
+    return asked
+
+
+def integer_dtype(name: str, dtype: Any, default: Any = int) -> np.dtype:
+    """The canonical integer dtype asked for.
+
+    Raises:
+      TypeError: if it is none.
+    """
+    dtypes.check_user_dtype_supported(dtype, name)
+    asked = dtypes.canonicalize_dtype(default if dtype is None else dtype)
+    if not dtypes.issubdtype(asked, np.integer):
+        raise TypeError(f"{name} only accepts integer dtypes, got {asked}")
+    return asked
+
+
+def broadcast_shape(name: str, shape: Any, *shapes: Shape) -> Shape:
+    """The shape of the draw: `shape`, or what the parameters broadcast to if it is None.
+
+    Raises:
+      ValueError: if the parameters do not broadcast to `shape`.
+    """
+    if shape is None:
+        return np.broadcast_shapes(*shapes)
+    asked = shape_of(shape)
+    try:
+        fits = np.broadcast_shapes(asked, *shapes) == asked
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{name} parameter shapes must be broadcast-compatible with shape argument, and the "
+            f"result of broadcasting the shapes must equal the shape argument, but got result "
+            f"shapes {shapes} for shape argument {asked}"
+        )
+    return asked

@@ -1,0 +1,188 @@
+"""Choices, categories and permutations."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from jitney import lax
+from jitney import numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.avals import get_aval
+from jitney.random.checks import shape_of
+from jitney.random.keys import check_key, random_bits, split
+from jitney.random.normal import gumbel
+from jitney.random.uniform import randint, uniform
+
+
+def permutation(
+    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
+) -> Any:
+    """A random order of the slices of `x` along `axis`, or of 0 ... x - 1.
+
+    Args:
+      key: a key.
+      x: an array, or a number.
+      axis: the axis to shuffle along.
+      independent: whether each vector along `axis` is shuffled on its own.
+    """
+    key, _ = check_key("permutation", key)
+    if not np.ndim(x):
+        if not dtypes.issubdtype(get_aval(x).dtype, np.integer):  # type: ignore[attr-defined]
+            raise TypeError("x must be an integer or at least 1-dimensional")
+        return _shuffle(key, jnp.arange(operator.index(x)), 0)
+    axis = _axis_of(axis, np.ndim(x))
+    if independent or np.ndim(x) == 1:
+        return _shuffle(key, x, axis)
+    order = _shuffle(key, jnp.arange(x.shape[axis]), 0)
+    return jnp.take(x, order, axis, unique_indices=True)
+
+
+def _axis_of(axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis % ndim
+
+
+@jit_when_traced(static_argnames=("axis",))
+def _shuffle(key: Any, x: Any, axis: int) -> Any:
+    # Sorting by random words shuffles, but for equal words. Enough rounds make a biased order
+    # unlikely: with n elements and 32-bit words, each round fails with a chance below n^2 / 2^33.
+    size = math.prod(np.shape(x))
+    rounds = int(np.ceil(3 * np.log(max(1, size)) / np.log(np.iinfo(np.uint32).max)))
+    for _ in range(rounds):
+        key, subkey = split(key)
+        words = random_bits(subkey, 32, np.shape(x))
+        _, x = lax.sort_key_val(words, x, axis)
+    return x
+
+
+def choice(
+    key: Any,
+    a: Any,
+    shape: Any = (),
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
+    mode: str | None = None,
+) -> Any:
+    """Elements of `a` drawn at random.
+
+    Args:
+      key: a key.
+      a: an array, or a number n standing for 0 ... n - 1.
+      shape: how many, as a shape.
+      replace: whether an element may be drawn more than once.
+      p: probabilities of the elements; equal by default.
+      axis: the axis of `a` to draw along.
+      mode: of the Gumbel numbers used where `p` is given without replacement.
+
+    Returns: array of `a`'s shape with `axis` replaced by `shape`.
+    """
+    key, _ = check_key("choice", key)
+    shape = shape_of(shape)
+    array = None if not np.ndim(a) else jnp.asarray(a)
+    if array is None:
+        n_inputs = operator.index(a)
+        axis = 0
+    else:
+        axis = _axis_of(axis, array.ndim)
+        n_inputs = array.shape[axis]
+    n_draws = math.prod(shape)
+    if n_draws == 0:
+        result_shape = shape
+        if array is not None:
+            result_shape = array.shape[:axis] + shape + array.shape[axis + 1 :]
+        dtype = dtypes.canonicalize_dtype(int) if array is None else array.dtype
+        return jnp.zeros(result_shape, dtype=dtype)
+    if n_inputs <= 0:
+        raise ValueError("a must be greater than 0 unless no samples are taken")
+    if not replace and n_draws > n_inputs:
+        raise ValueError(
+            f"Cannot take a larger sample (size {n_draws}) than population (size {n_inputs}) "
+            "when 'replace=False'"
+        )
+    if p is None:
+        if replace:
+            drawn = randint(key, shape, 0, n_inputs)
+            return drawn if array is None else jnp.take(array, drawn, axis=axis)
+        whole = permutation(key, n_inputs if array is None else array, axis)
+        head = lax.slice_in_dim(whole, 0, n_draws, axis=axis)
+        return jnp.reshape(head, head.shape[:axis] + shape + head.shape[axis + 1 :])
+    (p,) = jnp.promote_dtypes_inexact(p)
+    if p.shape != (n_inputs,):
+        raise ValueError(
+            "p must be None or a 1D vector with the same size as a.shape[axis]. "
+            f"p has shape {p.shape} and a.shape[axis] is {n_inputs}."
+        )
+    if replace:
+        sums = jnp.cumsum(p)
+        r = sums[-1] * (1 - uniform(key, shape, dtype=sums.dtype))
+        drawn = jnp.searchsorted(sums, r)
+    else:
+        # The largest of log p + Gumbel numbers are a draw without replacement (Vieira, 2014).
+        scores = gumbel(key, (n_inputs,), dtype=p.dtype, mode=mode) + jnp.log(p)
+        drawn = lax.top_k(scores, n_draws)[1]
+        drawn = drawn.reshape(shape)
+    return drawn if array is None else jnp.take(array, drawn, axis=axis)
+
+
+def categorical(
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: str | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Indices drawn with probabilities proportional to exp(logits).
+
+    Args:
+      key: a key.
+      logits: unnormalised log probabilities.
+      axis: the axis of the categories.
+      shape: of the result; `logits`' shape without `axis` by default, which it must end with.
+      replace: whether an index may be drawn more than once along the leading axes of `shape`.
+      mode: of the Gumbel numbers.
+
+    Returns: integers of shape `shape`.
+    """
+    key, _ = check_key("categorical", key)
+    logits = jnp.asarray(logits)
+    axis = _axis_of(axis, logits.ndim)
+    batch = logits.shape[:axis] + logits.shape[axis + 1 :]
+    if shape is None:
+        shape = batch
+    else:
+        shape = shape_of(shape)
+        tail = shape[len(shape) - len(batch) :] if len(shape) >= len(batch) else None
+        if tail is None or np.broadcast_shapes(tail, batch) != tail:
+            raise ValueError(
+                "categorical parameter shapes must be broadcast-compatible with shape argument, "
+                f"but got logits batch shape {batch} for shape argument {shape}"
+            )
+    prefix = shape[: len(shape) - len(batch)]
+    if not replace:
+        n_draws = math.prod(prefix)
+        n_inputs = logits.shape[axis]
+        if n_draws > n_inputs:
+            raise ValueError(
+                f"Number of samples without replacement ({n_draws}) cannot exceed number of "
+                f"categories ({n_inputs})."
+            )
+        scores = logits + gumbel(key, logits.shape, logits.dtype, mode=mode)
+        _, drawn = lax.top_k(scores, n_draws, axis=axis)
+        drawn = jnp.moveaxis(drawn, axis, 0) if logits.ndim > 1 else drawn
+        return jnp.reshape(drawn, shape) if drawn.shape != shape else drawn
+    axis_from_end = axis - logits.ndim
+    noise_shape = list(shape[len(shape) - len(batch) :])
+    noise_shape.insert(axis % logits.ndim, logits.shape[axis])
+    noise = gumbel(key, (*prefix, *noise_shape), logits.dtype, mode=mode)
+    spread = lax.expand_dims(logits, tuple(range(len(prefix)))) if prefix else logits
+    return jnp.argmax(noise + spread, axis=axis_from_end)

@@ -1,0 +1,220 @@
+"""Bits, uniform numbers, integers, and what is drawn from them directly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney import lax
+from jitney import numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.avals import get_aval
+from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of
+from jitney.random.keys import check_key, random_bits, split
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Random bits as unsigned integers.
+
+    Args:
+      key: a key.
+      shape: of the result.
+      dtype: an unsigned dtype; uint32 (uint64 under x64) by default.
+    """
+    key, _ = check_key("bits", key)
+    dtypes.check_user_dtype_supported(dtype, "bits")
+    asked = dtypes.canonicalize_dtype(np.dtype("uint") if dtype is None else dtype)
+    if not dtypes.issubdtype(asked, np.unsignedinteger):
+        raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {asked}")
+    return random_bits(key, 8 * asked.itemsize, shape_of(shape))
+
+
+def uniform(
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    minval: Any = 0.0,
+    maxval: Any = 1.0,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Numbers spread evenly over [minval, maxval).
+
+    Args:
+      key: a key.
+      shape: of the result.
+      dtype: a floating dtype.
+      minval: lower bound, broadcast against `shape`.
+      maxval: upper bound, likewise.
+    """
+    key, _ = check_key("uniform", key)
+    return _uniform(key, minval, maxval, shape=shape_of(shape), dtype=inexact_dtype("uniform", dtype))
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _uniform(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+    minval = lax.convert_element_type(minval, dtype)
+    maxval = lax.convert_element_type(maxval, dtype)
+    minval = lax.broadcast_to_rank(minval, len(shape))
+    maxval = lax.broadcast_to_rank(maxval, len(shape))
+    info = dtypes.finfo(dtype)
+    n_bits, n_mantissa = info.bits, info.nmant
+    # Formats with short mantissas need few bits.
+    drawn_bits = 8 if n_mantissa < 8 else n_bits
+    unsigned = np.dtype(f"uint{n_bits}")
+    drawn = random_bits(key, drawn_bits, shape)
+    if drawn_bits != n_bits:
+        drawn = lax.convert_element_type(drawn, unsigned)
+    # Mantissa bits under the exponent of one give [1, 2).
+    shift = np.array(drawn_bits - n_mantissa, unsigned)
+    one = np.ones((), dtype).view(unsigned)
+    float_bits = lax.bitwise_or(lax.shift_right_logical(drawn, shift), one)
+    floats = lax.bitcast_convert_type(float_bits, dtype) - np.ones((), dtype)
+    scaled = floats * (maxval - minval) + minval
+    return lax.max(minval, lax.reshape(scaled, shape))
+
+
+def randint(
+    key: Any,
+    shape: Any,
+    minval: Any,
+    maxval: Any,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Integers spread evenly over [minval, maxval).
+
+    Args:
+      key: a key.
+      shape: of the result.
+      minval: lower bound, an integer array broadcast against `shape`.
+      maxval: upper bound, exclusive, likewise.
+      dtype: an integer dtype.
+    """
+    key, _ = check_key("randint", key)
+    asked = integer_dtype("randint", dtype)
+    shape = shape_of(shape)
+    if asked.itemsize < 4:
+        # Drawn as 32 bits: the span may be one more than the dtype holds.
+        info = dtypes.iinfo(asked)
+        low = jnp.clip(_as_integers(minval, np.int32), max=int(info.max), min=int(info.min))
+        high = jnp.clip(_as_integers(maxval, np.int32), max=int(info.max) + 1, min=int(info.min))
+        drawn = _randint(key, low, high, shape=shape, dtype=np.dtype(np.int32))
+        return lax.convert_element_type(drawn, asked)
+    return _randint(key, minval, maxval, shape=shape, dtype=asked)
+
+
+def _as_integers(x: Any, dtype: Any) -> Any:
+    _check_integers(x, x)
+    return x if isinstance(x, int) else lax.convert_element_type(x, dtype)
+
+
+def _check_integers(minval: Any, maxval: Any) -> None:
+    for x in (minval, maxval):
+        dtype = get_aval(x).dtype  # type: ignore[attr-defined]
+        if not dtypes.issubdtype(dtype, np.integer):
+            raise ValueError(
+                "randint requires integer arguments, got "
+                f"minval of {get_aval(minval)} and maxval of {get_aval(maxval)}"
+            )
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _randint(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+    _check_integers(minval, maxval)
+    broadcast_shape("randint", shape, np.shape(minval), np.shape(maxval))
+    info = dtypes.iinfo(dtype)
+    low, high = int(info.min), int(info.max)
+    # An upper bound past the dtype's maximum stands for one more than it.
+    reference = maxval if hasattr(maxval, "dtype") else jnp.asarray(maxval)
+    top = jnp.clip(
+        jnp.array(high, dtype), int(dtypes.iinfo(reference.dtype).min),
+        int(dtypes.iinfo(reference.dtype).max),
+    )  # fmt: skip
+    past_the_end = lax.gt(reference, lax.convert_element_type(top, reference.dtype))
+    minval = lax.convert_element_type(jnp.clip(minval, low, high), dtype)
+    maxval = lax.convert_element_type(jnp.clip(maxval, low, high), dtype)
+    minval = lax.broadcast_to_rank(minval, len(shape))
+    maxval = lax.broadcast_to_rank(maxval, len(shape))
+    n_bits = 8 * dtype.itemsize
+    k1, k2 = split(key)
+    higher, lower = random_bits(k1, n_bits, shape), random_bits(k2, n_bits, shape)
+    unsigned = np.dtype(f"uint{n_bits}")
+    span = lax.convert_element_type(maxval - minval, unsigned)
+    # An empty range gives minval; the whole range of the dtype has a span of zero, which the
+    # remainder leaves alone.
+    span = lax.select(maxval <= minval, lax.full_like(span, 1), span)
+    widen = past_the_end & (maxval > minval)
+    span = lax.select(jnp.broadcast_to(widen, span.shape), span + np.ones((), unsigned), span)
+    # (higher * 2^n_bits + lower) mod span, in n_bits.
+    multiplier = lax.rem(np.array(2 ** (n_bits // 2), unsigned), span)
+    multiplier = lax.rem(multiplier * multiplier, span)
+    offset = lax.add(lax.rem(higher, span) * multiplier, lax.rem(lower, span))
+    offset = lax.rem(offset, span)
+    return lax.add(minval, lax.convert_element_type(offset, dtype))
+
+
+def bernoulli(
+    key: Any,
+    p: Any = 0.5,
+    shape: Any = None,
+    mode: str = "low",
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Booleans that are True with probability `p`.
+
+    Args:
+      key: a key.
+      p: probabilities.
+      shape: of the result; `p`'s by default.
+      mode: "low" resolves p to float32's spacing near one, "high" finer.
+    """
+    key, _ = check_key("bernoulli", key)
+    if mode not in ("high", "low"):
+        raise ValueError(f'bernoulli mode must be "high" or "low", got {mode!r}')
+    dtype = dtypes.canonicalize_dtype(dtypes.result_type(float, p))
+    if not dtypes.issubdtype(dtype, np.floating):
+        raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}.")
+    p = lax.convert_element_type(p, dtype)
+    final = broadcast_shape("bernoulli", shape, np.shape(p))
+    return _bernoulli(key, p, shape=final, mode=mode)
+
+
+@jit_when_traced(static_argnames=("shape", "mode"))
+def _bernoulli(key: Any, p: Any, *, shape: Shape, mode: str) -> Any:
+    dtype = p.dtype
+    if mode == "high":
+        coarse, fine = _uniform(key, 0.0, 1.0, shape=(2, *shape), dtype=dtype)
+        return fine * np.array(_finest_step(dtype), dtype) < p - coarse
+    return _uniform(key, 0.0, 1.0, shape=shape, dtype=dtype) < p
+
+
+def _finest_step(dtype: np.dtype) -> float:
+    return 2.0 ** -dtypes.finfo(dtype).nmant
+
+
+def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Signs: -1 or 1 with equal probability.
+
+    Args:
+      key: a key.
+      shape: of the result.
+      dtype: of the result; an integer dtype by default.
+    """
+    key, _ = check_key("rademacher", key)
+    dtypes.check_user_dtype_supported(dtype, "rademacher")
+    asked = dtypes.canonicalize_dtype(int if dtype is None else dtype)
+    return _rademacher(key, shape=shape_of(shape), dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _rademacher(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+    half = np.array(0.5, dtypes.canonicalize_dtype(float))
+    drawn = bernoulli(key, half, shape)
+    return 2 * lax.convert_element_type(drawn, dtype) - np.ones((), dtype)
+
+

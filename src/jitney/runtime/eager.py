@@ -1,0 +1,131 @@
+"""The evaluating trace: what happens to operations outside of any transformation.
+
+A primitive's type rule is consulted first (memoised; it raises the user's errors), then its NumPy
+meaning runs at once. Primitives without one, such as calls of programs, are compiled as a program
+of one equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config, dtypes
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
+from jitney.core.primitive import Primitive
+from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
+from jitney.runtime import debug_checks, dispatch
+from jitney.runtime.array import ArrayImpl, array_from_numpy
+
+
+class EvalTrace(Trace):
+    """Computes operations as they come."""
+
+    __slots__ = ()
+
+    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+        impl = primitive.user_impl
+        if impl is not None:
+            return impl(*[_checked(x) for x in args], **params)
+        values: list[np.ndarray] = []
+        avals: list[AbstractValue] = []
+        for x in args:
+            if type(x) is ArrayImpl:
+                values.append(x._value)
+                avals.append(x.aval)
+            else:
+                value, aval = host_operand(x)
+                values.append(value)
+                avals.append(aval)
+        out, _ = primitive.result_type(tuple(avals), params)
+        rule = primitive.eager_rule
+        if rule is None:
+            return _run_as_program(primitive, tuple(avals), args, params, out)
+        results = rule(*values, **params)
+        if primitive.multiple_results:
+            arrays = [
+                array_from_numpy(value, aval) for value, aval in zip(results, out, strict=True)
+            ]
+            if config.checks_values():
+                debug_checks.check_results(primitive, arrays)
+            return arrays
+        array = array_from_numpy(results, out)
+        if config.checks_values():
+            debug_checks.check_results(primitive, [array])
+        return array
+
+    def __repr__(self) -> str:
+        return "EvalTrace"
+
+    __str__ = __repr__
+
+
+def _checked(x: Any) -> Any:
+    if isinstance(x, Tracer):
+        raise escaped_tracer_error(x)
+    return x
+
+
+def host_operand(x: Any) -> tuple[np.ndarray, AbstractValue]:
+    """The data and type of an operand that is no runtime array.
+
+    Raises:
+      UnexpectedTracerError: if `x` is a tracer, whose trace must have ended.
+      TypeError: if `x` is not a valid operand.
+      OverflowError: if `x` is a Python integer that its dtype cannot hold.
+    """
+    if isinstance(x, Tracer):
+        raise escaped_tracer_error(x)
+    if isinstance(x, ArrayImpl):
+        return x._value, x.aval
+    aval = get_aval(x)
+    assert isinstance(aval, ShapedArray), aval
+    if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex):
+        convert = getattr(x, "__jax_array__", None)
+        if convert is not None:
+            return host_operand(convert())
+    return np.asarray(x, dtypes.physical_dtype(aval.dtype)), aval
+
+
+def _run_as_program(
+    primitive: Primitive,
+    avals: tuple[AbstractValue, ...],
+    args: Sequence[Any],
+    params: dict[str, Any],
+    out: Any,
+) -> Any:
+    closed = _program_of(primitive, avals, params, out)
+    results = dispatch.run(closed, args)
+    return results if primitive.multiple_results else results[0]
+
+
+def _program_of(
+    primitive: Primitive, avals: tuple[AbstractValue, ...], params: dict[str, Any], out: Any
+) -> ClosedJaxpr:
+    """A program of one equation; the same object for the same arguments where they hash."""
+    key: Any = (primitive, avals, tuple(params.items()))
+    try:
+        found = _programs.get(key)
+    except TypeError:
+        key, found = None, None
+    if found is None:
+        invars = [Var(aval) for aval in avals]
+        outvars = [Var(aval) for aval in (out if primitive.multiple_results else (out,))]
+        effects = primitive.result_type(avals, params)[1]
+        eqn = JaxprEqn(list(invars), outvars, primitive, params, effects, None)
+        info = DebugInfo("eager", str(primitive))
+        found = ClosedJaxpr(Jaxpr((), invars, outvars, [eqn], effects, info), ())
+        if key is not None:
+            if len(_programs) >= _PROGRAMS_LIMIT:
+                _programs.clear()
+            _programs[key] = found
+    return found
+
+
+_programs: dict[Any, ClosedJaxpr] = {}
+_PROGRAMS_LIMIT = 1024  # programs of one equation kept
+
+install_eval_trace(EvalTrace())
