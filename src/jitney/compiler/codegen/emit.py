@@ -1,0 +1,454 @@
+"""Writing LLVM instructions: an `Emitter` appends to one function body and names the results.
+
+Operands of an operation have one kind and one lane count; the same calls emit scalar and vector
+code. Floating point is plain IEEE: no fast-math flags, so what is written is what is computed.
+Declarations and helper functions gather in the emitter (or in the ones it shares with its siblings)
+and go once into the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from jitney.compiler.codegen.target import Target
+from jitney.compiler.codegen.values import (
+    BITS,
+    FLOAT_KINDS,
+    Value,
+    constant,
+    mangled,
+    type_text,
+)
+
+Body = Callable[["Emitter", list[Value]], Value]
+
+
+class Emitter:
+    """Appends instructions to the body of one LLVM function.
+
+    Attributes:
+      target: the processor that code is for.
+      lines: the body so far, one instruction or label per line.
+      declarations: `declare ...` lines that the module needs.
+      functions: name -> text of helper functions that the module needs.
+      globals: name -> text of constants that the module needs.
+      block: label of the block that is being written, for phi nodes.
+    """
+
+    __slots__ = ("block", "count", "declarations", "functions", "globals", "lines", "target")
+
+    def __init__(self, target: Target, shared: Emitter | None = None):
+        self.target = target
+        self.lines: list[str] = []
+        self.count = 0
+        self.block = "entry"
+        self.declarations: set[str] = shared.declarations if shared else set()
+        self.functions: dict[str, str] = shared.functions if shared else {}
+        self.globals: dict[str, str] = shared.globals if shared else {}
+
+    def module_text(self) -> str:
+        """What the module needs besides the function itself, in an order that is always the same."""
+        return "\n".join(
+            [*self.globals.values(), *self.functions.values(), *sorted(self.declarations), ""]
+        )
+
+    # --- the plain machinery ------------------------------------------------------------------
+
+    def fresh(self) -> str:
+        """A new SSA name."""
+        self.count += 1
+        return f"%v{self.count}"
+
+    def emit(self, text: str, kind: str, lanes: int = 1) -> Value:
+        """Appends `NAME = text` and returns NAME."""
+        name = self.fresh()
+        self.lines.append(f"  {name} = {text}")
+        return Value(name, kind, lanes)
+
+    def line(self, text: str) -> None:
+        """Appends an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def const(self, value: float | bool, like: Value) -> Value:
+        """`value` in every lane, with the kind and lanes of `like`."""
+        return constant(value, like.kind, like.lanes)
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """A scalar in every lane."""
+        if lanes == 1:
+            return value
+        vector = type_text(value.kind, lanes)
+        first = self.emit(f"insertelement {vector} poison, {value!r}, i32 0", value.kind, lanes)
+        return self.emit(
+            f"shufflevector {first!r}, {vector} poison, <{lanes} x i32> zeroinitializer",
+            value.kind,
+            lanes,
+        )
+
+    def extract(self, value: Value, lane: int) -> Value:
+        """One lane of a vector, as a scalar."""
+        if value.lanes == 1:
+            return value
+        return self.emit(f"extractelement {value!r}, i32 {lane}", value.kind)
+
+    def insert(self, vector: Value, value: Value, lane: int) -> Value:
+        """`vector` with one lane replaced."""
+        if vector.lanes == 1:
+            return value
+        return self.emit(
+            f"insertelement {vector!r}, {value!r}, i32 {lane}", vector.kind, vector.lanes
+        )
+
+    def _binary(self, op: str, a: Value, b: Value) -> Value:
+        return self.emit(f"{op} {a!r}, {b.text}", a.kind, a.lanes)
+
+    # --- calls and control flow -----------------------------------------------------------------
+
+    def call(self, name: str, args: Sequence[Value], kind: str, lanes: int = 1) -> Value:
+        """Calls a function that the module defines or declares."""
+        operands = ", ".join(map(repr, args))
+        return self.emit(f"call {type_text(kind, lanes)} @{name}({operands})", kind, lanes)
+
+    def intrinsic(
+        self,
+        name: str,
+        args: Sequence[Value],
+        kind: str | None = None,
+        lanes: int | None = None,
+        overload: Iterable[Value] | None = None,
+    ) -> Value:
+        """Calls intrinsic `name`; kind and lanes of the result are the first operand's by default.
+
+        The name is completed by the types of `overload`: by default the result's type; none if
+        `overload` is empty.
+        """
+        kind = kind or args[0].kind
+        lanes = lanes or args[0].lanes
+        if overload is None:
+            name = f"{name}.{mangled(kind, lanes)}"
+        else:
+            name = ".".join([name, *(mangled(v.kind, v.lanes) for v in overload)])
+        types = ", ".join(a.type for a in args)
+        self.declarations.add(f"declare {type_text(kind, lanes)} @{name}({types})")
+        return self.call(name, args, kind, lanes)
+
+    def helper(
+        self,
+        name: str,
+        args: Sequence[Value],
+        kind: str,
+        body: Body,
+        attributes: str = "alwaysinline",
+    ) -> Value:
+        """Calls a function of its own with body `body`, written at the first call.
+
+        This is how branches get into straight-line code: LLVM inlines the helper and splits the
+        caller's block. `name` and the operand types identify the function.
+        """
+        lanes = args[0].lanes
+        name = ".".join([name, *dict.fromkeys(mangled(a.kind, a.lanes) for a in args)])
+        if name not in self.functions:
+            self.functions[name] = ""  # keeps its place: helpers of helpers come after
+            inner = Emitter(self.target, self)
+            params = [Value(f"%a{i}", a.kind, a.lanes) for i, a in enumerate(args)]
+            result = body(inner, params)
+            inner.line(f"ret {result!r}")
+            head = f"define internal {type_text(kind, lanes)} @{name}"
+            operands = ", ".join(map(repr, params))
+            attributes = f"{attributes} {self.target.function_attributes}"
+            text = [f"{head}({operands}) {attributes} {{", "entry:", *inner.lines, "}"]
+            self.functions[name] = "\n".join(text)
+        return self.call(name, args, kind, lanes)
+
+    def where_rare(
+        self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
+    ) -> Value:
+        """`usual`, but where `mask` holds the result of the scalar function `body` of `args`.
+
+        `body` is emitted once for scalars, out of line; lanes that need it call it one by one.
+        """
+
+        def lane(e: Emitter, xs: list[Value]) -> Value:
+            return e.helper(f"{name}.rare", xs, usual.kind, body, "noinline cold")
+
+        def all_lanes(e: Emitter, xs: list[Value]) -> Value:
+            mask, result, *operands = xs
+            for i in range(mask.lanes):
+                value = lane(e, [e.extract(x, i) for x in operands])
+                chosen = e.select(e.extract(mask, i), value, e.extract(result, i))
+                result = e.insert(result, chosen, i)
+            return result
+
+        def choose(e: Emitter, xs: list[Value]) -> Value:
+            mask, result = xs[0], xs[1]
+            start = e.block
+            e.branch(e.any(mask), "rare", "done")
+            e.label("rare")
+            fixed = e.helper(f"{name}.lanes", xs, usual.kind, all_lanes, "noinline cold")
+            e.line("br label %done")
+            e.label("done")
+            return e.phi([(result, start), (fixed, "rare")])
+
+        return self.helper(f"{name}.choose", [mask, usual, *args], usual.kind, choose)
+
+    def label(self, name: str) -> None:
+        """Starts block `name`."""
+        self.lines.append(f"{name}:")
+        self.block = name
+
+    def branch(self, condition: Value, yes: str, no: str) -> None:
+        """Goes to block `yes` where the scalar `condition` holds, else to `no`."""
+        self.line(f"br i1 {condition.text}, label %{yes}, label %{no}")
+
+    def jump(self, label: str) -> None:
+        """Goes to block `label`."""
+        self.line(f"br label %{label}")
+
+    def phi(self, incoming: Sequence[tuple[Value, str]]) -> Value:
+        """The value that belongs to the block control came from."""
+        first = incoming[0][0]
+        pairs = ", ".join(f"[{v.text}, %{label}]" for v, label in incoming)
+        return self.emit(f"phi {first.type} {pairs}", first.kind, first.lanes)
+
+    def any(self, mask: Value) -> Value:
+        """Whether a lane of `mask` is true."""
+        if mask.lanes == 1:
+            return mask
+        return self.intrinsic("llvm.vector.reduce.or", [mask], "i1", 1, [mask])
+
+    # --- floats ---------------------------------------------------------------------------------
+
+    def fadd(self, a: Value, b: Value) -> Value:
+        """a + b"""
+        return self._binary("fadd", a, b)
+
+    def fsub(self, a: Value, b: Value) -> Value:
+        """a - b"""
+        return self._binary("fsub", a, b)
+
+    def fmul(self, a: Value, b: Value) -> Value:
+        """a * b"""
+        return self._binary("fmul", a, b)
+
+    def fdiv(self, a: Value, b: Value) -> Value:
+        """a / b"""
+        return self._binary("fdiv", a, b)
+
+    def fneg(self, a: Value) -> Value:
+        """-a, the sign bit flipped"""
+        return self.emit(f"fneg {a!r}", a.kind, a.lanes)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once where the target can, else twice."""
+        if self.target.has_fma:
+            return self.intrinsic("llvm.fma", [a, b, c])
+        return self.fadd(self.fmul(a, b), c)
+
+    def fnma(self, a: Value, b: Value, c: Value) -> Value:
+        """c - a * b, rounded as `fma`."""
+        return self.fma(self.fneg(a), b, c)
+
+    def fabs(self, a: Value) -> Value:
+        """|a|"""
+        return self.intrinsic("llvm.fabs", [a])
+
+    def sqrt(self, a: Value) -> Value:
+        """The square root, correctly rounded."""
+        return self.intrinsic("llvm.sqrt", [a])
+
+    def floor(self, a: Value) -> Value:
+        """The largest integer not above a."""
+        return self.intrinsic("llvm.floor", [a])
+
+    def ceil(self, a: Value) -> Value:
+        """The smallest integer not below a."""
+        return self.intrinsic("llvm.ceil", [a])
+
+    def trunc_float(self, a: Value) -> Value:
+        """a without its fraction."""
+        return self.intrinsic("llvm.trunc", [a])
+
+    def roundeven(self, a: Value) -> Value:
+        """The nearest integer, the even one of two."""
+        return self.intrinsic("llvm.roundeven", [a])
+
+    def copysign(self, a: Value, b: Value) -> Value:
+        """|a| with the sign of b."""
+        return self.intrinsic("llvm.copysign", [a, b])
+
+    def maximum(self, a: Value, b: Value) -> Value:
+        """The larger; NaN if either is NaN; -0 < 0."""
+        return self.intrinsic("llvm.maximum", [a, b])
+
+    def minimum(self, a: Value, b: Value) -> Value:
+        """The smaller; NaN if either is NaN; -0 < 0."""
+        return self.intrinsic("llvm.minimum", [a, b])
+
+    def maxnum(self, a: Value, b: Value) -> Value:
+        """The larger; NaN only if both are NaN."""
+        return self.intrinsic("llvm.maxnum", [a, b])
+
+    def minnum(self, a: Value, b: Value) -> Value:
+        """The smaller; NaN only if both are NaN."""
+        return self.intrinsic("llvm.minnum", [a, b])
+
+    def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
+        """Comparison of floats: oeq one olt ole ogt oge ord, ueq une ult ule ugt uge uno."""
+        return self.emit(f"fcmp {predicate} {a!r}, {b.text}", "i1", a.lanes)
+
+    def is_nan(self, a: Value) -> Value:
+        """Whether a is NaN."""
+        return self.fcmp("uno", a, a)
+
+    def at_most(self, a: Value, high: float) -> Value:
+        """min(a, high) in one instruction; NaN stays NaN."""
+        bound = self.const(high, a)
+        return self.select(self.fcmp("olt", bound, a), bound, a)
+
+    def at_least(self, a: Value, low: float) -> Value:
+        """max(a, low) in one instruction; NaN stays NaN."""
+        bound = self.const(low, a)
+        return self.select(self.fcmp("ogt", bound, a), bound, a)
+
+    # --- integers -------------------------------------------------------------------------------
+
+    def add(self, a: Value, b: Value) -> Value:
+        """a + b, wrapping"""
+        return self._binary("add", a, b)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        """a - b, wrapping"""
+        return self._binary("sub", a, b)
+
+    def mul(self, a: Value, b: Value) -> Value:
+        """a * b, wrapping"""
+        return self._binary("mul", a, b)
+
+    def sdiv(self, a: Value, b: Value) -> Value:
+        """a / b of signed integers, towards 0; undefined for b = 0 and for overflow"""
+        return self._binary("sdiv", a, b)
+
+    def udiv(self, a: Value, b: Value) -> Value:
+        """a / b of unsigned integers; undefined for b = 0"""
+        return self._binary("udiv", a, b)
+
+    def srem(self, a: Value, b: Value) -> Value:
+        """a - b * (a sdiv b); undefined where sdiv is"""
+        return self._binary("srem", a, b)
+
+    def urem(self, a: Value, b: Value) -> Value:
+        """a - b * (a udiv b); undefined for b = 0"""
+        return self._binary("urem", a, b)
+
+    def and_(self, a: Value, b: Value) -> Value:
+        """a & b"""
+        return self._binary("and", a, b)
+
+    def or_(self, a: Value, b: Value) -> Value:
+        """a | b"""
+        return self._binary("or", a, b)
+
+    def xor(self, a: Value, b: Value) -> Value:
+        """a ^ b"""
+        return self._binary("xor", a, b)
+
+    def not_(self, a: Value) -> Value:
+        """Every bit flipped"""
+        return self._binary("xor", a, self.const(1 if a.kind == "i1" else -1, a))
+
+    def shl(self, a: Value, b: Value) -> Value:
+        """a << b; undefined for b past the width"""
+        return self._binary("shl", a, b)
+
+    def lshr(self, a: Value, b: Value) -> Value:
+        """a >> b with zeros; undefined for b past the width"""
+        return self._binary("lshr", a, b)
+
+    def ashr(self, a: Value, b: Value) -> Value:
+        """a >> b with the sign; undefined for b past the width"""
+        return self._binary("ashr", a, b)
+
+    def icmp(self, predicate: str, a: Value, b: Value) -> Value:
+        """Comparison of integers: eq ne, slt sle sgt sge, ult ule ugt uge."""
+        return self.emit(f"icmp {predicate} {a!r}, {b.text}", "i1", a.lanes)
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """`yes` where `condition` (i1) holds, else `no`; a scalar condition chooses whole vectors."""
+        return self.emit(f"select {condition!r}, {yes!r}, {no!r}", yes.kind, yes.lanes)
+
+    # --- conversions ----------------------------------------------------------------------------
+
+    def cast(self, op: str, a: Value, kind: str) -> Value:
+        """LLVM conversion `op` of every lane to `kind`."""
+        return self.emit(f"{op} {a!r} to {type_text(kind, a.lanes)}", kind, a.lanes)
+
+    def sitofp(self, a: Value, kind: str) -> Value:
+        """Signed integers to floats, rounded to nearest."""
+        return self.cast("sitofp", a, kind)
+
+    def uitofp(self, a: Value, kind: str) -> Value:
+        """Unsigned integers to floats, rounded to nearest."""
+        return self.cast("uitofp", a, kind)
+
+    def fptosi(self, a: Value, kind: str) -> Value:
+        """Floats to signed integers, truncated; poison out of range."""
+        return self.cast("fptosi", a, kind)
+
+    def fptoui(self, a: Value, kind: str) -> Value:
+        """Floats to unsigned integers, truncated; poison out of range."""
+        return self.cast("fptoui", a, kind)
+
+    def fptosi_sat(self, a: Value, kind: str) -> Value:
+        """Floats to signed integers, truncated, clamped into range; NaN gives 0.
+
+        LLVM's own intrinsic goes lane by lane on x86; this stays in vector registers.
+        """
+        low, high = -(2.0 ** (BITS[kind] - 1)), 2.0 ** (BITS[kind] - 1)
+        return self._saturated(a, kind, "fptosi", low, high, -int(low) - 1)
+
+    def fptoui_sat(self, a: Value, kind: str) -> Value:
+        """Floats to unsigned integers, truncated, clamped into range; NaN gives 0."""
+        return self._saturated(a, kind, "fptoui", 0.0, 2.0 ** BITS[kind], 2 ** BITS[kind] - 1)
+
+    def _saturated(
+        self, a: Value, kind: str, op: str, low: float, high: float, most: int
+    ) -> Value:
+        zero = self.const(0.0, a)
+        floored = self.select(self.fcmp("ogt", a, self.const(low, a)), a, self.const(low, a))
+        known = self.select(self.is_nan(a), zero, floored)
+        over = self.fcmp("oge", known, self.const(high, a))
+        inside = self.select(over, zero, known)
+        return self.select(over, constant(most, kind, a.lanes), self.cast(op, inside, kind))
+
+    def fpext(self, a: Value, kind: str) -> Value:
+        """Floats to a wider format."""
+        return self.cast("fpext", a, kind)
+
+    def fptrunc(self, a: Value, kind: str) -> Value:
+        """Floats to a narrower format, rounded to nearest even."""
+        return self.cast("fptrunc", a, kind)
+
+    def zext(self, a: Value, kind: str) -> Value:
+        """Integers to a wider kind, with zeros."""
+        return a if a.kind == kind else self.cast("zext", a, kind)
+
+    def sext(self, a: Value, kind: str) -> Value:
+        """Integers to a wider kind, with the sign."""
+        return a if a.kind == kind else self.cast("sext", a, kind)
+
+    def trunc(self, a: Value, kind: str) -> Value:
+        """The low bits of integers."""
+        return a if a.kind == kind else self.cast("trunc", a, kind)
+
+    def bitcast(self, a: Value, kind: str) -> Value:
+        """The bits of every lane as another kind of the same width."""
+        assert BITS[a.kind] == BITS[kind], f"bitcast of {a.kind} to {kind}"
+        return a if a.kind == kind else self.cast("bitcast", a, kind)
+
+    def bits(self, a: Value) -> Value:
+        """The bits of floats, as integers of their width."""
+        return self.bitcast(a, f"i{BITS[a.kind]}")
+
+    def is_float(self, a: Value) -> bool:
+        """Whether `a` is of a float kind."""
+        return a.kind in FLOAT_KINDS
