@@ -95,16 +95,16 @@ class _OnNodes:
 
     def key_words(self, keys: Node) -> tuple[Node, Node]:
         b = self.b
-        shift = b.full(32, keys.shape, _U64)
+        shift = b.full(keys.shape, 32, _U64)
         high = b.apply("shift_right_logical", keys, shift)
         return b.convert(keys, _U32), b.convert(high, _U32)
 
     def counter(self, start: int, size: int) -> Node:
-        n = self.b.iota((size,), _U32, 0)
-        return n if start == 0 else self.b.apply("add", n, self.b.full(start, (size,), _U32))
+        n = self.b.iota(_U32, (size,), 0)
+        return n if start == 0 else self.b.apply("add", n, self.b.full((size,), start, _U32))
 
     def zeros(self, like: Node) -> Node:
-        return self.b.full(0, like.shape, like.dtype)
+        return self.b.full(like.shape, 0, like.dtype)
 
     def reshape(self, x: Node, shape: Shape) -> Node:
         return self.b.reshape(x, shape)
@@ -114,7 +114,7 @@ class _OnNodes:
         return self.b.transpose(x, (*range(n - 2), n - 1, n - 2))
 
     def spread(self, x: Node, shape: Shape, dims: tuple[int, ...]) -> Node:
-        return self.b.broadcast_in_dim(x, shape, dims)
+        return self.b.broadcast(x, shape, dims)
 
     def threefry(self, k0: Node, k1: Node, x0: Node, x1: Node) -> tuple[Node, Node]:
         return threefry2x32_nodes(self.b, k0, k1, x0, x1)
@@ -127,12 +127,12 @@ class _OnNodes:
 
     def join_words(self, low: Node, high: Node) -> Node:
         b = self.b
-        shift = b.full(32, high.shape, _U64)
+        shift = b.full(high.shape, 32, _U64)
         shifted = b.apply("shift_left", b.convert(high, _U64), shift)
         return b.apply("or", b.convert(low, _U64), shifted)
 
     def field(self, x: Node, shift: int) -> Node:
-        return self.b.apply("shift_right_logical", x, self.b.full(shift, x.shape, x.dtype))
+        return self.b.apply("shift_right_logical", x, self.b.full(x.shape, shift, x.dtype))
 
     def concatenate(self, parts: list[Node]) -> Node:
         return self.b.concatenate(parts, len(parts[0].shape) - 1)
@@ -282,7 +282,7 @@ def _(b: Builder, seeds: Node, *, impl: PRNGImpl) -> Node:
     on = _OnNodes(b)
     if seeds.dtype.itemsize == 8:
         wide = b.convert(seeds, _U64)
-        shift = b.full(32, seeds.shape, _U64)
+        shift = b.full(seeds.shape, 32, _U64)
         high = b.convert(b.apply("shift_right_logical", wide, shift), _U32)
         return on.join_words(high, b.convert(wide, _U32))
     low = b.convert(seeds, _U32)

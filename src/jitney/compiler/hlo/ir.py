@@ -10,7 +10,7 @@
     reduction ::= Reduce | ArgReduce | ReduceRegion | Cumulative
     contraction ::= Dot
     order  ::= Sort | TopK
-    control ::= Call | Cond | While
+    control ::= Cond | While
     host   ::= HostCall | Fence
 
 Nodes are built through `build.Builder`, which interns them: within one builder two nodes are equal
@@ -62,7 +62,7 @@ class TensorType:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Node:
     """One value of the program. Equality is identity (nodes are interned by their builder).
 
@@ -88,21 +88,21 @@ class Node:
 # --- leaves -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Parameter(Node):
     """Input number `index` of the enclosing region."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Constant(Node):
     """A value known at compile time: a read-only C-contiguous array of the node's type."""
 
     value: np.ndarray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Iota(Node):
     """out[..., i, ...] = i along axis `dim`."""
 
@@ -112,7 +112,7 @@ class Iota(Node):
 # --- elementwise ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Apply(Node):
     """out[i] = fn(args[0][i], args[1][i], ...): `fn` is a row of the scalar table.
 
@@ -126,7 +126,7 @@ class Apply(Node):
 # --- views ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Broadcast(Node):
     """Axis k of `x` becomes axis `dims[k]`; other axes repeat. Axes of extent 1 repeat as well.
 
@@ -137,14 +137,14 @@ class Broadcast(Node):
     dims: Axes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Reshape(Node):
     """The same elements in row-major order, in another shape of the same size (reshape.C1)."""
 
     x: Node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Transpose(Node):
     """Axis k of the result is axis `perm[k]` of `x`; `perm` is a permutation (transpose.C1)."""
 
@@ -152,7 +152,7 @@ class Transpose(Node):
     perm: Axes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Slice(Node):
     """Elements starts, starts + strides, ... below limits, per axis; strides >= 1 (slice.C1)."""
 
@@ -162,7 +162,7 @@ class Slice(Node):
     strides: Axes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Reverse(Node):
     """Order of elements reversed along each axis of `dims`."""
 
@@ -170,7 +170,7 @@ class Reverse(Node):
     dims: Axes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Pad(Node):
     """`x` with `value` (a scalar node) put around and between its elements.
 
@@ -185,7 +185,7 @@ class Pad(Node):
     interior: Axes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Concatenate(Node):
     """`parts` one after another along axis `dim`."""
 
@@ -193,7 +193,7 @@ class Concatenate(Node):
     dim: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Bitcast(Node):
     """The same bytes read as a dtype of another width.
 
@@ -207,7 +207,7 @@ class Bitcast(Node):
 # --- indexed reads and writes -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class DynamicSlice(Node):
     """Block of shape `sizes` at `starts` (one integer scalar node per axis), clamped into bounds."""
 
@@ -216,7 +216,7 @@ class DynamicSlice(Node):
     sizes: Shape
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class DynamicUpdateSlice(Node):
     """`x` with the block at `starts` replaced by `update`; starts are clamped into bounds."""
 
@@ -241,7 +241,7 @@ class GatherDims:
     start_indices_batching_dims: Axes = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Gather(Node):
     """Slices of `x` of shape `slice_sizes` at the start vectors in `indices`.
 
@@ -269,7 +269,7 @@ class ScatterDims:
     scatter_indices_batching_dims: Axes = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Scatter(Node):
     """`x` with windows of `updates` combined in at the start vectors in `indices`, in order.
 
@@ -291,7 +291,7 @@ class Scatter(Node):
 # --- reductions ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Reduce(Node):
     """Fold of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
 
@@ -303,7 +303,7 @@ class Reduce(Node):
     dims: Axes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ArgReduce(Node):
     """Index along `dim` (removed) of the first largest or smallest element; NaN counts as such.
 
@@ -315,7 +315,7 @@ class ArgReduce(Node):
     dim: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ReduceRegion(Node):
     """Fold of several tensors over `dims` by a region of scalars.
 
@@ -328,7 +328,7 @@ class ReduceRegion(Node):
     body: Region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Cumulative(Node):
     """Running fold of `x` along `dim` (kept), from the end if `reverse`.
 
@@ -344,7 +344,7 @@ class Cumulative(Node):
 # --- contraction and order ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Dot(Node):
     """Sum of products over paired axes: result axes are batch, free axes of x, free axes of y.
 
@@ -358,7 +358,7 @@ class Dot(Node):
     batch: tuple[Axes, Axes]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Sort(Node):
     """Operands of one shape sorted together along `dim`, lexicographically by the first `num_keys`.
 
@@ -372,7 +372,7 @@ class Sort(Node):
     stable: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class TopK(Node):
     """The k largest along axis `dim`, descending, and their int32 indices; equal elements by lower index."""
 
@@ -384,7 +384,7 @@ class TopK(Node):
 # --- control ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Region:
     """A function of tensors: `results` computed from `parameters` and nothing else.
 
@@ -395,7 +395,7 @@ class Region:
     results: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Cond(Node):
     """branches[clamp(index)](*args); `index` is an int32 scalar."""
 
@@ -404,7 +404,7 @@ class Cond(Node):
     args: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class While(Node):
     """Repeats carry = body(*carry) while cond(*carry) holds; starts from `init`."""
 
@@ -413,7 +413,7 @@ class While(Node):
     init: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class HostCall(Node):
     """Results of `fn`, a Python function of NumPy arrays, called from the running program.
 
@@ -427,14 +427,14 @@ class HostCall(Node):
     ordered: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Fence(Node):
     """Its arguments, behind a barrier that no rewrite crosses."""
 
     args: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Project(Node):
     """Result number `index` of a node with several."""
 
@@ -442,7 +442,7 @@ class Project(Node):
     index: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Module:
     """A whole program: its region, a name for printing, and host calls that must run in order."""
 

@@ -1,0 +1,438 @@
+"""The builder: makes nodes of the tensor IR, infers their types, interns them.
+
+Within one builder two nodes that compute the same thing are one object, so common subexpressions
+never arise. Methods check what the verifier would reject (its constraint identifiers are in the
+messages): a lowering rule that is wrong fails where it is called.
+
+A few rewrites that hold everywhere and cost a comparison are done on the spot: reshapes to the same
+shape, conversions to the same dtype, and the like. All others are passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.ir import Node, Region, TensorType
+from jitney.core import dtypes
+
+_BOOL = np.dtype(bool)
+_INT32 = np.dtype(np.int32)
+
+# Scalar functions whose result dtype is not that of their first operand.
+_PREDICATES = frozenset(
+    ("eq", "ne", "lt", "le", "gt", "ge", "eq_to", "le_to", "lt_to", "is_finite")
+)
+_REAL_OF = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+_COMPLEX_OF = {real: kind for kind, real in _REAL_OF.items()}
+_SMALL_CONSTANT = 256  # bytes up to which constants are interned by value
+
+
+def result_dtype(fn: str, args: Sequence[Node]) -> np.dtype:
+    """dtype of `fn` applied to `args`."""
+    if fn in _PREDICATES:
+        return _BOOL
+    if fn == "select":
+        return args[1].dtype
+    dtype = args[0].dtype
+    if fn in ("real", "imag") or (fn == "abs" and dtype.kind == "c"):
+        return _REAL_OF[dtype]
+    if fn == "complex":
+        return _COMPLEX_OF[dtype]
+    return dtype
+
+
+class Builder:
+    """Makes the nodes of one region."""
+
+    def __init__(self) -> None:
+        self._interned: dict[Any, Node] = {}
+        self._n = 0
+        self.ordered: list[ir.HostCall] = []
+
+    # --- interning ------------------------------------------------------------------------------
+
+    def _make(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
+        key = (kind, type_, fields)
+        node = self._interned.get(key)
+        if node is None:
+            node = self._interned[key] = kind(type_, self._n, *fields)
+            self._n += 1
+        return node
+
+    def _new(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
+        """A node that is equal to no other (regions and functions have no content to compare)."""
+        node = kind(type_, self._n, *fields)
+        self._n += 1
+        return node
+
+    # --- leaves -----------------------------------------------------------------------------------
+
+    def parameter(self, index: int, type_: TensorType) -> Node:
+        """Input number `index` of the region."""
+        return self._make(ir.Parameter, type_, index)
+
+    def constant(self, value: Any) -> Node:
+        """A value known now; a scalar spread over a shape becomes a broadcast of the scalar."""
+        array = np.asarray(value)
+        type_ = TensorType(array.shape, array.dtype)
+        if array.ndim and array.size > 1 and not any(array.strides):
+            return self.broadcast(self.constant(array[(0,) * array.ndim]), array.shape, ())
+        if array.nbytes <= _SMALL_CONSTANT:
+            key = (ir.Constant, type_, array.tobytes())
+            found = self._interned.get(key)
+            if found is None:
+                stored = np.array(array, order="C")
+                stored.setflags(write=False)
+                found = self._interned[key] = self._new(ir.Constant, type_, stored)
+            return found
+        stored = np.ascontiguousarray(array)
+        key = (ir.Constant, type_, id(stored))
+        found = self._interned.get(key)
+        if found is None:  # the node keeps `stored`, and so its id, alive
+            found = self._interned[key] = self._new(ir.Constant, type_, stored)
+        return found
+
+    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> Node:
+        """`value` (a Python or NumPy scalar) everywhere."""
+        dtype = np.dtype(dtype)
+        scalar = np.asarray(value)
+        scalar = scalar.astype(dtype) if scalar.dtype != dtype else scalar
+        return self.broadcast(self.constant(scalar), tuple(shape), ())
+
+    def iota(self, dtype: Any, shape: Sequence[int], dim: int) -> Node:
+        """Indices along `dim`."""
+        type_ = TensorType(tuple(shape), np.dtype(dtype))
+        assert 0 <= dim < type_.rank, f"iota.C1: axis {dim} of {type_}"
+        if type_.dtype.kind == "c":
+            real = self.iota(_REAL_OF[type_.dtype], shape, dim)
+            return self.convert(real, type_.dtype)
+        return self._make(ir.Iota, type_, dim)
+
+    # --- elementwise --------------------------------------------------------------------------------
+
+    def apply(self, fn: str, *args: Node) -> Node:
+        """The scalar function `fn` on operands of one shape."""
+        shape = args[0].shape
+        assert all(a.shape == shape for a in args), (
+            f"apply.C1: {fn} of {', '.join(str(a.type) for a in args)}"
+        )
+        return self._make(ir.Apply, TensorType(shape, result_dtype(fn, args)), fn, args)
+
+    def convert(self, x: Node, dtype: Any) -> Node:
+        """`x` as `dtype`, by value."""
+        dtype = np.dtype(dtype)
+        if x.dtype == dtype:
+            return x
+        if x.dtype.kind == "c" and dtype.kind != "c":
+            if dtype == _BOOL:
+                zero = self.full(x.shape, 0, x.dtype)
+                return self.apply("ne", x, zero)
+            return self.convert(self.apply("real", x), dtype)
+        if dtype.kind == "c" and x.dtype.kind != "c":
+            real = self.convert(x, _REAL_OF[dtype])
+            return self.apply("complex", real, self.full(x.shape, 0, real.dtype))
+        if dtype.kind == "c":
+            part = _REAL_OF[dtype]
+            return self.apply(
+                "complex",
+                self.convert(self.apply("real", x), part),
+                self.convert(self.apply("imag", x), part),
+            )
+        return self._make(ir.Apply, TensorType(x.shape, dtype), "convert", (x,))
+
+    def bitcast(self, x: Node, dtype: Any) -> Node:
+        """The bytes of `x` as `dtype`."""
+        dtype = np.dtype(dtype)
+        old, new = x.dtype.itemsize, dtype.itemsize
+        if x.dtype == dtype:
+            return x
+        if old == new:
+            return self._make(ir.Apply, TensorType(x.shape, dtype), "bitcast", (x,))
+        if old > new:
+            return self._make(ir.Bitcast, TensorType((*x.shape, old // new), dtype), x)
+        assert x.shape and x.shape[-1] * old == new, f"bitcast.C1: {x.type} as {dtype}"
+        return self._make(ir.Bitcast, TensorType(x.shape[:-1], dtype), x)
+
+    def reduce_precision(self, x: Node, exponent_bits: int, mantissa_bits: int) -> Node:
+        """`x` rounded to a narrower float format (see `numerics.reduce_precision`)."""
+        info = dtypes.finfo(x.dtype)
+        bits = x.dtype.itemsize * 8
+        kind = np.dtype(f"uint{bits}")
+
+        def full(value: int) -> Node:
+            return self.full(x.shape, np.asarray(value, np.uint64).astype(kind), kind)
+
+        word = self.bitcast(x, kind)
+        sign = self.apply("and", word, full(1 << (bits - 1)))
+        out = self.apply("and", word, full((1 << (bits - 1)) - 1))
+        nmant, nexp = info.nmant, info.nexp
+        if mantissa_bits < nmant:
+            drop = nmant - mantissa_bits
+            last = self.apply("and", self.apply("shift_right_logical", out, full(drop)), full(1))
+            up = self.apply("add", self.apply("add", out, full((1 << (drop - 1)) - 1)), last)
+            out = self.apply("and", up, full(~((1 << drop) - 1) & (2**bits - 1)))
+        if exponent_bits < nexp:
+            bias, new_bias = (1 << (nexp - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+            largest = ((bias + new_bias) << nmant) | ((1 << nmant) - 1)
+            smallest = (bias - new_bias + 1) << nmant
+            infinity = ((1 << nexp) - 1) << nmant
+            too_large = self.apply("gt", out, full(largest))
+            out = self.apply("select", too_large, full(infinity), out)
+            too_small = self.apply("lt", out, full(smallest))
+            out = self.apply("select", too_small, full(0), out)
+        rounded = self.bitcast(self.apply("or", out, sign), x.dtype)
+        return self.apply("select", self.apply("ne", x, x), x, rounded)
+
+    # --- views ------------------------------------------------------------------------------------
+
+    def broadcast(self, x: Node, shape: Sequence[int], dims: Sequence[int]) -> Node:
+        """Axis k of `x` becomes axis dims[k] of `shape`; extents of 1 repeat."""
+        shape, dims = tuple(shape), tuple(dims)
+        if x.shape == shape:
+            return x
+        assert list(dims) == sorted(set(dims)) and len(dims) == len(x.shape), f"broadcast.C1: {dims}"
+        assert all(n in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)), (
+            f"broadcast.C2: {x.type} to {shape} by {dims}"
+        )
+        return self._make(ir.Broadcast, TensorType(shape, x.dtype), x, dims)
+
+    def reshape(self, x: Node, shape: Sequence[int]) -> Node:
+        """The elements in row-major order in another shape."""
+        shape = tuple(shape)
+        if x.shape == shape:
+            return x
+        if isinstance(x, ir.Reshape):
+            return self.reshape(x.x, shape)
+        type_ = TensorType(shape, x.dtype)
+        assert type_.size == x.type.size, f"reshape.C1: {x.type} to {shape}"  # type: ignore[union-attr]
+        return self._make(ir.Reshape, type_, x)
+
+    def transpose(self, x: Node, perm: Sequence[int]) -> Node:
+        """Axis k of the result is axis perm[k]."""
+        perm = tuple(perm)
+        assert sorted(perm) == list(range(len(x.shape))), f"transpose.C1: {perm} of {x.type}"
+        if perm == tuple(range(len(perm))):
+            return x
+        if isinstance(x, ir.Transpose):
+            return self.transpose(x.x, tuple(x.perm[k] for k in perm))
+        shape = tuple(x.shape[k] for k in perm)
+        return self._make(ir.Transpose, TensorType(shape, x.dtype), x, perm)
+
+    def slice(
+        self, x: Node, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]
+    ) -> Node:
+        """Elements starts, starts + strides, ... below limits."""
+        starts, limits, strides = tuple(starts), tuple(limits), tuple(strides)
+        shape = tuple(
+            max(-(-(hi - lo) // step), 0)
+            for lo, hi, step in zip(starts, limits, strides, strict=True)
+        )
+        if shape == x.shape:
+            return x
+        assert all(
+            0 <= lo <= hi <= n and step >= 1
+            for lo, hi, step, n in zip(starts, limits, strides, x.shape, strict=True)
+        ), f"slice.C1: {starts}:{limits}:{strides} of {x.type}"
+        return self._make(ir.Slice, TensorType(shape, x.dtype), x, starts, limits, strides)
+
+    def reverse(self, x: Node, dims: Sequence[int]) -> Node:
+        """Order of elements reversed along `dims`."""
+        dims = tuple(sorted(d for d in dims if x.shape[d] != 1))
+        return x if not dims else self._make(ir.Reverse, x.type, x, dims)
+
+    def pad(
+        self, x: Node, value: Node, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+    ) -> Node:
+        """`value` around and between the elements of `x`."""
+        low, high, interior = tuple(low), tuple(high), tuple(interior)
+        if not any(low) and not any(high) and not any(interior):
+            return x
+        shape = tuple(
+            lo + hi + n + max(n - 1, 0) * inner
+            for lo, hi, inner, n in zip(low, high, interior, x.shape, strict=True)
+        )
+        assert all(n >= 0 for n in shape) and value.shape == () and value.dtype == x.dtype, (
+            f"pad.C1: {x.type} with {value.type} by {low}, {high}, {interior}"
+        )
+        return self._make(ir.Pad, TensorType(shape, x.dtype), x, value, low, high, interior)
+
+    def concatenate(self, parts: Sequence[Node], dim: int) -> Node:
+        """`parts` one after another along `dim`."""
+        kept = tuple(p for p in parts if p.shape[dim]) or (parts[0],)
+        if len(kept) == 1:
+            return kept[0]
+        shape = list(kept[0].shape)
+        shape[dim] = sum(p.shape[dim] for p in kept)
+        assert all(p.dtype == kept[0].dtype for p in kept), "concatenate.C1: dtypes differ"
+        return self._make(ir.Concatenate, TensorType(tuple(shape), kept[0].dtype), kept, dim)
+
+    # --- indexed ------------------------------------------------------------------------------------
+
+    def dynamic_slice(self, x: Node, starts: Sequence[Node], sizes: Sequence[int]) -> Node:
+        """Block of shape `sizes` at `starts`, clamped into bounds."""
+        sizes = tuple(sizes)
+        if sizes == x.shape:
+            return x
+        return self._make(ir.DynamicSlice, TensorType(sizes, x.dtype), x, tuple(starts), sizes)
+
+    def dynamic_update_slice(self, x: Node, update: Node, starts: Sequence[Node]) -> Node:
+        """`x` with `update` written at `starts`, clamped into bounds."""
+        if update.shape == x.shape:
+            return update
+        if not update.type.size:  # type: ignore[union-attr]
+            return x
+        return self._make(ir.DynamicUpdateSlice, x.type, x, update, tuple(starts))
+
+    def gather(
+        self,
+        x: Node,
+        indices: Node,
+        dims: ir.GatherDims,
+        slice_sizes: Sequence[int],
+        mode: ir.IndexMode,
+        fill: Any = None,
+    ) -> Node:
+        """Slices of `x` at the start vectors along the last axis of `indices`."""
+        slice_sizes = tuple(slice_sizes)
+        dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+        window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
+        batch = iter(indices.shape[:-1])
+        rank = len(dims.offset_dims) + len(indices.shape) - 1
+        shape = tuple(next(window if k in dims.offset_dims else batch) for k in range(rank))
+        fill = None if mode != "fill" else np.asarray(fill, x.dtype)
+        return self._new(
+            ir.Gather, TensorType(shape, x.dtype), x, indices, dims, slice_sizes, mode, fill
+        )
+
+    def scatter(
+        self,
+        x: Node,
+        indices: Node,
+        updates: Node,
+        dims: ir.ScatterDims,
+        combine: str | Region | None,
+        mode: ir.IndexMode,
+        unique: bool = False,
+    ) -> Node:
+        """`x` with windows of `updates` combined in."""
+        return self._new(ir.Scatter, x.type, x, indices, updates, dims, combine, mode, unique)
+
+    # --- reductions -----------------------------------------------------------------------------------
+
+    def reduce(self, x: Node, fn: ir.Monoid, dims: Sequence[int]) -> Node:
+        """Fold over `dims` by a monoid."""
+        dims = tuple(sorted(dims))
+        if not dims:
+            return x
+        shape = tuple(n for k, n in enumerate(x.shape) if k not in dims)
+        return self._make(ir.Reduce, TensorType(shape, x.dtype), x, fn, dims)
+
+    def arg_reduce(self, x: Node, kind: str, dim: int, index_dtype: Any) -> Node:
+        """Index of the first extreme element along `dim`."""
+        shape = x.shape[:dim] + x.shape[dim + 1 :]
+        return self._make(ir.ArgReduce, TensorType(shape, np.dtype(index_dtype)), x, kind, dim)
+
+    def reduce_region(
+        self, xs: Sequence[Node], inits: Sequence[Node], dims: Sequence[int], body: Region
+    ) -> list[Node]:
+        """Fold of several tensors by a region."""
+        dims = tuple(sorted(dims))
+        shape = tuple(n for k, n in enumerate(xs[0].shape) if k not in dims)
+        types = tuple(TensorType(shape, x.dtype) for x in xs)
+        return self._split(self._new(ir.ReduceRegion, types, tuple(xs), tuple(inits), dims, body))
+
+    def cumulative(self, x: Node, fn: str, dim: int, reverse: bool) -> Node:
+        """Running fold along `dim`."""
+        return self._make(ir.Cumulative, x.type, x, fn, dim, reverse)
+
+    # --- contraction and order --------------------------------------------------------------------------
+
+    def dot(
+        self,
+        x: Node,
+        y: Node,
+        contract: tuple[Sequence[int], Sequence[int]],
+        batch: tuple[Sequence[int], Sequence[int]],
+        dtype: Any = None,
+    ) -> Node:
+        """Sum of products; `dtype` is that of operands (converted if need be) and result."""
+        dtype = np.dtype(x.dtype if dtype is None else dtype)
+        x, y = self.convert(x, dtype), self.convert(y, dtype)
+        cx, cy = tuple(contract[0]), tuple(contract[1])
+        bx, by = tuple(batch[0]), tuple(batch[1])
+        shape = (
+            *(x.shape[k] for k in bx),
+            *(n for k, n in enumerate(x.shape) if k not in cx and k not in bx),
+            *(n for k, n in enumerate(y.shape) if k not in cy and k not in by),
+        )
+        return self._make(ir.Dot, TensorType(shape, dtype), x, y, (cx, cy), (bx, by))
+
+    def sort(self, xs: Sequence[Node], dim: int, num_keys: int, stable: bool) -> list[Node]:
+        """Operands sorted together along `dim`."""
+        types = tuple(x.type for x in xs)
+        return self._split(self._make(ir.Sort, types, tuple(xs), dim, num_keys, stable))
+
+    def top_k(self, x: Node, k: int, dim: int) -> list[Node]:
+        """The k largest along `dim`, and their indices."""
+        shape = (*x.shape[:dim], k, *x.shape[dim + 1 :])
+        types = (TensorType(shape, x.dtype), TensorType(shape, _INT32))
+        return self._split(self._make(ir.TopK, types, x, k, dim))
+
+    # --- control and host -------------------------------------------------------------------------------
+
+    def region(
+        self, types: Sequence[TensorType], body: Callable[..., Sequence[Node]]
+    ) -> Region:
+        """The region that `body(builder, *parameters)` builds."""
+        inner = Builder()
+        parameters = [inner.parameter(i, t) for i, t in enumerate(types)]
+        results = body(inner, *parameters)
+        return Region(tuple(parameters), tuple(results))  # type: ignore[arg-type]
+
+    def cond(self, index: Node, branches: Sequence[Region], args: Sequence[Node]) -> list[Node]:
+        """One of `branches`, chosen by `index`, on `args`."""
+        types = tuple(r.type for r in branches[0].results)
+        return self._split(self._new(ir.Cond, types, index, tuple(branches), tuple(args)))
+
+    def while_(self, cond: Region, body: Region, init: Sequence[Node]) -> list[Node]:
+        """`body` repeated while `cond` holds."""
+        types = tuple(x.type for x in init)
+        return self._split(self._new(ir.While, types, cond, body, tuple(init)))
+
+    def host_call(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        args: Sequence[Node],
+        types: Sequence[TensorType],
+        ordered: bool = False,
+    ) -> list[Node]:
+        """Results of a Python function."""
+        node = self._new(ir.HostCall, tuple(types), name, fn, tuple(args), ordered)
+        if ordered:
+            self.ordered.append(node)
+        return self._split(node)
+
+    def fence(self, args: Sequence[Node]) -> list[Node]:
+        """`args` behind a barrier."""
+        return self._split(self._make(ir.Fence, tuple(a.type for a in args), tuple(args)))
+
+    def _split(self, node: Node) -> list[Node]:
+        assert isinstance(node.type, tuple)
+        return [self._make(ir.Project, t, node, i) for i, t in enumerate(node.type)]
+
+    def project(self, node: Node, index: int) -> Node:
+        """Result `index` of a node with several."""
+        assert isinstance(node.type, tuple)
+        return self._make(ir.Project, node.type[index], node, index)
+
+    # --- whole programs ---------------------------------------------------------------------------------
+
+    def module(self, name: str, parameters: Sequence[Node], results: Sequence[Node]) -> ir.Module:
+        """The program that computes `results` from `parameters`."""
+        region = Region(tuple(parameters), tuple(results))  # type: ignore[arg-type]
+        return ir.Module(name, region, tuple(self.ordered))

@@ -1,0 +1,229 @@
+"""What programs of the tensor IR mean: an interpreter on NumPy arrays.
+
+It is the reference that passes and generated code are tested against, and what folds constants. Every
+node is computed by the functions of `compiler.numerics`, which the eager rules call as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import numerics
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.walk import schedule
+from jitney.compiler.numerics import contraction, indexing, order, reduction
+
+Env = dict[ir.Node, Any]
+Rule = Callable[[Any, Env], Any]
+
+_rules: dict[type, Rule] = {}
+
+
+def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Results of the program on `inputs`."""
+    with np.errstate(all="ignore"):
+        return run_region(module.region, inputs, module.ordered)
+
+
+def run_region(
+    region: ir.Region, inputs: Sequence[np.ndarray], ordered: Sequence[ir.Node] = ()
+) -> list[np.ndarray]:
+    """Results of `region` on `inputs`."""
+    env: Env = dict(zip(region.parameters, inputs, strict=True))
+    for node in schedule([*region.results, *ordered]):
+        if node not in env:
+            env[node] = evaluate(node, env)
+    return [np.asarray(env[r]) for r in region.results]
+
+
+def evaluate(node: ir.Node, env: Env) -> Any:
+    """The value of `node`, whose operands are in `env`: an array, or a list for several results."""
+    value = _rules[type(node)](node, env)
+    if isinstance(node.type, tuple):
+        return value
+    value = np.asarray(value)
+    assert value.shape == node.shape and value.dtype == node.dtype, (
+        f"{type(node).__name__} {node.type} evaluates to {value.dtype}{value.shape}"
+    )
+    return value
+
+
+def _rule(kind: type) -> Callable[[Rule], Rule]:
+    def enter(rule: Rule) -> Rule:
+        _rules[kind] = rule
+        return rule
+
+    return enter
+
+
+@_rule(ir.Constant)
+def _(node: ir.Constant, env: Env) -> Any:
+    return node.value
+
+
+@_rule(ir.Iota)
+def _(node: ir.Iota, env: Env) -> Any:
+    row = np.arange(node.shape[node.dim]).astype(node.dtype)
+    tail = (1,) * (len(node.shape) - node.dim - 1)
+    return np.broadcast_to(row.reshape(-1, *tail), node.shape)
+
+
+@_rule(ir.Apply)
+def _(node: ir.Apply, env: Env) -> Any:
+    args = [env[a] for a in node.args]
+    if node.fn == "convert":
+        return numerics.scalar.convert(args[0], node.dtype)
+    if node.fn == "bitcast":
+        return numerics.bitcast(args[0], node.dtype)
+    return numerics.scalar.function(node.fn)(*args)
+
+
+@_rule(ir.Broadcast)
+def _(node: ir.Broadcast, env: Env) -> Any:
+    inner = [1] * len(node.shape)
+    for extent, dim in zip(node.x.shape, node.dims, strict=True):
+        inner[dim] = extent
+    return np.broadcast_to(env[node.x].reshape(inner), node.shape)
+
+
+@_rule(ir.Reshape)
+def _(node: ir.Reshape, env: Env) -> Any:
+    return env[node.x].reshape(node.shape)
+
+
+@_rule(ir.Transpose)
+def _(node: ir.Transpose, env: Env) -> Any:
+    return env[node.x].transpose(node.perm)
+
+
+@_rule(ir.Slice)
+def _(node: ir.Slice, env: Env) -> Any:
+    window = tuple(map(slice, node.starts, node.limits, node.strides))
+    return env[node.x][window]
+
+
+@_rule(ir.Reverse)
+def _(node: ir.Reverse, env: Env) -> Any:
+    return np.flip(env[node.x], node.dims)
+
+
+@_rule(ir.Pad)
+def _(node: ir.Pad, env: Env) -> Any:
+    return indexing.pad(env[node.x], env[node.value], node.low, node.high, node.interior)
+
+
+@_rule(ir.Concatenate)
+def _(node: ir.Concatenate, env: Env) -> Any:
+    return np.concatenate([env[p] for p in node.parts], axis=node.dim)
+
+
+@_rule(ir.Bitcast)
+def _(node: ir.Bitcast, env: Env) -> Any:
+    return numerics.bitcast(env[node.x], node.dtype)
+
+
+@_rule(ir.DynamicSlice)
+def _(node: ir.DynamicSlice, env: Env) -> Any:
+    return indexing.dynamic_slice(env[node.x], [env[s] for s in node.starts], node.sizes)
+
+
+@_rule(ir.DynamicUpdateSlice)
+def _(node: ir.DynamicUpdateSlice, env: Env) -> Any:
+    starts = [env[s] for s in node.starts]
+    return indexing.dynamic_update_slice(env[node.x], env[node.update], starts)
+
+
+@_rule(ir.Gather)
+def _(node: ir.Gather, env: Env) -> Any:
+    return indexing.gather(
+        env[node.x], env[node.indices], node.dims, node.slice_sizes, node.mode, node.fill
+    )
+
+
+@_rule(ir.Scatter)
+def _(node: ir.Scatter, env: Env) -> Any:
+    combine = node.combine
+    if isinstance(combine, ir.Region):
+        combine = scalar_function(combine)
+    return indexing.scatter(
+        env[node.x], env[node.indices], env[node.updates], node.dims, combine, node.mode
+    )
+
+
+def scalar_function(region: ir.Region) -> Callable[..., Any]:
+    """A region of one result as a function of NumPy values."""
+    return lambda *xs: run_region(region, [np.asarray(x) for x in xs])[0]
+
+
+@_rule(ir.Reduce)
+def _(node: ir.Reduce, env: Env) -> Any:
+    return reduction.reduce(env[node.x], node.fn, node.dims)
+
+
+@_rule(ir.ArgReduce)
+def _(node: ir.ArgReduce, env: Env) -> Any:
+    return reduction.arg_reduce(env[node.x], node.kind, node.dim, node.dtype)
+
+
+@_rule(ir.ReduceRegion)
+def _(node: ir.ReduceRegion, env: Env) -> Any:
+    xs, inits = [env[x] for x in node.xs], [env[x] for x in node.inits]
+    body = node.body
+    return reduction.reduce_region(
+        xs, inits, node.dims, lambda *args: run_region(body, [np.asarray(a) for a in args])
+    )
+
+
+@_rule(ir.Cumulative)
+def _(node: ir.Cumulative, env: Env) -> Any:
+    return reduction.cumulative(env[node.x], node.fn, node.dim, node.reverse)
+
+
+@_rule(ir.Dot)
+def _(node: ir.Dot, env: Env) -> Any:
+    return contraction.dot(env[node.x], env[node.y], node.contract, node.batch, node.dtype)
+
+
+@_rule(ir.Sort)
+def _(node: ir.Sort, env: Env) -> Any:
+    return order.sort([env[x] for x in node.xs], node.dim, node.num_keys, node.stable)
+
+
+@_rule(ir.TopK)
+def _(node: ir.TopK, env: Env) -> Any:
+    return order.top_k(env[node.x], node.k, node.dim)
+
+
+@_rule(ir.Cond)
+def _(node: ir.Cond, env: Env) -> Any:
+    index = min(max(int(env[node.index]), 0), len(node.branches) - 1)
+    return run_region(node.branches[index], [env[a] for a in node.args])
+
+
+@_rule(ir.While)
+def _(node: ir.While, env: Env) -> Any:
+    carry = [env[x] for x in node.init]
+    while run_region(node.cond, carry)[0]:
+        carry = run_region(node.body, carry)
+    return carry
+
+
+@_rule(ir.HostCall)
+def _(node: ir.HostCall, env: Env) -> Any:
+    results = node.fn(*[env[a] for a in node.args])
+    types = node.type
+    assert isinstance(types, tuple)
+    return [np.asarray(r, t.dtype).reshape(t.shape) for r, t in zip(results, types, strict=True)]
+
+
+@_rule(ir.Fence)
+def _(node: ir.Fence, env: Env) -> Any:
+    return [env[a] for a in node.args]
+
+
+@_rule(ir.Project)
+def _(node: ir.Project, env: Env) -> Any:
+    return env[node.node][node.index]

@@ -1,0 +1,140 @@
+"""Walks over the graph: operands of a node, a node with other operands, orders of evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.build import Builder
+
+# How each kind of node keeps its operands: names of fields that hold a node, or a tuple of nodes.
+_FIELDS: dict[type, tuple[str, ...]] = {
+    ir.Parameter: (),
+    ir.Constant: (),
+    ir.Iota: (),
+    ir.Apply: ("args",),
+    ir.Broadcast: ("x",),
+    ir.Reshape: ("x",),
+    ir.Transpose: ("x",),
+    ir.Slice: ("x",),
+    ir.Reverse: ("x",),
+    ir.Pad: ("x", "value"),
+    ir.Concatenate: ("parts",),
+    ir.Bitcast: ("x",),
+    ir.DynamicSlice: ("x", "starts"),
+    ir.DynamicUpdateSlice: ("x", "update", "starts"),
+    ir.Gather: ("x", "indices"),
+    ir.Scatter: ("x", "indices", "updates"),
+    ir.Reduce: ("x",),
+    ir.ArgReduce: ("x",),
+    ir.ReduceRegion: ("xs", "inits"),
+    ir.Cumulative: ("x",),
+    ir.Dot: ("x", "y"),
+    ir.Sort: ("xs",),
+    ir.TopK: ("x",),
+    ir.Cond: ("index", "args"),
+    ir.While: ("init",),
+    ir.HostCall: ("args",),
+    ir.Fence: ("args",),
+    ir.Project: ("node",),
+}
+
+
+def operands(node: ir.Node) -> tuple[ir.Node, ...]:
+    """The nodes that `node` is computed from, in order."""
+    kind = type(node)
+    if kind is ir.Apply:
+        return node.args  # type: ignore[attr-defined]
+    found: list[ir.Node] = []
+    for name in _FIELDS[kind]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            found.extend(value)
+        else:
+            found.append(value)
+    return tuple(found)
+
+
+def schedule(results: Iterable[ir.Node]) -> list[ir.Node]:
+    """All nodes that `results` depend on, operands first, in order of construction."""
+    needed: dict[int, ir.Node] = {}
+    stack = list(results)
+    while stack:
+        node = stack.pop()
+        if node.id not in needed:
+            needed[node.id] = node
+            stack.extend(operands(node))
+    return [needed[i] for i in sorted(needed)]
+
+
+def count_uses(nodes: Iterable[ir.Node], results: Iterable[ir.Node]) -> dict[ir.Node, int]:
+    """How often each of `nodes` is an operand or a result."""
+    uses = dict.fromkeys(nodes, 0)
+    for node in uses:
+        for x in operands(node):
+            uses[x] += 1
+    for node in results:
+        uses[node] += 1
+    return uses
+
+
+# --- rebuilding ---------------------------------------------------------------------------------
+
+_Map = Callable[[ir.Node], ir.Node]
+
+
+def rebuild(b: Builder, node: ir.Node, new: _Map) -> Any:
+    """`node` built in `b` with operands `new(operand)`; a list where it has several results."""
+    return _rebuilders[type(node)](b, node, new)
+
+
+def _each(nodes: Sequence[ir.Node], new: _Map) -> tuple[ir.Node, ...]:
+    return tuple([new(x) for x in nodes])
+
+
+def _rebuild_apply(b: Builder, n: Any, new: _Map) -> ir.Node:
+    if n.fn == "convert":
+        return b.convert(new(n.args[0]), n.dtype)
+    if n.fn == "bitcast":
+        return b.bitcast(new(n.args[0]), n.dtype)
+    return b.apply(n.fn, *[new(a) for a in n.args])
+
+
+_rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {
+    ir.Parameter: lambda b, n, new: b.parameter(n.index, n.type),
+    ir.Constant: lambda b, n, new: b.constant(n.value),
+    ir.Iota: lambda b, n, new: b.iota(n.dtype, n.shape, n.dim),
+    ir.Apply: _rebuild_apply,
+    ir.Broadcast: lambda b, n, new: b.broadcast(new(n.x), n.shape, n.dims),
+    ir.Reshape: lambda b, n, new: b.reshape(new(n.x), n.shape),
+    ir.Transpose: lambda b, n, new: b.transpose(new(n.x), n.perm),
+    ir.Slice: lambda b, n, new: b.slice(new(n.x), n.starts, n.limits, n.strides),
+    ir.Reverse: lambda b, n, new: b.reverse(new(n.x), n.dims),
+    ir.Pad: lambda b, n, new: b.pad(new(n.x), new(n.value), n.low, n.high, n.interior),
+    ir.Concatenate: lambda b, n, new: b.concatenate(_each(n.parts, new), n.dim),
+    ir.Bitcast: lambda b, n, new: b.bitcast(new(n.x), n.dtype),
+    ir.DynamicSlice: lambda b, n, new: b.dynamic_slice(new(n.x), _each(n.starts, new), n.sizes),
+    ir.DynamicUpdateSlice: lambda b, n, new: b.dynamic_update_slice(
+        new(n.x), new(n.update), _each(n.starts, new)
+    ),
+    ir.Gather: lambda b, n, new: b.gather(
+        new(n.x), new(n.indices), n.dims, n.slice_sizes, n.mode, n.fill
+    ),
+    ir.Scatter: lambda b, n, new: b.scatter(
+        new(n.x), new(n.indices), new(n.updates), n.dims, n.combine, n.mode, n.unique
+    ),
+    ir.Reduce: lambda b, n, new: b.reduce(new(n.x), n.fn, n.dims),
+    ir.ArgReduce: lambda b, n, new: b.arg_reduce(new(n.x), n.kind, n.dim, n.dtype),
+    ir.ReduceRegion: lambda b, n, new: b.reduce_region(
+        _each(n.xs, new), _each(n.inits, new), n.dims, n.body
+    ),
+    ir.Cumulative: lambda b, n, new: b.cumulative(new(n.x), n.fn, n.dim, n.reverse),
+    ir.Dot: lambda b, n, new: b.dot(new(n.x), new(n.y), n.contract, n.batch, n.dtype),
+    ir.Sort: lambda b, n, new: b.sort(_each(n.xs, new), n.dim, n.num_keys, n.stable),
+    ir.TopK: lambda b, n, new: b.top_k(new(n.x), n.k, n.dim),
+    ir.Cond: lambda b, n, new: b.cond(new(n.index), n.branches, _each(n.args, new)),
+    ir.While: lambda b, n, new: b.while_(n.cond, n.body, _each(n.init, new)),
+    ir.HostCall: lambda b, n, new: b.host_call(n.name, n.fn, _each(n.args, new), n.type, n.ordered),
+    ir.Fence: lambda b, n, new: b.fence(_each(n.args, new)),
+}

@@ -1,0 +1,88 @@
+"""Elementwise meanings with parameters: powers, clamping, casts of bits, rounding to a format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import scalar
+from jitney.core import dtypes
+
+
+def integer_pow(x: np.ndarray, y: int) -> np.ndarray:
+    """x to the power of the integer `y`, by squarings: the chain that compiled code uses."""
+    n, base, result = abs(y), x, None
+    while n:
+        if n & 1:
+            result = base if result is None else base * result
+        n >>= 1
+        if n:
+            base = base * base
+    one = np.ones((), x.dtype)
+    if result is None:
+        return np.broadcast_to(one, x.shape)
+    return scalar.function("div")(one, result) if y < 0 else np.asarray(result)
+
+
+def select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
+    """cases[which] elementwise; `which` out of range counts as the nearest case."""
+    if which.dtype == np.bool_:
+        return np.where(which, cases[-1], cases[0])
+    result = cases[0]
+    for i, case in enumerate(cases[1:], start=1):
+        result = np.where(which >= np.asarray(i, which.dtype), case, result)
+    return result
+
+
+def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """min(max(x, low), high); NaN in any operand gives NaN."""
+    return np.minimum(np.maximum(low, x), high)
+
+
+def bitcast(x: np.ndarray, dtype: Any) -> np.ndarray:
+    """The bytes of `x` read as `dtype`; another width makes or takes a last axis."""
+    dtype = np.dtype(dtype)
+    if x.dtype == dtype:
+        return x
+    x = np.ascontiguousarray(x)
+    old, new = x.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return x.view(dtype)
+    if old > new:
+        return x[..., None].view(dtype)
+    return x.view(dtype)[..., 0]
+
+
+def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
+    """x rounded to nearest even in a float format of the given widths.
+
+    Overflow gives infinity, underflow of the narrower exponent a signed zero.
+    """
+    info = dtypes.finfo(x.dtype)
+    bits = x.dtype.itemsize * 8
+    kind = np.dtype(f"uint{bits}")
+    nmant, nexp = info.nmant, info.nexp
+    word = x.view(kind) if x.ndim else x.reshape(1).view(kind).reshape(())
+
+    def const(value: int) -> np.ndarray:
+        return np.asarray(value, kind)
+
+    sign = word & const(1 << (bits - 1))
+    out = word & const((1 << (bits - 1)) - 1)
+    if mantissa_bits < nmant:
+        drop = nmant - mantissa_bits
+        last = (out >> const(drop)) & const(1)
+        out = (out + const((1 << (drop - 1)) - 1) + last) & const(~((1 << drop) - 1) & (2**bits - 1))
+    if exponent_bits < nexp:
+        bias = (1 << (nexp - 1)) - 1
+        new_bias = (1 << (exponent_bits - 1)) - 1
+        largest = ((bias + new_bias) << nmant) | ((1 << nmant) - 1)
+        smallest = (bias - new_bias + 1) << nmant
+        infinity = ((1 << nexp) - 1) << nmant
+        out = np.where(out > const(largest), const(infinity), out)
+        out = np.where(out < const(smallest), const(0), out)
+    result = (out | sign).astype(kind).view(x.dtype) if x.ndim else (
+        np.asarray(out | sign, kind).reshape(1).view(x.dtype).reshape(())
+    )
+    return np.where(np.isnan(x), x, result)

@@ -1,0 +1,368 @@
+"""Meanings of the scalar functions, elementwise on ndarrays of any dtype.
+
+    function(name)(*arrays) -> array        convert(array, dtype) -> array
+
+Names are those of JAX's primitives, but that `round` is `round_even` or `round_away`, and that `select`
+takes (predicate, on true, on false). float16 and bfloat16 are computed in float32 and rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+
+Function = Callable[..., np.ndarray]
+
+_BOOL = np.dtype(bool)
+_table: dict[str, Function] = {}
+
+
+def function(name: str) -> Function:
+    """The meaning of the scalar function `name`."""
+    return _table[name]
+
+
+def names() -> list[str]:
+    """All scalar functions."""
+    return list(_table)
+
+
+def _meaning(name: str) -> Callable[[Function], Function]:
+    def enter(rule: Function) -> Function:
+        _table[name] = rule
+        return rule
+
+    return enter
+
+
+def _is_float(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.floating)
+
+
+def _is_integer(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.integer)
+
+
+# --- conversion ---------------------------------------------------------------------------------
+
+
+def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
+    """`x` as `dtype`.
+
+    Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap; complex
+    numbers lose their imaginary part; everything but 0 is True.
+    """
+    old = x.dtype
+    if old == dtype:
+        return x
+    if dtype == _BOOL:
+        return x != 0 if old.kind != "V" else x.astype(np.float32) != 0
+    if old.kind == "c" and np.dtype(dtype).kind != "c":
+        return convert(x.real, dtype)
+    if _is_integer(dtype) and _is_float(old):
+        return _truncate(x, dtype)
+    return x.astype(dtype)
+
+
+def _truncate(x: np.ndarray, dtype: Any) -> np.ndarray:
+    info = dtypes.iinfo(dtype)
+    if old_is_narrow := x.dtype.itemsize < 4:
+        x = x.astype(np.float32)
+    if dtype.itemsize > 2 or old_is_narrow:
+        x = x.astype(np.float64)
+    high = float(info.max)
+    if int(high) > info.max:  # 64 bits: the next double below
+        high = np.nextafter(high, 0)
+    inside = np.clip(np.where(np.isnan(x), 0, x), float(info.min), high).astype(dtype)
+    return np.where(x >= float(info.max), np.asarray(info.max, dtype), inside)
+
+
+# --- NumPy's own --------------------------------------------------------------------------------
+
+_table.update(
+    neg=np.negative, abs=np.abs, square=np.square, floor=np.floor, ceil=np.ceil,
+    is_finite=np.isfinite, sqrt=np.sqrt, cbrt=np.cbrt, exp=np.exp, exp2=np.exp2, expm1=np.expm1,
+    log=np.log, log1p=np.log1p, sin=np.sin, cos=np.cos, tan=np.tan, asin=np.arcsin,
+    acos=np.arccos, atan=np.arctan, sinh=np.sinh, cosh=np.cosh, tanh=np.tanh, asinh=np.arcsinh,
+    acosh=np.arccosh, atanh=np.arctanh, conj=np.conj, add=np.add, mul=np.multiply,
+    max=np.maximum, min=np.minimum, nextafter=np.nextafter, pow=np.power, atan2=np.arctan2,
+    xor=np.bitwise_xor, eq=np.equal, ne=np.not_equal, lt=np.less, le=np.less_equal,
+    gt=np.greater, ge=np.greater_equal, select=np.where, round_even=np.rint,
+    logaddexp=np.logaddexp,
+)  # fmt: skip
+_table["and"] = np.bitwise_and
+_table["or"] = np.bitwise_or
+_table["not"] = np.invert
+
+
+def _for_half(name: str) -> None:
+    """Computes `name` in float32 for float16 and bfloat16: NumPy has no such loop."""
+    inner = _table[name]
+
+    def rule(*xs: np.ndarray) -> np.ndarray:
+        dtype = xs[0].dtype
+        if dtype.itemsize == 2 and _is_float(dtype):
+            return np.asarray(inner(*[x.astype(np.float32) for x in xs])).astype(dtype)
+        return inner(*xs)
+
+    _table[name] = rule
+
+
+@_meaning("sub")
+def _sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.bitwise_xor(x, y) if x.dtype == _BOOL else np.subtract(x, y)
+
+
+@_meaning("clamp")
+def _clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.minimum(np.maximum(low, x), high)
+
+
+@_meaning("sign")
+def _sign(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        size = np.abs(x)
+        return np.where(size == 0, x.dtype.type(0), x / np.where(size == 0, 1, size)).astype(x.dtype)
+    if _is_float(x.dtype):
+        # NumPy's gives +0.0 for -0.0.
+        return np.where(x == 0, x, np.sign(x))
+    return np.sign(x)
+
+
+@_meaning("rsqrt")
+def _rsqrt(x: np.ndarray) -> np.ndarray:
+    if x.dtype.itemsize == 2:
+        return (1 / np.sqrt(x.astype(np.float32))).astype(x.dtype)
+    return np.divide(x.dtype.type(1), np.sqrt(x))
+
+
+@_meaning("logistic")
+def _logistic(x: np.ndarray) -> np.ndarray:
+    if x.dtype.itemsize == 2:
+        return _logistic(x.astype(np.float32)).astype(x.dtype)
+    one = x.dtype.type(1)
+    return np.divide(one, one + np.exp(-x))
+
+
+@_meaning("round_away")
+def _round_away(x: np.ndarray) -> np.ndarray:
+    whole = np.trunc(x)
+    half = np.asarray(0.5, x.dtype)
+    one = np.asarray(1, x.dtype)
+    return np.copysign(np.abs(whole) + np.where(np.abs(x - whole) >= half, one, one - one), x).astype(x.dtype)
+
+
+@_meaning("real")
+def _real(x: np.ndarray) -> np.ndarray:
+    return x.real
+
+
+@_meaning("imag")
+def _imag(x: np.ndarray) -> np.ndarray:
+    return x.imag
+
+
+@_meaning("complex")
+def _complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    out = np.empty(np.broadcast_shapes(x.shape, y.shape), np.result_type(x.dtype, np.complex64))
+    out.real = x
+    out.imag = y
+    return out
+
+
+# --- division -----------------------------------------------------------------------------------
+
+
+@_meaning("div")
+def _div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not _is_integer(x.dtype):
+        return np.divide(x, y)
+    zero = y == 0
+    safe = np.where(zero, np.ones((), y.dtype), y)
+    quotient = np.floor_divide(x - np.fmod(x, safe), safe)
+    return np.where(zero, np.invert(np.zeros((), x.dtype)), quotient)
+
+
+@_meaning("rem")
+def _rem(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not _is_integer(x.dtype):
+        return np.fmod(x, y)
+    zero = y == 0
+    return np.where(zero, x, np.fmod(x, np.where(zero, np.ones((), y.dtype), y)))
+
+
+# --- bits ---------------------------------------------------------------------------------------
+
+
+def _unsigned(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"uint{dtype.itemsize * 8}")
+
+
+def _inside(y: np.ndarray) -> np.ndarray:
+    return y.view(_unsigned(y.dtype)) < y.dtype.itemsize * 8 if y.ndim else (
+        y.reshape(1).view(_unsigned(y.dtype)).reshape(()) < y.dtype.itemsize * 8
+    )
+
+
+@_meaning("shift_left")
+def _shift_left(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    inside = _inside(y)
+    zero = np.zeros((), x.dtype)
+    return np.where(inside, np.left_shift(x, np.where(inside, y, zero)), zero)
+
+
+@_meaning("shift_right_logical")
+def _shift_right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    kind = _unsigned(x.dtype)
+    inside = _inside(y)
+    ux, uy = x.astype(kind), y.astype(kind)
+    zero = np.zeros((), kind)
+    return np.where(inside, np.right_shift(ux, np.where(inside, uy, zero)), zero).astype(x.dtype)
+
+
+@_meaning("shift_right_arithmetic")
+def _shift_right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    kind = np.dtype(f"int{x.dtype.itemsize * 8}")
+    most = np.asarray(x.dtype.itemsize * 8 - 1, kind)
+    amount = np.where(_inside(y), y.astype(kind), most)
+    return np.right_shift(x.astype(kind), amount).astype(x.dtype)
+
+
+@_meaning("population_count")
+def _population_count(x: np.ndarray) -> np.ndarray:
+    return np.bitwise_count(x.astype(_unsigned(x.dtype))).astype(x.dtype)
+
+
+@_meaning("clz")
+def _clz(x: np.ndarray) -> np.ndarray:
+    bits = x.dtype.itemsize * 8
+    word = x.astype(_unsigned(x.dtype))
+    shift = 1
+    while shift < bits:
+        word = word | (word >> np.asarray(shift, word.dtype))
+        shift *= 2
+    return (bits - np.bitwise_count(word).astype(np.int64)).astype(x.dtype)
+
+
+@_meaning("mulhi")
+def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    bits = x.dtype.itemsize * 8
+    if bits < 64:
+        wide = np.dtype(f"{'int' if x.dtype.kind == 'i' else 'uint'}{2 * bits}")
+        return ((x.astype(wide) * y.astype(wide)) >> np.asarray(bits, wide)).astype(x.dtype)
+    u, v = x.astype(np.uint64), y.astype(np.uint64)
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    u0, u1, v0, v1 = u & low, u >> half, v & low, v >> half
+    middle = u1 * v0 + ((u0 * v0) >> half)
+    high = u1 * v1 + (middle >> half) + (((middle & low) + u0 * v1) >> half)
+    if x.dtype.kind == "i":  # two's complement: take back what the sign bits added
+        zero = np.uint64(0)
+        high = high - np.where(x < 0, v, zero) - np.where(y < 0, u, zero)
+    return high.astype(x.dtype)
+
+
+# --- total order --------------------------------------------------------------------------------
+
+
+def _ordered(x: np.ndarray) -> np.ndarray:
+    """Integers in the total order of floats `x`."""
+    if not _is_float(x.dtype):
+        return x
+    kind = np.dtype(f"int{x.dtype.itemsize * 8}")
+    word = np.ascontiguousarray(x).view(kind).reshape(x.shape)
+    return np.where(word < 0, np.invert(word) ^ np.asarray(np.iinfo(kind).min, kind), word)
+
+
+@_meaning("eq_to")
+def _eq_to(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.equal(_ordered(x), _ordered(y))
+
+
+@_meaning("lt_to")
+def _lt_to(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.less(_ordered(x), _ordered(y))
+
+
+@_meaning("le_to")
+def _le_to(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.less_equal(_ordered(x), _ordered(y))
+
+
+# --- special functions --------------------------------------------------------------------------
+
+
+@cache
+def _special() -> Any:
+    # Loading SciPy takes longer than loading jitney; most programs use none of these.
+    import scipy.special
+
+    return scipy.special
+
+
+def _from_scipy(name: str, scipy_name: str) -> None:
+    def rule(*xs: np.ndarray) -> np.ndarray:
+        dtype = xs[0].dtype
+        if dtype.itemsize == 2:
+            xs = tuple([x.astype(np.float32) for x in xs])
+        return np.asarray(getattr(_special(), scipy_name)(*xs)).astype(dtype)
+
+    _table[name] = rule
+
+
+for _name, _scipy_name in {
+    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammaln",
+    "bessel_i0e": "i0e", "bessel_i1e": "i1e", "igamma": "gammainc", "igammac": "gammaincc",
+    "zeta": "zeta", "regularized_incomplete_beta": "betainc",
+}.items():  # fmt: skip
+    _from_scipy(_name, _scipy_name)
+
+
+@_meaning("digamma")
+def _digamma(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    pole = (wide <= 0) & (wide == np.floor(wide))
+    return np.where(pole, np.nan, _special().psi(wide)).astype(x.dtype)
+
+
+@_meaning("polygamma")
+def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
+    special = _special()
+    m64, x64 = m.astype(np.float64), x.astype(np.float64)
+    sign = np.where(np.mod(m64, 2) == 0, -1.0, 1.0)
+    value = sign * special.gamma(m64 + 1) * special.zeta(m64 + 1, x64)
+    value = np.where(m64 == 0, special.psi(x64), value)
+    valid = (m64 >= 0) & (m64 == np.floor(m64))
+    return np.where(valid, value, np.nan).astype(x.dtype)
+
+
+@_meaning("igamma_grad_a")
+def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    # Central difference of the regularized function, extrapolated twice (Richardson).
+    a64, x64 = a.astype(np.float64), x.astype(np.float64)
+    step = 1e-2 * np.maximum(a64, 1e-3)
+    fall: list[np.ndarray] = []
+    for _ in range(4):
+        low, high = _special().gammainc(a64 - step, x64), _special().gammainc(a64 + step, x64)
+        fall.append((high - low) / (2 * step))
+        step = step / 2
+    order = 4.0
+    while len(fall) > 1:
+        fall = [(order * q - p) / (order - 1) for p, q in zip(fall, fall[1:], strict=False)]
+        order *= 4
+    return fall[0].astype(a.dtype)
+
+
+@_meaning("random_gamma_grad")
+def _random_gamma_grad(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    a64, x64 = a.astype(np.float64), x.astype(np.float64)
+    density = np.exp((a64 - 1) * np.log(x64) - x64 - _special().gammaln(a64))
+    return (-_igamma_grad_a(a64, x64) / density).astype(a.dtype)
+
+
+for _name in ("logaddexp", "round_away"):
+    _for_half(_name)

@@ -1,0 +1,303 @@
+"""Arrays that hold data: a read-only ndarray with a type of ours.
+
+`_value` may be strided (a transposed array is a view); compiled programs are given a contiguous
+copy where it is. Key arrays hold one uint64 a key (see `ops.random`). Operators and the methods that
+compute are put on the base class by `jitney.wiring`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes, errors
+from jitney.core.array import Array
+from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
+from jitney.runtime import array_text, device, sharding
+
+_ndarray = np.ndarray
+
+
+class ArrayImpl(Array):
+    """An array with its data."""
+
+    __slots__ = ("__weakref__", "_value", "aval")
+
+    _value: np.ndarray
+    aval: ShapedArray
+
+    def __init__(self, value: np.ndarray, aval: ShapedArray) -> None:
+        self._value = value
+        self.aval = aval
+
+    # --- type -----------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    @property
+    def nbytes(self) -> int:
+        return self.aval.size * self.aval.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.aval.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        return self.aval.weak_type
+
+    # --- place ------------------------------------------------------------------------------------
+
+    @property
+    def sharding(self) -> sharding.Sharding:
+        return sharding.default
+
+    @property
+    def format(self) -> Any:
+        return sharding.default
+
+    @property
+    def device(self) -> device.Device:
+        return device.cpu
+
+    def devices(self) -> set[device.Device]:
+        """The devices that hold the array."""
+        return {device.cpu}
+
+    @property
+    def committed(self) -> bool:
+        return False
+
+    _committed = committed
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        return True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return True
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        return [Shard(self)]
+
+    global_shards = addressable_shards
+
+    def addressable_data(self, index: int) -> ArrayImpl:
+        """The part on device number `index` of this process."""
+        return [self][index]
+
+    def to_device(self, device: Any, *, stream: Any = None) -> ArrayImpl:
+        """The array on `device`."""
+        return self
+
+    def block_until_ready(self) -> ArrayImpl:
+        """Waits until the data is there; returns the array."""
+        self._data()
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Starts a copy to the host, where the data is already."""
+        self._data()
+
+    def is_ready(self) -> bool:
+        return True
+
+    def on_device_size_in_bytes(self) -> int:
+        return self._data().nbytes
+
+    # --- life -------------------------------------------------------------------------------------
+
+    def _data(self) -> np.ndarray:
+        value = self._value
+        if value is _DELETED:
+            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
+        return value
+
+    def delete(self) -> None:
+        """Gives up the data; the array must not be used any more."""
+        self._value = _DELETED
+
+    def is_deleted(self) -> bool:
+        return self._value is _DELETED
+
+    # --- value ------------------------------------------------------------------------------------
+
+    def _numpy(self) -> np.ndarray:
+        if dtypes.is_extended(self.aval.dtype):
+            raise TypeError(
+                f"JAX array with PRNGKey dtype cannot be converted to a NumPy array. "
+                f"Use jax.random.key_data(arr) if you wish to extract the underlying integer array."
+            )
+        return self._data()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        value = self._numpy()
+        if dtype is not None and value.dtype != dtype:
+            return value.astype(dtype)
+        return value.copy() if copy else value
+
+    def __dlpack__(self, **options: Any) -> Any:
+        value = self._numpy()
+        if not value.flags.c_contiguous:
+            value = np.ascontiguousarray(value)
+        # NumPy refuses to lend read-only data; consumers of jax arrays know not to write.
+        lent = value.view()
+        if not lent.flags.writeable:
+            lent = _writeable_alias(value)
+        return lent.__dlpack__(**{k: v for k, v in options.items() if v is not None})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Address of the first element."""
+        return self._numpy().ctypes.data
+
+    def item(self, *args: int) -> Any:
+        """The element as a Python scalar."""
+        return self._numpy().item(*args)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars."""
+        return self._numpy().tolist()
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """The bytes of the elements in row-major order."""
+        return self._numpy().tobytes(order)
+
+    def __bool__(self) -> bool:
+        if self.aval.shape != ():
+            errors.check_truth_is_unambiguous(self.aval)
+        return bool(self._numpy())
+
+    def __int__(self) -> int:
+        errors.check_scalar_conversion(self)
+        return int(self._numpy()[()])
+
+    def __float__(self) -> float:
+        errors.check_scalar_conversion(self)
+        return float(self._numpy()[()])
+
+    def __complex__(self) -> complex:
+        errors.check_scalar_conversion(self)
+        return complex(self._numpy()[()])
+
+    def __index__(self) -> int:
+        errors.check_integer_conversion(self)
+        return int(self._numpy()[()])
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        return self.aval.shape[0]
+
+    def __format__(self, spec: str) -> str:
+        if self.aval.shape == () and not dtypes.is_extended(self.aval.dtype):
+            return format(self._data()[()], spec)
+        return format(str(self), spec)
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: '{type(self).__name__}'")
+
+    def __repr__(self) -> str:
+        if self._value is _DELETED:
+            return f"Array(<deleted>, shape={self.aval.shape}, dtype={dtypes.long_name(self.dtype)})"
+        return array_text.array_repr(self._value, self.aval)
+
+    def __str__(self) -> str:
+        return array_text.array_str(self._data(), self.aval)
+
+    # --- copies -----------------------------------------------------------------------------------
+
+    def __copy__(self) -> ArrayImpl:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> ArrayImpl:
+        return array_from_numpy(self._data().copy(), self.aval)
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self._data(), self.aval)
+
+
+ArrayImpl.__module__ = "jaxlib._jax"
+
+
+class Shard:
+    """The part of an array that is on one device: here, all of it."""
+
+    __slots__ = ("data",)
+
+    replica_id = 0
+    device = device.cpu
+
+    def __init__(self, data: ArrayImpl) -> None:
+        self.data = data
+
+    @property
+    def index(self) -> tuple[slice, ...]:
+        return tuple(slice(None) for _ in self.data.shape)
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device!r}, index={self.index}, replica_id=0, data={self.data})"
+
+
+class _Deleted(np.ndarray):
+    """In place of deleted data."""
+
+
+_DELETED = np.empty(0).view(_Deleted)
+
+
+def _writeable_alias(value: np.ndarray) -> np.ndarray:
+    """The same memory, not marked read-only."""
+    interface = dict(value.__array_interface__)
+    interface["data"] = (interface["data"][0], False)
+    holder = type("_Holder", (), {"__array_interface__": interface, "base": value})()
+    return np.asarray(holder)
+
+
+def array_from_numpy(value: np.ndarray, aval: ShapedArray) -> ArrayImpl:
+    """An array over `value`, which nobody may write to any more; a NumPy scalar is taken, too."""
+    if type(value) is not _ndarray:
+        value = np.asarray(value)
+    value.setflags(write=False)
+    return ArrayImpl(value, aval)
+
+
+def array_of(value: Any, weak_type: bool = False) -> ArrayImpl:
+    """A copy of NumPy data as an array of its own dtype, canonicalised."""
+    value = np.asarray(value)
+    dtype = dtypes.canonicalize_dtype(value.dtype)
+    return array_from_numpy(
+        np.array(value, dtype=dtype, order="C"), shaped_array(value.shape, dtype, weak_type)
+    )
+
+
+def _rebuild(value: np.ndarray, aval: ShapedArray) -> ArrayImpl:
+    return array_from_numpy(value, aval)
+
+
+def _aval_of(x: ArrayImpl) -> ShapedArray:
+    return x.aval
+
+
+pytype_aval_mappings[ArrayImpl] = _aval_of
+

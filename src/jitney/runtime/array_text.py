@@ -1,0 +1,42 @@
+"""How arrays print: `Array([1., 2.], dtype=float32)`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray
+
+
+def array_repr(value: np.ndarray, aval: ShapedArray) -> str:
+    """Elements as NumPy prints them, the dtype, and whether the type is weak."""
+    if dtypes.is_extended(aval.dtype):
+        return f"Array({aval.shape}, dtype={dtypes.long_name(aval.dtype)}) overlaying:\n{_words(value)}"
+    head = "Array("
+    tail = f"dtype={dtypes.long_name(aval.dtype)}"
+    if aval.weak_type:
+        tail += ", weak_type=True"
+    tail += ")"
+    width = np.get_printoptions()["linewidth"]
+    if value.size == 0:
+        shape = "" if value.ndim == 1 else f"shape={value.shape}, "
+        return f"{head}[], {shape}{tail}"
+    body = np.array2string(
+        value, prefix=head, suffix=",", separator=", ", max_line_width=width
+    )
+    last = len(body) - body.rfind("\n") if "\n" in body else len(head) + len(body) + 1
+    gap = "\n" + " " * len(head) if last + len(tail) + 1 > width else " "
+    return f"{head}{body},{gap}{tail}"
+
+
+def array_str(value: np.ndarray, aval: ShapedArray) -> str:
+    """Elements as NumPy prints them."""
+    if dtypes.is_extended(aval.dtype):
+        return array_repr(value, aval)
+    return np.array2string(value) if value.ndim else str(value[()])
+
+
+def _words(value: np.ndarray) -> str:
+    """Keys as the words that they are made of."""
+    words = np.stack([value.astype(np.uint32), (value >> np.uint64(32)).astype(np.uint32)], -1)
+    return str(words)

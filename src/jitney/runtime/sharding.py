@@ -1,0 +1,92 @@
+"""Shardings: how an array lies on devices. On one device there is one way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitney.runtime import device as devices
+from jitney.runtime.device import Device
+
+
+class _Unspecified:
+    """Says that a placement was not given; jaxprs print it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UnspecifiedValue"
+
+    def __reduce__(self) -> str:
+        return "UNSPECIFIED"
+
+
+UNSPECIFIED = _Unspecified()
+
+
+class Sharding:
+    """Base of all shardings."""
+
+    __slots__ = ()
+
+    device_set: set[Device]
+    memory_kind: str | None = None
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        return self.device_set
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        return True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return True
+
+    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(global_shape)
+
+    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, Any]:
+        return {d: tuple(slice(None) for _ in global_shape) for d in self.device_set}
+
+    addressable_devices_indices_map = devices_indices_map
+
+
+class SingleDeviceSharding(Sharding):
+    """All of an array on one device."""
+
+    __slots__ = ("_device", "_memory_kind")
+
+    def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
+        self._device = device
+        self._memory_kind = memory_kind
+
+    @property
+    def device_set(self) -> set[Device]:  # type: ignore[override]
+        return {self._device}
+
+    @property
+    def memory_kind(self) -> str | None:  # type: ignore[override]
+        return self._memory_kind
+
+    @property
+    def num_devices(self) -> int:
+        return 1
+
+    def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
+        return SingleDeviceSharding(self._device, memory_kind=kind)
+
+    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
+        return self == other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SingleDeviceSharding) and other._device is self._device
+
+    def __hash__(self) -> int:
+        return hash(self._device.id)
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self._device!r}, memory_kind=unpinned_host)"
+
+
+default = SingleDeviceSharding(devices.cpu)
