@@ -1,0 +1,329 @@
+"""What an index of an array means: which elements, in which shape, worked out statically.
+
+    index ::= item | (item, ...)
+    item  ::= None | ... | slice | int | bool | array of integers | mask
+
+`parse` reads an index as NumPy does: masks become arrays of indices, `...` is spread out, every axis
+of the array gets one entry. `plan` arranges the entries: which axes of the result belong to the
+arrays, which to slices, where new axes are. `jitney.numpy.indexing` and `jitney.numpy.at` turn
+plans into operations; nothing here depends on the elements of traced arrays.
+
+    entry ::= Span(start, size, step) | Scalar(value) | Points(array)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitney.core import dtypes, errors
+from jitney.core.array import Array
+from jitney.core.trace import Tracer, concrete_value
+from jitney.ops.convert import as_value
+from jitney.ops.kit import Shape
+from jitney.ops.shape import broadcast_shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Elements start, start + step, ..., `size` of them; `step` is negative or positive."""
+
+    start: int
+    size: int
+    step: int
+    limit: int  # as the user gave it, counted from the front; for step > 0 only
+    extent: int  # of the axis
+
+    @property
+    def is_whole(self) -> bool:
+        """True if it selects the whole axis in order."""
+        return self.start == 0 and self.step == 1 and self.size == self.extent
+
+    @property
+    def is_block(self) -> bool:
+        """True if it selects neighbours, in order."""
+        return self.step == 1
+
+    @property
+    def first(self) -> int:
+        """The smallest position."""
+        if self.step > 0 or self.size == 0:
+            return self.start
+        return self.start + self.step * (self.size - 1)
+
+    @property
+    def stop(self) -> int:
+        """One past the positions, counted up; a bound of the slice that selects them."""
+        if self.step > 0:
+            return max(self.start, self.limit)
+        return self.start + 1 if self.size else self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One position; the axis disappears. `value` is an int, a NumPy integer or a scalar array."""
+
+    value: Any
+
+    @property
+    def is_static(self) -> bool:
+        return not isinstance(self.value, Array | np.ndarray)
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Positions given by an array of integers of rank 1 or more."""
+
+    array: Any
+
+
+Entry: TypeAlias = Span | Scalar | Points
+
+NEW = "new"
+POINTS = "points"
+Layout: TypeAlias = tuple[Any, ...]
+"""Axes of a result in order: NEW, POINTS (all axes of the index arrays) or the operand's axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An index, worked out for an operand.
+
+    Attributes:
+      extra_axes: axes of extent 1 that the operand gets first, one for each boolean scalar.
+      shape: of the operand, with these axes.
+      entries: one for each axis of that shape.
+      points_shape: the common shape of all `Points` arrays.
+      layout: axes of the result.
+      together: True if the axes that `Points` index are neighbours (their axes of the result stay
+        in place; else they come first).
+    """
+
+    extra_axes: tuple[int, ...]
+    shape: Shape
+    entries: tuple[Entry, ...]
+    points_shape: Shape
+    layout: Layout
+    together: bool
+
+    @property
+    def has_points(self) -> bool:
+        return any(isinstance(e, Points) for e in self.entries)
+
+    @property
+    def new_axes(self) -> tuple[int, ...]:
+        """Positions of new axes in the result."""
+        out: list[int] = []
+        at = 0
+        for item in self.layout:
+            if item == NEW:
+                out.append(at)
+            at += len(self.points_shape) if item == POINTS else 1
+        return tuple(out)
+
+    @property
+    def result_shape(self) -> Shape:
+        """Shape of the result, new axes included."""
+        out: list[int] = []
+        for item in self.layout:
+            if item == NEW:
+                out.append(1)
+            elif item == POINTS:
+                out.extend(self.points_shape)
+            else:
+                out.append(self.entries[item].size)  # type: ignore[union-attr]
+        return tuple(out)
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def plan(shape: Shape, index: Any) -> Plan:
+    """The plan of `index` for an operand of `shape`.
+
+    Raises:
+      TypeError: if an item is of a wrong kind.
+      IndexError: if there are too many items, masks do not fit, or slices have traced bounds.
+      NonConcreteBooleanIndexError: if a mask is traced.
+    """
+    items = index if type(index) is tuple else _items(index)
+    items = [_canonical_item(x) for x in items]
+    items = _without_ellipsis(items, len(shape))
+    extra_axes: list[int] = []
+    full_shape: list[int] = []
+    entries: list[Entry] = []
+    kinds: list[Any] = []  # for each item: NEW, POINTS, or the axis of a Span
+    axis = 0
+    for position, item in enumerate(items):
+        if item is None:
+            kinds.append(NEW)
+            continue
+        if isinstance(item, slice):
+            kinds.append(len(entries))
+            entries.append(_span(item, shape[axis], position))
+            full_shape.append(shape[axis])
+            axis += 1
+            continue
+        if not _is_mask(item):
+            kinds.append(POINTS)
+            is_points = isinstance(item, Array | np.ndarray) and item.ndim > 0  # type: ignore[union-attr]
+            entries.append(Points(item) if is_points else Scalar(item))
+            full_shape.append(shape[axis])
+            axis += 1
+            continue
+        mask = _concrete_mask(item)
+        if mask.ndim == 0:
+            extra_axes.append(len(entries))
+            kinds.append(POINTS)
+            entries.append(Points(np.zeros(int(mask), np.int32)))
+            full_shape.append(1)
+            continue
+        extents = shape[axis : axis + mask.ndim]
+        if mask.shape != extents:
+            raise IndexError(
+                "boolean index did not match shape of indexed array in index "
+                f"{position}: got {mask.shape}, expected {list(extents)}"
+            )
+        for n, points in zip(extents, np.nonzero(mask), strict=True):
+            kinds.append(POINTS)
+            entries.append(Points(points))
+            full_shape.append(n)
+        axis += mask.ndim
+    arrays = [e.array for e in entries if isinstance(e, Points)]
+    points_shape = broadcast_shapes(*[a.shape for a in arrays]) if arrays else ()
+    together = _are_neighbours([k == POINTS for k in kinds])
+    return Plan(
+        tuple(extra_axes),
+        tuple(full_shape),
+        tuple(entries),
+        points_shape,
+        _layout(kinds, together),
+        together,
+    )
+
+
+def _items(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, str):
+        raise TypeError(f"JAX does not support string indexing; got idx={index!r}")
+    if isinstance(index, Sequence) and not isinstance(index, Array | np.ndarray):
+        if isinstance(index, tuple):  # a named tuple
+            return tuple(index)
+        raise TypeError(
+            "Using a non-tuple sequence for multidimensional indexing is not allowed; use "
+            "`arr[array(seq)]` instead of `arr[seq]`. See "
+            "https://github.com/jax-ml/jax/issues/4564 for more information."
+        )
+    return (index,)
+
+
+def _canonical_item(x: Any) -> Any:
+    """`x` as None, `...`, a slice, an int, a NumPy integer, or an array of integers or booleans."""
+    if x is None or x is Ellipsis or isinstance(x, slice):
+        return x
+    if type(x) is int:
+        return x
+    if isinstance(x, bool | np.bool_):
+        return np.asarray(bool(x))
+    if isinstance(x, np.integer):
+        return x
+    if isinstance(x, str):
+        raise TypeError(f"JAX does not support string indexing; got idx={x!r}")
+    if isinstance(x, Sequence) and not isinstance(x, Array):
+        x = _array_of_sequence(x)
+    elif isinstance(x, float | complex | np.generic):
+        x = np.asarray(x)
+    elif not isinstance(x, Array | np.ndarray):
+        if hasattr(x, "__jax_array__"):
+            x = as_value(x)
+        elif hasattr(x, "__array__"):
+            x = np.asarray(x)
+        elif hasattr(x, "__index__"):
+            return operator.index(x)
+        else:
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or "
+                f"boolean arrays are valid indices. Got {x}"
+            )
+    dtype = x.dtype  # type: ignore[attr-defined]
+    if not _is_mask(x) and not dtypes.issubdtype(dtype, np.integer):
+        raise TypeError(
+            "Indexer must have integer or boolean type, got indexer with type "
+            f"{dtypes.long_name(dtype)}"
+        )
+    return x
+
+
+def _array_of_sequence(xs: Sequence[Any]) -> Any:
+    if len(xs) == 0:
+        return np.zeros((0,), np.int32)
+    if any(isinstance(x, Array) for x in xs):
+        from jitney.ops.join import stack
+
+        return stack([as_value(x) for x in xs])
+    return np.asarray(xs)
+
+
+def _is_mask(x: Any) -> bool:
+    return isinstance(x, Array | np.ndarray) and x.dtype == np.bool_  # type: ignore[union-attr]
+
+
+def _concrete_mask(x: Any) -> np.ndarray:
+    value = concrete_value(x)
+    if value is None:
+        raise errors.NonConcreteBooleanIndexError(x)
+    return np.asarray(value)
+
+
+def _width(item: Any) -> int:
+    """Number of the operand's axes that an item stands for."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if _is_mask(item) else 1
+
+
+def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
+    """`items` with `...`, or what is missing at the end, spread out to whole slices."""
+    used = sum(map(_width, items))
+    if used > rank:
+        raise IndexError(
+            f"Too many indices: array is {rank}-dimensional, but {used} were indexed"
+        )
+    places = [k for k, x in enumerate(items) if x is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    whole = [slice(None)] * (rank - used)
+    if not places:
+        return items + whole
+    return items[: places[0]] + whole + items[places[0] + 1 :]
+
+
+def _span(item: slice, extent: int, position: int) -> Span:
+    parts = (item.start, item.stop, item.step)
+    if any(isinstance(x, Tracer) and x.to_concrete_value() is None for x in parts):
+        raise IndexError(
+            f"Slice entries must be static integers. Got {item} at position {position}"
+        )
+    start, limit, step = slice(
+        *[None if x is None else operator.index(x) for x in parts]
+    ).indices(extent)
+    return Span(start, len(range(start, limit, step)), step, limit, extent)
+
+
+def _are_neighbours(flags: Sequence[bool]) -> bool:
+    """True if no False stands between two Trues."""
+    places = [k for k, flag in enumerate(flags) if flag]
+    return not places or places[-1] - places[0] == len(places) - 1
+
+
+def _layout(kinds: Sequence[Any], together: bool) -> Layout:
+    out: list[Any] = []
+    for kind in kinds:
+        if kind != POINTS:
+            out.append(kind)
+        elif together and POINTS not in out:
+            out.append(POINTS)
+    return tuple(out) if together else (POINTS, *out)
