@@ -410,9 +410,7 @@ class Emitter:
         """Floats to unsigned integers, truncated, clamped into range; NaN gives 0."""
         return self._saturated(a, kind, "fptoui", 0.0, 2.0 ** BITS[kind], 2 ** BITS[kind] - 1)
 
-    def _saturated(
-        self, a: Value, kind: str, op: str, low: float, high: float, most: int
-    ) -> Value:
+    def _saturated(self, a: Value, kind: str, op: str, low: float, high: float, most: int) -> Value:
         zero = self.const(0.0, a)
         floored = self.select(self.fcmp("ogt", a, self.const(low, a)), a, self.const(low, a))
         known = self.select(self.is_nan(a), zero, floored)

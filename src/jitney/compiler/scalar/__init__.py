@@ -1,0 +1,1 @@
+"""Scalar functions as LLVM code: jitney's own vector math library."""

@@ -1,0 +1,162 @@
+"""What the math functions are built from: polynomials, rounding by a magic number, powers of two.
+
+Functions here and in the function modules work on `f32` and `f64` values of any lane count. They
+hold in all IEEE cases unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.values import BITS, Value, constant
+
+INF = float("inf")
+NAN = float("nan")
+
+# Explicit bits of the mantissa, exponent bias.
+MANTISSA = {"f32": 23, "f64": 52}
+BIAS = {"f32": 127, "f64": 1023}
+
+
+def horner(e: Emitter, x: Value, coefficients: Sequence[float]) -> Value:
+    """The polynomial of x; coefficients from the constant term up.
+
+    Fewest operations: kernels have many elements in flight, so latency does not count.
+    """
+    result = e.const(coefficients[-1], x)
+    for c in reversed(coefficients[:-1]):
+        result = e.fma(result, x, e.const(c, x))
+    return result
+
+
+def magic(kind: str) -> float:
+    """Added to |x| < 2^(mantissa - 2), it leaves round(x) in the low bits of the sum."""
+    return 1.5 * 2.0 ** MANTISSA[kind]
+
+
+def rounded_product(e: Emitter, x: Value, factor: float) -> tuple[Value, Value]:
+    """(shifted, n): n = round(x * factor) as a float, and n + magic, whose low bits hold n."""
+    offset = e.const(magic(x.kind), x)
+    shifted = e.fma(x, e.const(factor, x), offset)
+    return shifted, e.fsub(shifted, offset)
+
+
+def int_kind(x: Value) -> str:
+    """The integer kind as wide as `x`."""
+    return f"i{BITS[x.kind]}"
+
+
+def high_bits(e: Emitter, shifted: Value, left: int) -> Value:
+    """The low bits of `shifted` moved up by `left`: n << left."""
+    word = e.bits(shifted)
+    return e.shl(word, e.const(left, word))
+
+
+def power_of_two(e: Emitter, shifted: Value, offset: int = 0) -> Value:
+    """2^(n + offset) for the n in `shifted`; must be a normal number."""
+    mantissa, kind = MANTISSA[shifted.kind], shifted.kind
+    word = high_bits(e, shifted, mantissa)
+    return e.bitcast(e.add(word, e.const((BIAS[kind] + offset) << mantissa, word)), kind)
+
+
+def _has_scalef(e: Emitter, x: Value) -> bool:
+    return (
+        "avx512f" in e.target.features
+        and "avx512vl" in e.target.features
+        and BITS[x.kind] * x.lanes in (128, 256, 512)
+    )
+
+
+def _avx512(e: Emitter, name: str, x: Value, args: list[Value]) -> Value:
+    """Calls a masked AVX-512 intrinsic with every lane active."""
+    width = BITS[x.kind] * x.lanes
+    mask_bits = "i8" if x.lanes <= 8 else "i16"
+    extra = [constant(4, "i32")] if width == 512 else []
+    suffix = "ps" if x.kind == "f32" else "pd"
+    args = [*args, constant(-1, mask_bits), *extra]
+    full = f"llvm.x86.avx512.mask.{name}.{suffix}.{width}"
+    return e.intrinsic(full, args, x.kind, x.lanes, overload=())
+
+
+def scaled(e: Emitter, x: Value, shifted: Value, n: Value, offset: int = 0) -> Value:
+    """x * 2^(n + offset), rounded once, for x in [1/2, 2), results up to infinity and down to 0.
+
+    `shifted` and `n` are those of `rounded_product`; n must not leave the range of exponents by
+    more than the width of the mantissa.
+    """
+    if _has_scalef(e, x):
+        if offset:
+            n = e.fadd(n, e.const(float(offset), n))
+        return _avx512(e, "scalef", x, [x, n, x])
+    # Two powers, of which the first leaves the product normal; multiplications keep NaN.
+    mantissa, kind = MANTISSA[x.kind], x.kind
+    low = e.fcmp("olt", n, e.const(0.0, n))
+    word = high_bits(e, shifted, mantissa)
+    up = e.const((BIAS[kind] + 64 + offset) << mantissa, word)
+    down = e.const((BIAS[kind] - 2 + offset) << mantissa, word)
+    first = e.bitcast(e.add(word, e.select(low, up, down)), kind)
+    second = e.select(low, e.const(2.0**-64, x), e.const(4.0, x))
+    return e.fmul(e.fmul(x, first), second)
+
+
+def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
+    """(m, n) with x = m * 2^n, m in [3/4, 3/2), both floats, for x > 0 (subnormal x too).
+
+    Where the target has instructions for it (`exact_split`): 0 gives n = -inf, inf gives n = inf
+    with m finite, negative x and NaN give m = NaN. Elsewhere m and n are arbitrary then.
+    """
+    if _has_scalef(e, x):
+        # Mantissa in [3/4, 3/2) (3), negative operands to NaN (2 << 2).
+        m = _avx512(e, "getmant", x, [x, constant(3 | 2 << 2, "i32"), x])
+        n = e.fsub(_avx512(e, "getexp", x, [x, x]), _avx512(e, "getexp", x, [m, m]))
+        return m, n
+    mantissa, kind = MANTISSA[x.kind], x.kind
+    tiny = e.fcmp("olt", x, e.const(2.0 ** (1 - BIAS[kind]), x))
+    raised = e.fmul(x, e.const(2.0**mantissa * 4, x))
+    word = e.bits(e.select(tiny, raised, x))
+    base = (BIAS[kind] << mantissa) - (1 << (mantissa - 1))
+    word = e.sub(word, e.const(base, word))
+    n = e.ashr(word, e.const(mantissa, word))
+    m = e.add(e.sub(word, e.shl(n, e.const(mantissa, n))), e.const(base, word))
+    power = e.sitofp(n, kind)
+    shift = e.select(tiny, e.const(float(mantissa + 2), x), e.const(0.0, x))
+    return e.bitcast(m, kind), e.fsub(power, shift)
+
+
+def exact_split(e: Emitter, x: Value) -> bool:
+    """Whether `split_exponent` knows zeros, infinities and NaN."""
+    return _has_scalef(e, x)
+
+
+def two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
+    """(s, t): s = a + b rounded, s + t = a + b exactly."""
+    s = e.fadd(a, b)
+    rest = e.fsub(s, a)
+    return s, e.fadd(e.fsub(a, e.fsub(s, rest)), e.fsub(b, rest))
+
+
+def quick_two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
+    """`two_sum` for |a| >= |b| or a = 0."""
+    s = e.fadd(a, b)
+    return s, e.fadd(e.fsub(a, s), b)
+
+
+def two_product(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
+    """(p, q): p = a * b rounded, p + q = a * b exactly unless that under- or overflows."""
+    p = e.fmul(a, b)
+    if e.target.has_fma:
+        return p, e.fma(a, b, e.fneg(p))
+    # Dekker: halves of the mantissa, whose products are exact.
+    a1, a0 = _halves(e, a)
+    b1, b0 = _halves(e, b)
+    rest = e.fsub(e.fmul(a1, b1), p)
+    rest = e.fadd(e.fadd(rest, e.fmul(a1, b0)), e.fmul(a0, b1))
+    return p, e.fadd(rest, e.fmul(a0, b0))
+
+
+def _halves(e: Emitter, a: Value) -> tuple[Value, Value]:
+    factor = {"f32": 4097.0, "f64": 134217729.0}[a.kind]
+    wide = e.fmul(a, e.const(factor, a))
+    high = e.fsub(wide, e.fsub(wide, a))
+    return high, e.fsub(a, high)

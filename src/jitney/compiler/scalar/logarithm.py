@@ -1,0 +1,88 @@
+"""log, log1p and pow.
+
+x = m 2^n with m in [3/4, 3/2); log x = n ln 2 + log m. Coefficients are minimax fits by
+`tools/minimax.py`.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.values import Value
+from jitney.compiler.scalar.kit import (
+    BIAS,
+    INF,
+    MANTISSA,
+    NAN,
+    exact_split,
+    horner,
+    split_exponent,
+    two_sum,
+)
+
+# ln 2 in two positive parts: infinite n gives an infinite sum. The first has trailing zeros.
+_LN2_HIGH = {"f32": 0.693115234375, "f64": 0.6931471803691238}
+_LN2_LOW = {"f32": 3.1946184945309415e-05, "f64": 1.9082149292705877e-10}
+
+# (log(1 + f) - f + f^2 / 2) / f^3, f in [-1/4, 1/2]
+_LOG32 = (
+    0.3333345, -0.25000104, 0.19990818, -0.16646971,
+    0.14478269, -0.13164257, 0.10470289, -0.04512484,
+)  # fmt: skip
+
+# (2 atanh(s) / s - 2) / s^2 in s^2, |s| <= 1/5
+_LOG64 = (
+    0.666666666666666, 0.4000000000005668, 0.28571428555825634, 0.2222222429702564,
+    0.18181665827674282, 0.1539111396098079, 0.13173558596761764, 0.13843357267589157,
+)  # fmt: skip
+
+
+def _log_sum(e: Emitter, f: Value, n: Value) -> Value:
+    """log(1 + f) + n ln 2, f in [-1/4, 1/2]."""
+    high, low = e.const(_LN2_HIGH[f.kind], f), e.const(_LN2_LOW[f.kind], f)
+    half = e.const(-0.5, f)
+    square = e.fmul(f, f)
+    if f.kind == "f32":
+        p = e.fma(horner(e, f, _LOG32), f, half)
+        rest = e.fma(n, low, e.fmul(p, square))
+    else:
+        # With s = f / (2 + f): log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + (2 atanh(s) / s - 2)).
+        s = e.fdiv(f, e.fadd(f, e.const(2.0, f)))
+        z = e.fmul(s, s)
+        half_square = e.fmul(half, square)
+        p = e.fma(horner(e, z, _LOG64), z, e.fneg(half_square))
+        rest = e.fma(s, p, e.fma(n, low, half_square))
+    return e.fma(n, high, e.fadd(f, rest))
+
+
+def log(e: Emitter, x: Value) -> Value:
+    """The natural logarithm, within 1 ulp; -inf at 0, NaN below."""
+    m, n = split_exponent(e, x)
+    result = _log_sum(e, e.fsub(m, e.const(1.0, x)), n)
+    return result if exact_split(e, x) else log_specials(e, x, result)
+
+
+def log_specials(e: Emitter, x: Value, result: Value) -> Value:
+    """`result`, the logarithm of x, but for x = 0, inf, NaN and x < 0."""
+    zero = e.const(0.0, x)
+    below = e.select(e.fcmp("oeq", x, zero), e.const(-INF, x), e.const(NAN, x))
+    result = e.select(e.fcmp("ogt", x, zero), result, below)
+    return e.select(e.fcmp("ueq", x, e.const(INF, x)), x, result)
+
+
+def log1p(e: Emitter, x: Value) -> Value:
+    """log(1 + x), within 2 ulp also near 0."""
+    one = e.const(1.0, x)
+    total, lost = two_sum(e, one, x)
+    m, n = split_exponent(e, total)
+    # What 1 + x lost, in the scale of m. The bits of m and of the sum differ in the exponent alone.
+    word = e.sub(e.bits(m), e.bits(total))
+    word = e.add(word, e.const((BIAS[x.kind] + 2) << MANTISSA[x.kind], word))
+    inverse = e.bitcast(word, x.kind)  # 2^(2 - n): 2^-n may be subnormal
+    inverse = e.fmul(inverse, e.const(0.25, x))
+    f = e.fma(lost, inverse, e.fsub(m, one))
+    result = _log_sum(e, f, n)
+    # Infinite and NaN sums lose NaN; sums with -1 too; and -0.0 becomes +0.0.
+    result = e.copysign(result, x)
+    result = e.select(e.fcmp("oeq", x, e.const(-1.0, x)), e.const(-INF, x), result)
+    result = e.select(e.fcmp("ueq", x, e.const(INF, x)), x, result)
+    return e.select(e.fcmp("olt", x, e.const(-1.0, x)), e.const(NAN, x), result)
