@@ -73,6 +73,11 @@ class Scalar:
     def is_static(self) -> bool:
         return not isinstance(self.value, Array | np.ndarray)
 
+    @property
+    def value_dtype(self) -> Any:
+        """The dtype of an array, canonical; None for static positions."""
+        return None if self.is_static else dtypes.canonicalize_dtype(self.value.dtype)
+
 
 @dataclass(frozen=True, slots=True)
 class Points:

@@ -1,0 +1,441 @@
+"""Updates of elements by index: `x.at[index].set(y)`, `x.at[index].add(y)` and their like.
+
+Arrays are immutable: an update is a new array. Positions out of range are not updated unless a
+`mode` says otherwise; of several updates of one position, `set` keeps one and the others combine
+them all.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config, dtypes
+from jitney.core.array import Array
+from jitney.core.avals import get_aval
+from jitney.core.trace import state
+from jitney.numpy import indexing, util
+from jitney.numpy.index_plan import plan
+from jitney.ops import scatter as lax_scatter
+from jitney.ops.convert import as_value, convert
+from jitney.ops.creation import full_like
+from jitney.ops.gather import GatherScatterMode
+from jitney.ops.scatter import ScatterDimensionNumbers
+from jitney.ops.shape import broadcast_to, expand_dims, rev, shape_of, squeeze
+from jitney.runtime.array import ArrayImpl, array_from_numpy
+
+ScatterOp = Callable[..., Any]
+
+
+class IndexUpdateHelper:
+    """What `x.at` is: waits for an index."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdateRef:
+        return IndexUpdateRef(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateHelper({self.array!r})"
+
+
+class IndexUpdateRef:
+    """What `x.at[index]` is: elements that may be read or updated.
+
+    The keywords are common to all methods:
+
+      indices_are_sorted: a promise that positions ascend.
+      unique_indices: a promise that no position comes twice.
+      mode: what happens with positions out of range: "drop" or "fill" ignore them (the default for
+        updates), "clip" takes the nearest, "promise_in_bounds" says that there are none.
+      wrap_negative_indices: whether negative positions count from the end.
+      out_sharding: unused on one device.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Any, index: Any) -> None:
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """The elements; `fill_value` for positions out of range if `mode` is "fill"."""
+        return indexing.get(
+            self.array,
+            self.index,
+            mode=mode,
+            fill_value=fill_value,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+
+    def set(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] = values."""
+        if mode is None and wrap_negative_indices:
+            out = _update_at_once(self.array, self.index, values, _assign)
+            if out is not None:
+                return out
+        return self._scatter(
+            lax_scatter.scatter,
+            values,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+        )
+
+    def add(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] += values, repeated positions adding up."""
+        return self._scatter(
+            lax_scatter.scatter_add,
+            values,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+        )
+
+    def subtract(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] -= values."""
+        return self._scatter(
+            lax_scatter.scatter_sub,
+            values,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+        )
+
+    def multiply(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] *= values."""
+        return self._scatter(
+            lax_scatter.scatter_mul,
+            values,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+        )
+
+    mul = multiply
+
+    def divide(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] /= values, as floats."""
+        from jitney.numpy.arithmetic import divide
+
+        divisors = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
+            values,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+        return divide(self.array, divisors)
+
+    def power(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] **= values."""
+        from jitney.numpy.arithmetic import power
+
+        exponents = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
+            values,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+        return power(self.array, exponents)
+
+    def min(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] = minimum(x[index], values)."""
+        return self._scatter(
+            lax_scatter.scatter_min,
+            values,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+        )
+
+    def max(
+        self,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] = maximum(x[index], values)."""
+        return self._scatter(
+            lax_scatter.scatter_max,
+            values,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            wrap_negative_indices,
+        )
+
+    def apply(
+        self,
+        func: Callable[[Any], Any],
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index] = func(x[index]); once for each time that a position comes.
+
+        `func` is called on a scalar and may not close over tracers.
+        """
+
+        def op(x: Any, indices: Any, updates: Any, numbers: Any, **options: Any) -> Any:
+            return lax_scatter.scatter_apply(
+                x, indices, func, numbers, update_shape=shape_of(updates), **options
+            )
+
+        dtype, weak = util.type_of(self.array)
+        zero = convert(0, dtype, weak)
+        return self._scatter(
+            op, zero, indices_are_sorted, unique_indices, mode, wrap_negative_indices
+        )
+
+    def _scatter(
+        self, op: ScatterOp, values: Any, is_sorted: bool, unique: bool, mode: Any, wrap: bool
+    ) -> Any:
+        return scatter_update(
+            self.array,
+            self.index,
+            values,
+            op,
+            mode=mode,
+            indices_are_sorted=is_sorted,
+            unique_indices=unique,
+            wrap_negative_indices=wrap,
+        )
+
+
+IndexUpdateHelper.__name__ = IndexUpdateHelper.__qualname__ = "_IndexUpdateHelper"
+IndexUpdateRef.__name__ = IndexUpdateRef.__qualname__ = "_IndexUpdateRef"
+
+
+# --- at once ------------------------------------------------------------------------------------
+
+
+def _assign(target: np.ndarray, index: Any, values: np.ndarray) -> None:
+    target[index] = values
+
+
+def _update_at_once(
+    x: Any, index: Any, values: Any, update: Callable[[np.ndarray, Any, np.ndarray], None]
+) -> Any:
+    """The updated array, by NumPy; None where its meaning may differ from ours."""
+    if type(x) is not ArrayImpl or state.trace is not state.eval_trace:
+        return None
+    kind = type(values)
+    if kind is ArrayImpl:
+        if values.dtype != x.dtype:
+            return None
+        new = values._value
+    elif kind is float or kind is int or kind is bool:
+        if not (_HOLDS.get(kind, "").find(x.dtype.kind) >= 0):
+            return None
+        try:
+            new = np.asarray(values, x.dtype)
+        except OverflowError:
+            return None
+    else:
+        return None
+    found = indexing.numpy_index(index)
+    if found is None:
+        return None
+    old = x._value
+    try:
+        if np.ndim(old[found]) < new.ndim:
+            return None
+        out = old.copy()
+        update(out, found, new)
+    except (IndexError, ValueError):
+        return None  # out of range, or an error to explain
+    return array_from_numpy(out, x.aval)
+
+
+# Python scalar -> kinds of dtypes that hold it without promotion.
+_HOLDS = {bool: "biufc", int: "iufc", float: "fc"}
+
+
+# --- by operations --------------------------------------------------------------------------------
+
+
+def scatter_update(
+    x: Any,
+    index: Any,
+    values: Any,
+    op: ScatterOp,
+    *,
+    mode: Any = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    wrap_negative_indices: bool = True,
+) -> Any:
+    """`x` with `values` scattered to `index` by one of the scatter functions of lax.
+
+    Values are broadcast to the indexed shape. The dtype of the result is that of `x`.
+
+    Raises:
+      ValueError: if the values cannot be broadcast to the indexed shape.
+    """
+    x = as_value(x)
+    if not isinstance(values, Array):
+        values = _array_of(values)
+    aval = x.aval
+    p = plan(x.shape, index)
+    scatter_mode = GatherScatterMode.FILL_OR_DROP if mode is None else indexing.mode_of(mode)
+    operand = expand_dims(x, p.extra_axes) if p.extra_axes else x
+    plain = indexing.Indexer(p, wrap_negative_indices)
+    indices = plain.indices()
+    shape = p.result_shape
+    if 0 in shape:
+        return x
+    _warn_if_unsafe(aval.dtype, values)
+    operand, values = util.promote_dtypes(operand, values)
+    values = _broadcast(values, shape)
+    new_axes = p.new_axes
+    values = squeeze(values, new_axes) if new_axes else values
+    values = rev(values, plain.reversed_axes) if plain.reversed_axes else values
+    out = op(
+        operand,
+        indices,
+        values,
+        ScatterDimensionNumbers(
+            update_window_dims=plain.window_axes,
+            inserted_window_dims=plain.collapsed,
+            scatter_dims_to_operand_dims=plain.indexed,
+        ),
+        indices_are_sorted=indices_are_sorted or not p.has_points,
+        unique_indices=unique_indices or not p.has_points,
+        mode=scatter_mode,
+    )
+    out = squeeze(out, p.extra_axes) if p.extra_axes else out
+    return convert(out, aval.dtype, aval.weak_type)
+
+
+def _array_of(values: Any) -> Any:
+    """Values as an operand; nested sequences become arrays."""
+    if isinstance(values, np.ndarray | np.generic | bool | int | float | complex) or hasattr(
+        values, "__jax_array__"
+    ):
+        return values
+    from jitney.numpy.creation import asarray
+
+    return asarray(values)
+
+
+def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
+    old = shape_of(values)
+    if len(old) > len(shape):
+        raise ValueError(
+            f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={shape}"
+        )
+    return broadcast_to(values, shape)
+
+
+def _warn_if_unsafe(dtype: Any, values: Any) -> None:
+    """Warns if `values` do not fit into an array of `dtype` without loss."""
+    aval = get_aval(values)
+    given = aval.dtype  # type: ignore[attr-defined]
+    if given == dtype or dtypes.is_extended(dtype) or dtypes.is_extended(given):
+        return
+    common, _ = dtypes.common_type(((dtype, False), (given, aval.weak_type)))  # type: ignore[attr-defined]
+    if common != dtype:
+        warnings.warn(
+            "scatter inputs have incompatible types: cannot safely cast value from "
+            f"dtype={dtypes.long_name(given)} to dtype={dtypes.long_name(dtype)} with "
+            f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.value}. In future JAX "
+            "releases this will result in an error.",
+            FutureWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,415 @@
+"""Reading elements by index: `x[index]` and `x.at[index].get(...)`.
+
+An index is worked out by `jitney.numpy.index_plan`; here plans become operations, the simplest that
+do: a slice where all positions are known, a dynamic slice where they are scalars and blocks, else a
+gather. Outside of any trace NumPy does it at once.
+
+Positions out of range: reading takes the nearest element unless a `mode` says otherwise. Negative
+positions count from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config, dtypes
+from jitney.core.array import Array
+from jitney.core.avals import shaped_array
+from jitney.core.trace import concrete_or_error, state
+from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, plan
+from jitney.ops import binary, compare, select
+from jitney.ops.convert import as_value, convert
+from jitney.ops.creation import full, iota
+from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from jitney.ops.join import concatenate
+from jitney.ops.shape import broadcast_in_dim, broadcast_to, expand_dims, reshape, rev, squeeze
+from jitney.ops.slice import dynamic_slice_p
+from jitney.ops.slice import slice as lax_slice
+from jitney.runtime.array import ArrayImpl, array_from_numpy
+
+_INT32 = np.dtype(np.int32)
+_INT64 = np.dtype(np.int64)
+
+# --- at once ------------------------------------------------------------------------------------
+
+_BASIC = (int, slice, type(None), type(Ellipsis), np.int32, np.int64)
+_BASIC_TYPES = frozenset(_BASIC)
+_STATIC_BOUNDS = frozenset((int, type(None), np.int32, np.int64))
+
+
+def numpy_index(index: Any) -> Any:
+    """`index` as one that NumPy reads in our sense, or None.
+
+    Only what NumPy certainly reads the same way; it raises IndexError for positions out of range.
+    """
+    if type(index) is tuple:
+        items = []
+        for x in index:
+            item = _numpy_item(x)
+            if item is _REFUSED:
+                return None
+            items.append(item)
+        return tuple(items)
+    item = _numpy_item(index)
+    return None if item is _REFUSED else (item,)
+
+
+_REFUSED = object()
+
+
+def _numpy_item(x: Any) -> Any:
+    kind = type(x)
+    if kind is slice:
+        bounded = (
+            type(x.start) in _STATIC_BOUNDS
+            and type(x.stop) in _STATIC_BOUNDS
+            and type(x.step) in _STATIC_BOUNDS
+        )
+        return x if bounded else _REFUSED
+    if kind in _BASIC_TYPES:
+        return x
+    if kind is ArrayImpl:
+        x = x._value
+        if type(x) is not np.ndarray:  # deleted
+            return _REFUSED
+    elif kind is not np.ndarray:
+        return _REFUSED
+    return x if x.dtype.kind in "iub" else _REFUSED
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """`x[index]`."""
+    if type(x) is ArrayImpl and state.trace is state.eval_trace:
+        value = x._value
+        if type(index) is int and value.ndim:
+            if -value.shape[0] <= index < value.shape[0]:
+                aval = x.aval
+                out = value[index]
+                return array_from_numpy(
+                    out, shaped_array(out.shape, aval.dtype, aval.weak_type)
+                )
+        elif type(value) is np.ndarray:
+            found = numpy_index(index)
+            if found is not None:
+                try:
+                    out = np.asarray(value[found])
+                except IndexError:
+                    return get(x, index)  # out of range, or an error to explain
+                aval = x.aval
+                return array_from_numpy(
+                    out, shaped_array(out.shape, aval.dtype, aval.weak_type)
+                )
+    return get(x, index)
+
+
+# --- by operations --------------------------------------------------------------------------------
+
+
+def get(
+    x: Any,
+    index: Any,
+    *,
+    mode: Any = None,
+    fill_value: Any = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    wrap_negative_indices: bool = True,
+) -> Any:
+    """Elements of `x` at `index`.
+
+    Args:
+      x: an array.
+      index: what may stand in brackets.
+      mode: "clip" and "promise_in_bounds" take the nearest element for a position out of range (the
+        default), "fill" and "drop" give `fill_value`.
+      fill_value: a scalar; NaN, or the least or greatest integer, by default.
+      indices_are_sorted: a promise that positions ascend.
+      unique_indices: a promise that no position comes twice.
+      wrap_negative_indices: whether negative positions count from the end.
+    """
+    fill_value = concrete_or_error(None, fill_value, "fill_value argument to indexed get()")
+    x = as_value(x)
+    p = plan(x.shape, index)
+    if p.extra_axes:
+        x = expand_dims(x, p.extra_axes)
+    parsed_mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode_of(mode)
+    if not p.has_points and parsed_mode is not GatherScatterMode.FILL_OR_DROP:
+        clip = parsed_mode is GatherScatterMode.CLIP
+        static = static_entries(p, clip, wrap_negative_indices)
+        if static is not None:
+            return _finish(p, _get_static(x, static))
+        if all(isinstance(e, Scalar) or abs(e.step) == 1 for e in p.entries):  # type: ignore[union-attr]
+            return _finish(p, _get_dynamic(x, p, wrap_negative_indices))
+    plain = Indexer(p, wrap_negative_indices)
+    if plain.selects_all:
+        return _finish(p, x, reverse=False)
+    indices = plain.indices()
+    if 0 in p.result_shape:
+        shape = tuple(n for n, item in _sized_axes(p) if item != NEW)
+        y = _no_elements(x, shape)
+    else:
+        y = gather(
+            x,
+            indices,
+            GatherDimensionNumbers(
+                offset_dims=plain.window_axes,
+                collapsed_slice_dims=plain.collapsed,
+                start_index_map=plain.indexed,
+            ),
+            plain.window_sizes,
+            unique_indices=unique_indices or not p.has_points,
+            indices_are_sorted=indices_are_sorted or not p.has_points,
+            mode=parsed_mode,
+            fill_value=fill_value,
+        )
+    y = rev(y, plain.reversed_axes) if plain.reversed_axes else y
+    return expand_dims(y, p.new_axes)
+
+
+def mode_of(mode: Any) -> GatherScatterMode:
+    """A mode as users name it."""
+    try:
+        return GatherScatterMode.from_any(mode)
+    except ValueError:
+        raise ValueError(f'Unknown gather mode "{mode}"') from None
+
+
+def _no_elements(x: Any, shape: Any) -> Any:
+    """An array of `shape`, which has no elements, of the type of `x`."""
+    if not dtypes.is_extended(x.dtype):
+        return convert(full(shape, 0, x.dtype), x.dtype, x.aval.weak_type)
+    zeros = (0,) * x.ndim
+    return reshape(lax_slice(x, zeros, zeros), shape)
+
+
+def _sized_axes(p: Plan) -> list[tuple[int, Any]]:
+    """(extent, layout item) of each axis of the result."""
+    out: list[tuple[int, Any]] = []
+    for item in p.layout:
+        if item == POINTS:
+            out.extend((n, item) for n in p.points_shape)
+        else:
+            out.append((1 if item == NEW else p.entries[item].size, item))  # type: ignore[union-attr]
+    return out
+
+
+def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
+    """Entries with all scalars as ints in range; None if one is not known, or out of range."""
+    out: list[Span | int] = []
+    for entry, extent in zip(p.entries, p.shape, strict=True):
+        if isinstance(entry, Span):
+            out.append(entry)
+            continue
+        if not isinstance(entry, Scalar) or not entry.is_static:
+            return None
+        k = int(entry.value)
+        if wrap and k < 0:
+            k += extent
+        if clip and extent:
+            k = min(max(k, 0), extent - 1)
+        if not 0 <= k < extent:
+            return None
+        out.append(k)
+    return out
+
+
+def _get_static(x: Any, entries: Sequence[Span | int]) -> Any:
+    """Slices, in the positions of the operand's axes; scalars leave axes of extent 1."""
+    starts, limits, strides = [], [], []
+    for e in entries:
+        if isinstance(e, int):
+            starts.append(e)
+            limits.append(e + 1)
+            strides.append(1)
+        else:
+            starts.append(e.first)
+            limits.append(e.stop)
+            strides.append(abs(e.step))
+    whole = all(isinstance(e, Span) and e.size == e.extent for e in entries)
+    if not whole:
+        x = lax_slice(x, starts, limits, None if set(strides) == {1} else strides)
+    return x
+
+
+def _get_dynamic(x: Any, p: Plan, wrap: bool) -> Any:
+    dtype = index_dtype(p.shape)
+    if any(isinstance(e, Scalar) and e.value_dtype == _INT64 for e in p.entries):
+        dtype = _INT64
+    starts, sizes = [], []
+    for entry, extent in zip(p.entries, p.shape, strict=True):
+        if isinstance(entry, Scalar):
+            start = as_index(entry.value, dtype)
+            sizes.append(1)
+        else:
+            assert isinstance(entry, Span)
+            start = dtype.type(entry.first)
+            sizes.append(entry.size)
+        starts.append(_wrapped(start, extent) if wrap else start)
+    return dynamic_slice_p.bind(x, *starts, slice_sizes=tuple(sizes))
+
+
+def _finish(p: Plan, y: Any, reverse: bool = True) -> Any:
+    """`y`, which has the operand's axes, with the axes of the result."""
+    turned = tuple(
+        k for k, e in enumerate(p.entries) if isinstance(e, Span) and e.step < 0
+    )
+    if turned and reverse:
+        y = rev(y, turned)
+    scalars = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Scalar))
+    y = squeeze(y, scalars) if scalars else y
+    return expand_dims(y, p.new_axes)
+
+
+# --- arrays of positions --------------------------------------------------------------------------
+
+
+def index_dtype(shape: Sequence[int]) -> Any:
+    """The dtype in which positions in an array of `shape` are computed."""
+    if any(n > 2**31 - 1 for n in shape) and config.x64_enabled():
+        return _INT64
+    return _INT32
+
+
+def as_index(x: Any, dtype: Any) -> Any:
+    """A position as a scalar of `dtype`."""
+    if isinstance(x, Array | np.ndarray):
+        return convert(x, dtype)
+    return dtype.type(x)
+
+
+def _wrapped(x: Any, extent: int) -> Any:
+    """Positions with `extent` added to negative ones."""
+    dtype = x.dtype
+    if isinstance(x, np.ndarray):
+        below = x < 0  # known; only the sum is computed
+    else:
+        below = compare.lt(x, dtype.type(0))
+    return select.select(below, binary.add(x, dtype.type(extent)), x)
+
+
+def wrapped_positions(x: Any, extent: int) -> Any:
+    """An array of positions with those below zero counted from the end.
+
+    The dtype stays, unless it cannot hold `extent`.
+    """
+    if isinstance(x, np.ndarray):
+        x = x.astype(dtypes.canonicalize_dtype(x.dtype), copy=False)
+    if dtypes.issubdtype(x.dtype, np.unsignedinteger):
+        return x
+    if extent > dtypes.iinfo(x.dtype).max:
+        x = convert(x, _INT32)
+    return _wrapped(x, extent)
+
+
+class Indexer:
+    """The operands of a gather or scatter that realise a plan.
+
+    Attributes:
+      selects_all: True if no index is needed at all.
+      indexed: the operand's axes with a column of indices, in the order of the columns.
+      collapsed: the operand's axes that are not axes of the windows.
+      window_sizes: extents of the windows, one for each axis of the operand.
+      window_axes: axes of the result (new axes left out) that come from windows.
+      batch_shape: shape of the indices without their last axis.
+      reversed_axes: axes of the result (new axes left out) that come out in reversed order.
+    """
+
+    def __init__(self, p: Plan, wrap: bool) -> None:
+        self.plan = p
+        self.wrap = wrap
+        self.dtype = index_dtype(p.shape)
+        window_axes: list[int] = []
+        reversed_axes: list[int] = []
+        batch_shape: list[int] = []
+        self._batch_axes: dict[Any, int] = {}
+        at = 0
+        for item in p.layout:
+            if item == NEW:
+                continue
+            if item == POINTS:
+                self._batch_axes[POINTS] = len(batch_shape)
+                batch_shape.extend(p.points_shape)
+                at += len(p.points_shape)
+                continue
+            span = p.entries[item]
+            assert isinstance(span, Span)
+            if span.is_block:
+                window_axes.append(at)
+            else:
+                self._batch_axes[item] = len(batch_shape)
+                batch_shape.append(span.size)
+                if span.step < 0:
+                    reversed_axes.append(at)
+            at += 1
+        self.window_axes = tuple(window_axes)
+        self.reversed_axes = tuple(reversed_axes)
+        self.batch_shape = tuple(batch_shape)
+        needed = [k for k, e in enumerate(p.entries) if not (isinstance(e, Span) and e.is_whole)]
+        if p.has_points and not p.together:
+            needed.sort(key=lambda k: isinstance(p.entries[k], Span))
+        self.indexed = tuple(needed)
+        self.selects_all = not needed
+        self.collapsed = tuple(
+            k for k, e in enumerate(p.entries) if not (isinstance(e, Span) and e.is_block)
+        )
+        self.window_sizes = tuple(
+            e.size if isinstance(e, Span) and e.is_block else 1 for e in p.entries
+        )
+
+    def indices(self) -> Any:
+        """The indices: [*batch_shape, number of indexed axes]."""
+        p = self.plan
+        if not self.indexed:
+            return np.zeros((*self.batch_shape, 0), self.dtype)
+        # In the order in which JAX records these: arrays, then slices, then columns.
+        positions: dict[int, Any] = {
+            k: self._positions(p.entries[k], p.shape[k])
+            for k in range(len(p.entries))
+            if not isinstance(p.entries[k], Span)
+        }
+        for k, x in positions.items():
+            positions[k] = self._spread(x) if p.has_points else as_index(x, self.dtype)
+        for k, e in enumerate(p.entries):
+            if isinstance(e, Span) and not e.is_block:
+                positions[k] = self._strided(e)
+        columns = [self._column(k, positions.get(k)) for k in self.indexed]
+        return columns[0] if len(columns) == 1 else concatenate(columns, len(self.batch_shape))
+
+    def _positions(self, entry: Entry, extent: int) -> Any:
+        if isinstance(entry, Points):
+            return wrapped_positions(entry.array, extent) if self.wrap else entry.array
+        assert isinstance(entry, Scalar)
+        if entry.is_static:
+            k = entry.value
+            if self.wrap and k < 0:
+                k = k + extent
+            return k
+        return wrapped_positions(entry.value, extent) if self.wrap else entry.value
+
+    def _spread(self, x: Any) -> Any:
+        """Positions as an array of the shape of the points, and of the index dtype."""
+        if not isinstance(x, Array | np.ndarray):
+            x = int(x) if type(x) is int else self.dtype.type(x)
+        return convert(broadcast_to(x, self.plan.points_shape), self.dtype)
+
+    def _strided(self, span: Span) -> Any:
+        kind = self.dtype.type
+        steps = binary.mul(kind(span.step), iota(self.dtype, span.size))
+        positions = binary.add(kind(span.start), steps)
+        return rev(positions, (0,)) if span.step < 0 else positions
+
+    def _column(self, axis: int, positions: Any) -> Any:
+        entry = self.plan.entries[axis]
+        shape = (*self.batch_shape, 1)
+        if isinstance(entry, Span) and entry.is_block:
+            return broadcast_in_dim(self.dtype.type(entry.start), shape, ())
+        if isinstance(entry, Span):
+            return broadcast_in_dim(positions, shape, (self._batch_axes[axis],))
+        if not self.plan.has_points:
+            return broadcast_in_dim(positions, shape, ())
+        first = self._batch_axes[POINTS]
+        rank = len(self.plan.points_shape)
+        return broadcast_in_dim(positions, shape, tuple(range(first, first + rank)))
