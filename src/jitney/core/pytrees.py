@@ -1,43 +1,326 @@
-"""Pytrees: nested containers of arrays."""
+"""Pytrees: nested containers of arrays. What the rest of the package uses.
+
+A pytree is a leaf or a container of pytrees. Containers are tuples, lists, dictionaries (children in
+the order of the sorted keys), named tuples, None (a container without children) and registered
+classes; see `pytree_kinds` for these, `pytree_def` for structures, `pytree_paths` for paths.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import optree
+from jitney.core.pytree_def import (
+    LEAF as LEAF,
+    IsLeaf,
+    PyTreeDef as PyTreeDef,
+    flatten,
+    flatten_until,
+    make_node,
+)
+from jitney.core.pytree_errors import (
+    equality_errors as equality_errors,
+    equality_errors_pytreedef as equality_errors_pytreedef,
+    prefix_errors as prefix_errors,
+)
+from jitney.core.pytree_kinds import (
+    KINDS,
+    DictKey as DictKey,
+    FlattenedIndexKey as FlattenedIndexKey,
+    GetAttrKey as GetAttrKey,
+    KeyPath as KeyPath,
+    SequenceKey as SequenceKey,
+    flatten_one_level as flatten_one_level,
+    flatten_one_level_with_keys as flatten_one_level_with_keys,
+    is_tree_node as is_tree_node,
+    register_dataclass as register_dataclass,
+    register_pytree_node as register_pytree_node,
+    register_pytree_node_class as register_pytree_node_class,
+    register_pytree_with_keys as register_pytree_with_keys,
+    register_pytree_with_keys_class as register_pytree_with_keys_class,
+    register_static as register_static,
+)
+from jitney.core.pytree_paths import (
+    PathIsLeaf,
+    generate_key_paths as generate_key_paths,
+    keystr as keystr,
+    tree_flatten_with_path as tree_flatten_with_path,
+    tree_leaves_with_path as tree_leaves_with_path,
+)
 
-PyTreeDef = optree.PyTreeSpec
-NAMESPACE = "jitney"
+
+class Unspecified:
+    """The default of arguments for which None means something."""
+
+    def __repr__(self) -> str:
+        return "<unspecified>"
 
 
-def tree_flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], PyTreeDef]:
-    return optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+_UNSPECIFIED = Unspecified()
 
 
-def tree_unflatten(treedef: PyTreeDef, leaves: Any) -> Any:
+# --- taking apart and putting together ----------------------------------------------------------
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
+    """(leaves, structure); `is_leaf` says what, besides leaves, is not to be looked into."""
+    return flatten(tree) if is_leaf is None else flatten_until(tree, is_leaf)
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree of structure `treedef` with `leaves`.
+
+    Raises:
+      ValueError: if there are too few or too many leaves.
+    """
     return treedef.unflatten(leaves)
 
 
-def tree_structure(tree: Any, is_leaf: Any = None) -> PyTreeDef:
-    return optree.tree_structure(tree, is_leaf, namespace=NAMESPACE)
+def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves."""
+    return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_leaves(tree: Any, is_leaf: Any = None) -> list[Any]:
-    return optree.tree_leaves(tree, is_leaf, namespace=NAMESPACE)
-
-
-def tree_map(f: Any, tree: Any, *rest: Any, is_leaf: Any = None) -> Any:
-    return optree.tree_map(f, tree, *rest, is_leaf=is_leaf, namespace=NAMESPACE)
+def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
+    """The structure."""
+    return tree_flatten(tree, is_leaf)[1]
 
 
 def count_leaves(tree: Any) -> int:
-    return len(tree_leaves(tree))
+    """The number of leaves."""
+    return len(flatten(tree)[0])
 
 
-def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> tuple[list[tuple[Any, Any]], Any]:
-    paths, leaves, treedef = optree.tree_flatten_with_path(tree, is_leaf, namespace=NAMESPACE)
-    return list(zip(paths, leaves, strict=True)), treedef
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
+    """Whether all elements are leaves."""
+    if is_leaf is None:
+        return all([not is_tree_node(type(x)) for x in iterable])
+    values = list(iterable)
+    leaves = tree_leaves(values, is_leaf=is_leaf)
+    return len(values) == len(leaves) and all(
+        [x is y for x, y in zip(values, leaves, strict=True)]
+    )
 
 
-def keystr(path: Any) -> str:
-    return "".join(f"[{p!r}]" for p in path)
+# --- mapping ------------------------------------------------------------------------------------
+
+
+def tree_map(
+    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
+) -> Any:
+    """`f` of each leaf of `tree` and what stands at its place in the other trees.
+
+    Args:
+      f: takes as many arguments as there are trees.
+      tree: gives the structure of the result.
+      rest: trees of which `tree` is a prefix.
+      is_leaf: says what in `tree`, besides leaves, is not to be looked into.
+
+    Raises:
+      ValueError: if `tree` is not a prefix of one of the others.
+    """
+    leaves, treedef = tree_flatten(tree, is_leaf)
+    if not rest:
+        return treedef.unflatten(map(f, leaves))
+    columns = [_parts(treedef, tree, other, is_leaf, "tree_map tree") for other in rest]
+    return treedef.unflatten(map(f, leaves, *columns))
+
+
+def _parts(
+    treedef: PyTreeDef, tree: Any, other: Any, is_leaf: PathIsLeaf | None, name: str
+) -> list[Any]:
+    """The parts of `other` at the leaves of `tree`; `name` is what messages call `tree`."""
+    try:
+        return treedef.flatten_up_to(other)
+    except ValueError:
+        errors = prefix_errors(tree, other, is_leaf)
+        if not errors:
+            raise
+        raise errors[0](name) from None
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: PathIsLeaf | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """`f(path, leaf, ...)` for each leaf; otherwise like `tree_map`."""
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    shown = None if is_leaf_takes_path else is_leaf
+    columns = [_parts(treedef, tree, t, shown, "tree_map_with_path tree") for t in rest]
+    paths, leaves = [p for p, _ in pairs], [x for _, x in pairs]
+    return treedef.unflatten(map(f, paths, leaves, *columns))
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _UNSPECIFIED,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """`functools.reduce` over the leaves, from the left."""
+    leaves = tree_leaves(tree, is_leaf)
+    if initializer is _UNSPECIFIED:
+        return functools.reduce(function, leaves)
+    return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _UNSPECIFIED,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """The leaves joined by an associative operation, in a balanced order.
+
+    Raises:
+      TypeError: if there are no leaves and no identity.
+    """
+    leaves = tree_leaves(tree, is_leaf)
+    if not leaves:
+        if identity is _UNSPECIFIED:
+            raise TypeError("Must specify identity for parallel reduction of empty sequence.")
+        return identity
+
+    def join(start: int, end: int) -> Any:
+        if end - start == 1:
+            return leaves[start]
+        middle = (start + end) // 2
+        return operation(join(start, middle), join(middle, end))
+
+    return join(0, len(leaves))
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether all leaves are true."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+# --- structures ---------------------------------------------------------------------------------
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure has one node: a leaf or an empty container."""
+    return treedef.num_nodes == 1
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the children."""
+    return treedef.children()
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple of trees of structures `treedefs`."""
+    return make_node(KINDS[tuple], None, tuple(treedefs))
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """A tree of trees turned inside out.
+
+    Args:
+      outer_treedef: the structure of the outer tree.
+      inner_treedef: the structure of the trees at its leaves; None: that of the first.
+      pytree_to_transpose: a tree of structure `outer_treedef.compose(inner_treedef)`.
+
+    Raises:
+      TypeError: if it has another structure.
+    """
+    leaves, treedef = tree_flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
+    inner, outer = inner_treedef.num_leaves, outer_treedef.num_leaves
+    expected = outer_treedef.compose(inner_treedef)
+    if treedef != expected:
+        raise TypeError(f"Mismatch\n{treedef}\n != \n{expected}")
+    columns = [
+        outer_treedef.unflatten([leaves[i * inner + j] for i in range(outer)]) for j in range(inner)
+    ]
+    return inner_treedef.unflatten(columns)
+
+
+def broadcast_prefix(
+    prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None
+) -> list[Any]:
+    """Each leaf of `prefix_tree` as often as `full_tree` has leaves at its place.
+
+    Raises:
+      ValueError: if `prefix_tree` is not a prefix of `full_tree`.
+    """
+    leaves, treedef = tree_flatten(prefix_tree, is_leaf)
+    parts = _parts(treedef, prefix_tree, full_tree, is_leaf, "broadcast_prefix prefix_tree")
+    out: list[Any] = []
+    for leaf, part in zip(leaves, parts, strict=True):
+        out += [leaf] * len(tree_leaves(part, is_leaf))
+    return out
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """A tree like `full_tree`, its leaves being those of `prefix_tree`.
+
+    Raises:
+      ValueError: if `prefix_tree` is not a prefix of `full_tree`.
+    """
+    leaves = broadcast_prefix(prefix_tree, full_tree, is_leaf)
+    return tree_structure(full_tree, is_leaf).unflatten(leaves)
+
+
+# --- partial application ------------------------------------------------------------------------
+
+
+class _Shim:
+    """A callable that is compared by identity."""
+
+    # A Partial of a partial: were `functools.partial` to look inside, the inner arguments would
+    # become children, where they have to stay static data.
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fun(*args, **kwargs)
+
+    def __hash__(self) -> int:
+        return hash(self.fun)
+
+    def __eq__(self, other: object) -> bool:
+        return self.fun == (other.fun if isinstance(other, _Shim) else other)
+
+    def __repr__(self) -> str:
+        return f"_HashableCallableShim({self.fun!r})"
+
+
+class Partial(functools.partial):
+    """`functools.partial` as a pytree: the arguments are children, the function is static data.
+
+    It can be passed to compiled functions and returned from them.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> Partial:
+        if isinstance(func, functools.partial):
+            out = super().__new__(cls, _Shim(func), *args, **kw)
+            for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+                if hasattr(func.func, name):
+                    setattr(out.func, name, getattr(func.func, name))
+            return out
+        return super().__new__(cls, func, *args, **kw)
+
+    def __repr__(self) -> str:
+        given = [repr(self.func), *map(repr, self.args)]
+        given += [f"{k}={v!r}" for k, v in self.keywords.items()]
+        return f"Partial({', '.join(given)})"
+
+
+Partial.__module__ = "jax.tree_util"
+
+register_pytree_node(
+    Partial,
+    lambda p: ((p.args, p.keywords), p.func),
+    lambda func, children: Partial(func, *children[0], **children[1]),
+)

@@ -1,0 +1,176 @@
+"""Where and how two pytrees differ, for messages.
+
+`prefix_errors` explains why one tree is not a prefix of another, `equality_errors` why two trees
+differ in structure. Both look at trees only after something has been found to be wrong.
+"""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jitney.core.pytree_def import IsLeaf, PyTreeDef
+from jitney.core.pytree_kinds import KeyPath, find_kind, flatten_one_level_with_keys
+from jitney.core.pytree_paths import keystr
+
+MakeError = Callable[[str], ValueError]
+Difference = tuple[KeyPath, str, str, str]
+
+
+def prefix_errors(prefix: Any, full: Any, is_leaf: IsLeaf | None = None) -> list[MakeError]:
+    """One function for each place where `prefix` is not a prefix of `full`.
+
+    Each takes a name for the prefix and gives the error to raise.
+    """
+    return list(_prefix_errors((), prefix, full, is_leaf))
+
+
+def _prefix_errors(
+    path: KeyPath, prefix: Any, full: Any, is_leaf: IsLeaf | None
+) -> Iterator[MakeError]:
+    if (is_leaf is not None and is_leaf(prefix)) or find_kind(type(prefix)) is None:
+        return
+    kind = type(prefix)
+    if kind is not type(full):
+        yield _error(
+            "different types", path,
+            "At that key path, the prefix pytree {name} has a subtree of type\n"
+            f"    {kind}\nbut at the same key path the full pytree has a subtree of different "
+            f"type\n    {type(full)}.",
+        )  # fmt: skip
+        return
+    pairs, data = _one_level(prefix)
+    full_pairs, full_data = _one_level(full)
+    keys, full_keys = [k for k, _ in pairs], [k for k, _ in full_pairs]
+    if len(pairs) != len(full_pairs):
+        yield _wrong_number(path, kind, keys, full_keys)
+        return
+    if data != full_data:
+        yield _error(
+            "different pytree metadata", path,
+            "At that key path, the prefix pytree {name} has a subtree of type\n"
+            f"    {kind}\nwith metadata\n    {data}\nbut at the same key path the full pytree has "
+            f"a subtree of the same type but with metadata\n    {full_data}\nso the diff in the "
+            f"metadata at these pytree nodes is\n{_diff(data, full_data)}",
+        )  # fmt: skip
+        return
+    for (key, child), (_, full_child) in zip(pairs, full_pairs, strict=True):
+        yield from _prefix_errors((*path, key), child, full_child, is_leaf)
+
+
+def _wrong_number(path: KeyPath, kind: type, keys: list[Any], full_keys: list[Any]) -> MakeError:
+    if kind is tuple or kind is list:
+        return _error(
+            f"different lengths of {kind.__name__}", path,
+            f"At that key path, the prefix pytree {{name}} has a subtree of type {kind.__name__} of "
+            f"length {len(keys)}, but the full pytree has a subtree of the same type but of length "
+            f"{len(full_keys)}.",
+        )  # fmt: skip
+    difference = " ".join(sorted(map(_name, {*keys} ^ {*full_keys})))
+    return _error(
+        "different numbers of pytree children", path,
+        "At that key path, the prefix pytree {name} has a subtree of type\n"
+        f"    {kind}\nwith {len(keys)} child keys\n    {' '.join(map(_name, keys))}\nbut at the same "
+        f"key path the full pytree has a subtree of the same type but with {len(full_keys)} child "
+        f"keys\n    {' '.join(map(_name, full_keys))}\nso the symmetric difference on key sets is"
+        f"\n    {difference}",
+    )  # fmt: skip
+
+
+def _error(what: str, path: KeyPath, detail: str) -> MakeError:
+    # Only `{name}` is to be filled in: braces of dictionaries stay as they are.
+    return lambda name: ValueError(
+        f"pytree structure error: {what} at key path\n    {name}{keystr(path)}\n"
+        + detail.replace("{name}", name)
+    )
+
+
+def _name(key: Any) -> str:
+    return keystr((key,), simple=True)
+
+
+def _diff(a: Any, b: Any) -> str:
+    lines = difflib.ndiff(str(a).splitlines(), str(b).splitlines())
+    return textwrap.indent("\n".join(lines), "    ")
+
+
+def _one_level(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    kind = find_kind(type(tree))
+    assert kind is not None
+    return flatten_one_level_with_keys(tree)[0], kind.flatten(tree)[1]
+
+
+# --- equality -----------------------------------------------------------------------------------
+
+
+def equality_errors(a: Any, b: Any, is_leaf: IsLeaf | None = None) -> Iterator[Difference]:
+    """(path, what `a` has there, what `b` has there, in what they differ), for each difference."""
+    yield from _equality_errors((), a, b, is_leaf)
+
+
+def _equality_errors(
+    path: KeyPath, a: Any, b: Any, is_leaf: IsLeaf | None
+) -> Iterator[Difference]:
+    a_is_leaf, b_is_leaf = _is_leaf(a, is_leaf), _is_leaf(b, is_leaf)
+    if a_is_leaf and b_is_leaf:
+        return
+    kind = type(a)
+    if a_is_leaf or b_is_leaf or kind is not type(b):
+        a_text = "pytree leaf" if _is_blank(a) else str(kind)
+        b_text = "pytree leaf" if _is_blank(b) else str(type(b))
+        yield path, a_text, b_text, "their Python types differ"
+        return
+    a_pairs, a_data = _one_level(a)
+    b_pairs, b_data = _one_level(b)
+    if len(a_pairs) != len(b_pairs):
+        yield path, *_wrong_lengths(kind, [k for k, _ in a_pairs], [k for k, _ in b_pairs])
+        return
+    if a_data != b_data:
+        yield (
+            path,
+            f"{kind} with pytree metadata {a_data}",
+            f"{kind} with pytree metadata {b_data}",
+            "the pytree node metadata does not match",
+        )
+        return
+    for (key, x), (_, y) in zip(a_pairs, b_pairs, strict=True):
+        yield from _equality_errors((*path, key), x, y, is_leaf)
+
+
+def _wrong_lengths(kind: type, a: list[Any], b: list[Any]) -> tuple[str, str, str]:
+    if kind is tuple or kind is list:
+        name = kind.__name__
+        return f"{name} of length {len(a)}", f"{name} of length {len(b)}", "the lengths do not match"
+    difference = {getattr(k, "key", getattr(k, "name", k)) for k in {*a} ^ {*b}}
+    return (
+        f"{kind} with {_children(len(a))}",
+        f"{kind} with {_children(len(b))}",
+        "the numbers of children do not match, with the symmetric difference of key sets: "
+        f"{difference}",
+    )
+
+
+def _children(n: int) -> str:
+    return f"{n} child{'' if n == 1 else 'ren'}"
+
+
+def _is_leaf(x: Any, is_leaf: IsLeaf | None) -> bool:
+    return (is_leaf is not None and is_leaf(x)) or find_kind(type(x)) is None
+
+
+class _Blank:
+    """Stands for a leaf of which nothing is known."""
+
+
+def _is_blank(x: Any) -> bool:
+    return isinstance(x, _Blank)
+
+
+def equality_errors_pytreedef(a: PyTreeDef, b: PyTreeDef) -> Iterator[Difference]:
+    """`equality_errors` of trees of which only the structures are at hand."""
+    blank = _Blank()
+    yield from equality_errors(
+        a.unflatten([blank] * a.num_leaves), b.unflatten([blank] * b.num_leaves)
+    )

@@ -1,0 +1,410 @@
+"""The containers that pytrees are made of, and registering more of them.
+
+A `Kind` says how one level of a container is taken apart into children and static data, and put
+together again. `KINDS` maps exact types to kinds; a type that is not in it is a leaf, unless it is a
+named tuple, whose kind is made when the first one is met (`find_kind`).
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import operator
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
+
+Typ = TypeVar("Typ", bound=type)
+
+# --- keys: one step of a path into a tree -------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SequenceKey:
+    """Position `idx` of a tuple or list."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx}]"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DictKey:
+    """Entry `key` of a dictionary."""
+
+    key: Hashable
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GetAttrKey:
+    """Attribute `name`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FlattenedIndexKey:
+    """Child number `key` of a container that does not name its children."""
+
+    key: int
+
+    def __str__(self) -> str:
+        return f"[<flat index {self.key}>]"
+
+
+KeyPath = tuple[Any, ...]
+Children = Iterable[Any]
+
+# --- kinds --------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """How containers of one type are taken apart; equal means identical.
+
+    `flatten(x)` gives (children, data) and `unflatten(data, children)` is its inverse; `keys(x)`
+    gives the keys of the children, or None for numbers. `data_is_keys` tells that the data are
+    hashable keys: only then do they take part in the hash of a tree structure.
+    """
+
+    type: Any
+    flatten: Callable[[Any], tuple[Children, Any]]
+    unflatten: Callable[[Any, tuple[Any, ...]], Any]
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None
+    family: str = "custom"
+    data_is_keys: bool = False
+
+
+def _sorted_keys(x: dict[Any, Any]) -> list[Any]:
+    try:
+        return sorted(x)
+    except Exception as error:
+        raise ValueError(
+            "Comparator raised exception while sorting pytree dictionary keys: "
+            f"{list(x)} cannot be put in order ({error})."
+        ) from error
+
+
+def _flatten_dict(x: dict[Any, Any]) -> tuple[Children, Any]:
+    keys = _sorted_keys(x)
+    return list(map(x.__getitem__, keys)), tuple(keys)
+
+
+def _flatten_defaultdict(x: collections.defaultdict[Any, Any]) -> tuple[Children, Any]:
+    keys = sorted(x)
+    return [x[k] for k in keys], (x.default_factory, tuple(keys))
+
+
+def _unflatten_defaultdict(data: Any, children: tuple[Any, ...]) -> Any:
+    factory, keys = data
+    return collections.defaultdict(factory, zip(keys, children, strict=True))
+
+
+def _unflatten_dict(keys: tuple[Any, ...], children: tuple[Any, ...]) -> dict[Any, Any]:
+    return dict(zip(keys, children, strict=True))
+
+
+def _unflatten_ordered(keys: tuple[Any, ...], children: tuple[Any, ...]) -> Any:
+    return collections.OrderedDict(zip(keys, children, strict=True))
+
+
+def _named_children(x: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    # A class with another number of fields than entries is odd, but legal.
+    return [(GetAttrKey(n), v) for n, v in zip(x._fields, x, strict=False)], None
+
+
+def _dict_children(x: dict[Any, Any]) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    keys = _sorted_keys(x)
+    return tuple([(DictKey(k), x[k]) for k in keys]), tuple(keys)
+
+
+def _sequence_children(x: Sequence[Any]) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    return tuple([(SequenceKey(i), v) for i, v in enumerate(x)]), None
+
+
+NONE_TYPE = type(None)
+
+KINDS: dict[type, Kind] = {
+    tuple: Kind(tuple, lambda x: (x, None), lambda _, xs: xs, _sequence_children, "tuple"),
+    list: Kind(list, lambda x: (x, None), lambda _, xs: list(xs), _sequence_children, "list"),
+    dict: Kind(dict, _flatten_dict, _unflatten_dict, _dict_children, "dict", True),
+    NONE_TYPE: Kind(NONE_TYPE, lambda x: ((), None), lambda _, xs: None, None, "none"),
+    collections.OrderedDict: Kind(
+        collections.OrderedDict,
+        lambda x: (tuple(x.values()), tuple(x)),
+        _unflatten_ordered,
+        lambda x: (tuple([(DictKey(k), v) for k, v in x.items()]), tuple(x)),
+        data_is_keys=True,
+    ),
+    collections.defaultdict: Kind(
+        collections.defaultdict,
+        _flatten_defaultdict,
+        _unflatten_defaultdict,
+        lambda x: (
+            tuple([(DictKey(k), x[k]) for k in sorted(x)]),
+            (x.default_factory, tuple(sorted(x))),
+        ),
+    ),
+}
+
+# Types known to be leaves. It only saves work, so it may be emptied at any time; it is bounded, as
+# classes made at run time must not be kept alive without end.
+LEAF_TYPES: set[type] = {int, float, complex, bool, str}
+_MAX_LEAF_TYPES = 1024
+
+
+def find_kind(t: type) -> Kind | None:
+    """The kind of containers of type `t`; None if values of type `t` are leaves."""
+    kind = KINDS.get(t)
+    if kind is not None:
+        return kind
+    if issubclass(t, tuple) and hasattr(t, "_fields"):
+        kind = Kind(t, lambda x: (tuple(x), None), _make_named(t), _named_children, "namedtuple")
+        KINDS[t] = kind
+        return kind
+    if len(LEAF_TYPES) >= _MAX_LEAF_TYPES:
+        LEAF_TYPES.clear()
+    LEAF_TYPES.add(t)
+    return None
+
+
+def _make_named(t: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
+    return lambda _, children: t(*children)
+
+
+def is_tree_node(t: type) -> bool:
+    """Whether values of type `t` are inner nodes of pytrees."""
+    return find_kind(t) is not None
+
+
+# --- registering --------------------------------------------------------------------------------
+
+
+def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
+    old = KINDS.get(kind.type)
+    # Named tuples need no registration, but may have one.
+    if old is not None and old.family != "namedtuple":
+        raise ValueError(f"Duplicate custom {what} registration for {kind.type!r}.")
+    LEAF_TYPES.discard(kind.type)
+    KINDS[kind.type] = kind
+
+
+def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, Any]]:
+    """`flatten`, refusing results that are not (children, data)."""
+
+    def checked(x: Any) -> tuple[Children, Any]:
+        out = flatten(x)
+        if type(out) is not tuple or len(out) != 2:
+            raise ValueError(
+                "The to_iterable function for a custom PyTree node should return a "
+                f"(children, aux_data) tuple, got {out!r}"
+            )
+        children, data = out
+        if type(children) is tuple:
+            return out
+        try:
+            return tuple(children), data
+        except TypeError:
+            raise ValueError(
+                "The to_iterable function for a custom PyTree node should return a (children, "
+                f"aux_data) tuple where 'children' is iterable, got {out!r}"
+            ) from None
+
+    return checked
+
+
+def register_pytree_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Children, Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
+) -> None:
+    """Makes instances of `nodetype` (not of its subclasses) inner nodes of pytrees.
+
+    Args:
+      nodetype: the class.
+      flatten_func: x -> (children, static data); the data must have `==`.
+      unflatten_func: (static data, children) -> x. Children may be any objects.
+      flatten_with_keys_func: x -> ((key, child) pairs, static data), for paths.
+
+    Raises:
+      ValueError: if the class is registered already.
+      TypeError: if an argument is of the wrong kind.
+    """
+    if not (isinstance(nodetype, type) and callable(flatten_func) and callable(unflatten_func)):
+        raise TypeError(
+            "register_pytree_node needs a class and two functions, got "
+            f"{nodetype!r}, {flatten_func!r}, {unflatten_func!r}"
+        )
+    _register(Kind(nodetype, _checked(flatten_func), unflatten_func, flatten_with_keys_func))
+
+
+def register_pytree_node_class(cls: Typ) -> Typ:
+    """Decorator; the class has methods `tree_flatten` and `tree_unflatten` (a classmethod)."""
+    register_pytree_node(cls, operator.methodcaller("tree_flatten"), cls.tree_unflatten)
+    return cls
+
+
+def register_pytree_with_keys(
+    nodetype: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_func: Callable[[Any], tuple[Children, Any]] | None = None,
+) -> None:
+    """Like `register_pytree_node`, for classes that name their children.
+
+    `flatten_with_keys` gives ((key, child) pairs, static data); `flatten_func`, if given, is a faster
+    way to the children alone.
+    """
+
+    def without_keys(x: Any) -> tuple[Children, Any]:
+        pairs, data = flatten_with_keys(x)
+        return tuple([child for _, child in pairs]), data
+
+    register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
+
+
+def register_pytree_with_keys_class(cls: Typ) -> Typ:
+    """Decorator; the class has `tree_flatten_with_keys` and `tree_unflatten` (a classmethod)."""
+    plain = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(
+        cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, plain
+    )
+    return cls
+
+
+def register_dataclass(
+    nodetype: Typ,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> Typ:
+    """Makes instances of a dataclass inner nodes of pytrees; also usable as a decorator.
+
+    Args:
+      nodetype: the class. It is made again by calling it with the fields as keywords.
+      data_fields: the fields that are children. Both kinds may be left out for a dataclass: fields
+        with `metadata={"static": True}` are then static data and the others children.
+      meta_fields: the fields that are static data; they need `==` and `hash`.
+      drop_fields: fields that are in neither, and keep their defaults.
+
+    Raises:
+      TypeError: if fields are left out and cannot be found out.
+      ValueError: if a field is missing, unknown or named twice, or the class is registered already.
+    """
+    is_dataclass = dataclasses.is_dataclass(nodetype)
+    if data_fields is None and meta_fields is None:
+        if not is_dataclass:
+            raise TypeError(
+                "register_dataclass: data_fields and meta_fields are required when nodetype is "
+                f"not a dataclass. Got nodetype={nodetype!r}."
+            )
+        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
+        meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
+        data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
+    if data_fields is None or meta_fields is None:
+        raise TypeError(
+            "register_dataclass: data_fields and meta_fields must both be specified when either "
+            f"is specified. Got data_fields={data_fields!r} meta_fields={meta_fields!r}."
+        )
+    data, meta = tuple(data_fields), tuple(meta_fields)
+    if overlap := {*data} & {*meta}:
+        raise ValueError(
+            "data_fields and meta_fields must not overlap. "
+            f"Overlapping fields: {overlap}."
+        )
+    if is_dataclass:
+        _check_fields(nodetype, {*data, *meta}, {*drop_fields})
+    _register_fields(nodetype, data, meta)
+    return nodetype
+
+
+def _check_fields(nodetype: type, named: set[str], dropped: set[str]) -> None:
+    needed = {f.name for f in dataclasses.fields(nodetype) if f.init}
+    must = "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
+    if missing := needed - named - dropped:
+        raise ValueError(
+            f"{must} Missing fields: {missing}. Add them to drop_fields to suppress this error."
+        )
+    if unexpected := named - needed:
+        raise ValueError(f"{must} Unexpected fields: {unexpected}.")
+
+
+def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """x -> its attributes `names`, as a tuple."""
+    if len(names) > 1:
+        return operator.attrgetter(*names)
+    if not names:
+        return lambda x: ()
+    get = operator.attrgetter(names[0])
+    return lambda x: (get(x),)
+
+
+def _register_fields(nodetype: Any, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
+    get_data, get_meta = _getter(data), _getter(meta)
+    keys = [GetAttrKey(name) for name in data]
+
+    def flatten(x: Any) -> tuple[Children, Any]:
+        return get_data(x), get_meta(x)
+
+    def unflatten(static: tuple[Any, ...], children: tuple[Any, ...]) -> Any:
+        arguments = dict(zip(data, children, strict=True))
+        arguments.update(zip(meta, static, strict=True))
+        return nodetype(**arguments)
+
+    def flatten_with_keys(x: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+        return tuple(zip(keys, get_data(x), strict=True)), get_meta(x)
+
+    _register(
+        Kind(nodetype, flatten, unflatten, flatten_with_keys, "dataclass"),
+        "dataclass PyTreeDef type",
+    )
+
+
+def register_static(cls: Typ) -> Typ:
+    """Decorator; instances are nodes without children: static data, compared by `==`."""
+    register_pytree_node(cls, lambda x: ((), x), lambda x, _: x)
+    return cls
+
+
+# --- one level ----------------------------------------------------------------------------------
+
+
+def flatten_one_level(tree: Any) -> tuple[Children, Any]:
+    """(children, static data) of the outermost container.
+
+    Raises:
+      ValueError: if `tree` is a leaf.
+    """
+    kind = find_kind(type(tree))
+    if kind is None:
+        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+    return kind.flatten(tree)
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """((key, child) pairs, static data) of the outermost container.
+
+    Raises:
+      ValueError: if `tree` is a leaf.
+    """
+    kind = find_kind(type(tree))
+    if kind is None:
+        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+    if kind.flatten_with_keys is None:
+        children, data = kind.flatten(tree)
+        return [(FlattenedIndexKey(i), child) for i, child in enumerate(children)], data
+    pairs, data = kind.flatten_with_keys(tree)
+    try:
+        return [(key, child) for key, child in pairs], data
+    except TypeError:
+        raise ValueError(
+            "The to_iterable_with_keys function for a custom PyTree node should return a "
+            f"(key_leaf_pairs, aux_data) tuple, got {pairs!r}"
+        ) from None
