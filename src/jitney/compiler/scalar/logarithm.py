@@ -76,9 +76,10 @@ def log1p(e: Emitter, x: Value) -> Value:
     m, n = split_exponent(e, total)
     # What 1 + x lost, in the scale of m. The bits of m and of the sum differ in the exponent alone.
     word = e.sub(e.bits(m), e.bits(total))
-    word = e.add(word, e.const((BIAS[x.kind] + 2) << MANTISSA[x.kind], word))
-    inverse = e.bitcast(word, x.kind)  # 2^(2 - n): 2^-n may be subnormal
-    inverse = e.fmul(inverse, e.const(0.25, x))
+    word = e.add(word, e.const(BIAS[x.kind] << MANTISSA[x.kind], word))
+    # 2^-n; where that would be subnormal, and slow, nothing that counts was lost.
+    least = e.const(1 << MANTISSA[x.kind], word)
+    inverse = e.bitcast(e.intrinsic("llvm.smax", [word, least]), x.kind)
     f = e.fma(lost, inverse, e.fsub(m, one))
     result = _log_sum(e, f, n)
     # Infinite and NaN sums lose NaN; sums with -1 too; and -0.0 becomes +0.0.
