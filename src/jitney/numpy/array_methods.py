@@ -1,0 +1,356 @@
+"""Methods and properties of arrays: `x.sum()`, `x.T`, `x.at`, iteration.
+
+They are gathered on the class `ArrayMethods`, which is never instantiated: `jitney.wiring` copies
+its attributes to `core.array.Array`, so that arrays and tracers have them. Each calls the function
+of the same name in `jax.numpy`. Operators are in `jitney.numpy.operators`.
+"""
+
+# The functions are imported where they are called: they are made of modules that want arrays with
+# methods, and most programs use few of them.
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jitney.numpy import indexing, views
+from jitney.numpy.at import IndexUpdateHelper
+from jitney.ops.shape import rev, squeeze, transpose
+from jitney.ops.slice import slice as lax_slice
+from jitney.runtime.array import ArrayImpl, array_from_numpy
+
+ARRAY_API_VERSIONS = ("2024.12",)
+
+
+class ArrayMethods:
+    """What arrays and tracers have in common, beside operators."""
+
+    # --- elements ---------------------------------------------------------------------------------
+
+    @property
+    def at(self) -> IndexUpdateHelper:
+        """For updates by index: `x.at[index].set(y)` is `x` with `x[index] = y`."""
+        return IndexUpdateHelper(self)
+
+    def __getitem__(self, index: Any, /) -> Any:
+        return indexing.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError(
+            "JAX arrays are immutable and do not support in-place item assignment. Instead of "
+            "x[idx] = y, use x = x.at[idx].set(y) or another .at[] method: "
+            "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_rows(self))
+
+    def __reversed__(self) -> Iterator[Any]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return iter(_rows(rev(self, (0,))))
+
+    def __contains__(self, other: Any) -> Any:
+        from jitney.numpy.comparison import equal
+        from jitney.numpy.reductions import any as any_true
+
+        if np.ndim(other) != 0:
+            raise ValueError(
+                "Array.__contains__: query value must be a scalar, got "
+                f"query.shape={np.shape(other)}"
+            )
+        if self.ndim != 1:
+            raise ValueError(
+                "Array.__contains__: search array must be one-dimensional, got "
+                f"arr.shape={self.shape}."
+            )
+        return any_true(equal(self, other))
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        from jitney.numpy.reductions import round as round_to
+
+        out = round_to(self, decimals=0 if ndigits is None else ndigits)
+        return views.astype(out, int) if ndigits is None else out
+
+    # --- interfaces -------------------------------------------------------------------------------
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        if api_version is not None and api_version not in ARRAY_API_VERSIONS:
+            raise ValueError(
+                f"api_version={api_version!r} is not available; available versions are: "
+                f"{list(ARRAY_API_VERSIONS)}"
+            )
+        return sys.modules["jitney.numpy"]
+
+    def __array_module__(self, types: Any) -> Any:
+        if all(issubclass(t, ArrayImpl | np.ndarray) for t in types):
+            return sys.modules["jitney.numpy"]
+        return NotImplemented
+
+    # --- type -------------------------------------------------------------------------------------
+
+    def astype(self, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+        """The values converted to `dtype`; the default float if that is None."""
+        return views.astype(self, dtype, copy=copy, device=device)
+
+    def view(self, dtype: Any = None, type: None = None) -> Any:
+        """The same bytes read as `dtype`; the last axis grows or shrinks."""
+        if type is not None:
+            raise NotImplementedError("`type` argument of array.view() is not supported.")
+        return views.view(self, dtype)
+
+    def byteswap(self) -> Any:
+        """The bytes of each element in reversed order."""
+        return views.byteswap(self)
+
+    def copy(self) -> Any:
+        """A copy."""
+        from jitney.numpy.creation import copy
+
+        return copy(self)
+
+    @property
+    def real(self) -> Any:
+        """Real parts."""
+        from jitney.numpy.ufuncs import real
+
+        return real(self)
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary parts."""
+        from jitney.numpy.ufuncs import imag
+
+        return imag(self)
+
+    def conj(self) -> Any:
+        """Complex conjugates."""
+        from jitney.numpy.ufuncs import conjugate
+
+        return conjugate(self)
+
+    def conjugate(self) -> Any:
+        """Complex conjugates."""
+        from jitney.numpy.ufuncs import conjugate
+
+        return conjugate(self)
+
+    # --- shape ------------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """All axes in reversed order."""
+        return transpose(self, tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        """The last two axes exchanged."""
+        if self.ndim < 2:
+            raise ValueError(
+                "x must be at least two-dimensional for matrix_transpose; got "
+                f"ndim={self.ndim}"
+            )
+        rank = self.ndim
+        return transpose(self, (*range(rank - 2), rank - 1, rank - 2))
+
+    @property
+    def flat(self) -> NoReturn:
+        raise NotImplementedError(
+            "JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead."
+        )
+
+    def reshape(self, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
+        """The elements in another shape, given as a tuple or as one argument per axis."""
+        from jitney.numpy.manipulation import reshape
+
+        shape = args[0] if len(args) == 1 else args
+        return reshape(self, shape, order=order, out_sharding=out_sharding)
+
+    def flatten(self, order: str = "C", *, out_sharding: Any = None) -> Any:
+        """All elements along one axis."""
+        from jitney.numpy.manipulation import ravel
+
+        return ravel(self, order=order, out_sharding=out_sharding)
+
+    def ravel(self, order: str = "C", *, out_sharding: Any = None) -> Any:
+        """All elements along one axis."""
+        from jitney.numpy.manipulation import ravel
+
+        return ravel(self, order=order, out_sharding=out_sharding)
+
+    def transpose(self, *args: Any) -> Any:
+        """Axes in the given order, reversed by default."""
+        if not args:
+            axes: Any = None
+        elif len(args) == 1:
+            axes = args[0] if args[0] is None or isinstance(args[0], Sequence) else args
+        else:
+            axes = args
+        from jitney.numpy.manipulation import transpose
+
+        return transpose(self, axes)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """The array without axes of extent 1."""
+        from jitney.numpy.manipulation import squeeze
+
+        return squeeze(self, axis)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """Two axes exchanged."""
+        from jitney.numpy.manipulation import swapaxes
+
+        return swapaxes(self, axis1, axis2)
+
+    def repeat(
+        self,
+        repeats: Any,
+        axis: int | None = None,
+        *,
+        total_repeat_length: int | None = None,
+        out_sharding: Any = None,
+    ) -> Any:
+        """Each element several times."""
+        from jitney.numpy.manipulation import repeat
+
+        return repeat(
+            self,
+            repeats,
+            axis,
+            total_repeat_length=total_repeat_length,
+            out_sharding=out_sharding,
+        )
+
+    # --- choice -----------------------------------------------------------------------------------
+
+    def take(
+        self,
+        indices: Any,
+        axis: int | None = None,
+        out: None = None,
+        mode: str | None = None,
+        unique_indices: bool = False,
+        indices_are_sorted: bool = False,
+        fill_value: Any = None,
+    ) -> Any:
+        """Elements at `indices` along `axis`."""
+        from jitney.numpy.take import take
+
+        return take(
+            self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value
+        )
+
+    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Any:
+        """Elements of `choices[x[i]]`."""
+        from jitney.numpy.take import choose
+
+        return choose(self, choices, out, mode)
+
+    def compress(
+        self,
+        condition: Any,
+        axis: int | None = None,
+        *,
+        out: None = None,
+        size: int | None = None,
+        fill_value: Any = 0,
+    ) -> Any:
+        """Slices where `condition` holds."""
+        from jitney.numpy.nonzero import compress
+
+        return compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
+
+    def nonzero(self, *, fill_value: Any = None, size: int | None = None) -> Any:
+        """Indices of the elements that are not zero."""
+        from jitney.numpy.nonzero import nonzero
+
+        return nonzero(self, size=size, fill_value=fill_value)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """Elements limited to [min, max]."""
+        from jitney.numpy.selection import clip
+
+        return clip(self, min, max)
+
+    def round(self, decimals: int = 0, out: None = None) -> Any:
+        """Elements rounded to `decimals` decimal places."""
+        from jitney.numpy.reductions import round as round_to
+
+        return round_to(self, decimals, out)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """The diagonal of two axes, as the last axis."""
+        from jitney.numpy.manipulation import diagonal
+
+        return diagonal(self, offset, axis1, axis2)
+
+    # --- order ------------------------------------------------------------------------------------
+
+    def sort(
+        self,
+        axis: int | None = -1,
+        *,
+        kind: None = None,
+        order: None = None,
+        stable: bool = True,
+        descending: bool = False,
+    ) -> Any:
+        """Elements in ascending order along `axis`."""
+        from jitney.numpy.sorting import sort
+
+        return sort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
+
+    def argsort(
+        self,
+        axis: int | None = -1,
+        *,
+        kind: None = None,
+        order: None = None,
+        stable: bool = True,
+        descending: bool = False,
+    ) -> Any:
+        """Indices that sort along `axis`."""
+        from jitney.numpy.sorting import argsort
+
+        return argsort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
+
+    def argpartition(self, kth: int, axis: int = -1) -> Any:
+        """Indices that partition along `axis`."""
+        from jitney.numpy.sorting import argpartition
+
+        return argpartition(self, kth, axis)
+
+    def searchsorted(
+        self, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
+    ) -> Any:
+        """Where `v` would be put in to keep the array sorted."""
+        from jitney.numpy.sorting import searchsorted
+
+        return searchsorted(self, v, side, sorter, method=method)
+
+
+def _rows(x: Any) -> list[Any]:
+    """The elements along the first axis."""
+    if x.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    if type(x) is ArrayImpl:
+        aval = x.aval.update(shape=x.shape[1:])
+        return [array_from_numpy(np.asarray(row), aval) for row in x._data()]
+    rest = x.shape[1:]
+    strides = (1,) * x.ndim
+    zeros = (0,) * len(rest)
+    return [
+        squeeze(lax_slice(x, (k, *zeros), (k + 1, *rest), strides), (0,))
+        for k in range(x.shape[0])
+    ]
+
+
+def attributes(methods: type) -> dict[str, Any]:
+    """What a class of methods defines, without what Python puts into every class."""
+    skipped = ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__",
+               "__static_attributes__", "__annotations__", "__orig_bases__")  # fmt: skip
+    return {name: value for name, value in vars(methods).items() if name not in skipped}
+
+

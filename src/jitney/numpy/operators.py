@@ -1,0 +1,116 @@
+"""Operators of arrays: `x + y`, `x[i] < 1`, `abs(x)`.
+
+The other operand may be an array, a NumPy array, a scalar, or an object with `__jax_array__`.
+Containers are refused with an error rather than converted, and of other objects we know nothing:
+Python then asks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core.array import Array
+from jitney.numpy import arithmetic, bitwise, comparison, linear, ufuncs
+from jitney.runtime.array import ArrayImpl
+
+_KNOWN_TYPES = (Array, np.ndarray, np.generic, bool, int, float, complex)
+_REFUSED_TYPES = (list, tuple, set, dict)
+# By exact type, to save the look through base classes.
+_PLAIN_TYPES = frozenset((ArrayImpl, int, float, bool, complex, np.ndarray))
+
+
+def binary_operator(
+    symbol: str,
+    function: Callable[[Any, Any], Any],
+    *,
+    reflected: bool = False,
+    refuse: bool = True,
+) -> Callable[[Any, Any], Any]:
+    """The method for `symbol`.
+
+    Args:
+      symbol: what users write, for messages.
+      function: takes the operands in the order in which they stand.
+      reflected: whether the array is the right operand.
+      refuse: whether containers raise TypeError here; else Python says it.
+    """
+
+    def operator(self: Any, other: Any) -> Any:
+        if type(other) not in _PLAIN_TYPES:
+            convert = getattr(other, "__jax_array__", None)
+            if convert is not None and not isinstance(other, Array):
+                other = convert()
+            if not isinstance(other, _KNOWN_TYPES):
+                if refuse and isinstance(other, _REFUSED_TYPES):
+                    left, right = (other, self) if reflected else (self, other)
+                    raise TypeError(
+                        f"unsupported operand type(s) for {symbol}: "
+                        f"{type(left).__name__!r} and {type(right).__name__!r}"
+                    )
+                return NotImplemented
+        return function(other, self) if reflected else function(self, other)
+
+    return operator
+
+
+def unary_operator(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The method of an operator with one operand."""
+
+    def operator(self: Any) -> Any:
+        return function(self)
+
+    return operator
+
+
+# Method name without underscores, symbol, function; each has a reflected form.
+_ARITHMETIC: tuple[tuple[str, str, Callable[[Any, Any], Any]], ...] = (
+    ("add", "+", arithmetic.add),
+    ("sub", "-", arithmetic.subtract),
+    ("mul", "*", arithmetic.multiply),
+    ("truediv", "/", arithmetic.true_divide),
+    ("floordiv", "//", arithmetic.floor_divide),
+    ("mod", "%", arithmetic.remainder),
+    ("divmod", "divmod", arithmetic.divmod),
+    ("pow", "**", arithmetic.power),
+    ("matmul", "@", linear.matmul),
+    ("and", "&", bitwise.bitwise_and),
+    ("or", "|", bitwise.bitwise_or),
+    ("xor", "^", bitwise.bitwise_xor),
+    ("lshift", "<<", bitwise.left_shift),
+    ("rshift", ">>", bitwise.right_shift),
+)
+
+_COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], Any]], ...] = (
+    ("eq", "==", comparison.equal),
+    ("ne", "!=", comparison.not_equal),
+    ("lt", "<", comparison.less),
+    ("le", "<=", comparison.less_equal),
+    ("gt", ">", comparison.greater),
+    ("ge", ">=", comparison.greater_equal),
+)
+
+_UNARY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("neg", ufuncs.negative),
+    ("pos", ufuncs.positive),
+    ("abs", ufuncs.absolute),
+    ("invert", ufuncs.invert),
+)
+
+
+def operators() -> dict[str, Callable[..., Any]]:
+    """All operator methods by name."""
+    table: dict[str, Callable[..., Any]] = {}
+    for name, symbol, function in _ARITHMETIC:
+        table[f"__{name}__"] = binary_operator(symbol, function)
+        table[f"__r{name}__"] = binary_operator(symbol, function, reflected=True)
+    for name, symbol, function in _COMPARISONS:
+        table[f"__{name}__"] = binary_operator(symbol, function, refuse=name in ("eq", "ne"))
+    for name, function in _UNARY:
+        table[f"__{name}__"] = unary_operator(function)
+    for name, method in table.items():
+        method.__name__ = name
+        method.__qualname__ = f"Array.{name}"
+    return table

@@ -1,0 +1,125 @@
+"""Arrays as another dtype: by value (`astype`), by their bytes (`view`, `byteswap`)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.numpy import util
+from jitney.ops import binary, unary
+from jitney.ops.convert import bitcast_convert_type, convert, user_dtype
+from jitney.ops.join import stack
+from jitney.ops.shape import reshape, rev
+from jitney.ops.slice import slice as lax_slice
+
+_BOOL = np.dtype(bool)
+_UINT8 = np.dtype(np.uint8)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """The values of `x` converted to `dtype`.
+
+    Args:
+      x: an array or scalar.
+      dtype: the default float if None.
+      copy: whether the result must be another array if the dtype is that of `x`.
+      device: unused on one device.
+
+    Raises:
+      ValueError: if one of the dtypes is that of keys.
+    """
+    x = util.ensure_arraylike("astype", x)
+    if dtype is None:
+        dtype = dtypes.canonicalize_dtype(np.float64)
+    new = user_dtype(dtype, "astype")
+    old = x.dtype
+    if (
+        not dtypes.is_extended(old)
+        and not dtypes.is_extended(new)
+        and dtypes.issubdtype(old, np.complexfloating)
+        and not dtypes.issubdtype(new, np.complexfloating)
+        and new != _BOOL
+    ):
+        warnings.warn(
+            "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
+            "jnp.real or jnp.imag to take the real/imaginary component of your input.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        x = unary.real(x)
+    out = convert(x, new)
+    if copy and out is x:
+        from jitney.numpy.creation import copy as copy_of
+
+        return copy_of(out)
+    return out
+
+
+def view(x: Any, dtype: Any) -> Any:
+    """The bytes of `x` read as `dtype`.
+
+    The last axis takes up the difference in width; it has to be there then.
+
+    Raises:
+      ValueError: if the last axis cannot be divided into elements of `dtype`.
+    """
+    if dtype is None:
+        return x
+    new = user_dtype(dtype, "view")
+    old = x.dtype
+    if old == new:
+        return x
+    old_bits, new_bits = _bits(old), _bits(new)
+    if x.ndim == 0:
+        if old_bits != new_bits:
+            raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+        return reshape(view(reshape(x, (1,)), new), ())
+    last = x.shape[-1]
+    if (last * old_bits) % new_bits:
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in "
+            "bytes of the last axis of the array."
+        )
+    if old == _BOOL:
+        return view(convert(x, _UINT8), new)
+    if new == _BOOL:
+        return convert(view(x, _UINT8), _BOOL)
+    if dtypes.issubdtype(old, np.complexfloating):
+        parts = stack([unary.real(x), unary.imag(x)], axis=x.ndim)
+        return view(reshape(parts, (*x.shape[:-1], 2 * last)), new)
+    if dtypes.issubdtype(new, np.complexfloating):
+        part = np.dtype(np.float32 if new == np.dtype(np.complex64) else np.float64)
+        return _pairs(view(x, part))
+    if old_bits < new_bits:
+        ratio = new_bits // old_bits
+        x = reshape(x, (*x.shape[:-1], last // ratio, ratio))
+    out = bitcast_convert_type(x, new)
+    if old_bits > new_bits:
+        out = reshape(out, (*x.shape[:-1], last * (old_bits // new_bits)))
+    return out
+
+
+def _bits(dtype: Any) -> int:
+    return 8 if dtype == _BOOL else dtypes.itemsize_bits(dtype)
+
+
+def _pairs(x: Any) -> Any:
+    """Complex numbers of which `x` holds real and imaginary parts in turn."""
+    zeros = (0,) * (x.ndim - 1)
+    strides = (1,) * (x.ndim - 1) + (2,)
+    re, im = (lax_slice(x, (*zeros, k), x.shape, strides) for k in (0, 1))
+    return binary.complex(re, im)
+
+
+def byteswap(x: Any) -> Any:
+    """The bytes of each element in reversed order; of complex numbers part by part."""
+    dtype = x.dtype
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return binary.complex(byteswap(unary.real(x)), byteswap(unary.imag(x)))
+    if dtype.itemsize == 1:
+        return x
+    octets = bitcast_convert_type(x, _UINT8)
+    return bitcast_convert_type(rev(octets, (octets.ndim - 1,)), dtype)
