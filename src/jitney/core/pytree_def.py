@@ -410,5 +410,5 @@ def _refuse_data(kind: Kind, expected: Any, got: Any, tree: Any) -> None:
         raise ValueError(
             f"Dict key mismatch; expected keys: {list(expected)}; present keys: {list(got)}."
         )
-    what = "dataclass" if kind.family == "dataclass" else "node"
-    raise ValueError(f"Mismatch custom {what} data: {expected!r} != {got!r}; value: {tree!r}.")
+    what = "dataclass " if kind.family == "dataclass" else ""
+    raise ValueError(f"Mismatch custom {what}node data: {expected!r} != {got!r}; value: {tree!r}.")

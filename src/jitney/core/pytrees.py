@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
 from jitney.core.pytree_def import (
     LEAF as LEAF,
@@ -26,6 +26,7 @@ from jitney.core.pytree_errors import (
 )
 from jitney.core.pytree_kinds import (
     KINDS,
+    find_kind,
     DictKey as DictKey,
     FlattenedIndexKey as FlattenedIndexKey,
     GetAttrKey as GetAttrKey,
@@ -302,7 +303,7 @@ class Partial(functools.partial):
 
     __slots__ = ()
 
-    def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> Partial:
+    def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> Self:
         if isinstance(func, functools.partial):
             out = super().__new__(cls, _Shim(func), *args, **kw)
             for name in ("__module__", "__name__", "__qualname__", "__doc__"):
@@ -324,3 +325,33 @@ register_pytree_node(
     lambda p: ((p.args, p.keywords), p.func),
     lambda func, children: Partial(func, *children[0], **children[1]),
 )
+
+
+# --- the registry as an object ------------------------------------------------------------------
+
+
+class PyTreeRegistry:
+    """The registered containers. There is one; libraries ask it for one level of a tree."""
+
+    flatten = staticmethod(tree_flatten)
+    flatten_with_path = staticmethod(tree_flatten_with_path)
+    register_node = staticmethod(register_pytree_node)
+    register_dataclass_node = staticmethod(register_dataclass)
+
+    @staticmethod
+    def is_node(x: Any) -> bool:
+        """Whether the value `x` is a container."""
+        return find_kind(type(x)) is not None
+
+    @staticmethod
+    def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any] | None:
+        """(children, static data) of the outermost container; None for a leaf."""
+        return flatten_one_level(tree) if find_kind(type(tree)) else None
+
+    @staticmethod
+    def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[Any], Any] | None:
+        """((key, child) pairs, static data) of the outermost container; None for a leaf."""
+        return flatten_one_level_with_keys(tree) if find_kind(type(tree)) else None
+
+
+default_registry = PyTreeRegistry()

@@ -1,0 +1,34 @@
+"""Element types and their promotion; `jax.dtypes`. See `jitney.core.dtypes`."""
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes as _dtypes
+from jitney.core.dtypes import (
+    TypePromotionError as TypePromotionError,
+    bfloat16 as bfloat16,
+    canonicalize_dtype as canonicalize_dtype,
+    extended as extended,
+    finfo as finfo,
+    float0 as float0,
+    iinfo as iinfo,
+    issubdtype as issubdtype,
+    itemsize_bits as itemsize_bits,
+    prng_key as prng_key,
+    result_type as result_type,
+)
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python scalar type of the kind of a value's dtype, or of a dtype.
+
+    Raises:
+      TypeError: if the dtype is not of the kind of a Python scalar.
+    """
+    dtype = _dtypes.dtype(x)
+    kinds = ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex))
+    for kind, scalar_type in kinds:
+        if issubdtype(dtype, kind):
+            return scalar_type
+    raise TypeError(f"Invalid scalar value {x}")

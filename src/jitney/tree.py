@@ -1,0 +1,31 @@
+"""Short names of the functions on pytrees; `jax.tree`. See `jitney.core.pytrees`."""
+
+import dataclasses
+from typing import Any
+
+from jitney.core.pytrees import (
+    tree_all as all,  # noqa: A004: the namespace's name
+    tree_broadcast as broadcast,
+    tree_flatten as flatten,
+    tree_flatten_with_path as flatten_with_path,
+    tree_leaves as leaves,
+    tree_leaves_with_path as leaves_with_path,
+    tree_map as map,  # noqa: A004: the namespace's name
+    tree_map_with_path as map_with_path,
+    tree_reduce as reduce,
+    tree_reduce_associative as reduce_associative,
+    tree_structure as structure,
+    tree_transpose as transpose,
+    tree_unflatten as unflatten,
+)
+
+__all__ = [
+    "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map",
+    "map_with_path", "reduce", "reduce_associative", "static", "structure", "transpose", "unflatten",
+]  # fmt: skip
+
+
+def static(**kwargs: Any) -> Any:
+    """`dataclasses.field` for static data: `register_dataclass` does not make it a child."""
+    metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
+    return dataclasses.field(metadata=metadata, **kwargs)
