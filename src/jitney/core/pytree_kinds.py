@@ -93,7 +93,7 @@ def _sorted_keys(x: dict[Any, Any]) -> list[Any]:
 
 def _flatten_dict(x: dict[Any, Any]) -> tuple[Children, Any]:
     keys = _sorted_keys(x)
-    return list(map(x.__getitem__, keys)), tuple(keys)
+    return tuple(map(x.__getitem__, keys)), tuple(keys)
 
 
 def _flatten_defaultdict(x: collections.defaultdict[Any, Any]) -> tuple[Children, Any]:

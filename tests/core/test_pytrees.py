@@ -1,0 +1,345 @@
+"""Pytrees against those of real jax: structures, paths, texts, errors."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import dataclasses
+import functools
+import pickle
+import time
+import types
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jax.tree_util import keystr as jax_keystr
+
+from jitney import tree, tree_util
+from jitney.core import pytrees
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+class Pair:
+    """Registered without keys."""
+
+    def __init__(self, *children: Any, aux: Any = ("aux", 1)) -> None:
+        self.children = children
+        self.aux = aux
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and (self.children, self.aux) == (other.children, other.aux)
+
+    __hash__ = None
+
+
+class Named:
+    """Registered with keys."""
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b = a, b
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and (self.a, self.b) == (other.a, other.b)
+
+    __hash__ = None
+
+
+@dataclasses.dataclass
+class Record:
+    x: Any
+    y: Any = dataclasses.field(default=3, metadata={"static": True})
+
+
+class Constant:
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant)
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return "Constant()"
+
+
+for library in (jax.tree_util, tree_util):
+    library.register_pytree_node(
+        Pair, lambda p: (p.children, p.aux), lambda aux, xs: Pair(*xs, aux=aux)
+    )
+    library.register_pytree_with_keys(
+        Named,
+        lambda n, get=library.GetAttrKey: (((get("a"), n.a), (get("b"), n.b)), None),
+        lambda _, xs: Named(*xs),
+    )
+    library.register_dataclass(Record)
+    library.register_static(Constant)
+
+TREES = [
+    1, None, (), [], {}, (1,), (1, 2, None), [1, [2]], {"b": 1, "a": (2, None)}, {3: 1, 1: 2},
+    collections.OrderedDict(b=1, a=2), collections.defaultdict(list, b=1, a=(2,)), Point(1, (2,)),
+    Pair(1, 2), Named(1, [2]), Record(1), Record((1, None), 4), Constant(), collections.deque([1]),
+    time.localtime(0), Point((1,), Pair(2, Named(3, 4))), {"x": {}, "y": [(), None]}, {"it's": 1},
+    [{"w": 1, "b": 2}, {"w": 3, "b": 4}], "text", np.float32(1), {1, 2}, {True: 1, False: 2},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", TREES, ids=repr)
+def test_structure(x: Any) -> None:
+    leaves, structure = tree.flatten(x)
+    expected_leaves, expected = jax.tree.flatten(x)
+    assert leaves == expected_leaves
+    assert str(structure) == str(expected)
+    assert structure.num_leaves == expected.num_leaves
+    assert structure.num_nodes == expected.num_nodes
+    assert structure.node_data() == expected.node_data()
+    assert list(map(str, structure.children())) == list(map(str, expected.children()))
+    assert tree_util.treedef_is_leaf(structure) == jax.tree_util.treedef_is_leaf(expected)
+    assert structure.unflatten(leaves) == x
+    assert structure.flatten_up_to(x) == leaves
+
+
+@pytest.mark.parametrize("x", TREES, ids=repr)
+def test_structure_is_a_value(x: Any) -> None:
+    structure = tree.structure(x)
+    for other in (
+        tree.structure(x),
+        pickle.loads(pickle.dumps(structure)),
+        copy.deepcopy(structure),
+        pytrees.tree_flatten_with_path(x)[1],
+        tree.structure(x, is_leaf=lambda _: False),
+    ):
+        assert structure == other
+        assert hash(structure) == hash(other)
+    assert structure != tree.structure((x, x))
+    assert {structure: 1}[tree.structure(x)] == 1
+
+
+def test_structures_differ() -> None:
+    structures = [tree.structure(x) for x in TREES]
+    expected = [jax.tree.structure(x) for x in TREES]
+    for i, a in enumerate(structures):
+        for j, b in enumerate(structures):
+            assert (a == b) == (expected[i] == expected[j])
+
+
+def test_dictionaries_of_other_keys_are_not_mixed_up() -> None:
+    assert list(tree.map(lambda x: x, {1: 1})) == [1]
+    assert type(next(iter(tree.map(lambda x: x, {True: 1})))) is bool
+    assert type(next(iter(tree.map(lambda x: x, {1: 1})))) is int
+
+
+@pytest.mark.parametrize("x", TREES, ids=repr)
+def test_paths(x: Any) -> None:
+    ours, theirs = tree.leaves_with_path(x), jax.tree.leaves_with_path(x)
+    assert [leaf for _, leaf in ours] == [leaf for _, leaf in theirs]
+    for (path, _), (expected, _) in zip(ours, theirs, strict=True):
+        assert repr(path) == repr(expected)
+        assert tree_util.keystr(path) == jax_keystr(expected)
+        assert tree_util.keystr(path, simple=True, separator="/") == jax_keystr(
+            expected, simple=True, separator="/"
+        )
+        assert hash(path) == hash(tuple(path))
+
+
+NODES = st.recursive(
+    st.one_of(st.integers(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(st.sampled_from("abcde"), inner, max_size=4),
+        st.dictionaries(st.integers(0, 9), inner, max_size=4),
+        st.tuples(inner, inner).map(lambda p: Point(*p)),
+        st.lists(inner, max_size=3).map(lambda xs: Pair(*xs)),
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(NODES, NODES)
+def test_random_trees(x: Any, y: Any) -> None:
+    leaves, structure = tree.flatten(x)
+    assert (leaves, str(structure)) == (jax.tree.leaves(x), str(jax.tree.structure(x)))
+    assert structure.unflatten(leaves) == x
+    assert pickle.loads(pickle.dumps(structure)) == structure
+    inner = tree.structure(y)
+    composed = structure.compose(inner)
+    assert composed == tree.structure(structure.unflatten([y] * len(leaves)))
+    assert hash(composed) == hash(tree.structure(structure.unflatten([y] * len(leaves))))
+    assert (tree.structure(x) == tree.structure(y)) == (
+        jax.tree.structure(x) == jax.tree.structure(y)
+    )
+
+
+MISMATCHES = [
+    ((1, 2), (1, 2, 3)), ((1, 2), [1, 2]), ((1, 2), 5), ([1, 2], [1]), ({"a": 1}, {"b": 1}),
+    ({"a": 1}, {"a": 1, "b": 2}), ({"a": 1}, (1,)), ({"a": 1}, collections.OrderedDict(a=1)),
+    (collections.OrderedDict(a=1), collections.OrderedDict(b=1)), (Point(1, 2), (1, 2)),
+    (collections.defaultdict(int, a=1), collections.defaultdict(list, a=1)), (Pair(1), Named(1, 2)),
+    (Pair(1, 2), Pair(1, 2, 3)), (Pair(1), Pair(1, aux=2)), (Record(1, 2), Record(1, 3)),
+    (None, 3), ((1, None), (1, 3)), ([(1,), (2,)], [(1,), [2]]), ({"a": [1]}, {"a": 2}),
+]  # fmt: skip
+
+
+def error_of(fun: Any, *args: Any) -> Exception:
+    with pytest.raises(Exception) as caught:  # noqa: PT011: kind and text are compared by callers
+        fun(*args)
+    return caught.value
+
+
+@pytest.mark.parametrize(("a", "b"), MISMATCHES, ids=repr)
+def test_mismatch(a: Any, b: Any) -> None:
+    def first(x: Any, _: Any) -> Any:
+        return x
+
+    ours, theirs = error_of(tree.map, first, a, b), error_of(jax.tree.map, first, a, b)
+    assert type(ours) is type(theirs)
+    assert str(ours).splitlines()[:2] == str(theirs).splitlines()[:2]
+    ours, theirs = error_of(tree.broadcast, a, b), error_of(jax.tree.broadcast, a, b)
+    assert str(ours).splitlines()[:2] == str(theirs).splitlines()[:2]
+    assert type(error_of(tree.structure(a).flatten_up_to, b)) is ValueError
+    differences = list(pytrees.equality_errors(a, b))
+    assert differences
+    assert all([len(d) == 4 for d in differences])
+
+
+ERRORS = [
+    lambda t: t.tree_unflatten(t.tree_structure((1, 2)), [1]),
+    lambda t: t.tree_unflatten(t.tree_structure((1, 2)), [1, 2, 3]),
+    lambda t: t.tree_unflatten(t.tree_structure(1), []),
+    lambda t: t.tree_leaves([1], lambda x: 3),
+    lambda t: t.tree_leaves_with_path([1], lambda x: 3),
+    lambda t: t.tree_reduce(lambda a, b: a + b, []),
+    lambda t: t.tree_reduce_associative(lambda a, b: a + b, []),
+    lambda t: t.tree_transpose(t.tree_structure([0, 0]), None, [(1, 2, 3), (4, 5)]),
+    lambda t: t.register_pytree_node(Pair, lambda x: x, lambda x: x),
+    lambda t: t.register_pytree_node(tuple, lambda x: x, lambda x: x),
+    lambda t: t.register_dataclass(Record),
+    lambda t: t.register_dataclass(type("NoDataclass", (), {})),
+    lambda t: t.register_dataclass(Record, ["x"]),
+    lambda t: t.register_dataclass(Record, ["x"], []),
+    lambda t: t.register_dataclass(Record, ["x", "z"], ["y"]),
+    lambda t: t.register_dataclass(Record, ["x"], ["y", "x"]),
+    lambda t: t.flatten_one_level(1),
+]
+
+
+@pytest.mark.parametrize("call", ERRORS)
+def test_errors(call: Any) -> None:
+    ours, theirs = error_of(call, tree_util), error_of(call, jax.tree_util)
+    assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+
+
+@pytest.mark.parametrize("result", [3, (3, 4), (1, 2, 3), [(3, 4), None]])
+def test_wrong_flatten_function(result: Any) -> None:
+    class Wrong:
+        pass
+
+    for library in (jax.tree_util, tree_util):
+        library.register_pytree_node(Wrong, lambda _: result, lambda _, xs: xs)
+    ours, theirs = error_of(tree.leaves, Wrong()), error_of(jax.tree.leaves, Wrong())
+    assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+
+
+def test_unsortable_keys() -> None:
+    with pytest.raises(ValueError, match="sorting pytree dictionary keys"):
+        tree.leaves({1: 2, "a": 3})
+    assert tree.leaves(collections.OrderedDict([(1, 2), ("a", 3)])) == [2, 3]
+
+
+CALLS = [
+    lambda t: t.tree_map(lambda *xs: xs, [1, 2], [3, 4], [(5,), 6]),
+    lambda t: t.tree_map(lambda x: x, {"b": 1, "a": 2}),
+    lambda t: t.tree_map(lambda x, y: (x, y), [1, (2,)], [3, 4], is_leaf=lambda x: type(x) is tuple),
+    lambda t: t.tree_map(lambda x, y: x, 1, None),
+    lambda t: t.tree_map_with_path(lambda p, x, y: (t.keystr(p), x, y), {"a": [1]}, {"a": [2]}),
+    lambda t: t.tree_leaves([1, [2]], is_leaf=lambda x: x == [2]),
+    lambda t: str(t.tree_flatten_with_path([1, (2,)], lambda p, x: len(p) == 1, True)),
+    lambda t: t.tree_reduce(lambda a, b: f"({a}{b})", list("abcdefg")),
+    lambda t: t.tree_reduce(lambda a, b: a + b, [1, (2,)], 10),
+    lambda t: t.tree_reduce_associative(lambda a, b: f"({a}{b})", list("abcdefg")),
+    lambda t: t.tree_reduce_associative(lambda a, b: a + b, [], identity=7),
+    lambda t: t.tree_all([True, 1, np.array(0)]),
+    lambda t: t.tree_broadcast((1, 2), ([3, 4], {"a": 5})),
+    lambda t: t.tree_broadcast((1, None), (1, 2), is_leaf=lambda x: x is None),
+    lambda t: t.all_leaves([1, None]),
+    lambda t: t.all_leaves([1, (2,)], is_leaf=lambda x: isinstance(x, tuple)),
+    lambda t: t.tree_transpose(t.tree_structure([0, 0]), None, [(1, 2, 3), (4, 5, 6)]),
+    lambda t: t.tree_transpose(
+        t.tree_structure({"a": 0}), t.tree_structure((0, 0)), {"a": (1, 2)}
+    ),
+    lambda t: str(t.treedef_tuple([t.tree_structure([1]), t.tree_structure(None)])),
+    lambda t: str(t.treedef_children(t.tree_structure(([1], 2)))),
+    lambda t: str(t.tree_structure((1, 2)).compose(t.tree_structure([None, 1]))),
+    lambda t: t.tree_structure({"a": 1, "b": [2]}).walk(lambda a, b: (a, b), str, [1, 2]),
+    lambda t: t.tree_structure((1, [2])).from_iterable_tree((5, (6,))),
+    lambda t: [t.is_tree_node(x) for x in (tuple, int, Point, Pair, type(None))],
+    lambda t: t.keystr((1, "a"), simple=True, separator="."),
+    lambda t: t.flatten_one_level({"b": 1, "a": 2}),
+    lambda t: str(list(t.flatten_one_level_with_keys({"b": 1, "a": 2})[0])),
+    lambda t: str(t.default_registry.flatten_one_level(1)),
+    lambda t: str(t.Partial(print, 1, a=2)),
+    lambda t: str(t.tree_structure(t.Partial(print, 1, a=2))),
+    lambda t: str(t.tree_structure(t.Partial(functools.partial(print, 1), 2))),
+    lambda t: t.tree_map(lambda x: x + 1, t.Partial(lambda *a, **k: (a, k), 1, b=2))(5, c=6),
+    lambda t: t.Partial(t.Partial(lambda *a: a, 1), 2)(3),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_same_result(call: Any) -> None:
+    assert call(tree_util) == call(jax.tree_util)
+
+
+def test_dataclass_decorator_and_drop_fields() -> None:
+    results = []
+    for library in (jax.tree_util, tree_util):
+
+        @dataclasses.dataclass
+        class Dropping:
+            x: Any
+            y: int = 1
+            z: int = 2
+
+        library.register_dataclass(Dropping, ["x"], ["y"], drop_fields=["z"])
+        out = library.tree_map(lambda x: x + 1, Dropping(1, 5, 6))
+        results.append((out.x, out.y, out.z))
+    assert results[0] == results[1] == (2, 5, 2)
+
+
+def test_static_field() -> None:
+    assert tree.static(default=1).metadata == {"static": True}
+
+
+def test_registration_after_use_as_leaf() -> None:
+    class Late:
+        def __init__(self, x: Any) -> None:
+            self.x = x
+
+    assert tree.leaves((Late(1), 2))[1] == 2
+    tree_util.register_pytree_node(Late, lambda v: ((v.x,), None), lambda _, xs: Late(*xs))
+    assert tree.leaves((Late(1), 2)) == [1, 2]
+
+
+def test_unhashable_static_data() -> None:
+    a, b = tree.structure(Pair(1, aux=[1])), tree.structure(Pair(1, aux=[2]))
+    assert a == tree.structure(Pair(1, aux=[1]))
+    assert a != b
+    assert hash(a) == hash(tree.structure(Pair(1, aux=[1])))
+
+
+def test_public_names() -> None:
+    for ours, theirs in ((tree_util, jax.tree_util), (tree, jax.tree)):
+        public = [n for n, v in vars(theirs).items() if not _is_private(n, v)]
+        assert [n for n in public if not hasattr(ours, n)] == []
+
+
+def _is_private(name: str, value: Any) -> bool:
+    return name.startswith("_") or isinstance(value, types.ModuleType)
