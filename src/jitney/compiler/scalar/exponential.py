@@ -76,10 +76,10 @@ def _reduced(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
 def exp(e: Emitter, x: Value) -> Value:
     """e^x, within 1 ulp."""
     low, high = _EXP_RANGE[x.kind]
-    return _exp_inside(e, e.at_least(e.at_most(x, high), low))
+    return exp_inside(e, e.at_least(e.at_most(x, high), low))
 
 
-def _exp_inside(e: Emitter, x: Value, offset: int = 0) -> Value:
+def exp_inside(e: Emitter, x: Value, offset: int = 0) -> Value:
     """2^offset e^x for x not far out of the range where that is neither 0 nor infinite."""
     shifted, n, r = _reduced(e, x)
     return scaled(e, horner(e, r, (1.0, 1.0, *_EXP[x.kind])), shifted, n, offset)
@@ -116,7 +116,7 @@ def logistic(e: Emitter, x: Value) -> Value:
     """1 / (1 + e^-x), within 2 ulp also where it is close to 0."""
     # e^-|x| cannot overflow.
     size = e.at_least(e.fneg(e.fabs(x)), _EXP_RANGE[x.kind][0])
-    power = _exp_inside(e, size)
+    power = exp_inside(e, size)
     one = e.const(1.0, x)
     top = e.select(e.fcmp("olt", x, e.const(0.0, x)), power, one)
     return e.fdiv(top, e.fadd(one, power))
@@ -135,7 +135,7 @@ def tanh(e: Emitter, x: Value) -> Value:
 
 def _tanh32(e: Emitter, x: Value) -> Value:
     one, size = e.const(1.0, x), e.fabs(x)
-    power = _exp_inside(e, e.at_most(e.fadd(size, size), 20.0))
+    power = exp_inside(e, e.at_most(e.fadd(size, size), 20.0))
     big = e.fsub(one, e.fdiv(e.const(2.0, x), e.fadd(power, one)))
     z = e.fmul(x, x)
     small = e.fma(e.fmul(size, z), horner(e, z, _TANH32), size)
@@ -146,7 +146,7 @@ def _tanh32(e: Emitter, x: Value) -> Value:
 def _half_exp(e: Emitter, size: Value) -> Value:
     """e^x / 2 for x >= 0, which overflows later than e^x."""
     high = _EXP_RANGE[size.kind][1] + 1.0
-    return _exp_inside(e, e.at_most(size, high), -1)
+    return exp_inside(e, e.at_most(size, high), -1)
 
 
 def sinh(e: Emitter, x: Value) -> Value:
