@@ -1,0 +1,62 @@
+"""The command `jitney`: what its words mean."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Sequence
+
+from jitney.install import JAX_VERSION
+
+USAGE = """\
+usage: jitney program.py [argument ...]    run a program; its `import jax` gives jitney
+       jitney -m module [argument ...]     the same for a module
+       jitney -c code [argument ...]       the same for a text
+       jitney - [argument ...]             the same for standard input
+       jitney tour                         a function on its way to machine code, step by step
+       jitney --help | --version
+
+`python -m jitney ...` is the same command.
+"""
+
+
+def version() -> str:
+    """The version of the installed package."""
+    try:
+        return importlib.metadata.version("jitney")
+    except importlib.metadata.PackageNotFoundError:  # run from a checkout
+        return "0.1.0"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; gives the exit code. Whatever the program raises is raised."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    match words:
+        case [] | ["-h" | "--help", *_]:
+            print(USAGE, end="")
+            return 0
+        case ["-V" | "--version", *_]:
+            print(f"jitney {version()} (interface of jax {JAX_VERSION})")
+            return 0
+        case ["tour", *rest]:
+            from jitney.cli import tour
+
+            return tour.main(rest)
+        case ["-m" | "-c" as option]:
+            print(f"jitney: argument expected for the {option} option", file=sys.stderr)
+            print(USAGE, end="", file=sys.stderr)
+            return 2
+    from jitney.cli import run
+
+    match words:
+        case ["-m", module, *rest]:
+            return run.run_module(module, rest)
+        case ["-c", code, *rest]:
+            return run.run_code(code, rest)
+        case ["-", *rest]:
+            return run.run_code(sys.stdin.buffer.read(), rest, name="-")
+        case [option, *_] if option.startswith("-"):
+            print(f"jitney: unknown option {option}", file=sys.stderr)
+            print(USAGE, end="", file=sys.stderr)
+            return 2
+    return run.run_path(words[0], words[1:])

@@ -1,0 +1,148 @@
+"""Running a program as `python` runs it, with `import jax` answered by this package.
+
+The program is the module `__main__`, with Python's `sys.argv` and `sys.path`; its exit code is the
+process's, and a traceback begins with its first frame.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from jitney.install import install_as_jax
+
+# The former `__main__`: if it were let go, its globals would be cleared while they are in use.
+_former: list[ModuleType] = []
+
+
+def run_path(path: str, arguments: Sequence[str]) -> int:
+    """Runs a file, or a folder or zip file with a `__main__.py`; gives an exit code."""
+    importer: Any = pkgutil.get_importer(path)
+    if importer is not None and hasattr(importer, "find_spec"):
+        spec = importer.find_spec("__main__")
+        if spec is None or spec.loader is None:
+            print(f"jitney: can't find '__main__' module in {path!r}", file=sys.stderr)
+            return 1
+        _set_path(os.path.abspath(path))
+        sys.argv[:] = [path, *arguments]
+        return _run(lambda: spec.loader.get_code("__main__"), spec, spec.origin, package="")
+    full_path = os.path.abspath(path)
+    try:
+        with io.open_code(full_path) as file:
+            source = file.read()
+    except OSError as error:
+        print(
+            f"jitney: can't open file {full_path!r}: [Errno {error.errno}] {error.strerror}",
+            file=sys.stderr,
+        )
+        return 2
+    _set_path(os.path.dirname(os.path.realpath(path)))
+    sys.argv[:] = [path, *arguments]
+    return _run(lambda: _compile(source, full_path), None, full_path)
+
+
+def run_code(source: str | bytes, arguments: Sequence[str], name: str = "-c") -> int:
+    """Runs a text; `name` is its `sys.argv[0]`. Gives an exit code."""
+    _set_path("")
+    sys.argv[:] = [name, *arguments]
+    filename = "<string>" if name == "-c" else "<stdin>"
+    return _run(lambda: _compile(source, filename), None, None)
+
+
+def run_module(name: str, arguments: Sequence[str]) -> int:
+    """Runs a module, or a package's `__main__`; gives an exit code."""
+    _set_path(os.getcwd())
+    sys.argv[:] = ["-m", *arguments]
+    install_as_jax()
+    spec, problem = _find_module(name)
+    if spec is None:
+        print(f"{sys.executable}: {problem}", file=sys.stderr)
+        return 1
+    sys.argv[0] = spec.origin or name
+    loader: Any = spec.loader
+    return _run(lambda: loader.get_code(spec.name), spec, spec.origin, package=spec.parent)
+
+
+def _find_module(name: str) -> tuple[importlib.machinery.ModuleSpec | None, str]:
+    """(spec of what `-m name` runs, why there is none)."""
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            package, name = name, f"{name}.__main__"
+            spec = importlib.util.find_spec(name)
+            if spec is None:
+                return None, (
+                    f"No module named {name}; {package!r} is a package and cannot be directly executed"
+                )
+    except ImportError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        spec = None
+    if spec is None or spec.loader is None:
+        return None, f"No module named {name}"
+    if not hasattr(spec.loader, "get_code"):
+        return None, f"No code object available for {name}"
+    return spec, ""
+
+
+def _compile(source: str | bytes, filename: str) -> CodeType:
+    return compile(source, filename, "exec", dont_inherit=True)
+
+
+def _set_path(first: str) -> None:
+    """Puts the program's folder where that of this command was."""
+    if sys.flags.safe_path:
+        return
+    sys.path[:1] = [first]
+
+
+def _run(
+    get_code: Any,
+    spec: importlib.machinery.ModuleSpec | None,
+    file: str | None,
+    package: str | None = None,
+) -> int:
+    install_as_jax()
+    module = ModuleType("__main__")
+    module.__spec__ = spec
+    module.__package__ = package
+    module.__loader__ = spec.loader if spec else None
+    if file is not None:
+        module.__file__ = file
+    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    _former.append(sys.modules["__main__"])
+    sys.modules["__main__"] = module
+    try:
+        code = get_code()
+        exec(code, module.__dict__)
+    except SystemExit:
+        raise
+    except BaseException:
+        _hide_own_frames()
+        raise
+    return 0
+
+
+def _hide_own_frames() -> None:
+    """Makes the traceback of the error under way begin with the program's own first frame."""
+    show = sys.excepthook
+
+    def show_program_frames(
+        kind: type[BaseException], error: BaseException, tb: TracebackType | None
+    ) -> None:
+        while tb is not None and not _is_main_frame(tb):
+            tb = tb.tb_next
+        show(kind, error.with_traceback(tb), tb)
+
+    sys.excepthook = show_program_frames
+
+
+def _is_main_frame(tb: TracebackType) -> bool:
+    return tb.tb_frame.f_globals is sys.modules["__main__"].__dict__

@@ -1,0 +1,115 @@
+"""Answering `import jax` with this package.
+
+After `install_as_jax()`, `jax.numpy` is the module `jitney.numpy` itself, under a second name, and so
+on for each public module; `jax.core`, say, does not exist twice. Only `jax` is an object of its
+own: it has JAX's version number, and looks everything else up in `jitney`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+JAX_VERSION = "0.10.2"  # the release whose interface this package has
+
+# Packages of the implementation; their names mean nothing in JAX.
+_INTERNAL = frozenset(
+    {"__main__", "api", "cli", "compiler", "install", "runtime", "transforms", "wiring"}
+)
+
+
+def _own_name(fullname: str) -> str:
+    """`jax.numpy` -> `jitney.numpy`."""
+    return "jitney" + fullname.removeprefix("jax")
+
+
+class _Jax(ModuleType):
+    """The module `jax`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(importlib.import_module("jitney"), name)
+        except AttributeError:
+            raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=self) from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(importlib.import_module("jitney"))})
+
+
+class _Loader(importlib.abc.Loader):
+    """Hands out a module that is loaded under its own name."""
+
+    def __init__(self) -> None:
+        self._spec: importlib.machinery.ModuleSpec | None = None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        own = importlib.import_module(_own_name(spec.name))
+        if spec.name == "jax":
+            module = _Jax("jax", own.__doc__)
+            module.__version__ = JAX_VERSION
+            module.__version_info__ = tuple(map(int, JAX_VERSION.split(".")))
+            module.__file__ = getattr(own, "__file__", None)
+            return module
+        self._spec = own.__spec__
+        return own
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system has put the spec of the second name on the module.
+        if self._spec is not None:
+            module.__spec__ = self._spec
+
+
+class JaxFinder(importlib.abc.MetaPathFinder):
+    """Finds `jax` and its submodules in this package."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec for names in `jax`, None for others.
+
+        Raises:
+          ModuleNotFoundError: if this package has no such module. Other finders must not be asked:
+            they would look into this package's folder and load a second copy.
+        """
+        parts = fullname.split(".")
+        if parts[0] != "jax":
+            return None
+        own = None
+        if parts[1:2] == [] or parts[1] not in _INTERNAL:
+            own = importlib.util.find_spec(_own_name(fullname))
+        if own is None:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        is_package = own.submodule_search_locations is not None
+        spec = importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=is_package)
+        if is_package:
+            spec.submodule_search_locations = list(own.submodule_search_locations or ())
+        return spec
+
+
+def is_installed() -> bool:
+    """Whether `import jax` gives this package."""
+    return any(isinstance(finder, JaxFinder) for finder in sys.meta_path)
+
+
+def install_as_jax() -> None:
+    """Makes `import jax`, and all imports from it, give this package's modules.
+
+    Call it before anything imports jax, or run a program as `python -m jitney program.py`.
+
+    Raises:
+      RuntimeError: if another jax has been imported already.
+    """
+    if is_installed():
+        return
+    if "jax" in sys.modules:
+        raise RuntimeError(
+            "install_as_jax: another jax is imported already, from "
+            f"{getattr(sys.modules['jax'], '__file__', None)}; call install_as_jax() before it"
+        )
+    sys.meta_path.insert(0, JaxFinder())
