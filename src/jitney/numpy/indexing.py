@@ -149,7 +149,7 @@ def get(
     indices = plain.indices()
     if 0 in p.result_shape:
         shape = tuple(n for n, item in _sized_axes(p) if item != NEW)
-        y = _no_elements(x, shape)
+        y = empty_of_type(x, shape)
     else:
         y = gather(
             x,
@@ -177,7 +177,7 @@ def mode_of(mode: Any) -> GatherScatterMode:
         raise ValueError(f'Unknown gather mode "{mode}"') from None
 
 
-def _no_elements(x: Any, shape: Any) -> Any:
+def empty_of_type(x: Any, shape: Any) -> Any:
     """An array of `shape`, which has no elements, of the type of `x`."""
     if not dtypes.is_extended(x.dtype):
         return convert(full(shape, 0, x.dtype), x.dtype, x.aval.weak_type)

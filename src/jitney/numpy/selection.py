@@ -36,7 +36,7 @@ def where(
       fill_value: with one argument: what fills up to `size`.
     """
     if x is None and y is None:
-        from jitney.numpy.indexing import nonzero  # ops-level cycle: nonzero uses where
+        from jitney.numpy.nonzero import nonzero  # which uses where
 
         util.check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)

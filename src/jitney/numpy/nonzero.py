@@ -1,0 +1,391 @@
+"""Positions where something holds: `nonzero`, `argwhere`, `extract`, `compress`, `place`; triangles.
+
+How many there are depends on the values, so under `jit` the number has to be given, as `size`:
+results are cut off or filled up to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes, errors
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error, concrete_value
+from jitney.numpy import util
+from jitney.numpy.arithmetic import floor_divide, remainder
+from jitney.numpy.at import IndexUpdateRef
+from jitney.numpy.indexing import get
+from jitney.numpy.selection import where
+from jitney.numpy.take import check_not_inplace, repeated
+from jitney.ops import compare
+from jitney.ops.convert import as_value, convert
+from jitney.ops.creation import full, iota
+from jitney.ops.shape import broadcast_to, canonical_axis, reshape, transpose
+
+_BOOL = np.dtype(bool)
+
+
+def _integer() -> Any:
+    """The default integer dtype."""
+    return dtypes.canonicalize_dtype(np.int64)
+
+
+def _mask(x: Any) -> Any:
+    """x != 0."""
+    return x if x.dtype == _BOOL else compare.ne(x, convert(0, x.dtype))
+
+
+def _constant(value: np.ndarray) -> Any:
+    return as_value(value.astype(_integer()))
+
+
+# --- positions ------------------------------------------------------------------------------------
+
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """Indices of the elements that are not zero, in row-major order: one array for each axis.
+
+    Args:
+      a: an array of rank 1 or more.
+      size: number of indices; needed under `jit`.
+      fill_value: what fills up to `size`: a scalar, or one for each axis; 0 by default.
+
+    Raises:
+      ValueError: for an array of rank 0.
+      ConcretizationTypeError: if `a` is traced and `size` is not given.
+    """
+    util.check_arraylike("nonzero", a)
+    a = as_value(a)
+    if a.ndim == 0:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() "
+            "instead."
+        )
+    if size is None:
+        known = concrete_value(a)
+        if known is not None:
+            return tuple(_constant(k) for k in np.nonzero(np.asarray(known)))
+        raise errors.ConcretizationTypeError(
+            a,
+            "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero "
+            "within JAX transformations.",
+        )
+    size = concrete_or_error(
+        int,
+        size,
+        "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within "
+        "JAX transformations.",
+    )
+    return _nonzero_of_size(a, size, fill_value)
+
+
+def _nonzero_of_size(a: Any, size: int, fill_value: Any) -> tuple[Any, ...]:
+    from jitney.numpy.reductions import cumsum
+    from jitney.numpy.reductions import sum as sum_of
+
+    dtype = _integer()
+    if a.size == 0 or size == 0:
+        return tuple(full((size,), 0, dtype) for _ in a.shape)
+    mask = reshape(_mask(a), (a.size,))
+    # Element number k is where the count of elements so far passes k: the counts, counted and
+    # summed up, are the flat positions.
+    counts = IndexUpdateRef(full((size,), 0, dtype), cumsum(mask)).add(1)
+    flat = cumsum(counts)
+    strides = [math.prod(a.shape[k + 1 :]) for k in range(a.ndim)]
+    found = [
+        remainder(floor_divide(flat, stride), extent)
+        for stride, extent in zip(strides, a.shape, strict=True)
+    ]
+    fill = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
+    if len(fill) != a.ndim:
+        raise ValueError(f"fill_value tuple must have length {a.ndim}, got {fill}")
+    fill = tuple(0 if f is None else f for f in fill)
+    if any(np.ndim(f) for f in fill):
+        raise ValueError(f"fill_value must be a scalar or a tuple of scalars; got {fill_value}")
+    missing = compare.ge(iota(dtype, size), broadcast_to(sum_of(mask), (size,)))
+    return tuple(where(missing, f, k) for f, k in zip(fill, found, strict=True))
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Flat positions of the elements that are not zero; see `nonzero`."""
+    util.check_arraylike("flatnonzero", a)
+    a = as_value(a)
+    return nonzero(reshape(a, (a.size,)), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Indices of the elements that are not zero: [number of elements, rank of `a`]."""
+    from jitney.ops.join import stack
+
+    util.check_arraylike("argwhere", a)
+    a = as_value(a)
+    if a.ndim == 0:
+        found = nonzero(reshape(a, (1,)), size=size, fill_value=fill_value)
+        return full((found[0].shape[0], 0), 0, _integer())
+    return stack(list(nonzero(a, size=size, fill_value=fill_value)), axis=1)
+
+
+# --- elements -------------------------------------------------------------------------------------
+
+
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """Elements of `arr` where `condition` holds, in row-major order.
+
+    Args:
+      condition: truth values.
+      arr: an array.
+      size: number of elements; needed under `jit`.
+      fill_value: what fills up to `size`.
+    """
+    util.check_arraylike("extract", condition, arr, fill_value)
+    return compress(_flattened(condition), _flattened(arr), size=size, fill_value=fill_value)
+
+
+def _flattened(x: Any) -> Any:
+    x = as_value(x)
+    return reshape(x, (x.size,))
+
+
+def compress(
+    condition: Any,
+    a: Any,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+    out: None = None,
+) -> Any:
+    """Slices of `a` along `axis` where `condition` holds.
+
+    Args:
+      condition: truth values, of rank 1; what is missing at the end counts as False.
+      a: an array.
+      axis: the axis; all elements in order if None.
+      size: number of slices; needed under `jit`.
+      fill_value: what fills up to `size`.
+      out: unused.
+
+    Raises:
+      ValueError: if `condition` is not of rank 1, or holds past the end of the axis.
+    """
+    util.check_no_out("compress", out)
+    util.check_arraylike("compress", condition, a, fill_value)
+    condition, a = _mask(as_value(condition)), as_value(a)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1D array")
+    if axis is None:
+        axis, a = 0, reshape(a, (a.size,))
+    axis = canonical_axis(axis, a.ndim)
+    order = (axis, *[k for k in range(a.ndim) if k != axis])
+    rows = transpose(a, order)
+    n = rows.shape[0]
+    extra = condition[n:]
+    condition = condition[:n]
+    if extra.shape[0] and bool(extra.any()):
+        raise ValueError("condition contains entries that are out of bounds")
+    rows = rows[: condition.shape[0]]
+    if size is None:
+        picked = get(rows, condition)
+    else:
+        places = nonzero(condition, size=size, fill_value=condition.shape[0])[0]
+        picked = get(rows, places, mode="fill", fill_value=_scalar(fill_value))
+    back = tuple(int(k) for k in np.argsort(order))
+    return transpose(picked, back)
+
+
+def _scalar(x: Any) -> Any:
+    value = concrete_value(x) if isinstance(x, Array) else x
+    return x if value is None else np.asarray(value).item()
+
+
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """`arr` with `vals`, repeated, where `mask` holds.
+
+    Raises:
+      ValueError: if `inplace`, or `mask` has another size than `arr`, or there are no values.
+    """
+    check_not_inplace("place", inplace)
+    util.check_arraylike("place", arr, mask, vals)
+    data, mask, values = as_value(arr), _flattened(mask), _flattened(vals)
+    if data.size != mask.size:
+        raise ValueError("place: arr and mask must be the same size")
+    if not values.size:
+        raise ValueError("Cannot place values from an empty array")
+    if not data.size:
+        return data
+    places = nonzero(mask, size=mask.size, fill_value=mask.size)[0]
+    flat = IndexUpdateRef(reshape(data, (data.size,)), places)
+    return reshape(flat.set(repeated(values, data.size), mode="drop"), data.shape)
+
+
+# --- triangles and diagonals ------------------------------------------------------------------------
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
+) -> tuple[Any, Any]:
+    """Indices where `mask_func` leaves ones of an n by n matrix.
+
+    Args:
+      n: extent of the matrix.
+      mask_func: takes the matrix and `k`, such as `jnp.triu`.
+      k: passed on.
+      size: as for `nonzero`.
+    """
+    ones = full((n, n), 1, np.float32)
+    rows, columns = nonzero(mask_func(ones, k), size=size)
+    return rows, columns
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """Indices of the triangle on and below diagonal `k` of an n by m matrix."""
+    rows, columns = np.tril_indices(n, k, m)
+    return _constant(rows), _constant(columns)
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """Indices of the triangle on and above diagonal `k` of an n by m matrix."""
+    rows, columns = np.triu_indices(n, k, m)
+    return _constant(rows), _constant(columns)
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`tril_indices` for a matrix of the shape of `arr`."""
+    n, m = _matrix_shape(arr)
+    return tril_indices(n, k, m)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`triu_indices` for a matrix of the shape of `arr`."""
+    n, m = _matrix_shape(arr)
+    return triu_indices(n, k, m)
+
+
+def _matrix_shape(arr: Any) -> tuple[int, int]:
+    shape = np.shape(arr)
+    if len(shape) != 2:
+        raise ValueError("Only 2-D inputs are accepted")
+    return shape
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """Indices of the main diagonal of an array with `ndim` axes of extent `n`."""
+    for name, value in (("n", n), ("ndim", ndim)):
+        if value < 0:
+            raise ValueError(f"{name} argument to diag_indices must be nonnegative, got {value}")
+    return (iota(_integer(), n),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """`diag_indices` for an array of the shape of `arr`."""
+    util.check_arraylike("diag_indices_from", arr)
+    shape = np.shape(arr)
+    if len(shape) < 2:
+        raise ValueError("input array must be at least 2-d")
+    if any(n != shape[0] for n in shape):
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(shape[0], ndim=len(shape))
+
+
+# --- flat and multiple indices ------------------------------------------------------------------------
+
+
+def ravel_multi_index(
+    multi_index: Any, dims: Any, mode: str = "raise", order: str = "C", *, dtype: Any = None
+) -> Any:
+    """Flat positions of indices in an array of shape `dims`.
+
+    Args:
+      multi_index: integers, one array for each axis.
+      dims: a shape.
+      mode: for indices out of range: "raise" raises ValueError and needs concrete values, "clip"
+        takes the nearest, "wrap" counts round.
+      order: "C" for row-major positions, "F" for column-major ones.
+      dtype: of the result; the default integer by default.
+    """
+    from jitney.numpy.selection import clip
+    from jitney.ops import binary
+
+    if len(multi_index) != len(dims):
+        raise AssertionError(f"{len(multi_index)=} != {len(dims)=}")
+    dims = tuple(concrete_or_error(int, d, "in `dims` argument of ravel_multi_index().") for d in dims)
+    util.check_arraylike("ravel_multi_index", *multi_index)
+    dtype = _integer() if dtype is None else dtypes.canonicalize_dtype(dtype)
+    indices = [as_value(k) for k in multi_index]
+    for k in indices:
+        if not util.is_integer(k.dtype):
+            raise ValueError(f"dtype={k.dtype!r} is not an integer type.")
+    if mode == "raise":
+        for k, n in zip(indices, dims, strict=True):
+            known = concrete_or_error(
+                np.asarray,
+                k,
+                "The error occurred because ravel_multi_index was jit-compiled with mode='raise'. "
+                "Use mode='wrap' or mode='clip' instead.",
+            )
+            if ((known < 0) | (known >= n)).any():
+                raise ValueError("invalid entry in coordinates array")
+    elif mode == "clip":
+        indices = [clip(k, 0, n - 1) for k, n in zip(indices, dims, strict=True)]
+    elif mode == "wrap":
+        indices = [remainder(k, n) for k, n in zip(indices, dims, strict=True)]
+    else:
+        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', or 'clip'")
+    if order == "C":
+        strides = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
+    elif order == "F":
+        strides = [math.prod(dims[:k]) for k in range(len(dims))]
+    else:
+        raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
+    total: Any = np.asarray(0, dtype)[()]
+    for k, stride in zip(indices, strides, strict=True):
+        term = binary.mul(convert(k, dtype), dtype.type(stride))
+        total = binary.add(*util.promote_args("add", total, term))
+    return as_value(total)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Indices, one array for each axis, of flat positions in an array of `shape`.
+
+    Negative positions count from the end; positions out of range give the nearest element.
+    """
+    from jitney.numpy.arithmetic import divmod as divide
+
+    util.check_arraylike("unravel_index", indices)
+    rest = as_value(indices)
+    shape = (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
+    if math.prod(shape) == 0 and rest.size:
+        raise ValueError("cannot unravel indices of an array without elements")
+    found: list[Any] = []
+    for n in reversed(shape):
+        rest, k = divide(rest, n)
+        found.append(k)
+    above = compare.gt(rest, convert(0, rest.dtype)) if shape else None
+    below = compare.lt(rest, convert(-1, rest.dtype)) if shape else None
+    out = []
+    for k, n in zip(reversed(found), shape, strict=True):
+        out.append(where(above, n - 1, where(below, 0, k)))
+    return tuple(out)
+
+
+__all__ = [
+    "argwhere",
+    "compress",
+    "diag_indices",
+    "diag_indices_from",
+    "extract",
+    "flatnonzero",
+    "mask_indices",
+    "nonzero",
+    "place",
+    "ravel_multi_index",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "unravel_index",
+]

@@ -1,0 +1,454 @@
+"""Elements by arrays of indices: `take`, `take_along_axis`, `put`, `choose`, `fill_diagonal`.
+
+Unlike `x[indices]`, `take` and `take_along_axis` give NaN (or the largest or least integer) for
+positions out of range, unless `mode` says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes, errors
+from jitney.core.array import Array
+from jitney.core.trace import concrete_value
+from jitney.numpy import util
+from jitney.numpy.arithmetic import remainder
+from jitney.numpy.at import IndexUpdateRef
+from jitney.numpy.indexing import empty_of_type, index_dtype, mode_of
+from jitney.numpy.selection import clip, where
+from jitney.ops import binary, compare, select
+from jitney.ops.convert import as_value, convert
+from jitney.ops.creation import broadcasted_iota, iota
+from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from jitney.ops.join import concatenate, tile
+from jitney.ops.shape import (
+    broadcast_in_dim,
+    broadcast_shapes,
+    broadcast_to,
+    canonical_axis,
+    expand_dims,
+    reshape,
+)
+from jitney.ops.slice import slice as lax_slice
+
+_INT32 = np.dtype(np.int32)
+
+
+def check_not_inplace(name: str, inplace: bool) -> None:
+    """Raises ValueError if arrays were to be changed in place."""
+    if inplace:
+        raise ValueError(
+            f"jax.numpy.{name} cannot modify arrays in-place, because JAX arrays are immutable. "
+            "Pass inplace=False to instead return an updated array."
+        )
+
+
+def _flat(x: Any) -> Any:
+    return reshape(x, (math.prod(x.shape),))
+
+
+def _is_integral(x: Any) -> bool:
+    dtype = util.dtype_of(x)
+    return dtype == np.bool_ or util.is_integer(dtype)
+
+
+# --- take ---------------------------------------------------------------------------------------
+
+
+def take(
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
+) -> Any:
+    """Slices of `a` at `indices` along `axis`.
+
+    Args:
+      a: an array.
+      indices: integers of any shape; their axes come in place of `axis`.
+      axis: the axis; all elements in order if None.
+      out: unused.
+      mode: "fill" (the default) gives `fill_value` for positions out of range, "clip" takes the
+        nearest, "wrap" counts round. Negative positions count from the end, but not with "clip".
+      unique_indices: a promise that no position comes twice.
+      indices_are_sorted: a promise that positions ascend.
+      fill_value: NaN, or the least or greatest integer, by default.
+
+    Raises:
+      ValueError: if indices are not integers, or `mode` is none of the above.
+      IndexError: if the axis is empty and indices are not.
+    """
+    util.check_no_out("take", out)
+    util.check_arraylike("take", a, indices)
+    return _take(
+        a,
+        indices,
+        axis=None if axis is None else int(axis),
+        mode=mode,
+        unique_indices=unique_indices,
+        indices_are_sorted=indices_are_sorted,
+        fill_value=fill_value,
+    )
+
+
+def _take_body(
+    a: Any,
+    indices: Any,
+    axis: int | None,
+    mode: Any,
+    unique_indices: bool,
+    indices_are_sorted: bool,
+    fill_value: Any,
+) -> Any:
+    a, indices = as_value(a), as_value(indices)
+    if axis is None:
+        a, axis = _flat(a), 0
+    axis = canonical_axis(axis, a.ndim)
+    if not _is_integral(indices):
+        raise ValueError("indices must have an integer type")
+    extent = a.shape[axis]
+    size = math.prod(indices.shape)
+    if extent == 0 and size:
+        raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
+    if util.dtype_of(indices) == np.bool_:
+        indices = convert(indices, _INT32)
+    if mode in (None, "fill"):
+        gather_mode = GatherScatterMode.FILL_OR_DROP
+        if size and not dtypes.issubdtype(indices.dtype, np.unsignedinteger):
+            indices = _wrapped(indices, extent)
+    elif mode == "wrap":
+        indices = remainder(indices, extent) if size else indices
+        gather_mode = GatherScatterMode.PROMISE_IN_BOUNDS
+    elif mode == "clip":
+        gather_mode = GatherScatterMode.CLIP
+    elif mode == "raise":
+        raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")
+    else:
+        raise ValueError(f"Invalid mode '{mode}' for np.take")
+    indices = convert(indices, index_dtype(a.shape))
+    rank = indices.ndim
+    shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
+    if 0 in shape:
+        return empty_of_type(a, shape)
+    sizes = list(a.shape)
+    sizes[axis] = 1
+    return gather(
+        a,
+        expand_dims(indices, (rank,)),
+        GatherDimensionNumbers(
+            offset_dims=(*range(axis), *range(axis + rank, len(shape))),
+            collapsed_slice_dims=(axis,),
+            start_index_map=(axis,),
+        ),
+        tuple(sizes),
+        unique_indices=unique_indices,
+        indices_are_sorted=indices_are_sorted,
+        mode=gather_mode,
+        fill_value=fill_value if mode == "fill" or mode is None else None,
+    )
+
+
+_take = jit_when_traced(
+    _take_body,
+    name="_take",
+    static_argnames=("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value"),
+)
+
+
+def _wrapped(indices: Any, extent: int) -> Any:
+    if extent > dtypes.iinfo(indices.dtype).max:
+        indices = convert(indices, _INT32)
+    kind = indices.dtype.type
+    return where(
+        compare.lt(indices, kind(0)), binary.add(indices, kind(extent)), indices
+    )
+
+
+# --- take_along_axis --------------------------------------------------------------------------------
+
+
+def take_along_axis(
+    arr: Any,
+    indices: Any,
+    axis: int | None = -1,
+    mode: Any = None,
+    fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool | None = None,
+) -> Any:
+    """Elements of `arr` at one position along `axis` for each entry of `indices`.
+
+    out[i, k, j] = arr[i, indices[i, k, j], j], where k is the place along `axis`.
+
+    Args:
+      arr: an array.
+      indices: integers, of the rank of `arr`; other axes are broadcast against those of `arr`.
+      axis: the axis; all elements in order if None.
+      mode: as for `x.at[...].get`; "fill" by default.
+      fill_value: for positions out of range, with "fill".
+      wrap_negative_indices: whether negative positions count from the end; so they do by default.
+    """
+    util.check_arraylike("take_along_axis", arr, indices)
+    return _take_along_axis(
+        arr,
+        indices,
+        axis=axis,
+        mode=mode,
+        fill_value=fill_value,
+        wrap_negative_indices=True if wrap_negative_indices is None else wrap_negative_indices,
+    )
+
+
+def _take_along_axis_body(
+    arr: Any, indices: Any, axis: int | None, mode: Any, fill_value: Any, wrap_negative_indices: bool
+) -> Any:
+    arr, indices = as_value(arr), as_value(indices)
+    dtype = util.dtype_of(indices)
+    if not util.is_integer(dtype):
+        raise TypeError(
+            f"take_along_axis indices must be of integer type, got {dtypes.long_name(dtype)}"
+        )
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError(
+                f"take_along_axis indices must be 1D if axis=None, got shape {indices.shape}"
+            )
+        arr, axis = _flat(arr), 0
+    rank = arr.ndim
+    if rank != indices.ndim:
+        raise ValueError(
+            "indices and arr must have the same number of dimensions; "
+            f"{indices.ndim} vs. {rank}"
+        )
+    axis = canonical_axis(axis, rank)
+    extent = arr.shape[axis]
+    others = (*arr.shape[:axis], 1, *arr.shape[axis + 1 :])
+    shape = broadcast_shapes(indices.shape, others)
+    indices = convert(indices, index_dtype(arr.shape))
+    if wrap_negative_indices:
+        kind = indices.dtype.type
+        indices = select.select(
+            compare.lt(indices, kind(0)), binary.add(indices, kind(extent)), indices
+        )
+    if mode == "one_hot":
+        mode, fill_value = "fill", 0
+    gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
+    if 0 in shape:
+        return empty_of_type(arr, shape)
+    offset, collapsed, batching, index_batching, sizes = [], [axis], [], [], []
+    index_shape: list[int] = []
+    for k in range(rank):
+        if k == axis:
+            sizes.append(1)
+            index_shape.append(indices.shape[k])
+        elif indices.shape[k] == 1:  # the window spans the axis of `arr`
+            offset.append(k)
+            sizes.append(arr.shape[k])
+        else:
+            sizes.append(1)
+            if arr.shape[k] == 1:  # one element for all indices
+                collapsed.append(k)
+            else:
+                batching.append(k)
+                index_batching.append(len(index_shape))
+            index_shape.append(indices.shape[k])
+    return gather(
+        arr,
+        reshape(indices, (*index_shape, 1)),
+        GatherDimensionNumbers(
+            offset_dims=tuple(offset),
+            collapsed_slice_dims=tuple(sorted(collapsed)),
+            start_index_map=(axis,),
+            operand_batching_dims=tuple(batching),
+            start_indices_batching_dims=tuple(index_batching),
+        ),
+        tuple(sizes),
+        mode=gather_mode,
+        fill_value=fill_value,
+    )
+
+
+_take_along_axis = jit_when_traced(
+    _take_along_axis_body,
+    name="take_along_axis",
+    static_argnames=("axis", "mode", "fill_value", "wrap_negative_indices"),
+)
+
+
+# --- put ----------------------------------------------------------------------------------------
+
+
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+    """`a` with `v` at the flat positions `ind`; `v` is repeated to the number of positions.
+
+    Args:
+      a: an array.
+      ind: integers.
+      v: values.
+      mode: for positions out of range: None ignores those above, "clip" takes the nearest, "wrap"
+        counts round.
+      inplace: must be False.
+    """
+    check_not_inplace("put", inplace)
+    util.check_arraylike("put", a, ind, v)
+    a, ind, v = as_value(a), _flat(as_value(ind)), _flat(as_value(v))
+    if not (a.size and ind.size and v.size):
+        return a
+    if mode == "raise":
+        raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
+    if mode == "clip":
+        ind = clip(ind, 0, a.size - 1)
+    elif mode == "wrap":
+        ind = remainder(ind, a.size)
+    elif mode is not None:
+        raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
+    values = repeated(v, ind.shape[0])
+    if dtypes.issubdtype(ind.dtype, np.signedinteger):
+        # What lies before the first element counts as the first.
+        ind = binary.max(ind, ind.dtype.type(-a.size))
+    scatter_mode = "drop" if mode is None else "promise_in_bounds"
+    flat = IndexUpdateRef(_flat(a), (ind,)).set(values, mode=scatter_mode)
+    return reshape(flat, a.shape)
+
+
+def repeated(v: Any, size: int) -> Any:
+    """The first `size` elements of `v`, of rank 1, repeated for ever."""
+    n = v.shape[0]
+    v = tile(v, (-(-size // n),))
+    return lax_slice(v, (0,), (size,)) if v.shape[0] > size else v
+
+
+def put_along_axis(
+    arr: Any,
+    indices: Any,
+    values: Any,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
+) -> Any:
+    """`arr` with `values` at one position along `axis` for each entry of `indices`.
+
+    out[i, indices[i, k, j], j] = values[i, k, j], where k is the place along `axis`.
+    """
+    check_not_inplace("put_along_axis", inplace)
+    util.check_arraylike("put_along_axis", arr, indices, values)
+    arr, indices, values = as_value(arr), as_value(indices), as_value(values)
+    shape = arr.shape
+    if axis is None:
+        arr, axis = _flat(arr), 0
+    if not util.is_integer(indices.dtype):
+        raise IndexError("`indices` must be an integer array")
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    axis = canonical_axis(axis, arr.ndim)
+    others = (*arr.shape[:axis], 1, *arr.shape[axis + 1 :])
+    full = broadcast_shapes(indices.shape, others)
+    places = [
+        broadcast_to(indices, full) if k == axis else broadcasted_iota(np.int32, full, k)
+        for k in range(arr.ndim)
+    ]
+    out = IndexUpdateRef(arr, tuple(places)).set(values, mode=mode)
+    return reshape(out, shape)
+
+
+# --- choose -------------------------------------------------------------------------------------
+
+
+def choose(
+    a: Any, choices: Array | np.ndarray | Sequence[Any], out: None = None, mode: str = "raise"
+) -> Any:
+    """Elements of choices[a[i]].
+
+    Args:
+      a: integers.
+      choices: arrays, or one array whose first axis is that of the choices; broadcast with `a`.
+      out: unused.
+      mode: for entries of `a` that are no choice: "raise" raises ValueError and needs concrete
+        values, "clip" takes the nearest, "wrap" counts round.
+    """
+    util.check_no_out("choose", out)
+    util.check_arraylike("choose", a, *choices)
+    a = as_value(a)
+    if not _is_integral(a):
+        raise ValueError("`a` array must be integer typed")
+    n = len(choices)
+    if mode == "raise":
+        value = concrete_value(a)
+        if value is None:
+            raise errors.ConcretizationTypeError(
+                a,
+                "The error occurred because jnp.choose was jit-compiled with mode='raise'. Use "
+                "mode='wrap' or mode='clip' instead.",
+            )
+        if (np.asarray(value) < 0).any() or (np.asarray(value) >= n).any():
+            raise ValueError("invalid entry in choice array")
+    elif mode == "wrap":
+        a = remainder(a, n)
+    elif mode == "clip":
+        a = clip(a, 0, n - 1)
+    else:
+        raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
+    parts = util.promote_dtypes(*[choices[k] for k in range(n)])
+    shape = broadcast_shapes(a.shape, *[np.shape(p) for p in parts])
+    rows = [expand_dims(broadcast_to(p, shape), (0,)) for p in parts]
+    stacked = concatenate(rows, 0)
+    which = expand_dims(broadcast_to(convert(a, _INT32), shape), (0,))
+    found = take_along_axis(stacked, which, axis=0, mode="promise_in_bounds")
+    return reshape(found, shape)
+
+
+# --- diagonals ----------------------------------------------------------------------------------
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """`a` with `val` on its main diagonal; values are repeated.
+
+    Raises:
+      NotImplementedError: if `inplace` or `wrap`.
+      ValueError: if there are less than two axes, or more than two of different extents.
+    """
+    if inplace:
+        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+    util.check_arraylike("fill_diagonal", a, val)
+    a, val = as_value(a), as_value(val)
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and any(n != a.shape[0] for n in a.shape):
+        raise ValueError("All dimensions of input must be of equal length")
+    n = min(a.shape)
+    val = val if val.ndim == 0 or n == 0 else repeated(_flat(val), n)
+    places = iota(_INT32, n)
+    return IndexUpdateRef(a, (places,) * a.ndim).set(val)
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Indices of rank 1 as an open grid: number k lies along axis k.
+
+    Raises:
+      ValueError: if one is not of rank 1.
+      NotImplementedError: if one is boolean.
+    """
+    util.check_arraylike("ix", *args)
+    out: list[Any] = []
+    for k, x in enumerate(args):
+        x = as_value(x)
+        if x.ndim != 1:
+            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {x.shape}")
+        if x.dtype == np.bool_:
+            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
+        shape = [1] * len(args)
+        shape[k] = x.shape[0]
+        out.append(broadcast_in_dim(x, tuple(shape), (k,)))
+    return tuple(out)
