@@ -1,0 +1,149 @@
+"""Objects that are indexed to make arrays: `s_`, `index_exp`, `r_`, `c_`, `mgrid`, `ogrid`.
+
+A slice start:stop:step stands for `arange(start, stop, step)`; an imaginary step n * 1j for
+`linspace(start, stop, n)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.numpy import creation, manipulation
+
+# NumPy's own: they only hand back the index.
+s_ = np.s_
+index_exp = np.index_exp
+
+
+def _slice_to_array(s: slice) -> Any:
+    """The values that a slice stands for, as an array of rank 1."""
+    start = 0 if s.start is None else s.start
+    step = 1 if s.step is None else s.step
+    if s.stop is None:
+        raise ValueError(f"slices need a stop value here, got {s}")
+    if np.iscomplexobj(step):
+        return creation.linspace(start, s.stop, int(abs(step)))
+    return creation.arange(start, s.stop, step)
+
+
+class _Grid:
+    """Indexed by slices, gives coordinates."""
+
+    _sparse: bool
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return _slice_to_array(key)
+        axes = [_slice_to_array(s) for s in key]
+        common = _promoted(axes)
+        return self._combined(creation.meshgrid(*common, indexing="ij", sparse=self._sparse))
+
+    def _combined(self, grids: list[Any]) -> Any:
+        raise NotImplementedError(type(self).__name__)
+
+
+def _promoted(axes: list[Any]) -> list[Any]:
+    from jitney.numpy.util import promote_dtypes
+
+    return promote_dtypes(*axes) if axes else []
+
+
+class _Mgrid(_Grid):
+    """Dense grid of coordinates: `mgrid[0:2, 0:3]` has shape [2, 2, 3], coordinates first."""
+
+    _sparse = False
+
+    def _combined(self, grids: list[Any]) -> Any:
+        return manipulation.stack(grids, 0) if grids else creation.array([])
+
+
+class _Ogrid(_Grid):
+    """Open grid of coordinates: a list of arrays that broadcast to the dense ones."""
+
+    _sparse = True
+
+    def _combined(self, grids: list[Any]) -> Any:
+        return list(grids)
+
+
+class _Concatenator:
+    """Indexed by arrays, scalars and slices, joins them.
+
+    The first item may be a string of up to three numbers "axis,rank,start": the axis to join along,
+    the least rank of the operands, and where the axes of operands of lower rank are put. "r" and
+    "c" make matrices: rows and columns.
+    """
+
+    axis: int
+    ndmin: int
+    trans1d: int
+    op_name: str
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        axis, ndmin, trans1d, matrix = self.axis, self.ndmin, self.trans1d, None
+        if items and isinstance(items[0], str):
+            directive, items = items[0], items[1:]
+            if directive in ("r", "c"):
+                matrix = directive
+            else:
+                axis, ndmin, trans1d = self._parsed(directive)
+        parts = [self._part(x, ndmin, trans1d) for x in items]
+        out = manipulation.concatenate(parts, axis=axis)
+        if matrix is not None and out.ndim <= 1:
+            out = out.reshape((1, -1) if matrix == "r" else (-1, 1))
+        return out
+
+    def _parsed(self, directive: str) -> tuple[int, int, int]:
+        numbers = directive.split(",")
+        try:
+            values = [int(n) for n in numbers]
+        except ValueError:
+            raise ValueError(f"could not understand directive {directive!r}") from None
+        if not 1 <= len(values) <= 3:
+            raise ValueError(f"could not understand directive {directive!r}")
+        defaults = [self.axis, self.ndmin, self.trans1d]
+        axis, ndmin, trans1d = values + defaults[len(values) :]
+        return axis, ndmin, trans1d
+
+    def _part(self, x: Any, ndmin: int, trans1d: int) -> Any:
+        if isinstance(x, str):
+            raise ValueError("string directive must be placed at the beginning")
+        part = _slice_to_array(x) if isinstance(x, slice) else creation.asarray(x)
+        rank = part.ndim
+        is_scalar = rank == 0 and not isinstance(x, slice)
+        part = creation.array(part, copy=False, ndmin=max(ndmin, 1))
+        if is_scalar or trans1d == -1 or rank >= ndmin:
+            return part
+        # The axes of the operand go to position `trans1d`, counted from the end where negative.
+        new = ndmin - rank
+        first = trans1d if trans1d >= 0 else new + 1 + trans1d
+        order = list(range(new))
+        order[first:first] = range(new, ndmin)
+        return part.transpose(tuple(order))
+
+
+class RClass(_Concatenator):
+    """Joins along the first axis: `r_[0:3, 7]` is [0, 1, 2, 7]."""
+
+    axis = 0
+    ndmin = 1
+    trans1d = -1
+    op_name = "r_"
+
+
+class CClass(_Concatenator):
+    """Joins along the last axis, operands of rank 1 as columns: `c_[x, y]` has two columns."""
+
+    axis = -1
+    ndmin = 2
+    trans1d = 0
+    op_name = "c_"
+
+
+r_ = RClass()
+c_ = CClass()
+mgrid = _Mgrid()
+ogrid = _Ogrid()
