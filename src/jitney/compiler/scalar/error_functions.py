@@ -105,7 +105,7 @@ def erf(e: Emitter, x: Value) -> Value:
 
 
 def erfc(e: Emitter, x: Value) -> Value:
-    """1 - erf(x), within 4 ulp also where it is close to 0."""
+    """1 - erf(x), within 3 ulp also where it is close to 0."""
     size = e.at_most(e.fabs(x), _ERFC_END[x.kind])
     one, four = e.const(1.0, x), e.const(4.0, x)
     t = e.fdiv(e.fsub(size, four), e.fadd(size, four))
@@ -116,7 +116,11 @@ def erfc(e: Emitter, x: Value) -> Value:
     power = exp_inside(e, e.fneg(square))
     p = e.fma(e.fneg(lost), p, p)
     result = e.fmul(power, p)
-    return e.select(e.fcmp("olt", x, e.const(0.0, x)), e.fsub(e.const(2.0, x), result), result)
+    negative = e.fcmp("olt", x, e.const(0.0, x))
+    result = e.select(negative, e.fsub(e.const(2.0, x), result), result)
+    z = e.fmul(x, x)
+    near = e.fsub(one, e.fma(x, horner(e, z, _ERF_NEAR[x.kind]), x))
+    return e.select(e.fcmp("olt", size, e.const(0.5, x)), near, result)
 
 
 def erf_inv(e: Emitter, x: Value) -> Value:

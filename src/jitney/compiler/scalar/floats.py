@@ -1,0 +1,148 @@
+"""Float functions that are exact or nearly: signs, rounding, remainder, roots, total order."""
+
+from __future__ import annotations
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.values import BITS, Value, constant
+from jitney.compiler.scalar.kit import BIAS, INF, MANTISSA, int_kind
+
+# Exponent bits of the kinds that bit patterns are worked on.
+_INF_BITS = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
+
+
+def sign(e: Emitter, x: Value) -> Value:
+    """-1 or 1 with the sign of x; x itself for zeros and NaN."""
+    one = e.copysign(e.const(1.0, x), x)
+    return e.select(e.fcmp("ueq", x, e.const(0.0, x)), x, one)
+
+
+def is_finite(e: Emitter, x: Value) -> Value:
+    """Whether x is neither infinite nor NaN."""
+    return e.fcmp("olt", e.fabs(x), e.const(INF, x))
+
+
+def round_away(e: Emitter, x: Value) -> Value:
+    """The nearest integer, of two the one farther from 0."""
+    below_half = {"f32": 0.49999997, "f64": 0.49999999999999994}[x.kind]
+    return e.trunc_float(e.fadd(x, e.copysign(e.const(below_half, x), x)))
+
+
+def rsqrt(e: Emitter, x: Value) -> Value:
+    """1 / sqrt(x), within 1 ulp."""
+    return e.fdiv(e.const(1.0, x), e.sqrt(x))
+
+
+def cbrt(e: Emitter, x: Value) -> Value:
+    """The cube root, within 1 ulp."""
+    kind = x.kind
+    size = e.fabs(x)
+    # Subnormal numbers are raised by a cube.
+    cube = {"f32": 24, "f64": 54}[kind]
+    tiny = e.fcmp("olt", size, e.const(2.0 ** (1 - BIAS[kind]), x))
+    raised = e.select(tiny, e.fmul(size, e.const(2.0**cube, x)), size)
+    # A third of the bits is a third of the exponent, and the root of the mantissa within 4 %.
+    word = e.bits(raised)
+    third = e.udiv(word, e.const(3, word)) if kind == "f32" else _third64(e, word)
+    # Two thirds of the bias, less a constant that spreads the error evenly.
+    offset = {"f32": 709958130, "f64": 0x2A9F7893782DA1CE}[kind]
+    t = e.bitcast(e.add(third, e.const(offset, third)), kind)
+    # Halley's steps triple the number of right bits.
+    steps = 2 if kind == "f32" else 3
+    for _ in range(steps - 1):
+        cubed = e.fmul(e.fmul(t, t), t)
+        double = e.fadd(cubed, cubed)
+        t = e.fmul(t, e.fdiv(e.fadd(cubed, e.fadd(raised, raised)), e.fadd(double, raised)))
+    if kind == "f64":
+        # The last step is exact if t has a third of the bits.
+        word = e.bits(t)
+        rounded = e.add(word, e.const(1 << 30, word))
+        t = e.bitcast(e.and_(rounded, e.const(-(1 << 31), word)), kind)
+        quotient = e.fdiv(raised, e.fmul(t, t))
+        step = e.fdiv(e.fsub(quotient, t), e.fadd(e.fadd(t, t), quotient))
+        t = e.fma(t, step, t)
+    else:
+        cubed = e.fmul(e.fmul(t, t), t)
+        step = e.fdiv(e.fsub(raised, cubed), e.fadd(e.fadd(cubed, cubed), raised))
+        t = e.fma(t, step, t)
+    t = e.select(tiny, e.fmul(t, e.const(2.0 ** -(cube // 3), x)), t)
+    special = e.or_(e.fcmp("ueq", size, e.const(INF, x)), e.fcmp("oeq", x, e.const(0.0, x)))
+    return e.select(special, x, e.copysign(t, x))
+
+
+def _third64(e: Emitter, word: Value) -> Value:
+    # The upper half carries the exponent; the lower only refines what is an estimate anyway.
+    high = e.trunc(e.lshr(word, e.const(32, word)), "i32")
+    third = e.zext(e.udiv(high, e.const(3, high)), "i64")
+    return e.shl(third, e.const(32, word))
+
+
+def rem(e: Emitter, x: Value, y: Value) -> Value:
+    """x - y trunc(x / y), exactly; NaN for y = 0 and for infinite x."""
+
+    def library(e: Emitter, xs: list[Value]) -> Value:
+        return e.emit(f"frem {xs[0]!r}, {xs[1].text}", x.kind)
+
+    if x.kind == "f64" and not e.target.has_fma:
+        return e.emit(f"frem {x!r}, {y.text}", x.kind, x.lanes)
+    a, b = e.fabs(x), e.fabs(y)
+    if e.target.has_fma:
+        q, u, v = e.fdiv(a, b), a, b
+        limit = 2.0 ** (MANTISSA[x.kind] - 1)
+    else:
+        u, v = e.fpext(a, "f64"), e.fpext(b, "f64")
+        q, limit = e.fdiv(u, v), 2.0**28
+    whole = e.trunc_float(q)
+    rest = e.fma(e.fneg(whole), v, u)
+    # The quotient may have been rounded up to the next integer.
+    rest = e.select(e.fcmp("olt", rest, e.const(0.0, rest)), e.fadd(rest, v), rest)
+    rest = rest if rest.kind == x.kind else e.fptrunc(rest, x.kind)
+    usual = e.copysign(e.select(e.fcmp("olt", a, b), a, rest), x)
+    rare = e.fcmp("uge", q, e.const(limit, q))
+    return e.where_rare("jitney.rem", rare, usual, [x, y], library)
+
+
+def nextafter(e: Emitter, x: Value, y: Value) -> Value:
+    """The float after x towards y; y if they are equal; NaN if either is."""
+    kind = x.kind
+    a, b = e.bits(x), e.bits(y)
+    infinite = e.const(_INF_BITS[kind], a)
+    top = 1 << (BITS[kind] - 1)
+    size = e.const(top - 1, a)
+    u, v = e.and_(a, size), e.and_(b, size)
+    zero, one = e.const(0, a), e.const(1, a)
+    # Away from 0 if y has the same sign and is larger.
+    same_sign = e.icmp("sge", e.xor(a, b), zero)
+    outward = e.and_(same_sign, e.icmp("ult", u, v))
+    step = e.select(outward, e.add(a, one), e.sub(a, one))
+    from_zero = e.or_(e.and_(b, e.const(top, b)), one)
+    step = e.select(e.icmp("eq", u, zero), from_zero, step)
+    both_zero = e.icmp("eq", e.or_(u, v), zero)
+    step = e.select(e.or_(both_zero, e.icmp("eq", a, b)), b, step)
+    nan = e.or_(e.icmp("ugt", u, infinite), e.icmp("ugt", v, infinite))
+    quiet = e.const(_INF_BITS[kind] + (_INF_BITS[kind] & -_INF_BITS[kind]) // 2, a)
+    return e.bitcast(e.select(nan, quiet, step), kind)
+
+
+def ordered_bits(e: Emitter, x: Value) -> Value:
+    """Signed integers in the total order of floats: -NaN < -inf < -0 < 0 < inf < NaN."""
+    word = e.bits(x)
+    width = BITS[x.kind]
+    negative = e.ashr(word, e.const(width - 1, word))
+    return e.xor(word, e.lshr(negative, e.const(1, word)))
+
+
+def flip_sign(e: Emitter, x: Value) -> Value:
+    """-x for 16-bit kinds, in their bits."""
+    word = e.bits(x)
+    return e.bitcast(e.xor(word, e.const(1 << (BITS[x.kind] - 1), word)), x.kind)
+
+
+def clear_sign(e: Emitter, x: Value) -> Value:
+    """|x| for 16-bit kinds, in their bits."""
+    word = e.bits(x)
+    return e.bitcast(e.and_(word, e.const((1 << (BITS[x.kind] - 1)) - 1, word)), x.kind)
+
+
+def zero_of(x: Value) -> Value:
+    """0 in the integer kind of `x`."""
+    return constant(0, int_kind(x), x.lanes)

@@ -1,0 +1,100 @@
+"""Integer functions, total: what C leaves undefined has the meaning JAX gives it."""
+
+from __future__ import annotations
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.values import BITS, Value, constant
+
+
+def is_constant(value: Value) -> bool:
+    """Whether `value` is known now, as no register is."""
+    return not value.text.startswith(("%", "<"))
+
+
+def constant_of(value: Value) -> int:
+    """The number in every lane of an integer constant."""
+    return int(value.text.removeprefix("splat (").removesuffix(")").split()[-1])
+
+
+def div(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
+    """a / b towards 0; a / 0 is -1, all bits set; the least number by -1 is itself."""
+    if is_constant(b) and constant_of(b) not in (0, -1):
+        return e.sdiv(a, b) if signed else e.udiv(a, b)
+    zero, one = e.const(0, b), e.const(1, b)
+    by_zero = e.icmp("eq", b, zero)
+    if not signed:
+        quotient = _quotient(e, a, e.select(by_zero, one, b), signed)
+        return e.select(by_zero, e.const(-1, b), quotient)
+    by_minus_one = e.icmp("eq", b, e.const(-1, b))
+    safe = e.select(e.or_(by_zero, by_minus_one), one, b)
+    quotient = _quotient(e, a, safe, signed)
+    quotient = e.select(by_minus_one, e.sub(zero, a), quotient)
+    return e.select(by_zero, e.const(-1, b), quotient)
+
+
+def _quotient(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
+    if a.lanes == 1 or BITS[a.kind] > 32:
+        return e.sdiv(a, b) if signed else e.udiv(a, b)
+    # Processors divide vectors of floats only; these have the bits for an exact quotient.
+    wide = "f64" if BITS[a.kind] == 32 else "f32"
+    if signed:
+        return e.fptosi(e.fdiv(e.sitofp(a, wide), e.sitofp(b, wide)), a.kind)
+    return e.fptoui(e.fdiv(e.uitofp(a, wide), e.uitofp(b, wide)), a.kind)
+
+
+def rem(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
+    """a - b * (a / b), with the sign of a; a for b = 0."""
+    if is_constant(b) and constant_of(b) not in (0, -1):
+        return e.srem(a, b) if signed else e.urem(a, b)
+    return e.sub(a, e.mul(div(e, a, b, signed), b))
+
+
+def shift_left(e: Emitter, a: Value, b: Value) -> Value:
+    """a << b, b unsigned; 0 past the width."""
+    return e.select(_inside(e, b), e.shl(a, b), e.const(0, a))
+
+
+def shift_right_logical(e: Emitter, a: Value, b: Value) -> Value:
+    """a >> b with zeros, b unsigned; 0 past the width."""
+    return e.select(_inside(e, b), e.lshr(a, b), e.const(0, a))
+
+
+def shift_right_arithmetic(e: Emitter, a: Value, b: Value) -> Value:
+    """a >> b with copies of the sign, b unsigned; the sign everywhere past the width."""
+    return e.ashr(a, e.select(_inside(e, b), b, e.const(BITS[b.kind] - 1, b)))
+
+
+def _inside(e: Emitter, b: Value) -> Value:
+    return e.icmp("ult", b, e.const(BITS[b.kind], b))
+
+
+def sign(e: Emitter, a: Value, signed: bool) -> Value:
+    """-1, 0 or 1."""
+    zero = e.const(0, a)
+    if not signed:
+        return e.zext(e.icmp("ne", a, zero), a.kind)
+    positive = e.zext(e.icmp("sgt", a, zero), a.kind)
+    return e.or_(e.ashr(a, e.const(BITS[a.kind] - 1, a)), positive)
+
+
+def mulhi(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
+    """The upper half of the product of twice the width."""
+    wide = f"i{2 * BITS[a.kind]}"
+    extend = e.sext if signed else e.zext
+    product = e.mul(extend(a, wide), extend(b, wide))
+    return e.trunc(e.lshr(product, e.const(BITS[a.kind], product)), a.kind)
+
+
+def population_count(e: Emitter, a: Value) -> Value:
+    """Number of bits set."""
+    return e.intrinsic("llvm.ctpop", [a])
+
+
+def clz(e: Emitter, a: Value) -> Value:
+    """Number of zero bits above the first set bit; the width for 0."""
+    return e.intrinsic("llvm.ctlz", [a, constant(0, "i1")])
+
+
+def absolute(e: Emitter, a: Value) -> Value:
+    """|a|; the least number is its own."""
+    return e.intrinsic("llvm.abs", [a, constant(0, "i1")])
