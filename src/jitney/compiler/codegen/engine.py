@@ -1,0 +1,96 @@
+"""LLVM: from module text to addresses. The only place that loads llvmlite.
+
+Modules come with vector code as it is to be; of LLVM's middle end only the passes run that finish what
+the writers left to it: helpers are inlined, stack slots become registers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import lru_cache
+from typing import Any
+
+from jitney.compiler.codegen.target import Target, host
+
+
+class _Library:
+    """LLVM, set up once, and the modules that have been compiled."""
+
+    def __init__(self, target: Target) -> None:
+        # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.llvm = llvm
+        triple = llvm.Target.from_triple(target.triple)
+        self.machine = triple.create_target_machine(
+            cpu=target.cpu, features=target.feature_text, opt=2, reloc="default", codemodel="jitdefault"
+        )
+        options = llvm.create_pipeline_tuning_options(speed_level=1)
+        self.builder = llvm.create_pass_builder(self.machine, options)
+        self.layout = str(self.machine.target_data)
+
+    def tidy(self, module: Any) -> None:
+        """Inlines helpers that must be, and turns stack slots into registers."""
+        passes = self.llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        functions = self.llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass() if hasattr(passes, "add_sroa_pass") else None
+        del functions
+        passes.run(module, self.builder)
+
+
+@lru_cache(maxsize=1)
+def library() -> _Library:
+    """LLVM for the host."""
+    return _Library(host())
+
+
+# LLVM's objects are not safe to use from several threads at once.
+lock = threading.RLock()
+
+
+class Code:
+    """Machine code of one module; alive as long as this object."""
+
+    __slots__ = ("_engine", "module", "size")
+
+    def __init__(self, engine: Any, module: Any, size: int) -> None:
+        self._engine = engine
+        self.module = module
+        self.size = size
+
+    def address(self, function: str) -> int:
+        """Where `function` is in memory."""
+        return self._engine.get_function_address(function)
+
+
+def compile_text(text: str) -> tuple[Code, float]:
+    """Machine code for a module of LLVM assembly, and the seconds it took.
+
+    Raises:
+      RuntimeError: if the text is not valid; a defect of code generation.
+    """
+    start = time.perf_counter()
+    with lock:
+        lib = library()
+        module = lib.llvm.parse_assembly(text)
+        module.triple = host().triple
+        module.data_layout = lib.layout
+        lib.tidy(module)
+        engine = lib.llvm.create_mcjit_compiler(module, lib.machine)
+        engine.finalize_object()
+    return Code(engine, module, 0), time.perf_counter() - start
+
+
+def assembly(text: str) -> str:
+    """The machine instructions for a module, as text."""
+    with lock:
+        lib = library()
+        module = lib.llvm.parse_assembly(text)
+        module.triple = host().triple
+        module.data_layout = lib.layout
+        lib.tidy(module)
+        return lib.machine.emit_assembly(module)

@@ -1,0 +1,623 @@
+"""Kernels as LLVM functions: loops, vector lanes, masks, accumulators.
+
+    void kernel(ptr params, i64 begin, i64 end)
+
+`params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel can
+be divided among threads, and one whose only loop is the outermost serves every extent.
+
+Lanes are explicit. Where the target has masks, one loop does everything, its last turn under a mask;
+elsewhere a scalar loop does the remainder. Each statement is written in the loop where its operands are
+first known: what is the same in all lanes is computed once, as a scalar.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.target import Target
+from jitney.compiler.codegen.values import (
+    BITS,
+    Value,
+    constant,
+    constant_vector,
+    kind_of,
+    mangled,
+    memory_bytes,
+    type_text,
+)
+from jitney.compiler.fusion import cost
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine, Kernel
+from jitney.compiler.kernels.schedule import Schedule, schedule
+from jitney.compiler.scalar import table
+
+# Functions used more often than this in one kernel are called instead of written out.
+_INLINE_USES = 6
+_LIGHT = 16  # cost of a body up to which several vectors are worked on at a time
+_UNROLL = 4
+
+
+def content_key(kernel: Kernel) -> tuple[object, ...]:
+    """Equal for kernels with the same code: the outermost extent is a parameter of the code."""
+    plan = schedule(kernel)
+    outermost = _outermost(plan)
+    extents = tuple([-1 if k == outermost else n for k, n in enumerate(kernel.extents)])
+    body = tuple([_statement_key(s) for s in kernel.body])
+    outputs = tuple([(type(o), o.param, o.index, o.value, getattr(o, "fn", "")) for o in kernel.outputs])
+    return (extents, kernel.reduced, kernel.params, body, outputs, _lanes_hint(kernel, plan))
+
+
+def _statement_key(s: ir.Statement) -> tuple[object, ...]:
+    match s:
+        case ir.Number():
+            return ("number", s.dtype, s.value.tobytes())
+        case ir.Position():
+            return ("position", s.index, s.dtype)
+        case ir.Load():
+            return ("load", s.param, s.index, s.dtype)
+        case ir.Call():
+            return ("call", s.fn, s.args, s.dtype)
+
+
+def _outermost(plan: Schedule) -> int | None:
+    """The axis that begin and end bound."""
+    if plan.outer:
+        return plan.outer[0]
+    return plan.vector if not plan.folds_lanes else None
+
+
+def outer_extent(kernel: Kernel) -> int:
+    """Extent of the axis that begin and end bound; 1 if there is none."""
+    axis = _outermost(schedule(kernel))
+    return 1 if axis is None else kernel.extents[axis]
+
+
+def body_cost(kernel: Kernel) -> int:
+    """Cost of one point of the box."""
+    total = len(kernel.outputs)
+    for s in kernel.body:
+        total += cost.function_cost(s.fn) if isinstance(s, ir.Call) else 1
+    return total
+
+
+def _lanes_hint(kernel: Kernel, plan: Schedule) -> int:
+    """How many vectors are worked on at a time: part of the key, as it depends on extents."""
+    if plan.vector is None or not kernel.reduced or body_cost(kernel) > _LIGHT:
+        return 1
+    if not plan.folds_lanes and kernel.extents[plan.vector] < 64:
+        return 1
+    return _UNROLL
+
+
+class _State:
+    """What is known at a place in the nest: values of statements, parts of addresses, counters."""
+
+    __slots__ = ("addresses", "counters", "splats", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[int, Value] = {}
+        self.splats: dict[int, Value] = {}
+        self.addresses: dict[Affine, Value] = {}
+        self.counters: dict[int, Value] = {}
+
+    def copy(self) -> _State:
+        new = _State()
+        new.values = dict(self.values)
+        new.splats = dict(self.splats)
+        new.addresses = dict(self.addresses)
+        new.counters = dict(self.counters)
+        return new
+
+
+class KernelWriter:
+    """Writes one kernel as one function."""
+
+    def __init__(self, kernel: Kernel, target: Target, name: str, shared: Emitter) -> None:
+        self.kernel = kernel
+        self.target = target
+        self.name = name
+        self.plan = schedule(kernel)
+        self.e = Emitter(target, shared)
+        plan = self.plan
+        lanes_axis = () if plan.vector is None else (plan.vector,)
+        self.order = (
+            (*plan.outer, *plan.inner, *lanes_axis)
+            if plan.folds_lanes
+            else (*plan.outer, *lanes_axis, *plan.inner)
+        )
+        self.depth, self.varies = _dependence(kernel, self.order, plan.vector)
+        self.state = _State()
+        self.pointers: list[Value] = []
+        self.allocas: list[str] = []
+        self.accumulators: list[Value] = []
+        self.lanes = 1  # of the loop being written
+        self.mask: Value | None = None
+        uses: dict[str, int] = {}
+        for s in kernel.body:
+            if isinstance(s, ir.Call) and cost.function_cost(s.fn) > 4:
+                uses[s.fn] = uses.get(s.fn, 0) + 1
+        self.outlined = {fn for fn, n in uses.items() if n > _INLINE_USES}
+        self.vector_lanes = self._choose_lanes()
+
+    # --- the function -----------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The function's definition."""
+        e = self.e
+        for i in range(len(self.kernel.params)):
+            at = e.emit(f"getelementptr inbounds ptr, ptr %params, i64 {i}", "ptr")
+            self.pointers.append(e.emit(f"load ptr, ptr {at.text}", "ptr"))
+        self._nest(0)
+        e.line("ret void")
+        head = f"define void @{self.name}(ptr %params, i64 %begin, i64 %end)"
+        body = ["entry:", *self.allocas, *e.lines]
+        return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
+
+    def _choose_lanes(self) -> int:
+        axis = self.plan.vector
+        if axis is None:
+            return 1
+        widths = [BITS[_register_kind(s.dtype)] for i, s in enumerate(self.kernel.body) if self.varies[i]]
+        widest = max(widths, default=32)
+        lanes = max(self.target.vector_bits // max(widest, 8), 1)
+        extent = self.kernel.extents[axis]
+        while axis != _outermost(self.plan) and lanes > 1 and lanes >= 2 * extent:
+            lanes //= 2
+        return lanes * _lanes_hint(self.kernel, self.plan)
+
+    # --- loops ------------------------------------------------------------------------------------
+
+    def _nest(self, position: int) -> None:
+        """What runs at `position` of the loop order: statements known there, then the inner loops."""
+        plan = self.plan
+        n_outer = len(plan.outer)
+        folding = bool(self.kernel.outputs) and isinstance(self.kernel.outputs[0], ir.Fold)
+        start_fold = n_outer if plan.folds_lanes or plan.vector is None else n_outer + 1
+        if folding and position == start_fold:
+            self._statements(position)
+            self._start_accumulators()
+            self._turns(position)
+            self._finish_accumulators()
+            return
+        self._statements(position)
+        self._turns(position)
+
+    def _turns(self, position: int) -> None:
+        """The loops from `position` inwards; within the innermost, the outputs."""
+        if position == len(self.order):
+            for j, o in enumerate(self.kernel.outputs):
+                if isinstance(o, ir.Store):
+                    self._store(o, self._value(o.value))
+                else:
+                    self._accumulate(j, o)
+            return
+        axis = self.order[position]
+        low, high = self._bounds(axis)
+        if axis != self.plan.vector or self.vector_lanes == 1:
+            self._loop(axis, low, high, 1, position)
+            return
+        e = self.e
+        lanes = self.vector_lanes
+        if self.target.has_masks:
+            self.lanes = lanes
+            self._loop(axis, low, high, lanes, position, masked_to=high)
+            self.lanes, self.mask = 1, None
+            return
+        count = e.sub(high, low)
+        whole = e.add(low, e.sub(count, e.srem(count, constant(lanes, "i64"))))
+        self.lanes = lanes
+        self._loop(axis, low, whole, lanes, position)
+        self.lanes = 1
+        self._loop(axis, whole, high, 1, position)
+
+    def _bounds(self, axis: int) -> tuple[Value, Value]:
+        if axis == _outermost(self.plan):
+            return Value("%begin", "i64"), Value("%end", "i64")
+        return constant(0, "i64"), constant(self.kernel.extents[axis], "i64")
+
+    def _loop(
+        self,
+        axis: int,
+        low: Value,
+        high: Value,
+        step: int,
+        position: int,
+        masked_to: Value | None = None,
+    ) -> None:
+        """for (i = low; i < high; i += step) the nest at position + 1"""
+        e = self.e
+        n = e.fresh()[1:]
+        before = e.block
+        e.jump(f"head.{n}")
+        e.label(f"head.{n}")
+        counter = Value(f"%i.{n}", "i64")
+        place = len(e.lines)
+        e.lines.append("")  # the phi: its second edge is known once the body is written
+        e.branch(e.icmp("slt", counter, high), f"body.{n}", f"done.{n}")
+        e.label(f"body.{n}")
+        outside = self.state
+        self.state = outside.copy()
+        self.state.counters[axis] = counter
+        if masked_to is not None:
+            self.mask = self._tail_mask(e.sub(masked_to, counter), step)
+        self._extend_addresses(axis, counter)
+        self._nest(position + 1)
+        self.state = outside
+        after = e.emit(f"add nsw {counter!r}, {step}", "i64")
+        end = e.block
+        e.jump(f"head.{n}")
+        e.lines[place] = f"  {counter.text} = phi i64 [{low.text}, %{before}], [{after.text}, %{end}]"
+        e.label(f"done.{n}")
+
+    def _tail_mask(self, remaining: Value, lanes: int) -> Value:
+        e = self.e
+        most = constant(lanes, "i64")
+        capped = e.select(e.icmp("slt", remaining, most), remaining, most)
+        kind = "i8" if lanes <= 64 else "i16"
+        ids = constant_vector(tuple(range(lanes)), kind)
+        return e.icmp("ult", ids, e.splat(e.trunc(capped, kind), lanes))
+
+    # --- addresses ----------------------------------------------------------------------------------
+
+    def _extend_addresses(self, axis: int, counter: Value) -> None:
+        """Adds what the loop over `axis` contributes to the linear positions used inside of it."""
+        e, state = self.e, self.state
+        products: dict[int, Value] = {}
+        for index in self._used_indices():
+            c = index.coefficients[axis]
+            if not c:
+                continue
+            part = products.get(c)
+            if part is None:
+                part = counter if c == 1 else e.mul(counter, constant(c, "i64"))
+                products[c] = part
+            known = state.addresses.get(index)
+            state.addresses[index] = part if known is None else e.add(known, part)
+
+    def _used_indices(self) -> list[Affine]:
+        found = getattr(self, "_indices", None)
+        if found is None:
+            all_used = [s.index for s in self.kernel.body if isinstance(s, ir.Load | ir.Position)]
+            all_used += [o.index for o in self.kernel.outputs]
+            found = self._indices = list(dict.fromkeys(all_used))
+        return found
+
+    def _address(self, index: Affine) -> tuple[Value, Value | None]:
+        """(the same for all lanes, per lane) parts of a linear position, in i64.
+
+        The per-lane part is None for neighbouring lanes at neighbouring positions or all at one.
+        """
+        e = self.e
+        base = self.state.addresses.get(index, constant(0, "i64"))
+        if index.offset:
+            base = e.add(base, constant(index.offset, "i64"))
+        per_lane: Value | None = None
+        for statement, factor in index.terms:
+            value = self.state.values[statement]
+            wide = self._as_i64(value, self.kernel.body[statement].dtype)
+            if factor != 1:
+                wide = e.mul(wide, constant(factor, "i64", wide.lanes))
+            if wide.lanes == 1:
+                base = e.add(base, wide)
+            else:
+                per_lane = wide if per_lane is None else e.add(per_lane, wide)
+        c = self._lane_stride(index)
+        if self.lanes > 1 and (per_lane is not None or c not in (0, 1)):
+            if c:
+                steps = constant_vector(tuple([c * j for j in range(self.lanes)]), "i64")
+                per_lane = steps if per_lane is None else e.add(per_lane, steps)
+        return base, per_lane
+
+    def _lane_stride(self, index: Affine) -> int:
+        axis = self.plan.vector
+        return 0 if axis is None else index.coefficients[axis]
+
+    def _as_i64(self, value: Value, dtype: np.dtype) -> Value:
+        if value.kind == "i64":
+            return value
+        return self.e.sext(value, "i64") if dtype.kind == "i" else self.e.zext(value, "i64")
+
+    def _pointer(self, param: int, position: Value, dtype: np.dtype) -> Value:
+        element = type_text(_memory_kind(dtype))
+        base = self.pointers[param]
+        lanes = position.lanes
+        return self.e.emit(
+            f"getelementptr {element}, {base!r}, {position!r}", "ptr", lanes
+        )
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def _statements(self, position: int) -> None:
+        """Writes the statements whose operands are first known at `position`."""
+        for i, s in enumerate(self.kernel.body):
+            if self.depth[i] == position:
+                self.state.values[i] = self._statement(i, s)
+
+    def _value(self, i: int) -> Value:
+        """Statement i for all lanes."""
+        value = self.state.values[i]
+        if self.lanes == 1 or value.lanes == self.lanes:
+            return value
+        found = self.state.splats.get(i)
+        if found is None:
+            found = self.state.splats[i] = self.e.splat(value, self.lanes)
+        return found
+
+    def _statement(self, i: int, s: ir.Statement) -> Value:
+        e = self.e
+        varies = self.varies[i] and self.lanes > 1
+        match s:
+            case ir.Number():
+                return _constant(s.value)
+            case ir.Position():
+                return self._position(s, varies)
+            case ir.Load():
+                return self._load(s, varies)
+            case ir.Call():
+                args = [self._value(a) if varies else self.state.values[a] for a in s.args]
+                dtypes = [self.kernel.body[a].dtype for a in s.args]
+                dtype = dtypes[1] if s.fn == "select" else dtypes[0]
+                if s.fn in self.outlined:
+                    return self._outlined(s, dtype, args)
+                result = table.emit(e, s.fn, dtype, args, s.dtype)
+                assert result is not None, f"no code for {s.fn} of {dtype}"
+                return result
+
+    def _outlined(self, s: ir.Call, dtype: np.dtype, args: list[Value]) -> Value:
+        """A call of a function that computes `s`, written once in the module."""
+
+        def body(inner: Emitter, params: list[Value]) -> Value:
+            result = table.emit(inner, s.fn, dtype, params, s.dtype)
+            assert result is not None
+            return result
+
+        kind = _register_kind(s.dtype)
+        return self.e.helper(f"jitney.{s.fn}.{dtype.name}", args, kind, body, "noinline")
+
+    def _position(self, s: ir.Position, varies: bool) -> Value:
+        e = self.e
+        base, per_lane = self._address(s.index)
+        kind = _register_kind(s.dtype)
+        base = e.trunc(base, kind)
+        if not varies:
+            return base
+        whole = e.splat(base, self.lanes)
+        if per_lane is not None:
+            return e.add(whole, e.trunc(per_lane, kind))
+        c = self._lane_stride(s.index)
+        steps = constant_vector(tuple([c * j for j in range(self.lanes)]), kind)
+        return e.add(whole, steps)
+
+    def _load(self, s: ir.Load, varies: bool) -> Value:
+        e = self.e
+        base, per_lane = self._address(s.index) if varies else self._uniform_address(s.index)
+        memory = _memory_kind(s.dtype)
+        size = memory_bytes(memory)
+        pointer = self._pointer(s.param, base, s.dtype)
+        if not varies:
+            value = e.emit(f"load {type_text(memory)}, {pointer!r}, align {size}", memory)
+        elif per_lane is None:
+            value = self._vector_load(pointer, memory, size)
+        else:
+            pointers = e.emit(
+                f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", self.lanes
+            )
+            value = self._gather(pointers, memory, size)
+        return e.trunc(value, "i1") if s.dtype == np.bool_ else value
+
+    def _uniform_address(self, index: Affine) -> tuple[Value, None]:
+        base, per_lane = self._address(index)
+        assert per_lane is None or self._lane_stride(index) == 0
+        return base, None
+
+    def _vector_load(self, pointer: Value, kind: str, size: int) -> Value:
+        e, lanes = self.e, self.lanes
+        vector = type_text(kind, lanes)
+        if self.mask is None:
+            return e.emit(f"load {vector}, {pointer!r}, align {size}", kind, lanes)
+        name = f"llvm.masked.load.{mangled(kind, lanes)}.p0"
+        e.declarations.add(f"declare {vector} @{name}(ptr, <{lanes} x i1>, {vector})")
+        return e.emit(
+            f"call {vector} @{name}(ptr align {size} {pointer.text}, {self.mask!r}, "
+            f"{vector} zeroinitializer)",
+            kind,
+            lanes,
+        )
+
+    def _all_lanes(self) -> Value:
+        return self.mask if self.mask is not None else constant(True, "i1", self.lanes)
+
+    def _gather(self, pointers: Value, kind: str, size: int) -> Value:
+        e, lanes = self.e, self.lanes
+        vector = type_text(kind, lanes)
+        name = f"llvm.masked.gather.{mangled(kind, lanes)}.v{lanes}p0"
+        e.declarations.add(f"declare {vector} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {vector})")
+        return e.emit(
+            f"call {vector} @{name}(<{lanes} x ptr> align {size} {pointers.text}, "
+            f"{self._all_lanes()!r}, {vector} zeroinitializer)",
+            kind,
+            lanes,
+        )
+
+    # --- outputs ----------------------------------------------------------------------------------
+
+    def _store(self, o: ir.Store | ir.Fold, value: Value) -> None:
+        """Writes `value` (of the statement's dtype, for all lanes) to the output's buffer."""
+        e = self.e
+        dtype = self.kernel.params[o.param]
+        source = self.kernel.body[o.value].dtype
+        if source != dtype:
+            converted = table.emit(e, "convert", source, [value], dtype)
+            assert converted is not None
+            value = converted
+        memory = _memory_kind(dtype)
+        if dtype == np.bool_:
+            value = e.zext(value, "i8")
+        size = memory_bytes(memory)
+        base, per_lane = self._address(o.index)
+        pointer = self._pointer(o.param, base, dtype)
+        if value.lanes == 1:
+            e.line(f"store {value!r}, {pointer!r}, align {size}")
+            return
+        lanes, vector = self.lanes, type_text(memory, self.lanes)
+        if per_lane is not None or self._lane_stride(o.index) == 0:
+            if per_lane is None:  # one place for all lanes: the last one's value stays
+                per_lane = constant(0, "i64", lanes)
+            pointers = e.emit(
+                f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", lanes
+            )
+            name = f"llvm.masked.scatter.{mangled(memory, lanes)}.v{lanes}p0"
+            e.declarations.add(f"declare void @{name}({vector}, <{lanes} x ptr>, <{lanes} x i1>)")
+            e.line(
+                f"call void @{name}({value!r}, <{lanes} x ptr> align {size} {pointers.text}, "
+                f"{self._all_lanes()!r})"
+            )
+        elif self.mask is None:
+            e.line(f"store {value!r}, {pointer!r}, align {size}")
+        else:
+            name = f"llvm.masked.store.{mangled(memory, lanes)}.p0"
+            e.declarations.add(f"declare void @{name}({vector}, ptr, <{lanes} x i1>)")
+            e.line(
+                f"call void @{name}({value!r}, ptr align {size} {pointer.text}, {self.mask!r})"
+            )
+
+    # --- accumulators -----------------------------------------------------------------------------
+
+    def _accumulator_lanes(self) -> int:
+        return self.vector_lanes if self.plan.folds_lanes else self.lanes
+
+    def _start_accumulators(self) -> None:
+        e = self.e
+        self.accumulators = []
+        lanes = self._accumulator_lanes()
+        for o in self.kernel.outputs:
+            assert isinstance(o, ir.Fold)
+            dtype = self.kernel.body[o.value].dtype
+            kind = _register_kind(dtype)
+            name = f"%acc.{e.fresh()[1:]}"
+            held = "i8" if kind == "i1" else kind  # predicates are kept as bytes
+            self.allocas.append(f"  {name} = alloca {type_text(held, lanes)}, align 64")
+            start = constant(neutral(o.fn, dtype), held, lanes)
+            e.line(f"store {start!r}, ptr {name}, align 64")
+            self.accumulators.append(Value(name, "ptr"))
+
+    def _read_accumulator(self, j: int, kind: str, lanes: int) -> Value:
+        held = "i8" if kind == "i1" else kind
+        value = self.e.emit(
+            f"load {type_text(held, lanes)}, {self.accumulators[j]!r}, align 64", held, lanes
+        )
+        return self.e.trunc(value, "i1") if kind == "i1" else value
+
+    def _accumulate(self, j: int, o: ir.Fold) -> None:
+        e = self.e
+        dtype = self.kernel.body[o.value].dtype
+        kind = _register_kind(dtype)
+        lanes = self._accumulator_lanes()
+        old = self._read_accumulator(j, kind, lanes)
+        value = self._value(o.value) if self.lanes > 1 else self.state.values[o.value]
+        if value.lanes == lanes:
+            new = self._combine(o.fn, dtype, old, value)
+            if self.mask is not None and self.plan.folds_lanes:
+                new = e.select(self.mask, new, old)
+        else:  # the remainder, one by one, goes into the first lane
+            first = self._combine(o.fn, dtype, e.extract(old, 0), value)
+            new = e.insert(old, first, 0)
+        if kind == "i1":
+            new = e.zext(new, "i8")
+        e.line(f"store {new!r}, {self.accumulators[j]!r}, align 64")
+
+    def _combine(self, fn: str, dtype: np.dtype, x: Value, y: Value) -> Value:
+        result = table.emit(self.e, fn, dtype, [x, y], dtype)
+        assert result is not None, f"no code for {fn} of {dtype}"
+        return result
+
+    def _finish_accumulators(self) -> None:
+        e = self.e
+        lanes = self._accumulator_lanes()
+        for j, o in enumerate(self.kernel.outputs):
+            assert isinstance(o, ir.Fold)
+            dtype = self.kernel.body[o.value].dtype
+            value = self._read_accumulator(j, _register_kind(dtype), lanes)
+            if self.plan.folds_lanes:
+                value = self._fold_lanes(o.fn, dtype, value)
+            self._store(o, value)
+
+    def _fold_lanes(self, fn: str, dtype: np.dtype, value: Value) -> Value:
+        """All lanes combined, in a tree that is always the same."""
+        e = self.e
+        while value.lanes > 1:
+            half = value.lanes // 2
+            low, high = (
+                e.emit(
+                    f"shufflevector {value!r}, {value.type} poison, <{half} x i32> "
+                    f"<{', '.join(f'i32 {j}' for j in picks)}>",
+                    value.kind,
+                    half,
+                )
+                for picks in (range(half), range(half, 2 * half))
+            )
+            value = self._combine(fn, dtype, low, high)
+        return value
+
+
+# --- facts about kernels ------------------------------------------------------------------------
+
+
+def _dependence(
+    kernel: Kernel, order: tuple[int, ...], vector: int | None
+) -> tuple[list[int], list[bool]]:
+    """For each statement: at which depth of the nest it is known; whether it differs by lane."""
+    depths: list[int] = []
+    varies: list[bool] = []
+
+    def of_index(index: Affine) -> tuple[int, bool]:
+        depth = max([j + 1 for j, axis in enumerate(order) if index.coefficients[axis]], default=0)
+        differs = vector is not None and index.coefficients[vector] != 0
+        for t, _ in index.terms:
+            depth = max(depth, depths[t])
+            differs = differs or varies[t]
+        return depth, differs
+
+    for s in kernel.body:
+        match s:
+            case ir.Number():
+                depth, differs = 0, False
+            case ir.Call():
+                depth = max([depths[a] for a in s.args], default=0)
+                differs = any(varies[a] for a in s.args)
+            case _:
+                depth, differs = of_index(s.index)
+        depths.append(depth)
+        varies.append(differs)
+    return depths, varies
+
+
+def _register_kind(dtype: np.dtype) -> str:
+    kind = kind_of(dtype)
+    assert kind is not None, dtype
+    return kind
+
+
+def _memory_kind(dtype: np.dtype) -> str:
+    return "i8" if dtype == np.bool_ else _register_kind(dtype)
+
+
+def _constant(value: np.ndarray) -> Value:
+    return constant(value.astype(np.float64).item() if value.dtype.kind in "fV" else value.item(), _register_kind(value.dtype))
+
+
+def neutral(fn: str, dtype: np.dtype) -> float | int:
+    """The neutral element of a monoid."""
+    if fn == "mul":
+        return 1
+    if fn in ("add", "or", "xor"):
+        return 0
+    if fn == "and":
+        return 1 if dtype == np.bool_ else -1
+    if dtype == np.bool_:
+        return int(fn == "min")
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return int(info.min if fn == "max" else info.max)
+    return float("-inf") if fn == "max" else float("inf")

@@ -1,0 +1,36 @@
+"""What it costs to compute a value again instead of storing it: the one place that says so.
+
+Costs are in units of one addition of a vector of numbers already in registers.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.hlo import ir
+
+# Functions that are a polynomial, a division, or worse. What is not listed costs 1.
+_FUNCTION_COST: dict[str, int] = {
+    "div": 4, "rem": 12, "sqrt": 6, "rsqrt": 8, "cbrt": 20, "exp": 12, "exp2": 12, "expm1": 16,
+    "log": 14, "log1p": 18, "logistic": 18, "sin": 24, "cos": 24, "tan": 30, "asin": 20, "acos": 20,
+    "atan": 20, "atan2": 26, "sinh": 24, "cosh": 24, "tanh": 18, "asinh": 30, "acosh": 30,
+    "atanh": 24, "pow": 40, "erf": 20, "erfc": 30, "erf_inv": 30, "lgamma": 60, "digamma": 60,
+}  # fmt: skip
+
+# A value used by several kernels is stored if computing it costs more than this.
+STORE_ABOVE = 4
+
+# Statements of one kernel: LLVM's cost grows faster than a function's length.
+KERNEL_LIMIT = 160
+
+
+def function_cost(fn: str) -> int:
+    """Cost of one scalar function."""
+    return _FUNCTION_COST.get(fn, 1)
+
+
+def own_cost(node: ir.Node) -> int:
+    """Cost of `node` from its operands."""
+    if isinstance(node, ir.Apply):
+        return function_cost(node.fn)
+    if isinstance(node, ir.Gather):
+        return 4
+    return 0

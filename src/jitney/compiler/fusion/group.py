@@ -1,0 +1,205 @@
+"""Fusion: which nodes get buffers of their own, and which are computed within one kernel.
+
+A node is *demanded* if something needs it in memory: it is a result, an operand of a library call, or
+fusing it would cost more than it saves. Demanded nodes are the roots of units; all other nodes are
+inlined into the units that use them.
+
+    unit ::= Loop(roots of one shape) | Folds(reductions of one shape and axes) | Single(node)
+
+The pass goes over the nodes twice: consumers first, to demand; operands first, to put roots that do
+not depend on each other into one unit. Both are linear in the size of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from jitney.compiler.fusion import cost
+from jitney.compiler.hlo import ir, walk
+from jitney.compiler.kernels.build import is_affine_reshape
+
+_MANY = -1
+_INLINED = (
+    ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Iota,
+    ir.DynamicSlice, ir.Gather,
+)  # fmt: skip
+_ALIASES = (ir.Reshape, ir.Bitcast, ir.Project)
+_MAX_ROOTS = 12  # of one unit
+
+
+@dataclass(slots=True)
+class Unit:
+    """Nodes that one or a few kernels compute together.
+
+    Attributes:
+      kind: "loop", "fold", "single".
+      roots: the nodes that get buffers.
+    """
+
+    kind: str
+    roots: list[ir.Node]
+
+
+@dataclass(slots=True)
+class Grouping:
+    """The outcome: units in an order in which they can run, and the set of demanded nodes."""
+
+    units: list[Unit]
+    demanded: set[ir.Node]
+
+
+def is_alias(node: ir.Node) -> bool:
+    """Whether a demanded node shares its operand's buffer."""
+    return isinstance(node, _ALIASES)
+
+
+class _Marks:
+    """State of the first pass."""
+
+    def __init__(self) -> None:
+        self.demanded: set[ir.Node] = set()
+        self.owner: dict[ir.Node, int] = {}
+        self.size: dict[int, int] = {}
+
+    def inline(self, node: ir.Node, owner: int) -> None:
+        """Notes that the unit of root number `owner` computes `node`."""
+        known = self.owner.setdefault(node, owner)
+        if known != owner:
+            self.owner[node] = _MANY
+
+
+def group(
+    results: Sequence[ir.Node],
+    ordered: Sequence[ir.Node],
+    is_native: Callable[[ir.Node], bool],
+    is_fold: Callable[[ir.Node], bool],
+) -> Grouping:
+    """Units for the nodes that `results` depend on.
+
+    Args:
+      results: what the program returns.
+      ordered: nodes with effects, to be kept.
+      is_native: whether an elementwise node or view can be computed in a kernel.
+      is_fold: whether a node is a reduction (or contraction) computed by a kernel.
+    """
+    nodes = walk.schedule([*results, *ordered])
+    costs = _costs(nodes)
+    marks = _Marks()
+    marks.demanded.update(results)
+    marks.demanded.update(ordered)
+    for node in reversed(nodes):
+        _mark(node, marks, costs, is_native, is_fold)
+    return Grouping(_units(nodes, marks.demanded, is_native, is_fold), marks.demanded)
+
+
+def _costs(nodes: Sequence[ir.Node]) -> dict[ir.Node, int]:
+    """Cost of computing each node from buffers, counted as a tree and capped."""
+    costs: dict[ir.Node, int] = {}
+    for node in nodes:
+        if isinstance(node, _INLINED):
+            total = cost.own_cost(node) + sum(costs[x] for x in walk.operands(node))
+            costs[node] = min(total, 10_000)
+        else:
+            costs[node] = 0
+    return costs
+
+
+def _mark(
+    node: ir.Node,
+    marks: _Marks,
+    costs: dict[ir.Node, int],
+    is_native: Callable[[ir.Node], bool],
+    is_fold: Callable[[ir.Node], bool],
+) -> None:
+    if isinstance(node, ir.Parameter | ir.Constant):
+        return
+    inlined = isinstance(node, _INLINED) and is_native(node)
+    if node not in marks.demanded:
+        owner = marks.owner[node]
+        if not inlined or (owner == _MANY and costs[node] > cost.STORE_ABOVE):
+            marks.demanded.add(node)
+        elif owner != _MANY:
+            marks.size[owner] = marks.size.get(owner, 0) + 1
+            if marks.size[owner] > cost.KERNEL_LIMIT:
+                marks.demanded.add(node)
+    if node in marks.demanded and is_alias(node):
+        marks.demanded.update(walk.operands(node))
+        return
+    assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice)
+    if not inlined and not is_fold(node) and not assembles:
+        marks.demanded.update(walk.operands(node))
+        return
+    owner = node.id if node in marks.demanded else marks.owner[node]
+    for x in walk.operands(node):
+        if _must_be_stored(node, x, costs):
+            marks.demanded.add(x)
+        else:
+            marks.inline(x, owner)
+
+
+def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int]) -> bool:
+    """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
+    if isinstance(node, ir.Reshape) and not is_affine_reshape(node):
+        return True
+    if isinstance(node, ir.DynamicUpdateSlice):
+        return x is node.x
+    repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
+    if repeats and costs[x] > cost.STORE_ABOVE:
+        size = x.type.size  # type: ignore[union-attr]
+        return size > 1 and size < _points(node)
+    return False
+
+
+def _points(node: ir.Node) -> int:
+    assert isinstance(node.type, ir.TensorType)
+    if isinstance(node, ir.Dot):
+        n = node.type.size
+        for axis in node.contract[0]:
+            n *= node.x.shape[axis]
+        return n
+    return node.type.size
+
+
+def _units(
+    nodes: Sequence[ir.Node],
+    demanded: set[ir.Node],
+    is_native: Callable[[ir.Node], bool],
+    is_fold: Callable[[ir.Node], bool],
+) -> list[Unit]:
+    # The level of a root is the length of the longest chain of units below it.
+    level: dict[ir.Node, int] = {}
+    units: dict[object, Unit] = {}
+    order: list[tuple[int, int, Unit]] = []
+    for node in nodes:
+        below = max([level[x] for x in walk.operands(node)], default=0)
+        is_root = (
+            node in demanded
+            and not is_alias(node)
+            and not isinstance(node, ir.Parameter | ir.Constant)
+        )
+        if not is_root:
+            level[node] = below
+            continue
+        level[node] = below + 1
+        key: object
+        if is_fold(node):
+            kind, key = "fold", (level[node], fold_signature(node))
+        elif isinstance(node, _INLINED) and is_native(node):
+            kind, key = "loop", (level[node], node.shape)
+        else:
+            kind, key = "single", node
+        unit = units.get(key)
+        if unit is None or len(unit.roots) >= _MAX_ROOTS:
+            unit = units[key] = Unit(kind, [])
+            order.append((level[node], node.id, unit))
+        unit.roots.append(node)
+    order.sort(key=lambda entry: entry[:2])
+    return [unit for _, _, unit in order]
+
+
+def fold_signature(node: ir.Node) -> object:
+    """Equal for reductions that can share a loop nest."""
+    if isinstance(node, ir.Reduce):
+        return (node.x.shape, node.dims)
+    return node

@@ -1,0 +1,334 @@
+"""From groups of tensor nodes to kernels: views become index arithmetic.
+
+A `KernelBuilder` is given the box of indices and the nodes that have buffers of their own. Asked for the
+value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes and views to
+buffers, constants and positions, and writes statements. A node asked for twice at the same index is
+written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine
+
+Index = tuple[Affine, ...]
+
+_INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(bool)
+
+
+def row_major(shape: Sequence[int]) -> list[int]:
+    """Elements between neighbours along each axis of a contiguous array."""
+    strides = [1] * len(shape)
+    for k in range(len(shape) - 2, -1, -1):
+        strides[k] = strides[k + 1] * shape[k + 1]
+    return strides
+
+
+def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: int) -> Affine:
+    """offset + sum(factor * part)."""
+    coefficients = [0] * rank
+    terms: dict[int, int] = {}
+    for part, factor in zip(parts, factors, strict=True):
+        if factor == 0:
+            continue
+        offset += factor * part.offset
+        for k, c in enumerate(part.coefficients):
+            coefficients[k] += factor * c
+        for statement, f in part.terms:
+            terms[statement] = terms.get(statement, 0) + factor * f
+    return Affine(offset, tuple(coefficients), tuple(terms.items()))
+
+
+def reshape_groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]] | None:
+    """Pairs of runs of axes (of `old`, of `new`) with equal products; axes of extent 1 left out.
+
+    None if an extent is 0.
+    """
+    a = [k for k, n in enumerate(old) if n != 1]
+    b = [k for k, n in enumerate(new) if n != 1]
+    if 0 in old or 0 in new:
+        return None
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(a):
+        left, right = [a[i]], [b[j]]
+        p, q = old[a[i]], new[b[j]]
+        i, j = i + 1, j + 1
+        while p != q:
+            if p < q:
+                p *= old[a[i]]
+                left.append(a[i])
+                i += 1
+            else:
+                q *= new[b[j]]
+                right.append(b[j])
+                j += 1
+        groups.append((left, right))
+    return groups
+
+
+def is_affine_reshape(node: hlo.Reshape) -> bool:
+    """Whether axes of the operand are single axes of the result, or divided ones: never joined."""
+    groups = reshape_groups(node.x.shape, node.shape)
+    return groups is not None and all(len(left) == 1 for left, _ in groups)
+
+
+class KernelBuilder:
+    """Writes one kernel.
+
+    Args:
+      extents: the box, kept axes first.
+      reduced: how many of the last axes are folded.
+      has_buffer: whether a node is to be loaded rather than computed.
+    """
+
+    def __init__(
+        self, extents: Sequence[int], reduced: int, has_buffer: Callable[[hlo.Node], bool]
+    ) -> None:
+        self.extents = tuple(extents)
+        self.rank = len(self.extents)
+        self.reduced = reduced
+        self.has_buffer = has_buffer
+        self.body: list[ir.Statement] = []
+        self.outputs: list[ir.Store | ir.Fold] = []
+        self.params: list[hlo.Node] = []
+        self._param_of: dict[Any, int] = {}
+        self._value_of: dict[Any, int] = {}
+        self._interned: dict[Any, int] = {}
+
+    # --- indices ----------------------------------------------------------------------------------
+
+    def axis(self, k: int, offset: int = 0, factor: int = 1) -> Affine:
+        """offset + factor * index of axis k of the box."""
+        coefficients = tuple([factor if j == k else 0 for j in range(self.rank)])
+        return Affine(offset, coefficients)
+
+    def fixed(self, offset: int) -> Affine:
+        """The same position everywhere."""
+        return Affine(offset, (0,) * self.rank)
+
+    def identity(self, axes: Sequence[int] | None = None) -> Index:
+        """The index whose axis j is axis `axes[j]` of the box."""
+        return tuple([self.axis(k) for k in (range(self.rank) if axes is None else axes)])
+
+    def scaled(self, index: Affine, factor: int, offset: int) -> Affine:
+        """offset + factor * index."""
+        return combine([index], [factor], offset, self.rank)
+
+    def linear(self, shape: Sequence[int], index: Index) -> Affine:
+        """Position in a contiguous array of `shape`."""
+        strides = [s if n != 1 else 0 for s, n in zip(row_major(shape), shape, strict=True)]
+        return combine(index, strides, 0, self.rank)
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def add(self, key: Any, make: Callable[[], ir.Statement]) -> int:
+        """The number of the statement known by `key`, written by `make` at the first request."""
+        found = self._interned.get(key)
+        if found is None:
+            found = self._interned[key] = len(self.body)
+            self.body.append(make())
+        return found
+
+    def number(self, value: Any, dtype: np.dtype) -> int:
+        """A constant."""
+        array = np.asarray(value, dtype)
+        return self.add(
+            ("number", dtype, array.tobytes()), lambda: ir.Number(array.reshape(()))
+        )
+
+    def call(self, fn: str, args: tuple[int, ...], dtype: np.dtype) -> int:
+        """A scalar function of statements."""
+        return self.add(("call", fn, args, dtype), lambda: ir.Call(fn, args, dtype))
+
+    def convert(self, value: int, dtype: np.dtype) -> int:
+        """Statement `value` as `dtype`."""
+        if self.body[value].dtype == dtype:
+            return value
+        return self.call("convert", (value,), dtype)
+
+    def position(self, index: Affine, dtype: np.dtype) -> int:
+        """An index as a value."""
+        if dtype.kind in "iu":
+            return self.add(("position", index, dtype), lambda: ir.Position(index, dtype))
+        return self.convert(self.position(index, _INT32), dtype)
+
+    def load(self, node: hlo.Node, index: Affine) -> int:
+        """An element of the buffer of `node`."""
+        param = self.param(node)
+        return self.add(("load", param, index), lambda: ir.Load(param, index, node.dtype))
+
+    def param(self, node: Any) -> int:
+        """The number of the buffer of `node` among the kernel's."""
+        found = self._param_of.get(node)
+        if found is None:
+            found = self._param_of[node] = len(self.params)
+            self.params.append(node)
+        return found
+
+    # --- values of nodes ----------------------------------------------------------------------------
+
+    def value(self, node: hlo.Node, index: Index) -> int:
+        """The statement that computes `node` at `index`."""
+        key = (node.id, index)
+        found = self._value_of.get(key)
+        if found is None:
+            if self.has_buffer(node):
+                found = self.load(node, self.linear(node.shape, index))
+            else:
+                found = _rules[type(node)](self, node, index)
+            self._value_of[key] = found
+        return found
+
+    # --- outputs ----------------------------------------------------------------------------------
+
+    def store(self, buffer: Any, index: Affine, value: int) -> None:
+        """Writes `value` to the buffer known by `buffer`."""
+        self.outputs.append(ir.Store(self.param(buffer), index, value))
+
+    def fold(self, buffer: Any, index: Affine, fn: str, value: int) -> None:
+        """Folds `value` into the buffer known by `buffer`."""
+        self.outputs.append(ir.Fold(self.param(buffer), index, fn, value))
+
+    def kernel(self, dtype_of: Callable[[Any], np.dtype]) -> ir.Kernel:
+        """The kernel written so far."""
+        return ir.Kernel(
+            self.extents,
+            self.reduced,
+            tuple([dtype_of(p) for p in self.params]),
+            tuple(self.body),
+            tuple(self.outputs),
+        )
+
+
+# --- rules: how each kind of node is computed at an index -------------------------------------------
+
+_Rule = Callable[[KernelBuilder, Any, Index], int]
+
+
+def _constant(k: KernelBuilder, node: hlo.Constant, index: Index) -> int:
+    return k.number(node.value.reshape(-1)[0], node.dtype)
+
+
+def _iota(k: KernelBuilder, node: hlo.Iota, index: Index) -> int:
+    return k.position(index[node.dim], node.dtype)
+
+
+def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> int:
+    args = tuple([k.value(a, index) for a in node.args])
+    return k.call(node.fn, args, node.dtype)
+
+
+def _broadcast(k: KernelBuilder, node: hlo.Broadcast, index: Index) -> int:
+    inner = [
+        k.fixed(0) if n == 1 else index[d] for n, d in zip(node.x.shape, node.dims, strict=True)
+    ]
+    return k.value(node.x, tuple(inner))
+
+
+def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> int:
+    groups = reshape_groups(node.x.shape, node.shape)
+    inner = [k.fixed(0)] * len(node.x.shape)
+    for left, right in groups or ():
+        assert len(left) == 1, "a reshape that joins axes reads a buffer"
+        strides = row_major([node.shape[j] for j in right])
+        inner[left[0]] = combine([index[j] for j in right], strides, 0, k.rank)
+    return k.value(node.x, tuple(inner))
+
+
+def _transpose(k: KernelBuilder, node: hlo.Transpose, index: Index) -> int:
+    inner = [k.fixed(0)] * len(index)
+    for j, axis in enumerate(node.perm):
+        inner[axis] = index[j]
+    return k.value(node.x, tuple(inner))
+
+
+def _slice(k: KernelBuilder, node: hlo.Slice, index: Index) -> int:
+    inner = [
+        k.scaled(i, step, start)
+        for i, step, start in zip(index, node.strides, node.starts, strict=True)
+    ]
+    return k.value(node.x, tuple(inner))
+
+
+def _reverse(k: KernelBuilder, node: hlo.Reverse, index: Index) -> int:
+    inner = [
+        k.scaled(i, -1, node.shape[j] - 1) if j in node.dims else i for j, i in enumerate(index)
+    ]
+    return k.value(node.x, tuple(inner))
+
+
+def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
+    """A start index as int64 within [0, most]."""
+    dtype = k.body[start].dtype
+    if dtype.kind == "u":
+        limit = min(most, int(np.iinfo(dtype).max))
+        start = k.call("min", (start, k.number(limit, dtype)), dtype)
+        return k.convert(start, _INT64)
+    start = k.convert(start, _INT64)
+    start = k.call("max", (start, k.number(0, _INT64)), _INT64)
+    return k.call("min", (start, k.number(most, _INT64)), _INT64)
+
+
+def shifted(k: KernelBuilder, index: Affine, start: int) -> Affine:
+    """index + value of statement `start`."""
+    return combine([index, Affine(0, (0,) * k.rank, ((start, 1),))], [1, 1], 0, k.rank)
+
+
+def _dynamic_slice(k: KernelBuilder, node: hlo.DynamicSlice, index: Index) -> int:
+    inner: list[Affine] = []
+    for i, s, n, size in zip(index, node.starts, node.x.shape, node.sizes, strict=True):
+        if n == size:
+            inner.append(i)
+        else:
+            inner.append(shifted(k, i, clamped_start(k, k.value(s, ()), n - size)))
+    return k.value(node.x, tuple(inner))
+
+
+def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> int:
+    dims = node.dims
+    batch = [i for j, i in enumerate(index) if j not in dims.offset_dims]
+    window = iter([index[j] for j in dims.offset_dims])
+    dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+    inner = [
+        k.fixed(0) if axis in dropped else next(window) for axis in range(len(node.x.shape))
+    ]
+    for axis, position in zip(
+        dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True
+    ):
+        inner[axis] = batch[position]
+    inside: int | None = None
+    for j, axis in enumerate(dims.start_index_map):
+        start = k.value(node.indices, (*batch, k.fixed(j)))
+        most = node.x.shape[axis] - node.slice_sizes[axis]
+        clamped = clamped_start(k, start, most)
+        if node.mode == "fill":
+            wide = k.convert(start, _INT64)
+            fits = k.call("eq", (wide, clamped), _BOOL)
+            inside = fits if inside is None else k.call("and", (inside, fits), _BOOL)
+        inner[axis] = shifted(k, inner[axis], clamped)
+    value = k.value(node.x, tuple(inner))
+    if inside is None:
+        return value
+    fill = k.number(node.fill, node.dtype)
+    return k.call("select", (inside, value, fill), node.dtype)
+
+
+_rules: dict[type, _Rule] = {
+    hlo.Constant: _constant,
+    hlo.Iota: _iota,
+    hlo.Apply: _apply,
+    hlo.Broadcast: _broadcast,
+    hlo.Reshape: _reshape,
+    hlo.Transpose: _transpose,
+    hlo.Slice: _slice,
+    hlo.Reverse: _reverse,
+    hlo.DynamicSlice: _dynamic_slice,
+    hlo.Gather: _gather,
+}

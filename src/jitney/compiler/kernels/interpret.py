@@ -1,0 +1,56 @@
+"""What kernels mean: the body evaluated by NumPy on the whole box of indices at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitney.compiler import numerics
+from jitney.compiler.kernels import ir
+from jitney.compiler.numerics import reduction
+
+
+def run(kernel: ir.Kernel, buffers: Sequence[np.ndarray]) -> None:
+    """Runs `kernel` on flat buffers, one for each of its params; outputs are written in place."""
+    extents = kernel.extents
+    axes = np.meshgrid(*[np.arange(n) for n in extents], indexing="ij", sparse=True)
+    values: list[np.ndarray] = []
+
+    def linear(index: ir.Affine) -> np.ndarray:
+        total = np.asarray(index.offset, np.int64)
+        for axis, coefficient in zip(axes, index.coefficients, strict=True):
+            if coefficient:
+                total = total + axis * coefficient
+        for statement, factor in index.terms:
+            total = total + values[statement].astype(np.int64) * factor
+        return total
+
+    with np.errstate(all="ignore"):
+        for s in kernel.body:
+            match s:
+                case ir.Number():
+                    values.append(s.value)
+                case ir.Position():
+                    values.append(linear(s.index).astype(s.dtype))
+                case ir.Load():
+                    values.append(np.asarray(buffers[s.param][linear(s.index)]))
+                case ir.Call():
+                    args = [values[a] for a in s.args]
+                    if s.fn == "convert":
+                        values.append(np.asarray(numerics.scalar.convert(args[0], s.dtype)))
+                    elif s.fn == "bitcast":
+                        values.append(np.asarray(numerics.bitcast(args[0], s.dtype)))
+                    else:
+                        values.append(np.asarray(numerics.scalar.function(s.fn)(*args)))
+        folded = tuple(range(len(extents) - kernel.reduced, len(extents)))
+        for o in kernel.outputs:
+            value = np.broadcast_to(values[o.value], extents)
+            at = np.broadcast_to(linear(o.index), extents)
+            if isinstance(o, ir.Fold):
+                value = reduction.reduce(value, o.fn, folded)
+                at = at[(..., *[0] * kernel.reduced)] if folded else at
+            buffers[o.param][at] = numerics.scalar.convert(value, buffers[o.param].dtype)
+
+
+__all__ = ["run"]

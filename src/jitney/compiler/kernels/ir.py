@@ -1,0 +1,147 @@
+"""The kernel IR: one loop nest over a box of indices, with a straight-line scalar body.
+
+    kernel    ::= Kernel(name, extents, reduced, params, body, outputs)
+    statement ::= Number(value) | Position(index) | Load(param, index) | Call(fn, args)
+    output    ::= Store(param, index, value) | Fold(param, index, fn, value)
+    index     ::= Affine(offset, coefficients, terms)
+
+A body is a list of statements; a statement is known by its position in the list, and refers only to
+earlier ones. It is computed at every point of the box. Kept axes come first; the last `reduced` axes
+are folded: a `Fold` combines its value over them and writes one element for each point of the kept
+axes, a `Store` writes at every point (kernels with stores have no reduced axes).
+
+An index is a linear position in a buffer, counted in elements: offset + sum of coefficients times
+loop indices + sum of terms (value of an integer statement times a factor). Terms make loads indirect.
+
+Constraints (the verifier's identifiers):
+    K1  statements refer to earlier statements only
+    K2  coefficients: one per axis
+    K3  terms of outputs are the same at every point; folds have coefficient 0 along reduced axes
+    K4  stores and folds are not mixed, and a kernel of stores has no reduced axes
+    K5  terms are integer statements
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """offset + sum(coefficients[k] * i_k) + sum(factor * value of statement)."""
+
+    offset: int
+    coefficients: tuple[int, ...]
+    terms: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number:
+    """A scalar constant: a 0-dimensional array."""
+
+    value: np.ndarray
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Position:
+    """An index as a value of `dtype`."""
+
+    index: Affine
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load:
+    """The element of `params[param]` at `index`."""
+
+    param: int
+    index: Affine
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """The scalar function `fn` of earlier statements; `convert` and `bitcast` go to `dtype`."""
+
+    fn: str
+    args: tuple[int, ...]
+    dtype: np.dtype
+
+
+Statement: TypeAlias = Number | Position | Load | Call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """Writes statement `value` to `params[param]` at `index`."""
+
+    param: int
+    index: Affine
+    value: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Combines statement `value` over the reduced axes by the monoid `fn`; writes it at `index`.
+
+    The value may be of a wider dtype than the buffer: the result is rounded once.
+    """
+
+    param: int
+    index: Affine
+    fn: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """A loop nest. See the module's docstring.
+
+    Attributes:
+      extents: extent of each axis, kept ones first.
+      reduced: how many of the last axes are folded.
+      params: element types of the buffers it is given, inputs and outputs.
+      body: statements.
+      outputs: what it writes.
+    """
+
+    extents: tuple[int, ...]
+    reduced: int
+    params: tuple[np.dtype, ...]
+    body: tuple[Statement, ...]
+    outputs: tuple[Store | Fold, ...]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Extents of the axes that are not folded."""
+        return self.extents[: len(self.extents) - self.reduced]
+
+    @property
+    def points(self) -> int:
+        """How often the body is computed."""
+        n = 1
+        for extent in self.extents:
+            n *= extent
+        return n
+
+
+def invariants(kernel: Kernel) -> list[bool]:
+    """For each statement, whether it is the same at every point of the box."""
+    fixed: list[bool] = []
+    for s in kernel.body:
+        match s:
+            case Number():
+                fixed.append(True)
+            case Call():
+                fixed.append(all(fixed[a] for a in s.args))
+            case _:
+                same = not any(s.index.coefficients)
+                fixed.append(same and all(fixed[t] for t, _ in s.index.terms))
+    return fixed

@@ -1,0 +1,64 @@
+"""Kernels as text: what `as_text("kernels")` shows.
+
+    kernel k0(f32*, f32*) for i < 1000 {
+      0 = load p0[i]
+      1 = sin 0 : f32
+      store p1[i] = 1
+    }
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.kernels import ir
+
+_AXES = "ijklmnopqrstuvw"
+
+
+def axis_name(k: int) -> str:
+    """The letter of axis k."""
+    return _AXES[k] if k < len(_AXES) else f"a{k}"
+
+
+def index_text(index: ir.Affine) -> str:
+    """`i*4 + j + 7`."""
+    parts = [
+        axis_name(k) if c == 1 else f"{axis_name(k)}*{c}"
+        for k, c in enumerate(index.coefficients)
+        if c
+    ]
+    parts += [f"%{s}" if f == 1 else f"%{s}*{f}" for s, f in index.terms]
+    if index.offset or not parts:
+        parts.append(str(index.offset))
+    return " + ".join(parts)
+
+
+def statement_text(s: ir.Statement) -> str:
+    """One statement, without its number."""
+    match s:
+        case ir.Number():
+            return f"{s.dtype.name} {s.value.item()!r}"
+        case ir.Position():
+            return f"position {index_text(s.index)} : {s.dtype.name}"
+        case ir.Load():
+            return f"load p{s.param}[{index_text(s.index)}] : {s.dtype.name}"
+        case ir.Call():
+            return f"{s.fn} {', '.join(f'%{a}' for a in s.args)} : {s.dtype.name}"
+
+
+def output_text(o: ir.Store | ir.Fold) -> str:
+    """One output."""
+    verb = "store" if isinstance(o, ir.Store) else f"fold {o.fn}"
+    return f"{verb} p{o.param}[{index_text(o.index)}] <- %{o.value}"
+
+
+def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
+    """The whole kernel."""
+    params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
+    kept = len(kernel.kept)
+    axes = [
+        f"{'for' if k < kept else 'fold'} {axis_name(k)} < {n}" for k, n in enumerate(kernel.extents)
+    ]
+    head = f"kernel {name}({params}) {', '.join(axes)}".rstrip()
+    lines = [f"  %{i} = {statement_text(s)}" for i, s in enumerate(kernel.body)]
+    lines += [f"  {output_text(o)}" for o in kernel.outputs]
+    return "\n".join([head + " {", *lines, "}"])

@@ -1,0 +1,399 @@
+"""From the tensor IR to plans: fusion, kernels, library calls, memory.
+
+Every node of the tensor IR has a way to be computed: kernels for elementwise code, views, reductions
+and small contractions; BLAS for large contractions; native loops and branches for control flow; and
+for the rest (sorting, scattering, ...) the NumPy meaning of the node, called from the native program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from jitney.compiler.fusion import group as fusion
+from jitney.compiler.hlo import interpret
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.hlo.walk import operands
+from jitney.compiler.kernels.build import KernelBuilder, clamped_start, combine, row_major, shifted
+from jitney.compiler.plan import ir, memory
+from jitney.compiler.plan.contraction import as_gemm, is_small_dot
+
+_HALF = (2,)
+_BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
+
+Supports = Callable[[str, Sequence[np.dtype], np.dtype], bool]
+
+
+def build(module: hlo.Module, supports: Supports) -> ir.Plan:
+    """The plan of `module`.
+
+    Args:
+      module: a simplified program.
+      supports: whether code can be generated for a scalar function of given dtypes.
+    """
+    planner = _Planner(supports)
+    region = module.region
+    inputs = [ir.Buffer("input", p.type.nbytes, i) for i, p in enumerate(region.parameters)]  # type: ignore[union-attr]
+    outputs = [ir.Buffer("output", r.type.nbytes, i) for i, r in enumerate(region.results)]  # type: ignore[union-attr]
+    steps = planner.region(region, inputs, outputs, module.ordered)
+    return ir.Plan(
+        module.name,
+        steps,
+        tuple(p.type for p in region.parameters),  # type: ignore[misc]
+        tuple(r.type for r in region.results),  # type: ignore[misc]
+        memory.allot(steps),
+        planner.keep_alive,
+    )
+
+
+class _Planner:
+    """What the regions of one program share."""
+
+    def __init__(self, supports: Supports) -> None:
+        self.supports = supports
+        self.keep_alive: list[object] = []
+
+    def is_native(self, node: hlo.Node) -> bool:
+        """Whether kernels can compute this elementwise node or view."""
+        if isinstance(node, hlo.Apply):
+            return self.supports(node.fn, [a.dtype for a in node.args], node.dtype)
+        if isinstance(node, hlo.Gather):
+            return self.is_stored(node.dtype)
+        return self.is_stored(node.dtype)
+
+    def is_stored(self, dtype: np.dtype) -> bool:
+        """Whether kernels can load and store elements of `dtype`."""
+        return self.supports("store", [dtype], dtype)
+
+    def is_fold(self, node: hlo.Node) -> bool:
+        """Whether a kernel computes this reduction or contraction."""
+        if isinstance(node, hlo.Reduce):
+            return self.supports(node.fn, [node.dtype] * 2, node.dtype)
+        if isinstance(node, hlo.Dot):
+            native = self.supports("add", [node.dtype] * 2, node.dtype)
+            return native and (node.dtype not in _BLAS or is_small_dot(node))
+        return False
+
+    def region(
+        self,
+        region: hlo.Region,
+        inputs: Sequence[ir.Buffer],
+        outputs: Sequence[ir.Buffer],
+        ordered: Sequence[hlo.Node] = (),
+    ) -> list[ir.Step]:
+        """Steps that write the results of `region` to `outputs`."""
+        return _RegionPlan(self, region, inputs, outputs, ordered).steps
+
+
+class _RegionPlan:
+    """The plan of one region, written step by step."""
+
+    def __init__(
+        self,
+        planner: _Planner,
+        region: hlo.Region,
+        inputs: Sequence[ir.Buffer],
+        outputs: Sequence[ir.Buffer],
+        ordered: Sequence[hlo.Node],
+    ) -> None:
+        self.planner = planner
+        self.steps: list[ir.Step] = []
+        self.buffers: dict[hlo.Node, list[ir.Buffer]] = {
+            p: [b] for p, b in zip(region.parameters, inputs, strict=True)
+        }
+        grouping = fusion.group(region.results, ordered, planner.is_native, planner.is_fold)
+        self.demanded = grouping.demanded
+        self.targets = self._targets(region.results, outputs)
+        for unit in grouping.units:
+            getattr(self, f"_{unit.kind}")(unit.roots)
+        for result, output in zip(region.results, outputs, strict=True):
+            source = self.buffer(result)
+            if source is not output:
+                self.steps.append(ir.Copy(output, source))
+
+    # --- buffers ----------------------------------------------------------------------------------
+
+    def _targets(
+        self, results: Sequence[hlo.Node], outputs: Sequence[ir.Buffer]
+    ) -> dict[tuple[hlo.Node, int], ir.Buffer]:
+        """Which nodes are computed right into an output."""
+        targets: dict[tuple[hlo.Node, int], ir.Buffer] = {}
+        for result, output in zip(results, outputs, strict=True):
+            node, index = _base(result)
+            if not isinstance(node, hlo.Parameter | hlo.Constant):
+                targets.setdefault((node, index), output)
+        return targets
+
+    def new(self, node: hlo.Node) -> list[ir.Buffer]:
+        """Buffers for the results of `node`, which is about to be computed."""
+        types = node.type if isinstance(node.type, tuple) else (node.type,)
+        found = self.buffers[node] = [
+            self.targets.get((node, i)) or ir.Buffer("arena", t.nbytes) for i, t in enumerate(types)
+        ]
+        return found
+
+    def has_buffer(self, node: hlo.Node) -> bool:
+        """Whether `node` is in memory already."""
+        if node in self.buffers:
+            return True
+        if isinstance(node, hlo.Constant):
+            return node.type.size != 1  # type: ignore[union-attr]
+        return node in self.demanded and fusion.is_alias(node) and _base(node)[0] in self.buffers
+
+    def buffer(self, node: hlo.Node) -> ir.Buffer:
+        """Where the value of `node` is."""
+        found = self.buffers.get(node)
+        if found is not None:
+            return found[0]
+        base, index = _base(node)
+        if isinstance(base, hlo.Constant) and base not in self.buffers:
+            self.buffers[base] = [ir.Buffer("constant", base.value.nbytes, value=base.value)]
+            self.planner.keep_alive.append(base.value)
+        return self.buffers[base][index]
+
+    def launch(self, k: KernelBuilder) -> None:
+        """Adds the launch of a finished kernel."""
+        if 0 in k.extents[: k.rank - k.reduced]:
+            return
+        kernel = k.kernel(lambda p: p.dtype)
+        self.steps.append(ir.Launch(kernel, tuple([self.buffer(p) for p in k.params])))
+
+    # --- kernels ----------------------------------------------------------------------------------
+
+    def _loop(self, roots: list[hlo.Node]) -> None:
+        k = KernelBuilder(roots[0].shape, 0, self.has_buffer)
+        values = [k.value(root, k.identity()) for root in roots]
+        for root, value in zip(roots, values, strict=True):
+            self.new(root)
+            k.store(root, k.linear(root.shape, k.identity()), value)
+        self.launch(k)
+
+    def _fold(self, roots: list[hlo.Node]) -> None:
+        first = roots[0]
+        if isinstance(first, hlo.Dot):
+            self._small_dot(first)
+            return
+        assert isinstance(first, hlo.Reduce)
+        kept = [j for j in range(len(first.x.shape)) if j not in first.dims]
+        order = [*kept, *first.dims]
+        k = KernelBuilder([first.x.shape[j] for j in order], len(first.dims), self.has_buffer)
+        index = tuple([k.axis(order.index(j)) for j in range(len(order))])
+        out = k.linear(first.shape, k.identity(range(len(kept))))
+        values = [_widened(k, k.value(root.x, index), root.fn) for root in roots]  # type: ignore[attr-defined]
+        for root, value in zip(roots, values, strict=True):
+            self.new(root)
+            k.fold(root, out, root.fn, value)  # type: ignore[attr-defined]
+        self.launch(k)
+
+    def _small_dot(self, node: hlo.Dot) -> None:
+        (cx, cy), (bx, by) = node.contract, node.batch
+        x, y = node.x, node.y
+        fx = [j for j in range(len(x.shape)) if j not in cx and j not in bx]
+        fy = [j for j in range(len(y.shape)) if j not in cy and j not in by]
+        extents = [*node.shape, *(x.shape[j] for j in cx)]
+        k = KernelBuilder(extents, len(cx), self.has_buffer)
+        position: dict[tuple[int, int], int] = {}
+        for j, axis in enumerate((*bx, *fx)):
+            position[0, axis] = j
+        for j, axis in enumerate(by):
+            position[1, axis] = j
+        for j, axis in enumerate(fy, start=len(bx) + len(fx)):
+            position[1, axis] = j
+        for j, (ax, ay) in enumerate(zip(cx, cy, strict=True), start=len(node.shape)):
+            position[0, ax] = position[1, ay] = j
+        u = k.value(x, tuple([k.axis(position[0, j]) for j in range(len(x.shape))]))
+        v = k.value(y, tuple([k.axis(position[1, j]) for j in range(len(y.shape))]))
+        wide = _accumulator(node.dtype)
+        fn = "or" if node.dtype == np.bool_ else "add"
+        times = "and" if node.dtype == np.bool_ else "mul"
+        product = k.call(times, (k.convert(u, wide), k.convert(v, wide)), wide)
+        out = k.linear(node.shape, k.identity(range(len(node.shape))))
+        self.new(node)
+        k.fold(node, out, fn, product)
+        self.launch(k)
+
+    # --- everything else ------------------------------------------------------------------------------
+
+    def _single(self, roots: list[hlo.Node]) -> None:
+        (node,) = roots
+        rule = _single_rules.get(type(node))
+        if rule is not None and rule(self, node):
+            return
+        self._host(node)
+
+    def _host(self, node: hlo.Node) -> None:
+        """Computes `node` by its NumPy meaning."""
+        args = list(dict.fromkeys(operands(node)))
+        multiple = isinstance(node.type, tuple)
+
+        def compute(*values: np.ndarray) -> Sequence[np.ndarray]:
+            with np.errstate(all="ignore"):
+                result = interpret.evaluate(node, dict(zip(args, values, strict=True)))
+            return result if multiple else (result,)
+
+        types = node.type if isinstance(node.type, tuple) else (node.type,)
+        sources = tuple([(self.buffer(a), a.type) for a in args])
+        results = tuple(zip(self.new(node), types, strict=True))
+        name = node.name if isinstance(node, hlo.HostCall) else type(node).__name__.lower()
+        self.steps.append(ir.Host(name, compute, sources, results))  # type: ignore[arg-type]
+
+    def concatenate(self, node: hlo.Concatenate) -> bool:
+        """Each part is computed right into its place."""
+        if not self.planner.is_stored(node.dtype):
+            return self._host_demanding(node)
+        self.new(node)
+        strides = row_major(node.shape)
+        start = 0
+        for part in node.parts:
+            k = KernelBuilder(part.shape, 0, self.has_buffer)
+            value = k.value(part, k.identity())
+            k.store(node, combine(k.identity(), strides, start * strides[node.dim], k.rank), value)
+            self.launch(k)
+            start += part.shape[node.dim]
+        return True
+
+    def pad(self, node: hlo.Pad) -> bool:
+        """The whole is filled, then the operand is computed into its place."""
+        if not self.planner.is_stored(node.dtype):
+            return self._host_demanding(node)
+        self.new(node)
+        fill = KernelBuilder(node.shape, 0, self.has_buffer)
+        value = fill.value(node.value, ())
+        fill.store(node, fill.linear(node.shape, fill.identity()), value)
+        self.launch(fill)
+        # Negative padding drops elements: rows first .. last of each axis survive.
+        spans = []
+        for n, out, low, inner in zip(
+            node.x.shape, node.shape, node.low, node.interior, strict=True
+        ):
+            step = inner + 1
+            first = max(-(low // step), 0) if low < 0 else 0
+            last = min(n, (out - low + step - 1) // step)
+            spans.append((first, max(last - first, 0), low + first * step, step))
+        k = KernelBuilder([count for _, count, _, _ in spans], 0, self.has_buffer)
+        index = tuple([k.axis(j, first) for j, (first, _, _, _) in enumerate(spans)])
+        strides = row_major(node.shape)
+        at = combine(
+            [k.axis(j, low, step) for j, (_, _, low, step) in enumerate(spans)],
+            strides,
+            0,
+            k.rank,
+        )
+        k.store(node, at, k.value(node.x, index))
+        self.launch(k)
+        return True
+
+    def _host_demanding(self, node: hlo.Node) -> bool:
+        """For nodes whose operands were not all demanded: computes these first."""
+        for x in operands(node):
+            self.materialize(x)
+        self._host(node)
+        return True
+
+    def materialize(self, node: hlo.Node) -> None:
+        """Puts the value of `node`, inlined so far, in memory."""
+        if self.has_buffer(node) or isinstance(node, hlo.Constant):
+            return
+        if fusion.is_alias(node):
+            self.materialize(_base(node)[0])
+            self.demanded.add(node)
+        elif self.planner.is_native(node):
+            self._loop([node])
+        else:
+            self._host_demanding(node)
+
+    def update_slice(self, node: hlo.DynamicUpdateSlice) -> bool:
+        """A copy of the operand, then the update computed into its place."""
+        if not self.planner.is_stored(node.dtype):
+            return self._host_demanding(node)
+        source = self.buffer(node.x)
+        (target,) = self.new(node)
+        self.steps.append(ir.Copy(target, source))
+        k = KernelBuilder(node.update.shape, 0, self.has_buffer)
+        value = k.value(node.update, k.identity())
+        index = []
+        for i, s, n, size in zip(
+            k.identity(), node.starts, node.x.shape, node.update.shape, strict=True
+        ):
+            fixed = n == size
+            index.append(i if fixed else shifted(k, i, clamped_start(k, k.value(s, ()), n - size)))
+        k.store(node, k.linear(node.shape, tuple(index)), value)
+        self.launch(k)
+        return True
+
+    def dot(self, node: hlo.Dot) -> bool:
+        """A call of BLAS, where operands lie as it wants them."""
+        gemm = as_gemm(node, self.buffer)
+        if gemm is None:
+            return False
+        gemm.out = self.new(node)[0]
+        self.steps.append(gemm)
+        return True
+
+    def loop(self, node: hlo.While) -> bool:
+        """A native loop; the carry lives in buffers of its own."""
+        carry = self.new(node)
+        for buffer, x in zip(carry, node.init, strict=True):
+            self.steps.append(ir.Copy(buffer, self.buffer(x)))
+        predicate = ir.Buffer("arena", 1)
+        cond = self.planner.region(node.cond, carry, [predicate])
+        changing = [
+            i
+            for i, (r, p) in enumerate(zip(node.body.results, node.body.parameters, strict=True))
+            if r is not p
+        ]
+        after = [
+            ir.Buffer("arena", b.nbytes) if i in changing else b for i, b in enumerate(carry)
+        ]
+        body = self.planner.region(node.body, carry, after)
+        body += [ir.Copy(carry[i], after[i]) for i in changing]
+        self.steps.append(ir.Loop(cond, predicate, body))
+        return True
+
+    def branch(self, node: hlo.Cond) -> bool:
+        """Native branches."""
+        args = [self.buffer(a) for a in node.args]
+        outputs = self.new(node)
+        cases = [self.planner.region(region, args, outputs) for region in node.branches]
+        self.steps.append(ir.Branch(self.buffer(node.index), cases))
+        return True
+
+    def fence(self, node: hlo.Fence) -> bool:
+        """Operands stay where they are: the barrier has done its work."""
+        for buffer, x in zip(self.new(node), node.args, strict=True):
+            self.steps.append(ir.Copy(buffer, self.buffer(x)))
+        return True
+
+
+_single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
+    hlo.Concatenate: _RegionPlan.concatenate,  # type: ignore[dict-item]
+    hlo.Pad: _RegionPlan.pad,  # type: ignore[dict-item]
+    hlo.DynamicUpdateSlice: _RegionPlan.update_slice,  # type: ignore[dict-item]
+    hlo.Dot: _RegionPlan.dot,  # type: ignore[dict-item]
+    hlo.While: _RegionPlan.loop,  # type: ignore[dict-item]
+    hlo.Cond: _RegionPlan.branch,  # type: ignore[dict-item]
+    hlo.Fence: _RegionPlan.fence,  # type: ignore[dict-item]
+}
+
+
+def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
+    """The node whose memory `node` shares, and which of its results that is."""
+    while isinstance(node, hlo.Reshape | hlo.Bitcast):
+        node = node.x
+    if isinstance(node, hlo.Project):
+        return node.node, node.index
+    return node, 0
+
+
+def _accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype in which sums of `dtype` are carried."""
+    is_half = dtype.itemsize in _HALF and dtype.kind in "fV"
+    return np.dtype(np.float32) if is_half else dtype
+
+
+def _widened(k: KernelBuilder, value: int, fn: str) -> int:
+    if fn not in ("add", "mul"):
+        return value
+    return k.convert(value, _accumulator(k.body[value].dtype))
+

@@ -1,0 +1,144 @@
+"""The plan: what one native entry does, step by step, on buffers.
+
+    plan ::= Plan(steps, inputs, outputs, arena_bytes)
+    step ::= Launch(kernel, buffers) | Gemm(...) | Host(fn, args, results) | Copy(to, source)
+           | Loop(cond, predicate, body) | Branch(index, cases)
+
+A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
+to it between its first and its last use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.kernels.ir import Kernel
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """Contiguous memory for one tensor.
+
+    Attributes:
+      place: what kind of memory.
+      nbytes: its size.
+      index: number of the input or output; offset in the arena, once allotted.
+      value: data of a constant.
+    """
+
+    place: Literal["input", "output", "arena", "constant"]
+    nbytes: int
+    index: int = -1
+    value: np.ndarray | None = None
+
+    def __str__(self) -> str:
+        if self.place == "constant":
+            return f"constant[{self.nbytes}]"
+        return f"{self.place}{self.index}"
+
+
+@dataclass(slots=True)
+class Launch:
+    """Runs a kernel over its whole box."""
+
+    kernel: Kernel
+    buffers: tuple[Buffer, ...]
+
+
+@dataclass(slots=True)
+class Gemm:
+    """out[b] = x[b] @ y[b], row-major m x k times k x n; `trans_*` say that an operand is stored transposed."""
+
+    x: Buffer
+    y: Buffer
+    out: Buffer
+    dtype: np.dtype
+    batch: int
+    m: int
+    n: int
+    k: int
+    trans_x: bool
+    trans_y: bool
+
+
+@dataclass(slots=True)
+class Host:
+    """Calls a Python function of arrays."""
+
+    name: str
+    fn: Callable[..., Any]
+    args: tuple[tuple[Buffer, TensorType], ...]
+    results: tuple[tuple[Buffer, TensorType], ...]
+
+
+@dataclass(slots=True)
+class Copy:
+    """Copies the bytes of a buffer."""
+
+    to: Buffer
+    source: Buffer
+
+
+@dataclass(slots=True)
+class Loop:
+    """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0."""
+
+    cond: list[Step]
+    predicate: Buffer
+    body: list[Step]
+
+
+@dataclass(slots=True)
+class Branch:
+    """Runs one of `cases`, chosen by the int32 in `index`, clamped."""
+
+    index: Buffer
+    cases: list[list[Step]]
+
+
+Step: TypeAlias = Launch | Gemm | Host | Copy | Loop | Branch
+
+
+@dataclass(slots=True)
+class Plan:
+    """A whole program."""
+
+    name: str
+    steps: list[Step]
+    inputs: tuple[TensorType, ...]
+    outputs: tuple[TensorType, ...]
+    arena_bytes: int = 0
+    keep_alive: list[Any] = field(default_factory=list)
+
+
+def touched(step: Step) -> list[Buffer]:
+    """Buffers that a step itself reads or writes (not those of steps within it)."""
+    match step:
+        case Launch():
+            return list(step.buffers)
+        case Gemm():
+            return [step.x, step.y, step.out]
+        case Host():
+            return [b for b, _ in (*step.args, *step.results)]
+        case Copy():
+            return [step.to, step.source]
+        case Loop():
+            return [step.predicate]
+        case Branch():
+            return [step.index]
+
+
+def inner(step: Step) -> list[list[Step]]:
+    """The lists of steps within a step."""
+    match step:
+        case Loop():
+            return [step.cond, step.body]
+        case Branch():
+            return step.cases
+        case _:
+            return []

@@ -1,0 +1,58 @@
+"""Plans as text, with the kernels that they launch: `as_text("kernels")`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitney.compiler.kernels.text import print_kernel
+from jitney.compiler.plan import ir
+
+
+def print_plan(plan: ir.Plan) -> str:
+    """The program's steps, then its kernels."""
+    kernels: list[str] = []
+
+    def block(steps: Sequence[ir.Step], indent: str) -> list[str]:
+        lines: list[str] = []
+        for step in steps:
+            match step:
+                case ir.Launch():
+                    name = f"k{len(kernels)}"
+                    kernels.append(print_kernel(step.kernel, name))
+                    lines.append(f"{indent}launch {name}({_buffers(step.buffers)})")
+                case ir.Gemm():
+                    x, y = ("^T" if t else "" for t in (step.trans_x, step.trans_y))
+                    size = f"{step.batch} x {step.m}x{step.n}x{step.k}"
+                    lines.append(
+                        f"{indent}gemm.{step.dtype.name} {step.out} <- {step.x}{x} @ {step.y}{y} "
+                        f"({size})"
+                    )
+                case ir.Host():
+                    args = _buffers([b for b, _ in step.args])
+                    results = _buffers([b for b, _ in step.results])
+                    lines.append(f"{indent}host {step.name}({args}) -> ({results})")
+                case ir.Copy():
+                    lines.append(f"{indent}copy {step.to} <- {step.source} ({step.to.nbytes} bytes)")
+                case ir.Loop():
+                    lines.append(f"{indent}while {{")
+                    lines += block(step.cond, indent + "  ")
+                    lines.append(f"{indent}}} {step.predicate} do {{")
+                    lines += block(step.body, indent + "  ")
+                    lines.append(f"{indent}}}")
+                case ir.Branch():
+                    lines.append(f"{indent}switch {step.index} {{")
+                    for i, case in enumerate(step.cases):
+                        lines.append(f"{indent}  case {i}:")
+                        lines += block(case, indent + "    ")
+                    lines.append(f"{indent}}}")
+        return lines
+
+    inputs = ", ".join(f"input{i}: {t}" for i, t in enumerate(plan.inputs))
+    outputs = ", ".join(f"output{i}: {t}" for i, t in enumerate(plan.outputs))
+    head = f"program {plan.name}({inputs}) -> ({outputs}), arena {plan.arena_bytes} bytes {{"
+    body = block(plan.steps, "  ")
+    return "\n".join([head, *body, "}", *kernels])
+
+
+def _buffers(buffers: Sequence[ir.Buffer]) -> str:
+    return ", ".join(map(str, buffers))

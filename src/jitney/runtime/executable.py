@@ -1,0 +1,123 @@
+"""Executables: compiled programs with what it takes to call them on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import pipeline
+from jitney.compiler.hlo import ir
+from jitney.core import config, dtypes
+from jitney.core.avals import ShapedArray
+from jitney.core.trace import Tracer, escaped_tracer_error
+from jitney.runtime import debug_checks
+from jitney.runtime.array import ArrayImpl
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAnalysis:
+    """Sizes in bytes of what one call of a program uses."""
+
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    temp_size_in_bytes: int
+    alias_size_in_bytes: int
+    generated_code_size_in_bytes: int
+
+
+class Executable:
+    """A compiled program that takes and returns flat sequences of arrays."""
+
+    def __init__(
+        self,
+        name: str,
+        program: pipeline.CompiledProgram,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+    ) -> None:
+        self.name = name
+        self.program = program
+        self.in_avals = tuple(in_avals)
+        self.out_avals = tuple(out_avals)
+        self.in_dtypes = tuple([dtypes.physical_dtype(a.dtype) for a in in_avals])
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds that each stage of compilation took."""
+        return self.program.timings
+
+    def run(self, leaves: Sequence[Any], donated: Sequence[bool] = ()) -> list[ArrayImpl]:
+        """Results of the program on arrays, NumPy arrays or scalars of the right types."""
+        inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
+        values = self.program.call(inputs)
+        results = [ArrayImpl(v, a) for v, a in zip(values, self.out_avals, strict=True)]
+        if config.checks_values():
+            debug_checks.check_results(f"jit({self.name})", results)
+        for x, is_donated in zip(leaves, donated, strict=False):
+            if is_donated and isinstance(x, ArrayImpl):
+                x.delete()
+        return results
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Sizes in bytes of arguments, results, temporaries and code."""
+        program = self.program
+        return MemoryAnalysis(
+            argument_size_in_bytes=sum(t.nbytes for t in program.inputs),
+            output_size_in_bytes=sum(t.nbytes for t in program.outputs),
+            temp_size_in_bytes=program.arena_bytes,
+            alias_size_in_bytes=0,
+            generated_code_size_in_bytes=program.code_bytes,
+        )
+
+
+def host_data(x: Any, dtype: np.dtype) -> np.ndarray:
+    """The contiguous data of an operand, as `dtype`.
+
+    Raises:
+      UnexpectedTracerError: if `x` is a tracer, whose trace must have ended.
+      RuntimeError: if `x` was deleted or donated.
+    """
+    if isinstance(x, ArrayImpl):
+        value = x._data()
+    elif isinstance(x, Tracer):
+        raise escaped_tracer_error(x)
+    else:
+        convert = getattr(x, "__jax_array__", None)
+        if convert is not None:
+            return host_data(convert(), dtype)
+        value = np.asarray(x)
+    if value.dtype != dtype:
+        value = value.astype(dtype)
+    return value if value.flags.c_contiguous else np.ascontiguousarray(value)
+
+
+@dataclass(slots=True)
+class Lowering:
+    """A program in the tensor IR, to be looked at or compiled."""
+
+    module: ir.Module
+    in_avals: Sequence[ShapedArray]
+    out_avals: Sequence[ShapedArray]
+    _executable: Executable | None = None
+
+    def as_text(self, stage: str = "hlo") -> str:
+        """The program as text: "hlo" (as lowered), "optimized", "kernels", "llvm" or "asm".
+
+        Raises:
+          ValueError: if there is no such stage.
+        """
+        return pipeline.as_text(self.module, stage)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Estimates: "flops" and "bytes accessed"."""
+        return pipeline.cost_analysis(self.module)
+
+    def compile(self) -> Executable:
+        """Machine code for the program; compiled once."""
+        if self._executable is None:
+            program = pipeline.compile_module(self.module)
+            self._executable = Executable(self.module.name, program, self.in_avals, self.out_avals)
+        return self._executable
