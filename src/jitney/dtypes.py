@@ -27,7 +27,12 @@ def scalar_type_of(x: Any) -> type:
       TypeError: if the dtype is not of the kind of a Python scalar.
     """
     dtype = _dtypes.dtype(x)
-    kinds = ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex))
+    kinds = (
+        (np.bool_, bool),
+        (np.integer, int),
+        (np.floating, float),
+        (np.complexfloating, complex),
+    )
     for kind, scalar_type in kinds:
         if issubdtype(dtype, kind):
             return scalar_type

@@ -36,7 +36,9 @@ class _Jax(ModuleType):
         try:
             return getattr(importlib.import_module("jitney"), name)
         except AttributeError:
-            raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=self) from None
+            raise AttributeError(
+                f"module 'jax' has no attribute {name!r}", name=name, obj=self
+            ) from None
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(importlib.import_module("jitney"))})

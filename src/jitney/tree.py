@@ -4,13 +4,13 @@ import dataclasses
 from typing import Any
 
 from jitney.core.pytrees import (
-    tree_all as all,  # noqa: A004: the namespace's name
+    tree_all as all,
     tree_broadcast as broadcast,
     tree_flatten as flatten,
     tree_flatten_with_path as flatten_with_path,
     tree_leaves as leaves,
     tree_leaves_with_path as leaves_with_path,
-    tree_map as map,  # noqa: A004: the namespace's name
+    tree_map as map,
     tree_map_with_path as map_with_path,
     tree_reduce as reduce,
     tree_reduce_associative as reduce_associative,

@@ -32,7 +32,9 @@ fail()
 """
 
 
-def run(folder: Path, *words: str, command: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *words: str, command: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     src = str(Path(__file__).parents[2] / "src")
     env = {**os.environ, "PYTHONPATH": src}
     return subprocess.run(

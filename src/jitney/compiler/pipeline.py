@@ -1,47 +1,84 @@
-"""The compiler's stages, in order."""
+"""The compiler's stages, in order: tensor IR -> simplified -> plan with kernels -> LLVM -> machine code."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from jitney.compiler.hlo import interpret, ir
+from jitney.compiler.codegen import program
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.passes import simplify
+from jitney.compiler.plan import build as planning
+from jitney.compiler.plan import ir as plans
+from jitney.compiler.plan.text import print_plan
+from jitney.compiler.scalar import table
+
+CompiledProgram = program.CompiledProgram
 
 
-@dataclass
-class CompiledProgram:
-    """A program ready to run."""
+def optimize(module: ir.Module) -> ir.Module:
+    """The program after all passes on the tensor IR."""
+    return simplify.run(module)
 
-    module: ir.Module
-    timings: dict[str, float] = field(default_factory=dict)
-    arena_bytes: int = 0
-    code_bytes: int = 0
 
-    @property
-    def inputs(self) -> tuple[ir.TensorType, ...]:
-        return tuple(p.type for p in self.module.region.parameters)  # type: ignore[misc]
-
-    @property
-    def outputs(self) -> tuple[ir.TensorType, ...]:
-        return tuple(r.type for r in self.module.region.results)  # type: ignore[misc]
-
-    def call(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Results on contiguous inputs."""
-        return interpret.run(self.module, inputs)
+def plan(module: ir.Module) -> plans.Plan:
+    """The plan of an optimized program."""
+    return planning.build(module, table.supports)
 
 
 def compile_module(module: ir.Module) -> CompiledProgram:
-    """Machine code for `module`."""
-    return CompiledProgram(module)
+    """Machine code for `module`, as lowered."""
+    start = time.perf_counter()
+    optimized = optimize(module)
+    passes = time.perf_counter()
+    planned = plan(optimized)
+    planned_at = time.perf_counter()
+    compiled = program.compile_plan(planned)
+    compiled.timings = {
+        "passes": passes - start,
+        "fusion": planned_at - passes,
+        **compiled.timings,
+    }
+    return compiled
+
+
+STAGES = ("hlo", "optimized", "kernels", "llvm", "asm")
 
 
 def as_text(module: ir.Module, stage: str) -> str:
-    """`module` at a stage, as text."""
-    return str(module)
+    """`module` at one of `STAGES`, as text.
+
+    Raises:
+      ValueError: if there is no such stage.
+    """
+    from jitney.compiler.hlo.text import print_module
+
+    if stage in ("hlo", "stablehlo", "mlir"):
+        return print_module(module)
+    optimized = optimize(module)
+    if stage == "optimized":
+        return print_module(optimized)
+    planned = plan(optimized)
+    if stage == "kernels":
+        return print_plan(planned)
+    if stage == "llvm":
+        return program.llvm_text(planned)
+    if stage == "asm":
+        return program.asm_text(planned)
+    raise ValueError(f"unknown stage {stage!r}; there are {', '.join(('jaxpr', *STAGES))}")
 
 
 def cost_analysis(module: ir.Module) -> dict[str, float]:
-    """Estimates of work."""
-    return {}
+    """Estimates of one call: "flops", and "bytes accessed" by kernels and library calls."""
+    from jitney.compiler.plan.cost import plan_cost
+
+    return plan_cost(plan(optimize(module)))
+
+
+def interpret(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Results of the program by the interpreter of the tensor IR: the reference for compiled code."""
+    from jitney.compiler.hlo import interpret as reference
+
+    return reference.run(module, inputs)

@@ -101,9 +101,7 @@ class PyTreeDef:
 
     def _wrong_number(self, got: int) -> None:
         if got < self.num_leaves:
-            raise ValueError(
-                f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {got}"
-            )
+            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {got}")
         raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
 
     def walk(
@@ -125,9 +123,7 @@ class PyTreeDef:
         """A tree of this structure out of nested iterables."""
         if self.kind is None:
             return tree
-        parts = [
-            t.from_iterable_tree(x) for t, x in zip(self.subtrees, tree, strict=True)
-        ]
+        parts = [t.from_iterable_tree(x) for t, x in zip(self.subtrees, tree, strict=True)]
         return self.kind.unflatten(self.data, tuple(parts))
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
@@ -363,7 +359,7 @@ def _flatten_up_to(prefix: PyTreeDef, tree: Any, out: list[Any]) -> None:
         return
     _check_type(kind, tree)
     children, data = kind.flatten(tree)
-    if data is not prefix.data and not data == prefix.data:
+    if data is not prefix.data and data != prefix.data:
         _refuse_data(kind, prefix.data, data, tree)
     if len(children) != len(prefix.subtrees):  # type: ignore[arg-type]
         name = {"tuple": "Tuple", "list": "List", "namedtuple": "Named tuple"}

@@ -110,9 +110,7 @@ def equality_errors(a: Any, b: Any, is_leaf: IsLeaf | None = None) -> Iterator[D
     yield from _equality_errors((), a, b, is_leaf)
 
 
-def _equality_errors(
-    path: KeyPath, a: Any, b: Any, is_leaf: IsLeaf | None
-) -> Iterator[Difference]:
+def _equality_errors(path: KeyPath, a: Any, b: Any, is_leaf: IsLeaf | None) -> Iterator[Difference]:
     a_is_leaf, b_is_leaf = _is_leaf(a, is_leaf), _is_leaf(b, is_leaf)
     if a_is_leaf and b_is_leaf:
         return
@@ -142,7 +140,11 @@ def _equality_errors(
 def _wrong_lengths(kind: type, a: list[Any], b: list[Any]) -> tuple[str, str, str]:
     if kind is tuple or kind is list:
         name = kind.__name__
-        return f"{name} of length {len(a)}", f"{name} of length {len(b)}", "the lengths do not match"
+        return (
+            f"{name} of length {len(a)}",
+            f"{name} of length {len(b)}",
+            "the lengths do not match",
+        )
     difference = {getattr(k, "key", getattr(k, "name", k)) for k in {*a} ^ {*b}}
     return (
         f"{kind} with {_children(len(a))}",

@@ -316,8 +316,7 @@ def register_dataclass(
     data, meta = tuple(data_fields), tuple(meta_fields)
     if overlap := {*data} & {*meta}:
         raise ValueError(
-            "data_fields and meta_fields must not overlap. "
-            f"Overlapping fields: {overlap}."
+            f"data_fields and meta_fields must not overlap. Overlapping fields: {overlap}."
         )
     if is_dataclass:
         _check_fields(nodetype, {*data, *meta}, {*drop_fields})
@@ -327,7 +326,10 @@ def register_dataclass(
 
 def _check_fields(nodetype: type, named: set[str], dropped: set[str]) -> None:
     needed = {f.name for f in dataclasses.fields(nodetype) if f.init}
-    must = "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
+    must = (
+        "data_fields and meta_fields must include all dataclass fields with ``init=True`` and "
+        "only them."
+    )
     if missing := needed - named - dropped:
         raise ValueError(
             f"{must} Missing fields: {missing}. Add them to drop_fields to suppress this error."

@@ -26,12 +26,12 @@ from jitney.core.pytree_errors import (
 )
 from jitney.core.pytree_kinds import (
     KINDS,
-    find_kind,
     DictKey as DictKey,
     FlattenedIndexKey as FlattenedIndexKey,
     GetAttrKey as GetAttrKey,
     KeyPath as KeyPath,
     SequenceKey as SequenceKey,
+    find_kind,
     flatten_one_level as flatten_one_level,
     flatten_one_level_with_keys as flatten_one_level_with_keys,
     is_tree_node as is_tree_node,
@@ -99,17 +99,13 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
         return all([not is_tree_node(type(x)) for x in iterable])
     values = list(iterable)
     leaves = tree_leaves(values, is_leaf=is_leaf)
-    return len(values) == len(leaves) and all(
-        [x is y for x, y in zip(values, leaves, strict=True)]
-    )
+    return len(values) == len(leaves) and all([x is y for x, y in zip(values, leaves, strict=True)])
 
 
 # --- mapping ------------------------------------------------------------------------------------
 
 
-def tree_map(
-    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
-) -> Any:
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
     """`f` of each leaf of `tree` and what stands at its place in the other trees.
 
     Args:
@@ -245,9 +241,7 @@ def tree_transpose(
     return inner_treedef.unflatten(columns)
 
 
-def broadcast_prefix(
-    prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None
-) -> list[Any]:
+def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
     """Each leaf of `prefix_tree` as often as `full_tree` has leaves at its place.
 
     Raises:

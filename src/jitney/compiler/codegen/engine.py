@@ -36,9 +36,7 @@ class _Library:
         """Inlines helpers that must be, and turns stack slots into registers."""
         passes = self.llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
-        functions = self.llvm.create_new_function_pass_manager()
-        passes.add_sroa_pass() if hasattr(passes, "add_sroa_pass") else None
-        del functions
+        passes.add_sroa_pass()
         passes.run(module, self.builder)
 
 

@@ -1,0 +1,50 @@
+# Everything sets itself up: the first call makes .venv, later calls find it ready.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+BUILD_FILES := pyproject.toml setup.py $(wildcard src/jitney/runtime/native/*.pyx)
+BUILD_FILES += $(wildcard src/jitney/runtime/native/*.pxd src/jitney/runtime/native/*.h)
+
+.PHONY: tour test test-quick lint bench clean
+
+tour: $(VENV)/.run  ## a function on its way to machine code
+	@$(BIN)/jitney tour
+
+test: $(VENV)/.test  ## all tests
+	@$(BIN)/python -m pytest -n auto
+
+test-quick: $(VENV)/.test  ## all but the slow ones, up to the first failure
+	@$(BIN)/python -m pytest -n auto -m "not slow" -x
+
+lint: $(VENV)/.test  ## ruff, pyright, and the layers
+	@$(BIN)/ruff check .
+	@$(BIN)/pyright --warnings
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/.bench  ## against real jax
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis
+	find src -name '*.so' -delete
+	rm -f src/jitney/runtime/native/_native.c
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp for each set of packages.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(BUILD_FILES) | $(BIN)/python
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.test: $(BUILD_FILES) | $(BIN)/python
+	$(PIP) install -e '.[test]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.bench: $(BUILD_FILES) | $(BIN)/python
+	$(PIP) install -e '.[bench]'
+	@touch $@ $(VENV)/.run
