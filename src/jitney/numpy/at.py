@@ -374,9 +374,9 @@ def scatter_update(
     aval = x.aval
     p = plan(x.shape, index)
     scatter_mode = GatherScatterMode.FILL_OR_DROP if mode is None else indexing.mode_of(mode)
-    operand = expand_dims(x, p.extra_axes) if p.extra_axes else x
     plain = indexing.Indexer(p, wrap_negative_indices)
     indices = plain.indices()
+    operand = expand_dims(x, p.extra_axes) if p.extra_axes else x
     shape = p.result_shape
     if 0 in shape:
         return x

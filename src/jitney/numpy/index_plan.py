@@ -35,7 +35,7 @@ class Span:
     start: int
     size: int
     step: int
-    limit: int  # as the user gave it, counted from the front; for step > 0 only
+    limit: int  # as the user gave it, counted from the front
     extent: int  # of the axis
 
     @property
@@ -51,16 +51,16 @@ class Span:
     @property
     def first(self) -> int:
         """The smallest position."""
-        if self.step > 0 or self.size == 0:
+        if self.step > 0:
             return self.start
-        return self.start + self.step * (self.size - 1)
+        return self.start + self.step * (self.size - 1) if self.size else self.limit + 1
 
     @property
     def stop(self) -> int:
         """One past the positions, counted up; a bound of the slice that selects them."""
         if self.step > 0:
             return max(self.start, self.limit)
-        return self.start + 1 if self.size else self.start
+        return self.start + 1 if self.size else self.first
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from jitney.core.avals import shaped_array
 from jitney.core.trace import concrete_or_error, state
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, plan
 from jitney.ops import binary, compare, select
-from jitney.ops.convert import as_value, convert
+from jitney.ops.convert import as_value, convert, scalar_operand
 from jitney.ops.creation import full, iota
 from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.ops.join import concatenate
@@ -133,8 +133,6 @@ def get(
     fill_value = concrete_or_error(None, fill_value, "fill_value argument to indexed get()")
     x = as_value(x)
     p = plan(x.shape, index)
-    if p.extra_axes:
-        x = expand_dims(x, p.extra_axes)
     parsed_mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode_of(mode)
     if not p.has_points and parsed_mode is not GatherScatterMode.FILL_OR_DROP:
         clip = parsed_mode is GatherScatterMode.CLIP
@@ -147,6 +145,7 @@ def get(
     if plain.selects_all:
         return _finish(p, x, reverse=False)
     indices = plain.indices()
+    x = expand_dims(x, p.extra_axes) if p.extra_axes else x
     if 0 in p.result_shape:
         shape = tuple(n for n, item in _sized_axes(p) if item != NEW)
         y = empty_of_type(x, shape)
@@ -287,7 +286,8 @@ def _wrapped(x: Any, extent: int) -> Any:
         below = x < 0  # known; only the sum is computed
     else:
         below = compare.lt(x, dtype.type(0))
-    return select.select(below, binary.add(x, dtype.type(extent)), x)
+    weak = isinstance(x, Array) and x.aval.weak_type  # type: ignore[attr-defined]
+    return select.select(below, binary.add(x, scalar_operand(extent, dtype, weak)), x)
 
 
 def wrapped_positions(x: Any, extent: int) -> Any:
