@@ -36,6 +36,9 @@ class Pair:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pair) and (self.children, self.aux) == (other.children, other.aux)
 
+    def __repr__(self) -> str:
+        return f"Pair{self.children}"
+
     __hash__ = None
 
 
@@ -47,6 +50,9 @@ class Named:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Named) and (self.a, self.b) == (other.a, other.b)
+
+    def __repr__(self) -> str:
+        return f"Named{self.a, self.b}"
 
     __hash__ = None
 
