@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.api.jit_call import jit_when_traced
+from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import Tracer
 from jitney.numpy import util

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit_call import jit_when_traced
+from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.numpy import util
