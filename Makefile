@@ -20,7 +20,7 @@ test-quick: $(VENV)/.test  ## all but the slow ones, up to the first failure
 	@$(BIN)/python -m pytest -n auto -m "not slow" -x
 
 lint: $(VENV)/.test  ## ruff, pyright, and the layers
-	@$(BIN)/ruff check .
+	@$(BIN)/ruff check --output-format concise .
 	@$(BIN)/pyright --warnings
 	@$(BIN)/lint-imports --no-logo
 
