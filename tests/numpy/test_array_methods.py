@@ -1,0 +1,120 @@
+"""Operators, methods and properties of arrays: the same expressions with real jax and with jitney."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jtnp
+
+OPERATORS = """
+v + 1; 1 - v; v * 2.5; v / 2; v // 2; v % 2; divmod(v, 2); divmod(7, v + 1); v ** 2; 2 ** v
+v << 1; 1 << v; v >> 1; v & 1; v | 4; v ^ 1; ~v; -v; +v; abs(-v); v @ v; x @ x.T
+v == 1; v != 1; v < 1; v <= 1; v > 1; v >= 1; v == None; v == 'a'; v != 'a'; x == x
+v + np.ones(3); np.ones(3) + v; np.float32(1) + v; v + True; v + 1j; x - v; v.astype('uint8') >> 1
+round(x[0, 0] + 1.26, 1); round(x[0, 0] + 1.5); round(v); 1 in v; 9 in v
+v.__add__('a') is NotImplemented; x ** 2; x ** -1; x ** 0.5; x // 2; x % 2; x.astype('bool') & True
+"""
+
+METHODS = """
+v.T; x.T; x.mT; v.real; v.imag; x.astype('int8'); v.astype('complex64'); v.astype(None)
+v.view('float32'); v.view(); x.view('int8'); x.astype('complex64').view('float32'); v.view(bool)
+v.reshape(1, 3); v.reshape((3, 1)); v.reshape(-1); x.reshape(3, -1, order='F'); x.ravel()
+x.flatten(order='F'); v.transpose(); x.transpose(1, 0); x.transpose((1, 0)); x.transpose(None)
+x.swapaxes(0, 1); x[None].squeeze(); v.byteswap(); v.copy(); v.clip(1, 2); x.clip(1)
+v.repeat(2); v.take(np.array([0, 2])); v.take(np.array([0, 5])); v.take(np.array([-1]), mode='clip')
+v.choose([v, v + 1, v + 2]); x.compress(np.array([True, False]), axis=0); v.nonzero()
+x.diagonal(); x.trace(); v.dot(v); v.ptp(); x.ptp(axis=0); x.round(1); v.searchsorted(1)
+x.sum(); x.sum(axis=0); x.mean(); x.mean(axis=1, keepdims=True); x.max(); x.min(axis=-1); x.prod()
+x.std(); x.var(ddof=1); v.all(); v.any(); v.argmax(); x.argmin(axis=1, keepdims=True)
+x.cumsum(); x.cumprod(axis=1); v.sort(); v.argsort(descending=True); v.argpartition(1)
+v.conj(); v.conjugate(); list(v); list(x); list(reversed(v)); v.nbytes; v.itemsize; v[0].item()
+v.at[0].set(5).at[1].add(2); x.at[0].apply(lambda e: e + 1)
+"""
+
+ERRORS = """
+v + [1, 2, 3]; [1, 2, 3] + v; v + (1,); v == [0, 1, 2]; v + 'a'; v + None; v + object(); v < 'a'
+v @ [1, 2, 3]; v & 1.5; ~x; v in v; v.flat; v.mT; v.reshape(2); x.transpose(1, 0, 2); v.foo
+v.__array_namespace__(api_version='2020'); iter(v[0]); v.take(np.array([0]), mode='raise'); hash(v)
+v.compress([True]); v.diagonal(); v.item(); bool(v); v.view('int64x'); v[0].view('int8')
+"""
+
+
+def expressions(text):
+    return [e.strip() for line in text.strip().split("\n") for e in line.split(";")]
+
+
+def evaluated(expression, numpy):
+    names = {
+        "np": np,
+        "v": numpy.arange(3),
+        "x": numpy.arange(6, dtype=numpy.float32).reshape(2, 3),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return eval(expression, names)  # noqa: S307: our own text
+
+
+def check_same(ours, theirs):
+    if isinstance(theirs, tuple | list):
+        assert len(ours) == len(theirs)
+        for a, b in zip(ours, theirs, strict=True):
+            check_same(a, b)
+    elif isinstance(theirs, jax.Array):
+        assert isinstance(ours, jitney.Array)
+        assert ours.shape == theirs.shape
+        assert np.dtype(ours.dtype) == np.dtype(theirs.dtype)
+        assert ours.weak_type == theirs.weak_type
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=2e-6)
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("expression", expressions(OPERATORS) + expressions(METHODS))
+def test_same_value(expression):
+    check_same(evaluated(expression, jtnp), evaluated(expression, jnp))
+
+
+@pytest.mark.parametrize("expression", expressions(ERRORS))
+def test_same_error(expression):
+    with pytest.raises(Exception) as theirs:  # noqa: PT011: whichever jax raises
+        evaluated(expression, jnp)
+    with pytest.raises(theirs.type):
+        evaluated(expression, jtnp)
+
+
+class Converted:
+    def __jax_array__(self):
+        return jtnp.ones(3)
+
+
+class Asked:
+    """Knows about arrays; they do not know about it."""
+
+    def __radd__(self, other):
+        return "radd"
+
+
+def test_other_operands():
+    v = jtnp.arange(3)
+    check_same((v + Converted()).tolist(), [1.0, 2.0, 3.0])
+    check_same((Converted() + v).tolist(), [1.0, 2.0, 3.0])
+    assert v + Asked() == "radd"
+
+
+def test_methods_of_tracers():
+    def fun(x):
+        return x.sum() + x.T[0].max() - x.at[0].set(1.0).mean() + x.reshape(-1)[1]
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    check_same(jitney.jit(fun)(x), jax.jit(fun)(x))
+
+
+def test_methods_are_those_of_jax():
+    theirs = {n for n in dir(jnp.arange(3)) if not n.startswith("_")}
+    ours = set(dir(jtnp.arange(3)))
+    internal = {"device_buffer", "device_buffers", "clone", "platform", "traceback"}
+    assert theirs - ours - internal == set()
