@@ -32,6 +32,9 @@ def _own_name(fullname: str) -> str:
 class _Jax(ModuleType):
     """The module `jax`."""
 
+    __version__ = JAX_VERSION
+    __version_info__ = tuple(map(int, JAX_VERSION.split(".")))
+
     def __getattr__(self, name: str) -> Any:
         try:
             return getattr(importlib.import_module("jitney"), name)
@@ -54,8 +57,6 @@ class _Loader(importlib.abc.Loader):
         own = importlib.import_module(_own_name(spec.name))
         if spec.name == "jax":
             module = _Jax("jax", own.__doc__)
-            module.__version__ = JAX_VERSION
-            module.__version_info__ = tuple(map(int, JAX_VERSION.split(".")))
             module.__file__ = getattr(own, "__file__", None)
             return module
         self._spec = own.__spec__

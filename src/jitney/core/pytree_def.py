@@ -81,7 +81,7 @@ class PyTreeDef:
         kind = find_kind(node_data[0])
         if kind is None:
             raise ValueError(f"{node_data[0]!r} is not a registered pytree node type.")
-        data = None if kind.family == "namedtuple" else node_data[1]
+        data: Any = None if kind.family == "namedtuple" else node_data[1]
         return make_node(kind, tuple(data) if kind.type is dict else data, subtrees)
 
     # --- putting together ---
@@ -361,10 +361,10 @@ def _flatten_up_to(prefix: PyTreeDef, tree: Any, out: list[Any]) -> None:
     children, data = kind.flatten(tree)
     if data is not prefix.data and data != prefix.data:
         _refuse_data(kind, prefix.data, data, tree)
-    if len(children) != len(prefix.subtrees):  # type: ignore[arg-type]
+    if len(children) != len(prefix.subtrees):
         name = {"tuple": "Tuple", "list": "List", "namedtuple": "Named tuple"}
         raise ValueError(
-            f"{name.get(kind.family, 'Custom type')} arity mismatch: {len(children)} != "  # type: ignore[arg-type]
+            f"{name.get(kind.family, 'Custom type')} arity mismatch: {len(children)} != "
             f"{len(prefix.subtrees)}; {name.get(kind.family, 'value').lower()}: {tree!r}."
         )
     if prefix.flat:

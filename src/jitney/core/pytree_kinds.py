@@ -59,7 +59,7 @@ class FlattenedIndexKey:
 
 
 KeyPath = tuple[Any, ...]
-Children = Iterable[Any]
+Children = Sequence[Any]
 
 # --- kinds --------------------------------------------------------------------------------------
 
@@ -221,7 +221,7 @@ def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, A
 
 def register_pytree_node(
     nodetype: type,
-    flatten_func: Callable[[Any], tuple[Children, Any]],
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]],
     unflatten_func: Callable[[Any, Any], Any],
     flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
@@ -255,7 +255,7 @@ def register_pytree_with_keys(
     nodetype: type,
     flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
     unflatten_func: Callable[[Any, Any], Any],
-    flatten_func: Callable[[Any], tuple[Children, Any]] | None = None,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
     """Like `register_pytree_node`, for classes that name their children.
 
