@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import BITS, Value, constant
+from jitney.compiler.scalar.integers import is_constant
 from jitney.compiler.scalar.kit import BIAS, INF, MANTISSA, int_kind
 
 # Exponent bits of the kinds that bit patterns are worked on.
@@ -14,6 +15,31 @@ def sign(e: Emitter, x: Value) -> Value:
     """-1 or 1 with the sign of x; x itself for zeros and NaN."""
     one = e.copysign(e.const(1.0, x), x)
     return e.select(e.fcmp("ueq", x, e.const(0.0, x)), x, one)
+
+
+def _nonzero_constant(x: Value) -> bool:
+    return (
+        is_constant(x) and "0x0000000000000000" not in x.text and "0x8000000000000000" not in x.text
+    )
+
+
+def maximum(e: Emitter, a: Value, b: Value) -> Value:
+    """The larger; NaN if either is NaN; -0 < 0."""
+    if _nonzero_constant(a):
+        a, b = b, a
+    if _nonzero_constant(b) and not e.target.has_nan_minmax:
+        # One instruction, which takes its second operand if either is NaN.
+        return e.select(e.fcmp("ogt", b, a), b, a)
+    return e.maximum(a, b)
+
+
+def minimum(e: Emitter, a: Value, b: Value) -> Value:
+    """The smaller; NaN if either is NaN; -0 < 0."""
+    if _nonzero_constant(a):
+        a, b = b, a
+    if _nonzero_constant(b) and not e.target.has_nan_minmax:
+        return e.select(e.fcmp("olt", b, a), b, a)
+    return e.minimum(a, b)
 
 
 def is_finite(e: Emitter, x: Value) -> Value:
@@ -36,9 +62,9 @@ def cbrt(e: Emitter, x: Value) -> Value:
     """The cube root, within 1 ulp."""
     kind = x.kind
     size = e.fabs(x)
-    # Subnormal numbers are raised by a cube.
+    # The smallest numbers are raised by a cube.
     cube = {"f32": 24, "f64": 54}[kind]
-    tiny = e.fcmp("olt", size, e.const(2.0 ** (1 - BIAS[kind]), x))
+    tiny = e.fcmp("olt", size, e.const(2.0 ** (8 - BIAS[kind]), x))
     raised = e.select(tiny, e.fmul(size, e.const(2.0**cube, x)), size)
     # A third of the bits is a third of the exponent, and the root of the mantissa within 4 %.
     word = e.bits(raised)
@@ -46,24 +72,24 @@ def cbrt(e: Emitter, x: Value) -> Value:
     # Two thirds of the bias, less a constant that spreads the error evenly.
     offset = {"f32": 709958130, "f64": 0x2A9F7893782DA1CE}[kind]
     t = e.bitcast(e.add(third, e.const(offset, third)), kind)
-    # Halley's steps triple the number of right bits.
-    steps = 2 if kind == "f32" else 3
-    for _ in range(steps - 1):
-        cubed = e.fmul(e.fmul(t, t), t)
-        double = e.fadd(cubed, cubed)
-        t = e.fmul(t, e.fdiv(e.fadd(cubed, e.fadd(raised, raised)), e.fadd(double, raised)))
+    # Halley's steps triple the number of right bits. All is an eighth: cubes may overflow.
+    eighth = e.fmul(raised, e.const(0.125, x))
+
+    def step(t: Value) -> Value:
+        half = e.fmul(t, e.const(0.5, x))
+        cubed = e.fmul(e.fmul(half, half), half)
+        change = e.fdiv(e.fsub(eighth, cubed), e.fadd(e.fadd(cubed, cubed), eighth))
+        return e.fma(t, change, t)
+
+    t = step(step(t))
     if kind == "f64":
         # The last step is exact if t has a third of the bits.
         word = e.bits(t)
         rounded = e.add(word, e.const(1 << 30, word))
         t = e.bitcast(e.and_(rounded, e.const(-(1 << 31), word)), kind)
         quotient = e.fdiv(raised, e.fmul(t, t))
-        step = e.fdiv(e.fsub(quotient, t), e.fadd(e.fadd(t, t), quotient))
-        t = e.fma(t, step, t)
-    else:
-        cubed = e.fmul(e.fmul(t, t), t)
-        step = e.fdiv(e.fsub(raised, cubed), e.fadd(e.fadd(cubed, cubed), raised))
-        t = e.fma(t, step, t)
+        change = e.fdiv(e.fsub(quotient, t), e.fadd(e.fadd(t, t), quotient))
+        t = e.fma(t, change, t)
     t = e.select(tiny, e.fmul(t, e.const(2.0 ** -(cube // 3), x)), t)
     special = e.or_(e.fcmp("ueq", size, e.const(INF, x)), e.fcmp("oeq", x, e.const(0.0, x)))
     return e.select(special, x, e.copysign(t, x))

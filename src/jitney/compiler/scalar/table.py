@@ -21,6 +21,7 @@ from jitney.compiler.scalar import (
     exponential,
     floats,
     integers,
+    inverse,
     logarithm,
 )
 from jitney.compiler.scalar.convert import HALF_KINDS, convert, narrow, widen
@@ -32,8 +33,8 @@ IntegerRule = Callable[..., Value]
 _FLOAT: dict[str, FloatRule] = {
     "add": Emitter.fadd, "sub": Emitter.fsub, "mul": Emitter.fmul, "div": Emitter.fdiv,
     "neg": Emitter.fneg, "abs": Emitter.fabs, "sqrt": Emitter.sqrt, "floor": Emitter.floor,
-    "ceil": Emitter.ceil, "round_even": Emitter.roundeven, "max": Emitter.maximum,
-    "min": Emitter.minimum, "square": lambda e, x: e.fmul(x, x), "sign": floats.sign,
+    "ceil": Emitter.ceil, "round_even": Emitter.roundeven, "max": floats.maximum,
+    "min": floats.minimum, "square": lambda e, x: e.fmul(x, x), "sign": floats.sign,
     "round_away": floats.round_away, "rsqrt": floats.rsqrt, "cbrt": floats.cbrt,
     "rem": floats.rem, "exp": exponential.exp, "exp2": exponential.exp2,
     "expm1": exponential.expm1, "logistic": exponential.logistic, "tanh": exponential.tanh,
@@ -41,6 +42,8 @@ _FLOAT: dict[str, FloatRule] = {
     "log1p": logarithm.log1p, "sin": circular.sin, "cos": circular.cos, "tan": circular.tan,
     "erf": error_functions.erf, "erfc": error_functions.erfc,
     "erf_inv": error_functions.erf_inv, "is_finite": floats.is_finite,
+    "asin": inverse.asin, "acos": inverse.acos, "atan": inverse.atan, "atan2": inverse.atan2,
+    "asinh": inverse.asinh, "acosh": inverse.acosh, "atanh": inverse.atanh,
 }  # fmt: skip
 
 # Functions of 16-bit floats that work on their bits; the others go by way of f32.
