@@ -1,0 +1,164 @@
+"""Comparisons and logic: `equal`, `less`, `logical_and`, `isclose`, `array_equal` and their like.
+
+Complex numbers are ordered by their real parts, then by their imaginary parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.numpy import util
+from jitney.numpy.ufuncs import isfinite, isnan, logical_not, public, to_bool
+from jitney.numpy.util import promote_args
+from jitney.ops import binary, compare, convert, select, unary
+from jitney.ops.shape import broadcast_shapes, shape_of
+
+__all__ = [
+    "allclose", "array_equal", "array_equiv", "equal", "greater", "greater_equal", "isclose",
+    "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal",
+]  # fmt: skip
+
+Function = Callable[[Any, Any], Any]
+
+
+def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> Function:
+    """A function of two operands by the lax comparison `op`."""
+
+    def function(x: Any, y: Any, /) -> Any:
+        if isinstance(x, Array):
+            aval = x.aval  # type: ignore[attr-defined]
+            dtype = aval.dtype
+            if dtype in _REAL:
+                if isinstance(y, Array):
+                    if y.aval is aval:  # type: ignore[attr-defined]
+                        return op(x, y)
+                elif type(y) is int or (type(y) is float and dtype in _FLOATS):
+                    return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
+        x, y = promote_args(name, x, y)
+        if ordered and util.is_complex(util.dtype_of(x)):
+            return _lexicographic(op, x, y)
+        return op(x, y)
+
+    return public(function, name, doc)
+
+
+_FLOATS: frozenset[Any] = frozenset(
+    map(np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16))
+)
+_REAL: frozenset[Any] = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
+
+
+def _lexicographic(op: Function, x: Any, y: Any) -> Any:
+    """`op` of real parts, or of imaginary parts where the real ones are equal."""
+    ties = compare.eq(unary.real(x), unary.real(y))
+    by_imag = op(unary.imag(x), unary.imag(y))
+    by_real = op(unary.real(x), unary.real(y))
+    return select.select(ties, by_imag, by_real)
+
+
+equal = _comparison("equal", compare.eq, "x == y, elementwise.", ordered=False)
+not_equal = _comparison("not_equal", compare.ne, "x != y, elementwise.", ordered=False)
+less = _comparison("less", compare.lt, "x < y, elementwise.")
+less_equal = _comparison("less_equal", compare.le, "x <= y, elementwise.")
+greater = _comparison("greater", compare.gt, "x > y, elementwise.")
+greater_equal = _comparison("greater_equal", compare.ge, "x >= y, elementwise.")
+
+
+def _logical(name: str, op: Function, doc: str) -> Function:
+    """A function of the truth of two operands by the lax function `op` of booleans."""
+
+    def function(x: Any, y: Any, /) -> Any:
+        x, y = promote_args(name, x, y)
+        return op(to_bool(x), to_bool(y))
+
+    return public(function, name, doc)
+
+
+logical_and = _logical("logical_and", binary.bitwise_and, "True where both x and y are true.")
+logical_or = _logical("logical_or", binary.bitwise_or, "True where x or y is true.")
+logical_xor = _logical("logical_xor", binary.bitwise_xor, "True where one of x and y is true.")
+
+
+# --- nearness and equality of arrays --------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("equal_nan",))
+def isclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Any:
+    """True where |a - b| <= atol + rtol |b|.
+
+    Args:
+      a: an array.
+      b: an array; the reference.
+      rtol: relative tolerance.
+      atol: absolute tolerance.
+      equal_nan: whether NaN is close to NaN.
+    """
+    a, b = util.promote_args_inexact("isclose", a, b)
+    dtype = util.dtype_of(a)
+    real = np.dtype(np.finfo(dtype).dtype) if util.is_complex(dtype) else dtype
+    rtol, atol = util.as_type(rtol, real, False), util.as_type(atol, real, False)
+    both_nan = binary.bitwise_and(isnan(a), isnan(b))
+    finite = isfinite(b)
+    distance = unary.abs(binary.sub(a, b))
+    allowed = binary.add(atol, binary.mul(rtol, unary.abs(b)))
+    near = compare.le(distance, allowed)
+    out = binary.bitwise_or(compare.eq(a, b), binary.bitwise_and(finite, near))
+    return binary.bitwise_or(out, both_nan) if equal_nan else out
+
+
+@partial(jit_when_traced, static_argnames=("equal_nan",))
+def allclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Any:
+    """True if all elements are close; see `isclose`."""
+    from jitney.numpy.reductions import all as all_true
+
+    util.check_arraylike("allclose", a, b)
+    return all_true(isclose(a, b, rtol, atol, equal_nan))
+
+
+def _as_operands(a1: Any, a2: Any) -> tuple[Any, Any]:
+    from jitney.numpy.creation import asarray
+
+    return asarray(a1), asarray(a2)
+
+
+def _truth(value: bool) -> Any:
+    return convert.as_value(np.bool_(value))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """True if shapes and all elements are equal; with `equal_nan`, NaN equals NaN."""
+    from jitney.numpy.reductions import all as all_true
+
+    a1, a2 = _as_operands(a1, a2)
+    if shape_of(a1) != shape_of(a2):
+        return _truth(False)
+    same = equal(a1, a2)
+    if equal_nan:
+        same = logical_or(same, logical_and(isnan(a1), isnan(a2)))
+    return all_true(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """True if the arrays are equal after broadcasting; False if they do not go together."""
+    from jitney.numpy.reductions import all as all_true
+
+    a1, a2 = _as_operands(a1, a2)
+    try:
+        broadcast_shapes(shape_of(a1), shape_of(a2))
+    except ValueError:
+        return _truth(False)
+    return all_true(equal(a1, a2))
+
+
+for _function in (array_equal, array_equiv, allclose, isclose):
+    _function.__module__ = "jax.numpy"
