@@ -262,6 +262,7 @@ def make_node(kind: Kind, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTreeD
 
 
 _NONE = make_node(KINDS[NONE_TYPE], None, ())
+_EMPTY_DICT = make_node(KINDS[dict], (), ())
 
 
 def _build(tree: PyTreeDef, leaves: Iterator[Any]) -> Any:
@@ -293,6 +294,8 @@ def _flatten(tree: Any, leaves: list[Any]) -> PyTreeDef:
         return LEAF
     if tree is None:
         return _NONE
+    if t is dict and not tree:  # the keywords of most calls
+        return _EMPTY_DICT
     kind = KINDS.get(t) or find_kind(t)
     if kind is None:
         leaves.append(tree)
@@ -305,7 +308,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> PyTreeDef:
         # As in `_is_internable`: sorted keys of which the first and the last are strings are strings.
         plain = data is None or (t is dict and (not data or type(data[0]) is str is type(data[-1])))
     n = len(children)
-    if LEAF_TYPES.issuperset(map(type, children)):
+    if n == 0 or (type(children[0]) in LEAF_TYPES and LEAF_TYPES.issuperset(map(type, children))):
         leaves.extend(children)
         subtrees = None
         key = (kind, data, n)
