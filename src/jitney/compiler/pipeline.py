@@ -13,7 +13,7 @@ from jitney.compiler.hlo.passes import simplify
 from jitney.compiler.plan import build as planning
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.text import print_plan
-from jitney.compiler.scalar import table
+from jitney.compiler.scalar.support import supports
 
 CompiledProgram = program.CompiledProgram
 
@@ -25,7 +25,7 @@ def optimize(module: ir.Module) -> ir.Module:
 
 def plan(module: ir.Module) -> plans.Plan:
     """The plan of an optimized program."""
-    return planning.build(module, table.supports)
+    return planning.build(module, supports)
 
 
 def compile_module(module: ir.Module) -> CompiledProgram:

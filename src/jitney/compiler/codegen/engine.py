@@ -24,20 +24,29 @@ class _Library:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.llvm = llvm
-        triple = llvm.Target.from_triple(target.triple)
-        self.machine = triple.create_target_machine(
-            cpu=target.cpu, features=target.feature_text, opt=2, reloc="default", codemodel="jitdefault"
-        )
-        options = llvm.create_pipeline_tuning_options(speed_level=1)
-        self.builder = llvm.create_pass_builder(self.machine, options)
+        self.target = target
+        self.triple = llvm.Target.from_triple(target.triple)
+        self.machine = self.new_machine()
         self.layout = str(self.machine.target_data)
+
+    def new_machine(self) -> Any:
+        """A target machine: an engine takes one over, and takes it along when it goes."""
+        return self.triple.create_target_machine(
+            cpu=self.target.cpu,
+            features=self.target.feature_text,
+            opt=2,
+            reloc="default",
+            codemodel="jitdefault",
+        )
 
     def tidy(self, module: Any) -> None:
         """Inlines helpers that must be, and turns stack slots into registers."""
         passes = self.llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_sroa_pass()
-        passes.run(module, self.builder)
+        # A builder keeps what it learnt of a module: each module has its own.
+        options = self.llvm.create_pipeline_tuning_options(speed_level=1)
+        passes.run(module, self.llvm.create_pass_builder(self.machine, options))
 
 
 @lru_cache(maxsize=1)
@@ -78,7 +87,7 @@ def compile_text(text: str) -> tuple[Code, float]:
         module.triple = host().triple
         module.data_layout = lib.layout
         lib.tidy(module)
-        engine = lib.llvm.create_mcjit_compiler(module, lib.machine)
+        engine = lib.llvm.create_mcjit_compiler(module, lib.new_machine())
         engine.finalize_object()
     return Code(engine, module, 0), time.perf_counter() - start
 

@@ -548,6 +548,8 @@ class KernelWriter:
         e = self.e
         while value.lanes > 1:
             half = value.lanes // 2
+            if half == 1:
+                return self._combine(fn, dtype, e.extract(value, 0), e.extract(value, 1))
             low, high = (
                 e.emit(
                     f"shufflevector {value!r}, {value.type} poison, <{half} x i32> "

@@ -1,0 +1,136 @@
+"""Functions that compiled programs call by address: BLAS, threads, and Python.
+
+A Python function is called by number; its exception is kept, and raised when the program has returned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.plan import ir
+
+_hosts: dict[int, ir.Host] = {}
+_numbers = itertools.count(1)
+_pending = threading.local()
+_HostFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
+
+# Name -> address; the runtime enters its own functions (`register_symbol`).
+_symbols: dict[str, int] = {}
+
+
+def register_symbol(name: str, address: int) -> None:
+    """Makes a native function of the runtime known."""
+    _symbols[name] = address
+
+
+def symbol(name: str) -> int:
+    """Address of a native function."""
+    found = _symbols.get(name)
+    if found is None:
+        found = _symbols[name] = _finders[name]()
+    return found
+
+
+# --- Python functions -------------------------------------------------------------------------------
+
+
+def register(step: ir.Host) -> int:
+    """Makes a Python function callable; returns its number."""
+    number = next(_numbers)
+    _hosts[number] = step
+    return number
+
+
+class Registration:
+    """Keeps a Python function callable for as long as it lives."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        _hosts.pop(self.number, None)
+
+
+def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) -> np.ndarray:
+    if not nbytes:
+        return np.zeros(shape, dtype)
+    raw = (ctypes.c_uint8 * nbytes).from_address(address)
+    return np.frombuffer(raw, dtype).reshape(shape)
+
+
+def _call_python(number: int, slots: int) -> int:
+    try:
+        step = _hosts[number]
+        pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
+        n = len(step.args)
+        args = [
+            _view(pointers[i] or 0, t.shape, t.dtype, t.nbytes)
+            for i, (_, t) in enumerate(step.args)
+        ]
+        results = step.fn(*args)
+        for i, (value, (_, t)) in enumerate(zip(results, step.results, strict=True)):
+            if t.nbytes:
+                _view(pointers[n + i] or 0, t.shape, t.dtype, t.nbytes)[...] = value
+        return 0
+    except BaseException as error:  # noqa: BLE001 - it is raised again in raise_pending
+        _pending.error = error
+        return 1
+
+
+_python_entry = _HostFunction(_call_python)
+
+
+def raise_pending() -> None:
+    """Raises the exception of the Python function that failed in this thread."""
+    error = getattr(_pending, "error", None)
+    _pending.error = None
+    if error is None:
+        raise RuntimeError("a compiled program failed without saying why")
+    raise error
+
+
+# --- BLAS and threads ---------------------------------------------------------------------------------
+
+
+@cache
+def _blas() -> Any:
+    # Loaded at the first contraction that is large: it takes longer than the rest of the import.
+    import scipy.linalg.cython_blas as blas
+
+    return blas.__pyx_capi__
+
+
+def _capsule_address(capsule: Any) -> int:
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+
+
+_ParallelFor = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+)
+_Chunk = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+@_ParallelFor
+def _serial_for(code: int, slots: int, n: int, grain: int) -> None:
+    """Stands in where the runtime has no native threads."""
+    _Chunk(code)(slots, 0, n)
+
+
+_finders: dict[str, Callable[[], int]] = {
+    "host": lambda: ctypes.cast(_python_entry, ctypes.c_void_p).value or 0,
+    "parallel_for": lambda: ctypes.cast(_serial_for, ctypes.c_void_p).value or 0,
+    "sgemm": lambda: _capsule_address(_blas()["sgemm"]),
+    "dgemm": lambda: _capsule_address(_blas()["dgemm"]),
+}

@@ -1,0 +1,285 @@
+"""Simplification: rewrite rules that keep the bits, applied until none fits.
+
+The program is rebuilt operands first. Each new node is offered to the rules of its kind; a rule returns
+a simpler node or None. Building interns, so common subexpressions go, and nodes that nothing needs are
+never built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.hlo import interpret, ir, walk
+from jitney.compiler.hlo.build import Builder
+
+Rule = Callable[[Builder, Any], "ir.Node | None"]
+
+_FOLD_UP_TO = 64  # elements up to which constants are computed at compile time
+
+
+def run(module: ir.Module) -> ir.Module:
+    """`module`, simplified; regions within it too."""
+    b = Builder()
+    region, ordered = _rebuild(b, module.region, module.ordered)
+    return ir.Module(module.name, region, ordered)
+
+
+def _region(region: ir.Region) -> ir.Region:
+    return _rebuild(Builder(), region, ())[0]
+
+
+def _rebuild(
+    b: Builder, region: ir.Region, ordered: tuple[ir.HostCall, ...]
+) -> tuple[ir.Region, tuple[ir.HostCall, ...]]:
+    new: dict[ir.Node, Any] = {}
+    for parameter in region.parameters:
+        new[parameter] = b.parameter(parameter.index, parameter.type)  # type: ignore[arg-type]
+    for node in walk.schedule([*region.results, *ordered]):
+        if node in new:
+            continue
+        if isinstance(node, ir.Project):
+            new[node] = new[node.node][node.index]
+            continue
+        made = walk.rebuild(b, _inner(node), new.__getitem__)
+        new[node] = [_simplified(b, x) for x in made] if isinstance(made, list) else _simplified(b, made)
+    results = tuple([new[r] for r in region.results])
+    calls = tuple(b.ordered)
+    return ir.Region(tuple([new[p] for p in region.parameters]), results), calls
+
+
+def _inner(node: ir.Node) -> Any:
+    """`node` with its regions simplified."""
+    if isinstance(node, ir.While):
+        return ir.While(node.type, node.id, _region(node.cond), _region(node.body), node.init)
+    if isinstance(node, ir.Cond):
+        branches = tuple([_region(r) for r in node.branches])
+        return ir.Cond(node.type, node.id, node.index, branches, node.args)
+    return node
+
+
+def _simplified(b: Builder, node: ir.Node) -> ir.Node:
+    while True:
+        for rule in _rules.get(type(node), ()):
+            better = rule(b, node)
+            if better is not None and better is not node:
+                node = better
+                break
+        else:
+            return node
+
+
+# --- constants ----------------------------------------------------------------------------------
+
+
+def _is_small_constant(node: ir.Node) -> bool:
+    return isinstance(node, ir.Constant) and node.value.size <= _FOLD_UP_TO
+
+
+def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
+    """f(constants) -> constant."""
+    operands = walk.operands(node)
+    if not operands or not all(map(_is_small_constant, operands)):
+        return None
+    if node.type.size > _FOLD_UP_TO:  # type: ignore[union-attr]
+        return None
+    with np.errstate(all="ignore"):
+        value = interpret.evaluate(node, {x: x.value for x in operands})  # type: ignore[attr-defined]
+    return b.constant(np.ascontiguousarray(value))
+
+
+def scalar_value(node: ir.Node) -> Any:
+    """The value that a constant or broadcast constant has everywhere, as a NumPy scalar, or None."""
+    while isinstance(node, ir.Broadcast | ir.Reshape):
+        node = node.x
+    if isinstance(node, ir.Constant) and node.value.size == 1:
+        return node.value.reshape(-1)[0]
+    return None
+
+
+# --- elementwise --------------------------------------------------------------------------------
+
+
+def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
+    """x * 1 -> x; x + (-0.0) -> x; integers: x + 0 -> x; and, or with neutral elements."""
+    if len(node.args) != 2:
+        return None
+    x, y = node.args
+    kind = node.dtype.kind
+    for value, other, right in ((scalar_value(y), x, True), (scalar_value(x), y, False)):
+        if value is None or other.dtype != node.dtype:
+            continue
+        if node.fn == "mul" and value == 1 and kind in "iufb":
+            return other
+        if node.fn == "add" and value == 0 and (kind in "iu" or (kind == "f" and np.signbit(value))):
+            return other
+        if node.fn == "sub" and right and value == 0 and (
+            kind in "iu" or (kind == "f" and not np.signbit(value))
+        ):
+            return other
+        if node.fn == "div" and right and value == 1 and kind in "iuf":
+            return other
+        if kind == "b" and node.fn in ("and", "or"):
+            neutral = node.fn == "and"
+            return other if bool(value) == neutral else b.full(node.shape, not neutral, np.bool_)
+    return None
+
+
+def division_by_power_of_two(b: Builder, node: ir.Apply) -> ir.Node | None:
+    """x / 2^k -> x * 2^-k, which is as exact."""
+    if node.fn != "div" or node.dtype.kind != "f":
+        return None
+    value = scalar_value(node.args[1])
+    if value is None or not np.isfinite(value) or value == 0:
+        return None
+    mantissa, exponent = np.frexp(value)
+    if abs(mantissa) != 0.5 or abs(int(exponent)) > 14:
+        return None
+    inverse = b.full(node.shape, 1 / value, node.dtype)
+    return b.apply("mul", node.args[0], inverse)
+
+
+def select_of_constant(b: Builder, node: ir.Apply) -> ir.Node | None:
+    """select with a known predicate, or between equals."""
+    if node.fn != "select":
+        return None
+    predicate, yes, no = node.args
+    if yes is no:
+        return yes
+    value = scalar_value(predicate)
+    return None if value is None else (yes if value else no)
+
+
+def apply_to_scalars(b: Builder, node: ir.Apply) -> ir.Node | None:
+    """f(broadcast scalar, ...) -> broadcast f(scalar, ...): computed once."""
+    if not node.shape:
+        return None
+    inner: list[ir.Node] = []
+    for x in node.args:
+        if not isinstance(x, ir.Broadcast) or x.x.shape:
+            return None
+        inner.append(x.x)
+    return b.broadcast(_simplified(b, _apply_like(b, node, inner)), node.shape, ())
+
+
+def _apply_like(b: Builder, node: ir.Apply, args: list[ir.Node]) -> ir.Node:
+    if node.fn == "convert":
+        return b.convert(args[0], node.dtype)
+    if node.fn == "bitcast":
+        return b.bitcast(args[0], node.dtype)
+    return b.apply(node.fn, *args)
+
+
+def _no_loss(old: np.dtype, new: np.dtype) -> bool:
+    return np.can_cast(old, new) if old.kind != "V" and new.kind != "V" else False
+
+
+def convert_of_convert(b: Builder, node: ir.Apply) -> ir.Node | None:
+    """convert(convert(x)) -> convert(x) where the first loses nothing."""
+    if node.fn != "convert":
+        return None
+    (x,) = node.args
+    if isinstance(x, ir.Apply) and x.fn == "convert":
+        source = x.args[0]
+        if _no_loss(source.dtype, x.dtype) and source.dtype.kind != "b":
+            return b.convert(source, node.dtype)
+    return None
+
+
+# --- views --------------------------------------------------------------------------------------
+
+
+def broadcast_of_broadcast(b: Builder, node: ir.Broadcast) -> ir.Node | None:
+    """broadcast(broadcast(x)) -> broadcast(x)."""
+    inner = node.x
+    if not isinstance(inner, ir.Broadcast):
+        return None
+    dims = tuple(node.dims[d] for d in inner.dims)
+    if any(
+        n == 1 and inner.shape[d] != 1 and node.shape[node.dims[d]] != inner.shape[d]
+        for n, d in zip(inner.x.shape, inner.dims, strict=True)
+    ):
+        return None
+    return b.broadcast(inner.x, node.shape, dims)
+
+
+def reshape_of_scalar(b: Builder, node: ir.Reshape) -> ir.Node | None:
+    """reshape(broadcast scalar) -> broadcast scalar."""
+    x = node.x
+    if isinstance(x, ir.Broadcast) and not x.x.shape:
+        return b.broadcast(x.x, node.shape, ())
+    return None
+
+
+def transpose_of_scalar(b: Builder, node: ir.Transpose) -> ir.Node | None:
+    """transpose(broadcast scalar) -> broadcast scalar."""
+    x = node.x
+    if isinstance(x, ir.Broadcast) and not x.x.shape:
+        return b.broadcast(x.x, node.shape, ())
+    return None
+
+
+def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
+    """slice(broadcast scalar), slice(slice(x)), slice within one part of a concatenation."""
+    x = node.x
+    if isinstance(x, ir.Broadcast) and not x.x.shape:
+        return b.broadcast(x.x, node.shape, ())
+    if isinstance(x, ir.Slice):
+        starts = tuple(s + lo * t for s, lo, t in zip(x.starts, node.starts, x.strides, strict=True))
+        strides = tuple(p * q for p, q in zip(x.strides, node.strides, strict=True))
+        limits = tuple(
+            start + (n - 1) * step + 1 if n else start
+            for start, n, step in zip(starts, node.shape, strides, strict=True)
+        )
+        return b.slice(x.x, starts, limits, strides)
+    if isinstance(x, ir.Concatenate):
+        start = 0
+        for part in x.parts:
+            end = start + part.shape[x.dim]
+            if start <= node.starts[x.dim] and node.limits[x.dim] <= end:
+                starts, limits = list(node.starts), list(node.limits)
+                starts[x.dim] -= start
+                limits[x.dim] -= start
+                return b.slice(part, starts, limits, node.strides)
+            start = end
+    return None
+
+
+# --- contractions -------------------------------------------------------------------------------
+
+
+def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
+    """Transposes of operands go into the dimension numbers, where the result keeps its axes' order."""
+    for side, x in enumerate((node.x, node.y)):
+        if not isinstance(x, ir.Transpose):
+            continue
+        contract, batch = node.contract[side], node.batch[side]
+        free = [j for j in range(len(x.shape)) if j not in contract and j not in batch]
+        moved = [x.perm[j] for j in free]
+        if moved != sorted(moved):
+            continue
+        new_contract = tuple(x.perm[j] for j in contract)
+        new_batch = tuple(x.perm[j] for j in batch)
+        if side == 0:
+            return b.dot(x.x, node.y, (new_contract, node.contract[1]), (new_batch, node.batch[1]), node.dtype)
+        return b.dot(node.x, x.x, (node.contract[0], new_contract), (node.batch[0], new_batch), node.dtype)
+    return None
+
+
+_rules: dict[type, tuple[Rule, ...]] = {
+    ir.Apply: (
+        fold_constants,
+        neutral_operand,
+        division_by_power_of_two,
+        select_of_constant,
+        apply_to_scalars,
+        convert_of_convert,
+    ),
+    ir.Broadcast: (broadcast_of_broadcast,),
+    ir.Reshape: (fold_constants, reshape_of_scalar),
+    ir.Transpose: (fold_constants, transpose_of_scalar),
+    ir.Slice: (fold_constants, slice_of_simple),
+    ir.Dot: (dot_of_transpose,),
+}

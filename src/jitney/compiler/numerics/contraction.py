@@ -1,0 +1,40 @@
+"""Meaning of contractions: `numpy.matmul` on axes brought into order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import scalar
+from jitney.core import dtypes
+
+
+def dot(
+    x: np.ndarray,
+    y: np.ndarray,
+    contract: tuple[Sequence[int], Sequence[int]],
+    batch: tuple[Sequence[int], Sequence[int]],
+    dtype: Any = None,
+) -> np.ndarray:
+    """Sum of products over the axes `contract`, for each index of the axes `batch`.
+
+    Result axes are batch, free axes of x, free axes of y; `dtype` is that of the result. float16 and
+    bfloat16 are carried in float32, integers wrap, booleans give "any of both".
+    """
+    dtype = np.dtype(x.dtype if dtype is None else dtype)
+    wide = dtype
+    if dtype.itemsize == 2 and dtypes.issubdtype(dtype, np.floating):
+        wide = np.dtype(np.float32)
+    free_x = [k for k in range(x.ndim) if k not in contract[0] and k not in batch[0]]
+    free_y = [k for k in range(y.ndim) if k not in contract[1] and k not in batch[1]]
+    b = [x.shape[k] for k in batch[0]]
+    m, n = [x.shape[k] for k in free_x], [y.shape[k] for k in free_y]
+    depth = math.prod(x.shape[k] for k in contract[0])
+    left = scalar.convert(x, wide).transpose(*batch[0], *free_x, *contract[0])
+    right = scalar.convert(y, wide).transpose(*batch[1], *contract[1], *free_y)
+    left = left.reshape(*b, math.prod(m), depth)
+    right = right.reshape(*b, depth, math.prod(n))
+    return scalar.convert(np.matmul(left, right).reshape(*b, *m, *n), dtype)

@@ -1,0 +1,34 @@
+"""Estimates of what a plan's steps cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from jitney.compiler.kernels import ir as kernels
+from jitney.compiler.plan import ir
+
+
+def plan_cost(plan: ir.Plan) -> dict[str, float]:
+    """ "flops" (scalar functions applied) and "bytes accessed"; loops count one turn."""
+    flops = 0.0
+    moved = 0.0
+
+    def visit(steps: Sequence[ir.Step]) -> None:
+        nonlocal flops, moved
+        for step in steps:
+            match step:
+                case ir.Launch():
+                    calls = sum(isinstance(s, kernels.Call) for s in step.kernel.body)
+                    folds = sum(isinstance(o, kernels.Fold) for o in step.kernel.outputs)
+                    flops += (calls + folds) * math.prod(step.kernel.extents)
+                case ir.Gemm():
+                    flops += 2.0 * step.batch * step.m * step.n * step.k
+                case _:
+                    pass
+            moved += sum(b.nbytes for b in ir.touched(step))
+            for block in ir.inner(step):
+                visit(block)
+
+    visit(plan.steps)
+    return {"flops": flops, "bytes accessed": moved}

@@ -1,0 +1,35 @@
+"""Which scalar functions have native code: found out by emitting them once and looking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.target import X86_AVX2
+from jitney.compiler.codegen.values import Value, kind_of
+from jitney.compiler.scalar import table
+
+MEMORY = "store"  # in place of a function: asks whether elements can be loaded and stored
+
+
+def supports(fn: str, operands: Sequence[np.dtype], result: np.dtype) -> bool:
+    """Whether kernels can compute `fn` of operands of these dtypes.
+
+    What they cannot is computed by its NumPy meaning, called from the compiled program.
+    """
+    return _supports(fn, tuple(operands), result)
+
+
+@lru_cache(maxsize=None)
+def _supports(fn: str, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
+    kinds = [kind_of(d) for d in operands]
+    if kind_of(result) is None or None in kinds:
+        return False
+    if fn == MEMORY:
+        return True
+    args = [Value(f"%a{i}", kind) for i, kind in enumerate(kinds) if kind is not None]
+    dtype = operands[1] if fn == "select" else operands[0]
+    return table.emit(Emitter(X86_AVX2), fn, dtype, args, result) is not None
