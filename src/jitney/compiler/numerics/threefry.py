@@ -9,15 +9,38 @@ import numpy as np
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
 
+_BLOCK = 1 << 13  # elements hashed at a time: two words and a temporary stay in the L2 cache
+
 
 def threefry2x32(
     k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The hash of the words (x0, x1) under the key (k0, k1), elementwise; all are broadcast."""
-    keys = (k0, k1, k0 ^ k1 ^ np.uint32(PARITY))
-    y0 = np.array(np.broadcast_arrays(x0 + k0, x1)[0])
-    y1 = np.array(np.broadcast_arrays(x1 + k1, x0)[0])
+    words = [np.asarray(word, np.uint32) for word in (k0, k1, x0, x1)]
+    shape = np.broadcast_shapes(*[word.shape for word in words])
+    # As a ufunc's operands, arrays of rank 0 wrap silently; NumPy's scalars would warn.
+    keys = [*words[:2], np.asarray(words[0] ^ words[1] ^ np.uint32(PARITY))]
+    y0, y1 = (np.array(np.broadcast_to(word, shape)) for word in words[2:])
+    if y0.size <= _BLOCK:
+        _rounds(keys, y0, y1)
+        return y0, y1
+    flat_keys = [k if k.size == 1 else np.broadcast_to(k, shape).reshape(-1) for k in keys]
+    flat0, flat1 = y0.reshape(-1), y1.reshape(-1)
+    for start in range(0, y0.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        _rounds(
+            [k.reshape(()) if k.size == 1 else k[block] for k in flat_keys],
+            flat0[block],
+            flat1[block],
+        )
+    return y0, y1
+
+
+def _rounds(keys: list[np.ndarray], y0: np.ndarray, y1: np.ndarray) -> None:
+    """Hashes (y0, y1) in place; keys are broadcast against them."""
     rotated = np.empty_like(y1)
+    np.add(y0, keys[0], out=y0)
+    np.add(y1, keys[1], out=y1)
     for group in range(5):
         for distance in ROTATIONS[group % 2]:
             np.add(y0, y1, out=y0)
@@ -26,5 +49,5 @@ def threefry2x32(
             np.bitwise_or(y1, rotated, out=y1)
             np.bitwise_xor(y1, y0, out=y1)
         np.add(y0, keys[(group + 1) % 3], out=y0)
-        np.add(y1, keys[(group + 2) % 3] + np.uint32(group + 1), out=y1)
-    return y0, y1
+        np.add(y1, keys[(group + 2) % 3], out=y1)
+        np.add(y1, np.uint32(group + 1), out=y1)
