@@ -171,6 +171,18 @@ def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
     return sine, e.fadd(near, e.fma(e.fneg(r), low, more))
 
 
+def circular_of_half_turns(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
+    """(sin r, cos r, quadrant) with pi x = quadrant pi / 2 + r, f64."""
+    # x - 2 k, exactly, in [-1, 1]: as far as angles are concerned the same.
+    half = e.roundeven(e.fmul(x, e.const(0.5, x)))
+    x = e.fsub(x, e.fadd(half, half))
+    shifted, n = rounded_product(e, x, 2.0)
+    x = e.fma(n, e.const(-0.5, x), x)
+    high, low = (e.const(2.0 * part, x) for part in _HALF_PI)
+    r, lost = two_product(e, x, high)
+    return *_sine_and_cosine(e, r, e.fma(x, low, lost)), e.bits(shifted)
+
+
 def _pick(e: Emitter, sine: Value, cosine: Value, quadrant: Value, offset: int) -> Value:
     """The sine, `offset` quadrants on."""
     quadrant = e.add(quadrant, e.const(offset, quadrant))

@@ -85,6 +85,14 @@ def exp_inside(e: Emitter, x: Value, offset: int = 0) -> Value:
     return scaled(e, horner(e, r, (1.0, 1.0, *_EXP[x.kind])), shifted, n, offset)
 
 
+def exp_of_sum(e: Emitter, x: Value, low: Value) -> Value:
+    """e^(x + low) for finite x and low below 1e-9."""
+    least, most = _EXP_RANGE[x.kind]
+    shifted, n, r = _reduced(e, e.at_least(e.at_most(x, most), least))
+    p = horner(e, e.fadd(r, low), (1.0, 1.0, *_EXP[x.kind]))
+    return scaled(e, p, shifted, n)
+
+
 def exp2(e: Emitter, x: Value) -> Value:
     """2^x, within 1 ulp; exact for integers."""
     low, high = _EXP2_RANGE[x.kind]

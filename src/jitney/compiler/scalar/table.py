@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
 from jitney.compiler.scalar import (
@@ -20,9 +19,11 @@ from jitney.compiler.scalar import (
     error_functions,
     exponential,
     floats,
+    gamma,
     integers,
     inverse,
     logarithm,
+    powers,
 )
 from jitney.compiler.scalar.convert import HALF_KINDS, convert, narrow, widen
 
@@ -44,6 +45,8 @@ _FLOAT: dict[str, FloatRule] = {
     "erf_inv": error_functions.erf_inv, "is_finite": floats.is_finite,
     "asin": inverse.asin, "acos": inverse.acos, "atan": inverse.atan, "atan2": inverse.atan2,
     "asinh": inverse.asinh, "acosh": inverse.acosh, "atanh": inverse.atanh,
+    "pow": powers.power, "logaddexp": powers.log_add_exp, "lgamma": gamma.lgamma,
+    "digamma": gamma.digamma,
 }  # fmt: skip
 
 # Functions of 16-bit floats that work on their bits; the others go by way of f32.
@@ -91,7 +94,7 @@ def emit(
     """
     if fn == "convert":
         return convert(e, args[0], dtype, result_dtype)
-    if kind_of(dtype) is None:
+    if kind_of(dtype) is None or len({x.kind for x in args if x.kind != "i1"}) > 1:
         return None
     if fn == "select":
         return e.select(*args)
