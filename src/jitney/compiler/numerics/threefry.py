@@ -20,7 +20,7 @@ def threefry2x32(
     shape = np.broadcast_shapes(*[word.shape for word in words])
     # As a ufunc's operands, arrays of rank 0 wrap silently; NumPy's scalars would warn.
     keys = [*words[:2], np.asarray(words[0] ^ words[1] ^ np.uint32(PARITY))]
-    y0, y1 = (np.array(np.broadcast_to(word, shape)) for word in words[2:])
+    y0, y1 = (np.array(np.broadcast_to(word, shape), order="C") for word in words[2:])
     if y0.size <= _BLOCK:
         _rounds(keys, y0, y1)
         return y0, y1
