@@ -1,0 +1,107 @@
+"""Sorting: `sort` of several operands by keys, `top_k`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import order
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.ops import kit
+from jitney.ops.shape import canonical_axis, shape_of
+
+sort_p = declare("sort", multiple_results=True)
+
+
+@sort_p.abstract
+def _(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
+    if any(a.shape != avals[0].shape for a in avals):
+        shapes = " ".join(str(a.shape) for a in avals)
+        raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+    return [shaped_array(a.shape, a.dtype, a.weak_type) for a in avals]
+
+
+@sort_p.eager
+def _(*xs: np.ndarray, dimension: int, is_stable: bool, num_keys: int) -> list[np.ndarray]:
+    return order.sort(xs, dimension, num_keys, is_stable)
+
+
+@sort_p.lower
+def _(b: Any, *xs: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+    return b.sort(xs, dimension, num_keys, is_stable)
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Elements in ascending order along `dimension`.
+
+    Args:
+      operand: an array, or a sequence of arrays of one shape that are sorted together.
+      dimension: axis.
+      is_stable: whether equal elements keep their order.
+      num_keys: how many of the operands are compared, the first foremost.
+
+    NaN is last; -0.0 and 0.0 are equal; complex numbers are ordered by real part, then imaginary part.
+    """
+    if isinstance(operand, Sequence):
+        if len(operand) == 0:
+            raise TypeError("Sort requires at least one operand")
+        if not 1 <= num_keys <= len(operand):
+            raise ValueError(f"{num_keys=} must be between 1 and {len(operand)=}")
+        axis = canonical_axis(dimension, len(shape_of(operand[0])))
+        return tuple(sort_p.bind(*operand, dimension=axis, is_stable=is_stable, num_keys=num_keys))
+    axis = canonical_axis(dimension, len(shape_of(operand)))
+    return sort_p.bind(operand, dimension=axis, is_stable=is_stable, num_keys=1)[0]
+
+
+def sort_key_val(
+    keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
+) -> tuple[Any, Any]:
+    """`keys` sorted along `dimension`, and `values` in the same order."""
+    axis = canonical_axis(dimension, len(shape_of(keys)))
+    k, v = sort_p.bind(keys, values, dimension=axis, is_stable=is_stable, num_keys=1)
+    return k, v
+
+
+top_k_p = declare("top_k", multiple_results=True)
+
+
+@top_k_p.abstract
+def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+    kit.check_dtype("top_k", x.dtype, kit.ORDERED)
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+    if not x.shape:
+        raise TypeError("top_k operand must have >= 1 dimension, got ()")
+    if k > x.shape[axis]:
+        raise ValueError(
+            "k argument to top_k must be no larger than size along axis; got "
+            f"{k=} with shape={list(x.shape)} and {axis=}"
+        )
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    return [shaped_array(shape, x.dtype, x.weak_type), shaped_array(shape, np.dtype(np.int32))]
+
+
+@top_k_p.eager
+def _(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:
+    return list(order.top_k(x, k, axis))
+
+
+@top_k_p.lower
+def _(b: Any, x: Any, *, k: int, axis: int) -> list[Any]:
+    return b.top_k(x, k, axis)
+
+
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
+    """[the k largest elements along `axis`, descending; their int32 indices]."""
+    if dtypes.issubdtype(dtypes.dtype(operand), np.complexfloating):
+        raise ValueError("top_k is not compatible with complex inputs.")
+    axis = canonical_axis(axis, len(shape_of(operand)))
+    return top_k_p.bind(operand, k=operator.index(k), axis=axis)
+
+
+kit.later(sort_p, top_k_p)
