@@ -90,6 +90,7 @@ Entry: TypeAlias = Span | Scalar | Points
 
 NEW = "new"
 POINTS = "points"
+_GAP = "gap"  # an ellipsis that stands for no axis: it still keeps arrays apart
 Layout: TypeAlias = tuple[Any, ...]
 """Axes of a result in order: NEW, POINTS (all axes of the index arrays) or the operand's axis."""
 
@@ -161,11 +162,11 @@ def plan(shape: Shape, index: Any) -> Plan:
     extra_axes: list[int] = []
     full_shape: list[int] = []
     entries: list[Entry] = []
-    kinds: list[Any] = []  # for each item: NEW, POINTS, or the axis of a Span
+    kinds: list[Any] = []  # for each item: NEW, POINTS, _GAP, or the axis of a Span
     axis = 0
     for position, item in enumerate(items):
-        if item is None:
-            kinds.append(NEW)
+        if item is None or item is Ellipsis:
+            kinds.append(NEW if item is None else _GAP)
             continue
         if isinstance(item, slice):
             kinds.append(len(entries))
@@ -291,7 +292,10 @@ def _width(item: Any) -> int:
 
 
 def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
-    """`items` with `...`, or what is missing at the end, spread out to whole slices."""
+    """`items` with `...`, or what is missing at the end, spread out to whole slices.
+
+    An ellipsis that stands for no axis is left.
+    """
     used = sum(map(_width, items))
     if used > rank:
         raise IndexError(
@@ -303,6 +307,8 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
     whole = [slice(None)] * (rank - used)
     if not places:
         return items + whole
+    if not whole:
+        return items
     return items[: places[0]] + whole + items[places[0] + 1 :]
 
 
@@ -327,6 +333,8 @@ def _are_neighbours(flags: Sequence[bool]) -> bool:
 def _layout(kinds: Sequence[Any], together: bool) -> Layout:
     out: list[Any] = []
     for kind in kinds:
+        if kind == _GAP:
+            continue
         if kind != POINTS:
             out.append(kind)
         elif together and POINTS not in out:
