@@ -172,12 +172,31 @@ class Emitter:
             return e.helper(f"{name}.rare", xs, usual.kind, body, "noinline cold")
 
         def all_lanes(e: Emitter, xs: list[Value]) -> Value:
-            mask, result, *operands = xs
-            for i in range(mask.lanes):
-                value = lane(e, [e.extract(x, i) for x in operands])
-                chosen = e.select(e.extract(mask, i), value, e.extract(result, i))
-                result = e.insert(result, chosen, i)
-            return result
+            if xs[0].lanes == 1:
+                return lane(e, xs[2:])
+            # A loop over the lanes in memory: short code for what hardly ever runs.
+            slots = [e.spilled(x if x.kind != "i1" else e.zext(x, "i8")) for x in xs]
+            start = e.block
+            e.jump("head")
+            e.label("head")
+            i = Value("%i", "i64")
+            e.line(f"{i.text} = phi i64 [0, %{start}], [%next, %tail]")
+            wanted = e.element(slots[0], "i8", i)
+            e.branch(e.icmp("ne", wanted, constant(0, "i8")), "lane", "tail")
+            e.label("lane")
+            operands = [
+                e.element(slot, x.kind, i) for slot, x in zip(slots[2:], xs[2:], strict=True)
+            ]
+            value = lane(e, operands)
+            at = e.emit(f"getelementptr {value.type}, {slots[1]!r}, {i!r}", "ptr")
+            e.line(f"store {value!r}, {at!r}")
+            e.jump("tail")
+            e.label("tail")
+            e.line(f"%next = add {i!r}, 1")
+            e.line(f"%more = icmp ult i64 %next, {xs[0].lanes}")
+            e.branch(Value("%more", "i1"), "head", "end")
+            e.label("end")
+            return e.emit(f"load {usual.type}, {slots[1]!r}", usual.kind, usual.lanes)
 
         def choose(e: Emitter, xs: list[Value]) -> Value:
             mask, result = xs[0], xs[1]
@@ -190,6 +209,17 @@ class Emitter:
             return e.phi([(result, start), (fixed, "rare")])
 
         return self.helper(f"{name}.choose", [mask, usual, *args], usual.kind, choose)
+
+    def spilled(self, value: Value) -> Value:
+        """A pointer to a stack slot that holds `value`; only in the entry block of a helper."""
+        slot = self.emit(f"alloca {value.type}", "ptr")
+        self.line(f"store {value!r}, {slot!r}")
+        return slot
+
+    def element(self, pointer: Value, kind: str, index: Value) -> Value:
+        """Loads element `index` of an array of `kind`."""
+        at = self.emit(f"getelementptr {type_text(kind)}, {pointer!r}, {index!r}", "ptr")
+        return self.emit(f"load {type_text(kind)}, {at!r}", kind)
 
     def label(self, name: str) -> None:
         """Starts block `name`."""
