@@ -1,0 +1,402 @@
+"""Arrays made of Python and NumPy values: `array`, `asarray`; and filled ones: `zeros`, `full`.
+
+Values are copied in: what the user does to a NumPy array afterwards does not reach ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.avals import is_valid_operand, shaped_array
+from jitney.core.trace import state
+from jitney.numpy import util
+from jitney.numpy.views import astype
+from jitney.ops import creation as lax_creation
+from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.identity import copy_p
+from jitney.ops.join import concatenate
+from jitney.ops.shape import broadcast_to, canonical_shape, expand_dims, shape_of
+from jitney.runtime.array import ArrayImpl, array_from_numpy
+
+__all__ = [
+    "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
+    "fromstring", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+# --- array ----------------------------------------------------------------------------------------
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """An array of what `object` holds.
+
+    Args:
+      object: a scalar, an array, a nested sequence of these, or anything NumPy makes an array of.
+      dtype: that of the result; the common dtype of the elements by default.
+      copy: whether an array that is right already must be copied.
+      order: "K" or None; arrays are stored in row-major order.
+      ndmin: the least rank; axes of extent 1 are put in front.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Raises:
+      TypeError: if the values are no numbers.
+      ValueError: if lengths of nested sequences differ.
+      OverflowError: if the dtype cannot hold a Python integer.
+    """
+    if order not in (None, "K"):
+        raise NotImplementedError("Only implemented for order='K'")
+    if dtype is not None:
+        dtype = user_dtype(dtype, "array")
+    return _array(object, dtype, bool(copy), ndmin)
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """`a` as an array, not copied if it is one; see `array`."""
+    if order not in (None, "K"):
+        raise NotImplementedError("Only implemented for order='K'")
+    if dtype is not None:
+        dtype = user_dtype(dtype, "asarray")
+    return _array(a, dtype, bool(copy), 0)
+
+
+def _array(x: Any, dtype: Any, must_copy: bool, ndmin: int) -> Any:
+    kind = type(x)
+    if isinstance(x, Array):
+        out = copy_p.bind(x) if must_copy else x
+        out = out if dtype is None else convert(out, dtype)
+    elif kind in util.SCALARS:
+        out = _scalar(x, dtype)
+    elif isinstance(x, list | tuple):
+        out = _of_sequence(x, dtype)
+    elif hasattr(x, "__jax_array__"):
+        return _array(x.__jax_array__(), dtype, must_copy, ndmin)
+    elif x is None:
+        raise ValueError("None is not a valid value for jnp.array")
+    else:
+        out = _of_numpy(_as_ndarray(x, dtype), dtype)
+    rank = len(shape_of(out))
+    return expand_dims(out, tuple(range(ndmin - rank))) if rank < ndmin else out
+
+
+def _scalar(x: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return as_value(x)
+    if type(x) is int and not dtypes.is_extended(dtype):
+        return as_value(np.array(x, dtype)[()])  # raises if it does not fit
+    return convert(x, dtype)
+
+
+def _as_ndarray(x: Any, dtype: Any) -> np.ndarray:
+    try:
+        value = np.asarray(x) if dtype is None else np.asarray(x, dtypes.physical_dtype(dtype))
+    except TypeError:
+        if isinstance(x, np.ndarray | list | tuple):
+            raise
+        value = np.asarray(x)
+    if value.dtype.type not in dtypes.numpy_scalar_types and value.dtype != dtypes.float0:
+        first = value.ravel()[0] if value.size else x
+        raise TypeError(
+            f"Value '{first}' with dtype {value.dtype} is not a valid JAX array type. Only arrays "
+            "of numeric types are supported by JAX."
+        )
+    return value
+
+
+def _of_numpy(value: np.ndarray, dtype: Any) -> Any:
+    """A NumPy array as ours, of canonical dtype."""
+    wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
+    if value.dtype != wanted:
+        value = value.astype(wanted)
+    else:
+        value = np.array(value, copy=True)
+    if state.trace is state.eval_trace:
+        return array_from_numpy(value, shaped_array(value.shape, wanted, False))
+    return as_value(value)
+
+
+# --- sequences ------------------------------------------------------------------------------------
+
+
+def _leaves(xs: Any) -> Iterator[Any]:
+    """The elements of nested sequences."""
+    for x in xs:
+        if isinstance(x, list | tuple):
+            yield from _leaves(x)
+        elif not isinstance(x, Array) and hasattr(x, "__jax_array__"):
+            yield x.__jax_array__()
+        else:
+            yield x
+
+
+def _of_sequence(xs: Any, dtype: Any) -> Any:
+    leaves = list(_leaves(xs))
+    if not any(isinstance(x, Array) for x in leaves):
+        return _of_plain_sequence(xs, leaves, dtype)
+    if any(x is None for x in leaves):
+        raise ValueError("None is not a valid value for jnp.array")
+    if dtype is None:
+        dtype = _common_dtype(leaves)
+    if state.trace is state.eval_trace and not dtypes.is_extended(dtype):
+        values = [_element(x, dtype) for x in leaves]
+        if len({v.shape for v in values}) == 1:
+            found = iter(values)
+            value = np.array(_rebuilt(xs, found), dtype)
+            return array_from_numpy(value, shaped_array(value.shape, dtype, False))
+    return _joined(xs, dtype)
+
+
+def _element(x: Any, dtype: Any) -> np.ndarray:
+    """A concrete element as a NumPy array of `dtype`."""
+    if isinstance(x, Array):
+        return convert(x, dtype)._value  # type: ignore[union-attr]
+    return np.asarray(x, dtype)
+
+
+def _rebuilt(xs: Any, values: Iterator[Any]) -> list[Any]:
+    return [_rebuilt(x, values) if isinstance(x, list | tuple) else next(values) for x in xs]
+
+
+def _common_dtype(leaves: list[Any]) -> Any:
+    types: list[tuple[Any, bool]] = []
+    for x in leaves:
+        types.append(util.type_of(x if is_valid_operand(x) else np.asarray(x)))
+    if any(dtypes.is_extended(t) for t, _ in types):
+        return types[0][0]
+    return dtypes.common_type(tuple(types))[0]
+
+
+def _of_plain_sequence(xs: Any, leaves: list[Any], dtype: Any) -> Any:
+    """Without arrays of ours: NumPy does it all."""
+    if any(x is None for x in leaves):
+        raise ValueError("None is not a valid value for jnp.array")
+    if dtype is None:
+        kinds = set(map(type, leaves))
+        plain = kinds <= util.SCALARS
+        if not leaves:
+            dtype = dtypes.canonicalize_dtype(np.float64)
+        elif plain:
+            dtype = _dtype_of_scalars(leaves, kinds)
+        else:
+            arrays = [np.asarray(x) for x in leaves]
+            for a in arrays:
+                _as_ndarray(a, None)
+            dtype = _common_dtype([x if type(x) in util.SCALARS else a
+                                   for x, a in zip(leaves, arrays, strict=True)])  # fmt: skip
+    if dtypes.is_extended(dtype):
+        raise TypeError(f"jnp.array: cannot make keys of dtype {dtype} of numbers")
+    value = np.array(_rebuilt(xs, iter(leaves)), dtype)
+    return _of_numpy(value, dtype)
+
+
+_KIND_DTYPES = ((complex, np.complex128), (float, np.float64), (int, np.int64), (bool, np.bool_))
+
+
+def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> Any:
+    if kinds <= {bool, int, float, complex}:
+        wide = next(d for k, d in _KIND_DTYPES if k in kinds)
+        return dtypes.canonicalize_dtype(wide)
+    return _common_dtype(leaves)
+
+
+def _joined(xs: Any, dtype: Any) -> Any:
+    """Nested sequences with arrays among them, joined level by level."""
+    if not isinstance(xs, list | tuple):
+        if isinstance(xs, Array):
+            return convert(xs, dtype)
+        if type(xs) in util.SCALARS:
+            return scalar_operand(xs, dtype, False)
+        return _array(xs, dtype, False, 0)
+    if not any(isinstance(x, Array) for x in _leaves(xs)):
+        return _array(xs, dtype, False, 0)
+    return concatenate([expand_dims(_joined(x, dtype), (0,)) for x in xs], 0)
+
+
+# --- filled arrays --------------------------------------------------------------------------------
+
+
+def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
+    shape = canonical_shape(shape)
+    if dtype is None:
+        dtype = dtypes.canonicalize_dtype(np.float64)
+    else:
+        dtype = user_dtype(dtype, name)
+    return _constant(shape, value, dtype, False)
+
+
+def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
+    """`value` everywhere; outside of traces one fill of memory."""
+    if state.trace is state.eval_trace and not dtypes.is_extended(dtype) and min(shape, default=0) >= 0:
+        scalar = scalar_operand(value, dtype, weak_type)
+        filled = np.full(shape, scalar, dtype) if scalar else np.zeros(shape, dtype)
+        return array_from_numpy(filled, shaped_array(shape, dtype, weak_type))
+    return broadcast_to_shape(scalar_operand(value, dtype, weak_type), shape)
+
+
+def broadcast_to_shape(x: Any, shape: Any) -> Any:
+    """Scalar `x` repeated to `shape`; a value even if that is ()."""
+    from jitney.ops.shape import broadcast
+
+    return broadcast(as_value(x) if not shape else x, shape)
+
+
+def zeros(
+    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Zeros; of the default float dtype if none is given."""
+    return _filled(shape, 0, dtype, "zeros")
+
+
+def ones(
+    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Ones; of the default float dtype if none is given."""
+    return _filled(shape, 1, dtype, "ones")
+
+
+def empty(
+    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """An array whose contents nobody promised; they are zeros."""
+    return _filled(shape, 0, dtype, "empty")
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """An array of `shape` of `fill_value`, which may be an array that is broadcast."""
+    util.check_arraylike("full", fill_value)
+    shape = canonical_shape(shape)
+    if dtype is not None:
+        dtype = user_dtype(dtype, "full")
+    return _full(shape, fill_value, dtype)
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any, weak_type: bool = False) -> Any:
+    if type(fill_value) in util.SCALARS:
+        if dtype is None:
+            dtype, weak_type = util.type_of(fill_value)
+        return _constant(shape, fill_value, dtype, weak_type)
+    fill = as_value(fill_value) if dtype is None else convert(fill_value, dtype, weak_type)
+    if not shape_of(fill):
+        return broadcast_to_shape(fill, shape)
+    return broadcast_to(fill, shape)
+
+
+def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, Any, bool]:
+    """Shape, dtype and weakness of an array like `a`."""
+    if not isinstance(a, Array) and hasattr(a, "shape") and hasattr(a, "dtype"):
+        old_shape, old = tuple(a.shape), a.dtype
+        weak = bool(getattr(a, "weak_type", False))
+        old = old if dtypes.is_extended(old) else dtypes.canonicalize_dtype(old)
+    else:
+        util.check_arraylike(name, a)
+        old_shape = shape_of(a)
+        old, weak = util.type_of(a)
+    shape = old_shape if shape is None else canonical_shape(shape)
+    if dtype is None:
+        return shape, old, weak
+    return shape, user_dtype(dtype, name), False
+
+
+def _like(name: str, a: Any, value: int, dtype: Any, shape: Any) -> Any:
+    shape, dtype, weak = _prototype(name, a, dtype, shape)
+    if dtypes.is_extended(dtype):
+        return lax_creation.full_like(a, value, None, shape)
+    return _constant(shape, value, dtype, weak)
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Zeros of the shape and dtype of `a` where these are not given."""
+    return _like("zeros_like", a, 0, dtype, shape)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Ones of the shape and dtype of `a` where these are not given."""
+    return _like("ones_like", a, 1, dtype, shape)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Zeros of the shape and dtype of `prototype` where these are not given."""
+    return _like("empty_like", prototype, 0, dtype, shape)
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """`fill_value`, broadcast, in the shape and dtype of `a` where these are not given."""
+    util.check_arraylike("full_like", fill_value)
+    shape, dtype, weak = _prototype("full_like", a, dtype, shape)
+    if shape_of(fill_value):
+        weak = False
+    return _full(shape, fill_value, dtype, weak)
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """A copy of `a`."""
+    util.check_arraylike("copy", a)
+    return _array(a, None, True, 0)
+
+
+# --- memory of others -----------------------------------------------------------------------------
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """The bytes of `buffer`, from `offset`, as `count` elements of `dtype` (all for -1)."""
+    return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """Numbers written in `string`, `sep` between them."""
+    return asarray(np.fromstring(string, np.dtype(dtype), count, sep=sep))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array of an object that has `__dlpack__`."""
+    if isinstance(x, ArrayImpl):
+        return _array(x, None, bool(copy), 0)
+    return asarray(np.from_dlpack(x))
+
+
+for _name in __all__:
+    if _name != "astype":
+        globals()[_name].__module__ = "jax.numpy"

@@ -1,0 +1,278 @@
+"""Matrices by their pattern: `eye`, `tri`, `tril`, `diag`, `diagonal`; and grids of coordinates."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.trace import Tracer
+from jitney.numpy import util
+from jitney.numpy.selection import where
+from jitney.ops import binary, compare
+from jitney.ops import select as lax_select
+from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.creation import broadcasted_iota, iota
+from jitney.ops.join import pad, stack
+from jitney.ops.shape import (
+    broadcast_in_dim,
+    broadcast_to,
+    canonical_shape,
+    expand_dims,
+    reshape,
+    shape_of,
+)
+
+__all__ = [
+    "diag", "diagflat", "diagonal", "eye", "fromfunction", "identity", "indices", "meshgrid", "tri",
+    "tril", "triu",
+]  # fmt: skip
+
+_INT32 = np.dtype(np.int32)
+_BOOL = np.dtype(bool)
+
+
+def _dtype_or_float(dtype: Any, name: str) -> Any:
+    if dtype is None:
+        return dtypes.canonicalize_dtype(np.float64)
+    return user_dtype(dtype, name)
+
+
+def _offset(k: Any) -> Any:
+    """A diagonal's offset as a scalar operand of type int32."""
+    if isinstance(k, Tracer):
+        return convert(k, _INT32)
+    return scalar_operand(int(k), _INT32, False)
+
+
+def _rows_and_columns(n: int, m: int) -> tuple[Any, Any]:
+    return broadcasted_iota(_INT32, (n, m), 0), broadcasted_iota(_INT32, (n, m), 1)
+
+
+def eye(
+    N: Any,  # noqa: N803: names as in NumPy
+    M: Any = None,  # noqa: N803
+    k: Any = 0,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """Ones on the diagonal at offset `k`, zeros elsewhere.
+
+    Args:
+      N: rows.
+      M: columns; as many as rows by default.
+      k: how far the diagonal lies above the main one.
+      dtype: the default float if None.
+      device: unused on one device.
+    """
+    dtype = _dtype_or_float(dtype, "eye")
+    (n,) = canonical_shape((N,), "argument of 'N' jnp.eye()")
+    m = n if M is None else canonical_shape((M,), "argument of 'M' jnp.eye()")[0]
+    if n < 0 or m < 0:
+        raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
+    if shape_of(k) or not util.is_integer(util.dtype_of(k)):
+        raise ValueError(f"k must be a scalar integer; got {k}")
+    rows, columns = _rows_and_columns(n, m)
+    return convert(compare.eq(binary.add(rows, _offset(k)), columns), dtype)
+
+
+def identity(n: Any, dtype: Any = None) -> Any:
+    """The identity matrix of `n` rows."""
+    return eye(n, dtype=dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:  # noqa: N803
+    """Ones on and below the diagonal at offset `k`, zeros above."""
+    dtype = _dtype_or_float(dtype, "tri")
+    n = operator.index(N)
+    return _tri(n, n if M is None else operator.index(M), k, dtype)
+
+
+def _tri(n: int, m: int, k: Any, dtype: Any) -> Any:
+    rows = binary.add(broadcasted_iota(_INT32, (n, m), 0), _offset(k))
+    return convert(compare.ge(rows, broadcasted_iota(_INT32, (n, m), 1)), dtype)
+
+
+@partial(jit_when_traced, static_argnames=("k",))
+def tril(m: Any, k: int = 0) -> Any:
+    """The lower triangle of matrices: zeros above the diagonal at offset `k`."""
+    m = _matrix("tril", m)
+    mask = broadcast_to(_tri(*m.shape[-2:], k, _BOOL), m.shape)
+    return lax_select.select(mask, m, _zeros_like(m))
+
+
+@partial(jit_when_traced, static_argnames=("k",))
+def triu(m: Any, k: int = 0) -> Any:
+    """The upper triangle of matrices: zeros below the diagonal at offset `k`."""
+    m = _matrix("triu", m)
+    mask = broadcast_to(_tri(*m.shape[-2:], k - 1, _BOOL), m.shape)
+    return lax_select.select(mask, _zeros_like(m), m)
+
+
+def _matrix(name: str, m: Any) -> Any:
+    m = util.ensure_arraylike(name, m)
+    if m.ndim < 2:
+        raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
+    return m
+
+
+def _zeros_like(x: Any) -> Any:
+    from jitney.numpy.creation import zeros_like
+
+    return zeros_like(x)
+
+
+# --- diagonals ------------------------------------------------------------------------------------
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """The matrix with `v` on its diagonal at offset `k`; of a matrix, that diagonal."""
+    util.check_arraylike("diag", v)
+    return _diag(v, operator.index(k))
+
+
+@partial(jit_when_traced, name="_diag", static_argnames=("k",))
+def _diag(v: Any, k: int) -> Any:
+    v = as_value(v)
+    if v.ndim == 2:
+        return diagonal(v, offset=k)
+    if v.ndim != 1:
+        raise ValueError("diag input must be 1d or 2d")
+    zero = scalar_operand(0, v.dtype, False)
+    n = v.shape[0] + abs(k)
+    column = pad(v, zero, ((max(0, -k), max(0, k), 0),))
+    rows, columns = _rows_and_columns(n, n)
+    mask = compare.eq(binary.add(rows, _offset(k)), columns)
+    return where(mask, expand_dims(column, (1,)), zero)
+
+
+@partial(jit_when_traced, static_argnames=("offset", "axis1", "axis2"))
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonal at `offset` of the matrices that two axes make, as the last axis."""
+    from jitney.numpy.indexing import get
+    from jitney.numpy.manipulation import moveaxis
+
+    a = util.ensure_arraylike("diagonal", a)
+    if a.ndim < 2:
+        raise ValueError("diagonal requires an array of at least two dimensions.")
+    offset = operator.index(offset)
+    a = moveaxis(a, (axis1, axis2), (-2, -1))
+    rows, columns = a.shape[-2:]
+    size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    low = iota(_INT32, size)
+    high = iota(_INT32, size)
+    if offset:
+        high = binary.add(scalar_operand(abs(offset), _INT32, False), high)
+    return get(a, (..., low, high) if offset >= 0 else (..., high, low))
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with all elements of `v` on its diagonal at offset `k`."""
+    from jitney.numpy.creation import zeros
+
+    v = util.ensure_arraylike("diagflat", v)
+    flat = reshape(v, (v.size,))
+    n = flat.shape[0] + abs(k)
+    count = iota(_INT32, flat.shape[0])
+    column = binary.add(count, scalar_operand(max(0, k), _INT32, False))
+    row = binary.add(count, scalar_operand(-k, _INT32, False)) if k < 0 else count
+    positions = binary.add(column, binary.mul(row, scalar_operand(n, _INT32, False)))
+    out = zeros((n * n,), v.dtype).at[positions].set(flat)
+    return reshape(out, (n, n))
+
+
+# --- grids ----------------------------------------------------------------------------------------
+
+
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Any]:
+    """Coordinates of the points of a grid, from the coordinates along its axes.
+
+    Args:
+      *xi: coordinates along each axis, of rank 1.
+      copy: must be True.
+      sparse: whether extents stay 1 except along the own axis.
+      indexing: "ij", or "xy", with the first two axes of the results exchanged.
+    """
+    util.check_arraylike("meshgrid", *xi)
+    args = [as_value(x) for x in xi]
+    if not copy:
+        raise ValueError("jax.numpy.meshgrid only supports copy=True")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
+    if any(a.ndim > 1 for a in args):
+        raise ValueError(
+            f"Arguments to jax.numpy.meshgrid must be 1D, got shapes {[a.shape for a in args]}"
+        )
+    args = [reshape(a, (1,)) if a.ndim == 0 else a for a in args]
+    order = list(range(len(args)))
+    if indexing == "xy" and len(args) >= 2:
+        order[:2] = [1, 0]
+    shape = [args[k].shape[0] for k in order]
+    out: dict[int, Any] = {}
+    for axis, k in enumerate(order):
+        extents = [1] * len(args) if sparse else list(shape)
+        extents[axis] = shape[axis]
+        out[k] = broadcast_in_dim(args[k], tuple(extents), (axis,))
+    return [out[k] for k in range(len(args))]
+
+
+def indices(
+    dimensions: Sequence[int], dtype: Any = None, sparse: bool = False
+) -> Any:
+    """The indices of each element of an array of extents `dimensions`.
+
+    Returns: an array whose first axis is over the axes; with `sparse`, a tuple of arrays that can
+    be broadcast together.
+    """
+    dimensions = canonical_shape(dimensions)
+    dtype = user_dtype(dtypes.canonicalize_dtype(int) if dtype is None else dtype, "indices")
+    rank = len(dimensions)
+    out: list[Any] = []
+    for axis, n in enumerate(dimensions):
+        shape = (1,) * axis + (n,) + (1,) * (rank - axis - 1) if sparse else dimensions
+        out.append(broadcast_in_dim(iota(dtype, n), shape, (axis,)))
+    if sparse:
+        return tuple(out)
+    if not out:
+        from jitney.numpy.creation import zeros
+
+        return zeros((0,), dtype)
+    return stack(out)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    """`function` of the indices of each element.
+
+    Args:
+      function: takes the indices as scalars, one argument per axis.
+      shape: extents of the result's leading axes.
+      dtype: of the indices.
+      **kwargs: handed to `function`.
+    """
+    shape = canonical_shape(shape)
+    if not shape:
+        return function(**kwargs)
+    from jitney.api.vmap import vmap
+
+    def call(*args: Any) -> Any:
+        return function(*args, **kwargs)
+
+    for axis in reversed(range(len(shape))):
+        in_axes = tuple(0 if k == axis else None for k in range(len(shape)))
+        call = vmap(call, in_axes)
+    dtype = user_dtype(np.dtype(np.float64) if dtype is float else dtype, "fromfunction")
+    return call(*[iota(dtype, n) for n in shape])
+
+
+for _function in (diag, diagflat, eye, fromfunction, identity, indices, meshgrid, tri, tril, triu):
+    _function.__module__ = "jax.numpy"

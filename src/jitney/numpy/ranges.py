@@ -1,0 +1,287 @@
+"""Evenly spaced numbers: `arange`, `linspace`, `logspace`, `geomspace`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.ufuncs import log10, public, sign
+from jitney.ops import binary, unary
+from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.creation import iota
+from jitney.ops.join import concatenate
+from jitney.ops.shape import (
+    broadcast_shapes,
+    broadcast_to,
+    canonical_axis,
+    expand_dims,
+    reshape,
+    shape_of,
+)
+
+__all__ = ["arange", "geomspace", "linspace", "logspace"]
+
+
+# --- arange ---------------------------------------------------------------------------------------
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """start, start + step, ... up to `stop`, which is left out; of one argument: 0, 1, ....
+
+    Args:
+      start: the first number, or, alone, where to stop.
+      stop: the end.
+      step: the distance, 1 by default.
+      dtype: the common dtype of the arguments by default.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Raises:
+      ConcretizationTypeError: if an argument is traced: the size must be known.
+    """
+    if dtype is not None:
+        dtype = user_dtype(dtype, "arange")
+    given = {"start": start, "stop": stop, "step": step}
+    if stop is None and step is None:
+        given = {"stop": start}
+        if start is None:
+            raise TypeError("must be real number, not NoneType")
+    values = {name: _scalar_of(name, x) for name, x in given.items() if x is not None}
+    if dtype is None:
+        dtype = dtypes.result_type(*values.values())
+    if "start" not in values:
+        return _iota(dtype, max(0, math.ceil(values["stop"])))
+    if "stop" not in values:
+        values = {"start": values["start"] * 0, "stop": values["start"], "step": values["step"]}
+    first, last, by = values["start"], values["stop"], values.get("step")
+    size = max(0, math.ceil((_plain(last) - _plain(first)) / (1 if by is None else _plain(by))))
+    if by is None and first == 0:
+        return _iota(dtype, size)
+    numbers = _iota(dtype, size)
+    if by is not None:
+        numbers = binary.mul(_wrapped(by, dtype), numbers)
+    return binary.add(_wrapped(first, dtype), numbers)
+
+
+def _iota(dtype: Any, size: int) -> Any:
+    return iota(dtype, size)
+
+
+def _scalar_of(name: str, x: Any) -> Any:
+    """Argument `name` as a Python or NumPy scalar."""
+    x = concrete_or_error(None, x, f"It arose in the jnp.arange argument '{name}'")
+    util.check_arraylike("arange", x)
+    if np.ndim(x) != 0:
+        raise ValueError(f"jax.numpy.arange: arguments must be scalars; got {name}={x}")
+    if np.iscomplexobj(x):
+        raise ValueError(
+            "Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX "
+            "v0.10.0."
+        )
+    return x if type(x) in util.SCALARS else np.asarray(x)[()]
+
+
+def _plain(x: Any) -> Any:
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _wrapped(x: Any, dtype: Any) -> Any:
+    """`x` as a scalar operand of `dtype`; integers wrap."""
+    with np.errstate(all="ignore"):
+        return np.asarray(x).astype(dtype)[()]
+
+
+# --- linspace and kin -----------------------------------------------------------------------------
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`num` numbers from `start` to `stop`, evenly spaced.
+
+    Args:
+      start: the first; may be an array.
+      stop: the last; may be an array.
+      num: how many.
+      endpoint: whether `stop` is among them.
+      retstep: whether the distance is returned too.
+      dtype: the default float or the common inexact dtype if None; integers are rounded down.
+      axis: where the new axis goes.
+      device: unused on one device.
+    """
+    num = _count("num", num)
+    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.linspace"))
+    if dtype is not None:
+        dtype = user_dtype(dtype, "linspace")
+    util.check_arraylike("linspace", start, stop)
+    return _linspace(
+        start, stop, num=num, endpoint=bool(endpoint), retstep=bool(retstep), dtype=dtype, axis=axis
+    )
+
+
+def _count(name: str, num: Any) -> int:
+    num = operator.index(concrete_or_error(None, num, f"'{name}' argument of jnp.linspace"))
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    return num
+
+
+@partial(
+    jit_when_traced,
+    name="_linspace",
+    static_argnames=("num", "endpoint", "retstep", "dtype", "axis"),
+)
+def _linspace(
+    start: Any, stop: Any, *, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
+    common = dtypes.result_type(start, stop)
+    working = util.to_inexact(common)
+    dtype = working if dtype is None else dtype
+    working = util.to_inexact(dtypes.promote_types(working, dtype))
+    start, stop = convert(start, working), convert(stop, working)
+    shape = broadcast_shapes(shape_of(start), shape_of(stop))
+    start, stop = broadcast_to(start, shape), broadcast_to(stop, shape)
+    rank = len(shape) + 1
+    axis = canonical_axis(axis, rank)
+    head, tail = shape[:axis], shape[axis:]
+    column = (*head, 1, *tail)
+    intervals = num - 1 if endpoint else num
+    if num > 1 or (num == 1 and not endpoint):
+        step = binary.div(
+            binary.sub(stop, start), scalar_operand(intervals, working, False)
+        )
+        out = _lerp(start, stop, intervals, working, rank, axis, column)
+        if endpoint:
+            out = concatenate([out, expand_dims(stop, (axis,))], axis)
+    else:
+        step = as_value(scalar_operand(math.nan, working, False)) if retstep else None
+        out = reshape(start, column) if num == 1 else _none(working, (*head, 0, *tail))
+    if util.is_integer(dtype) and not util.is_integer(working):
+        out = unary.floor(out)
+    out = convert(out, dtype)
+    return (out, step) if retstep else out
+
+
+def _none(dtype: Any, shape: Any) -> Any:
+    from jitney.numpy.creation import zeros
+
+    return zeros(shape, dtype)
+
+
+def _lerp(
+    start: Any, stop: Any, intervals: int, dtype: Any, rank: int, axis: int, column: Any
+) -> Any:
+    """start (1 - t) + stop t for t = 0, 1 / intervals, ..., 1 - 1 / intervals."""
+    real = np.finfo(dtype).dtype if util.is_complex(dtype) else dtype
+    real = np.dtype(real)
+    row = (1,) * axis + (intervals,) + (1,) * (rank - axis - 1)
+    count = reshape(iota(real, intervals), row)
+    t = convert(binary.div(count, scalar_operand(intervals, real, False)), dtype)
+    rest = binary.sub(scalar_operand(1, dtype, False), t)
+    return binary.add(
+        binary.mul(reshape(start, column), rest), binary.mul(reshape(stop, column), t)
+    )
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`base` to the power of numbers that `linspace` gives."""
+    num = _count("num", num)
+    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.logspace"))
+    if dtype is not None:
+        dtype = user_dtype(dtype, "logspace")
+    util.check_arraylike("logspace", start, stop)
+    return _logspace(start, stop, base, num=num, endpoint=bool(endpoint), dtype=dtype, axis=axis)
+
+
+@partial(jit_when_traced, name="_logspace", static_argnames=("num", "endpoint", "dtype", "axis"))
+def _logspace(
+    start: Any, stop: Any, base: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
+) -> Any:
+    common = dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(
+        start, stop, dtype
+    )
+    working = util.to_inexact(common)
+    dtype = working if dtype is None else dtype
+    start, stop = convert(start, working), convert(stop, working)
+    exponents = linspace(start, stop, num, endpoint, dtype=None, axis=axis)
+    out = binary.pow(*util.promote_shapes("pow", convert(base, working), exponents))
+    return convert(out, dtype)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
+    num = _count("num", num)
+    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.geomspace"))
+    if dtype is not None:
+        dtype = user_dtype(dtype, "geomspace")
+    util.check_arraylike("geomspace", start, stop)
+    return _geomspace(start, stop, num=num, endpoint=bool(endpoint), dtype=dtype, axis=axis)
+
+
+@partial(jit_when_traced, name="_geomspace", static_argnames=("num", "endpoint", "dtype", "axis"))
+def _geomspace(
+    start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
+) -> Any:
+    common = dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(
+        start, stop, dtype
+    )
+    working = util.to_inexact(common)
+    dtype = working if dtype is None else dtype
+    start, stop = convert(start, working), convert(stop, working)
+    signs = sign(start)
+    low = log10(binary.div(start, signs))
+    high = log10(binary.div(stop, signs))
+    out = logspace(low, high, num, endpoint, base=10.0, dtype=working, axis=0)
+    out = binary.mul(signs, out) if not shape_of(signs) else _times(signs, out)
+    if axis != 0:
+        from jitney.numpy.manipulation import moveaxis
+
+        out = moveaxis(out, 0, axis)
+    return convert(out, dtype)
+
+
+def _times(signs: Any, out: Any) -> Any:
+    return binary.mul(*util.promote_shapes("multiply", signs, out))
+
+
+for _function in (arange, linspace, logspace, geomspace):
+    public(_function, _function.__name__, _function.__doc__ or "")
