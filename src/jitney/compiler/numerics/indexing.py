@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.hlo.ir import GatherDims, ScatterDims
+from jitney.compiler.numerics import scalar
 
 Combine = str | Callable[..., Any] | None
 
@@ -54,45 +55,52 @@ def dynamic_update_slice(x: np.ndarray, update: np.ndarray, starts: Sequence[Any
     return out
 
 
+def _starts(column: np.ndarray, most: int, mode: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """(start positions limited to [0, most], which of them were within): None where that is moot."""
+    if column.dtype.kind == "u":  # limited before the conversion, so that none turns negative
+        top = min(most + 1, int(np.iinfo(column.dtype).max))
+        column = np.minimum(column, np.asarray(top, column.dtype))
+    start = column.astype(np.int64)
+    clamped = np.clip(start, 0, max(most, 0))
+    return clamped, None if mode == "clip" else (start == clamped) & (most >= 0)
+
+
 def _positions(
     shape: Sequence[int],
     indices: np.ndarray,
     index_map: Sequence[int],
-    operand_batching: Sequence[int],
-    indices_batching: Sequence[int],
+    batching: Sequence[tuple[int, int]],
     window: Sequence[int],
     sizes: Sequence[int],
     mode: str,
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
     """(position along each operand axis, whether the window is inside).
 
-    Arrays have the axes of `indices` without its last, then one for each of `window`, the operand axes
-    that windows extend over; they broadcast.
+    Arrays have the axes of `indices` without its last, then one for each of `window`, the operand
+    axes that windows extend over; they broadcast. `batching` pairs axes of operand and `indices`.
     """
     batch_rank = indices.ndim - 1
+    rank = batch_rank + len(window)
     tail = (1,) * len(window)
     inside: np.ndarray | None = None
-    parts: list[np.ndarray] = [np.zeros((1,) * (batch_rank + len(window)), np.int64)] * len(shape)
+    parts = [np.zeros((1,) * rank, np.int64)] * len(shape)
     for k, axis in enumerate(index_map):
-        column = indices[..., k]
-        most = shape[axis] - sizes[axis]
-        if column.dtype.kind == "u":
-            column = np.minimum(column, np.asarray(min(most + 1, np.iinfo(column.dtype).max), column.dtype))
-        start = column.astype(np.int64)
-        clamped = np.clip(start, 0, max(most, 0))
-        if mode != "clip":
-            fits = (start == clamped) & (most >= 0)
+        start, fits = _starts(indices[..., k], shape[axis] - sizes[axis], mode)
+        parts[axis] = start.reshape((*start.shape, *tail))
+        if fits is not None:
             inside = fits if inside is None else inside & fits
-        parts[axis] = clamped.reshape(*clamped.shape, *tail)
-    for axis, at in zip(operand_batching, indices_batching, strict=True):
-        own = [1] * (batch_rank + len(window))
-        own[at] = shape[axis]
-        parts[axis] = parts[axis] + np.arange(shape[axis]).reshape(own)
-    for j, axis in enumerate(window):
-        own = [1] * (batch_rank + len(window))
-        own[batch_rank + j] = sizes[axis]
-        parts[axis] = parts[axis] + np.arange(sizes[axis]).reshape(own)
-    return parts, None if inside is None else inside.reshape(*inside.shape, *tail)
+    steps = [(axis, at, shape[axis]) for axis, at in batching]
+    steps += [(axis, batch_rank + j, sizes[axis]) for j, axis in enumerate(window)]
+    for axis, at, n in steps:
+        own = [1] * rank
+        own[at] = n
+        parts[axis] = parts[axis] + np.arange(n).reshape(own)
+    return parts, None if inside is None else inside.reshape((*inside.shape, *tail))
+
+
+def _whole_axes(shape: Sequence[int], sizes: Sequence[int], window: Sequence[int]) -> list[int]:
+    """The axes of `window` along which a window inside can only be the whole axis."""
+    return [k for k in window if sizes[k] == shape[k]]
 
 
 def gather(
@@ -107,28 +115,49 @@ def gather(
     dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
     window = [k for k in range(x.ndim) if k not in dropped]
     batch = indices.shape[:-1]
-    shape = (*batch, *[slice_sizes[k] for k in window])
-    if 0 in x.shape or 0 in shape:
-        out = np.empty(shape, x.dtype)
-        out[...] = 0 if fill is None else fill
+    sizes = [slice_sizes[k] for k in window]
+    if 0 in batch or 0 in sizes:
+        out = np.empty((*batch, *sizes), x.dtype)
+    elif _is_take(x.shape, dims, slice_sizes, window):
+        axis = dims.start_index_map[0]
+        starts, fits = _starts(indices[..., 0], x.shape[axis] - 1, mode)
+        out = np.take(x, starts, axis)
+        inside = None if fits is None else fits.reshape(fits.shape + (1,) * (x.ndim - 1))
+        # The axes of the indices came where `axis` was; they are to come first.
+        out = np.moveaxis(out, range(axis, axis + len(batch)), range(len(batch)))
+        out = _filled(out, inside, mode, fill)
     else:
         parts, inside = _positions(
-            x.shape, indices, dims.start_index_map, dims.operand_batching_dims,
-            dims.start_indices_batching_dims, window, slice_sizes, mode,
+            x.shape, indices, dims.start_index_map,
+            list(zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)),
+            window, slice_sizes, mode,
         )  # fmt: skip
-        out = np.broadcast_to(x[tuple(parts)], shape) if parts else np.broadcast_to(x, shape)
-        if mode == "fill" and inside is not None and not inside.all():
-            out = np.where(inside, out, np.asarray(fill, x.dtype))
+        out = np.broadcast_to(x[tuple(parts)], (*batch, *sizes))
+        out = _filled(out, inside, mode, fill)
     # Window axes go where the result wants them.
-    rank = len(shape)
-    order = list(range(rank))
-    batch_axes, window_axes = iter(order[: len(batch)]), iter(order[len(batch) :])
+    batch_axes, window_axes = iter(range(len(batch))), iter(range(len(batch), out.ndim))
+    offsets = set(dims.offset_dims)
     return out.transpose(
-        [next(window_axes) if k in dims.offset_dims else next(batch_axes) for k in range(rank)]
+        [next(window_axes) if k in offsets else next(batch_axes) for k in range(out.ndim)]
     )
 
 
-_AT = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+def _is_take(
+    shape: Sequence[int], dims: GatherDims, sizes: Sequence[int], window: Sequence[int]
+) -> bool:
+    """Whether a gather takes whole slices across one axis, as `x[:, indices]` does."""
+    return (
+        len(dims.start_index_map) == 1
+        and dims.collapsed_slice_dims == dims.start_index_map
+        and not dims.operand_batching_dims
+        and len(_whole_axes(shape, sizes, window)) == len(window)
+    )
+
+
+def _filled(out: np.ndarray, inside: np.ndarray | None, mode: str, fill: Any) -> np.ndarray:
+    if mode != "fill" or inside is None or inside.all():
+        return out
+    return np.where(inside, out, np.asarray(fill, out.dtype))
 
 
 def scatter(
@@ -139,35 +168,53 @@ def scatter(
     combine: Combine,
     mode: str,
 ) -> np.ndarray:
-    """`x` with windows of `updates` combined in, in order; see `hlo.ir.Scatter`."""
+    """`x` with windows of `updates` combined in, in order; see `hlo.ir.Scatter`.
+
+    `combine` may be a function (old, update) -> new of scalars.
+    """
     out = np.array(x, order="C")
     if 0 in updates.shape or 0 in x.shape:
         return out
     dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
     window = [k for k in range(x.ndim) if k not in dropped]
-    batch_axes = [k for k in range(updates.ndim) if k not in dims.update_window_dims]
+    window_dims = set(dims.update_window_dims)
+    batch_axes = [k for k in range(updates.ndim) if k not in window_dims]
     ordered = updates.transpose([*batch_axes, *dims.update_window_dims])
     sizes = [1] * x.ndim
-    for j, axis in enumerate(window):
-        sizes[axis] = updates.shape[dims.update_window_dims[j]]
+    for axis, k in zip(window, dims.update_window_dims, strict=True):
+        sizes[axis] = updates.shape[k]
     parts, inside = _positions(
-        x.shape, indices, dims.scatter_dims_to_operand_dims, dims.operand_batching_dims,
-        dims.scatter_indices_batching_dims, window, sizes, mode,
+        x.shape, indices, dims.scatter_dims_to_operand_dims,
+        list(zip(dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True)),
+        window, sizes, mode,
     )  # fmt: skip
-    shape = ordered.shape
-    where = [np.broadcast_to(p, shape).reshape(-1) for p in parts]
-    values = ordered.reshape(-1)
-    if inside is not None:
-        kept = np.broadcast_to(inside, shape).reshape(-1)
-        if not kept.all():
-            where, values = [w[kept] for w in where], values[kept]
     flat = out.reshape(-1)
-    at = np.ravel_multi_index(tuple(where), x.shape) if where else np.zeros(len(values), np.int64)
-    if combine is None:
-        flat[at] = values
-    elif callable(combine):
-        for i, value in zip(at.tolist(), values, strict=True):
-            flat[i] = combine(flat[i], value)
-    else:
-        _AT[combine].at(flat, at, values)
+    at: Any = np.zeros((1,) * ordered.ndim, np.int64)
+    stride = 1
+    for part, n in zip(reversed(parts), reversed(x.shape), strict=True):
+        at = at + part * stride
+        stride *= n
+    at, values = np.broadcast_to(at, ordered.shape).reshape(-1), ordered.reshape(-1)
+    if inside is not None and not inside.all():
+        kept = np.broadcast_to(inside, ordered.shape).reshape(-1)
+        at, values = at[kept], values[kept]
+    _combine_at(flat, at, values, combine)
     return out
+
+
+_AT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def _combine_at(flat: np.ndarray, at: np.ndarray, values: np.ndarray, combine: Combine) -> None:
+    """flat[at[i]] = combine(flat[at[i]], values[i]) for i = 0, 1, ..., in place."""
+    if combine is None:
+        flat[at] = values  # of equal positions the last one wins
+        return
+    ufunc = _AT.get(combine) if isinstance(combine, str) else None
+    if ufunc is not None:
+        with np.errstate(all="ignore"):
+            ufunc.at(flat, at, values)
+        return
+    function: Any = scalar.function(combine) if isinstance(combine, str) else combine
+    for i, value in zip(at.tolist(), values, strict=True):
+        flat[i] = function(flat[i], value)
