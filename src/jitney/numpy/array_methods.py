@@ -282,7 +282,7 @@ class ArrayMethods:
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """The diagonal of two axes, as the last axis."""
-        from jitney.numpy.manipulation import diagonal
+        from jitney.numpy.matrices import diagonal
 
         return diagonal(self, offset, axis1, axis2)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.numpy import creation, manipulation
+from jitney.numpy import creation, manipulation, matrices, ranges
 
 # NumPy's own: they only hand back the index.
 s_ = np.s_
@@ -24,8 +24,8 @@ def _slice_to_array(s: slice) -> Any:
     if s.stop is None:
         raise ValueError(f"slices need a stop value here, got {s}")
     if np.iscomplexobj(step):
-        return creation.linspace(start, s.stop, int(abs(step)))
-    return creation.arange(start, s.stop, step)
+        return ranges.linspace(start, s.stop, int(abs(step)))
+    return ranges.arange(start, s.stop, step)
 
 
 class _Grid:
@@ -38,7 +38,7 @@ class _Grid:
             return _slice_to_array(key)
         axes = [_slice_to_array(s) for s in key]
         common = _promoted(axes)
-        return self._combined(creation.meshgrid(*common, indexing="ij", sparse=self._sparse))
+        return self._combined(matrices.meshgrid(*common, indexing="ij", sparse=self._sparse))
 
     def _combined(self, grids: list[Any]) -> Any:
         raise NotImplementedError(type(self).__name__)

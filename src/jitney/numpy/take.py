@@ -402,6 +402,7 @@ def choose(
     shape = broadcast_shapes(a.shape, *[np.shape(p) for p in parts])
     rows = [expand_dims(broadcast_to(p, shape), (0,)) for p in parts]
     stacked = concatenate(rows, 0)
+    stacked = convert(stacked, stacked.dtype)
     which = expand_dims(broadcast_to(convert(a, _INT32), shape), (0,))
     found = take_along_axis(stacked, which, axis=0, mode="promise_in_bounds")
     return reshape(found, shape)
