@@ -66,21 +66,17 @@ def arange(
     if dtype is None:
         dtype = dtypes.result_type(*values.values())
     if "start" not in values:
-        return _iota(dtype, max(0, math.ceil(values["stop"])))
+        return iota(dtype, max(0, math.ceil(values["stop"])))
     if "stop" not in values:
         values = {"start": values["start"] * 0, "stop": values["start"], "step": values["step"]}
     first, last, by = values["start"], values["stop"], values.get("step")
     size = max(0, math.ceil((_plain(last) - _plain(first)) / (1 if by is None else _plain(by))))
     if by is None and first == 0:
-        return _iota(dtype, size)
-    numbers = _iota(dtype, size)
+        return iota(dtype, size)
+    numbers = iota(dtype, size)
     if by is not None:
         numbers = binary.mul(_wrapped(by, dtype), numbers)
     return binary.add(_wrapped(first, dtype), numbers)
-
-
-def _iota(dtype: Any, size: int) -> Any:
-    return iota(dtype, size)
 
 
 def _scalar_of(name: str, x: Any) -> Any:
@@ -201,10 +197,10 @@ def _lerp(
     row = (1,) * axis + (intervals,) + (1,) * (rank - axis - 1)
     count = reshape(iota(real, intervals), row)
     t = convert(binary.div(count, scalar_operand(intervals, real, False)), dtype)
-    rest = binary.sub(scalar_operand(1, dtype, False), t)
-    return binary.add(
-        binary.mul(reshape(start, column), rest), binary.mul(reshape(stop, column), t)
+    from_start = binary.mul(
+        reshape(start, column), binary.sub(scalar_operand(1, dtype, False), t)
     )
+    return binary.add(from_start, binary.mul(reshape(stop, column), t))
 
 
 def logspace(

@@ -1,0 +1,146 @@
+"""Questions about types and shapes: `result_type`, `issubdtype`, `finfo`, `shape`, `isscalar`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.avals import is_valid_operand
+from jitney.ops.shape import canonical_axis, shape_of
+
+__all__ = [
+    "can_cast", "finfo", "iinfo", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype",
+    "iterable", "ndim", "promote_types", "result_type", "shape", "size",
+]  # fmt: skip
+
+finfo = dtypes.finfo
+iinfo = dtypes.iinfo
+can_cast = np.can_cast
+iterable = np.iterable
+
+
+def result_type(*args: Any) -> Any:
+    """The dtype that an operation on arrays, scalars or dtypes `args` has."""
+    return dtypes.result_type(*args)
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """The common dtype of two dtypes."""
+    return dtypes.promote_types(a, b)
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """True if dtype `arg1` is `arg2` or belongs to the category `arg2`."""
+    return dtypes.issubdtype(arg1, arg2)
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (np.bool_,),
+    "signed integer": (np.signedinteger,),
+    "unsigned integer": (np.unsignedinteger,),
+    "integral": (np.integer,),
+    "real floating": (np.floating,),
+    "complex floating": (np.complexfloating,),
+    "numeric": (np.number,),
+}
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """True if `dtype` is of `kind`: a name of a category, a dtype, or a tuple of such.
+
+    Raises:
+      ValueError: if a kind is neither a dtype nor one of the names "bool", "signed integer",
+        "unsigned integer", "integral", "real floating", "complex floating", "numeric".
+    """
+    found = dtypes.dtype(dtype) if isinstance(dtype, Array) else np.dtype(dtype)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    answers: list[bool] = []
+    for k in kinds:
+        if isinstance(k, str) and k in _KINDS:
+            answers.append(any(dtypes.issubdtype(found, category) for category in _KINDS[k]))
+            continue
+        try:
+            answers.append(found == np.dtype(k))
+        except TypeError:
+            shown = f"{k!r}"
+            if isinstance(k, str):
+                raise ValueError(
+                    f"Unrecognized kind={shown} expected one of {list(_KINDS)}, or a compatible "
+                    "input for jnp.dtype()"
+                ) from None
+            raise TypeError(
+                f"Expected kind to be a dtype, string, or tuple; got kind={shown}"
+            ) from None
+    return any(answers)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """True if the dtype of `x` is complex."""
+    try:
+        kind = x.dtype
+    except AttributeError:
+        if is_valid_operand(x):
+            kind = dtypes.dtype(x)
+        else:
+            kind = np.asarray(x).dtype
+    return dtypes.issubdtype(kind, np.complexfloating)
+
+
+def isrealobj(x: Any) -> bool:
+    """True if the dtype of `x` is not complex."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """True for scalars of Python and NumPy and for arrays of rank 0."""
+    if np.isscalar(element):
+        return True
+    if hasattr(element, "__jax_array__"):
+        element = element.__jax_array__()
+    return isinstance(element, Array | np.ndarray) and element.ndim == 0  # type: ignore[union-attr]
+
+
+def _warn_unless_arraylike(name: str, x: Any) -> None:
+    if not is_valid_operand(x):
+        warnings.warn(
+            f"{name} requires ndarray or scalar arguments, got {type(x)} at position 0. In a "
+            "future JAX release this will be an error.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The extents of `a`."""
+    if not hasattr(a, "shape"):
+        _warn_unless_arraylike("shape", a)
+    return tuple(shape_of(a))
+
+
+def ndim(a: Any) -> int:
+    """The number of axes of `a`."""
+    if hasattr(a, "ndim"):
+        return a.ndim
+    _warn_unless_arraylike("ndim", a)
+    return np.ndim(a)
+
+
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """The number of elements of `a`, or of elements along `axis` (several: their product)."""
+    if not hasattr(a, "shape"):
+        _warn_unless_arraylike("size", a)
+    extents = shape_of(a)
+    if axis is None:
+        return int(np.prod(extents, dtype=np.int64))
+    axes = axis if isinstance(axis, Iterable) else (axis,)
+    return int(np.prod([extents[canonical_axis(k, len(extents))] for k in axes], dtype=np.int64))
+
+
+for _function in (result_type, promote_types, issubdtype, isdtype, iscomplexobj, isrealobj,
+                  isscalar, shape, ndim, size):  # fmt: skip
+    _function.__module__ = "jax.numpy"
