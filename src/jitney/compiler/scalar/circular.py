@@ -103,7 +103,7 @@ def _sine_of_rest(e: Emitter, r: Value, flip: Value) -> Value:
 
 
 def sin(e: Emitter, x: Value) -> Value:
-    """The sine, within 1.5 ulp; NaN at infinity."""
+    """The sine, within 2 ulp; NaN at infinity."""
     shifted, n = rounded_product(e, x, 1 / _PI)
     r = _less_multiple(e, x, n, 2.0)
     usual = _sine_of_rest(e, r, high_bits(e, shifted, 31 if x.kind == "f32" else 63))
@@ -111,7 +111,7 @@ def sin(e: Emitter, x: Value) -> Value:
 
 
 def cos(e: Emitter, x: Value) -> Value:
-    """The cosine, within 1.5 ulp; NaN at infinity."""
+    """The cosine, within 2 ulp; NaN at infinity."""
     # x = (2 n + 1) pi / 2 + r, so that r is small where the cosine is.
     offset = e.const(magic(x.kind), x)
     turns = e.fma(x, e.const(1 / _PI, x), e.const(-0.5, x))

@@ -1,0 +1,348 @@
+"""Scalar functions of complex numbers, as pairs of values.
+
+complex64 is computed in f64, whose range and precision make the plain formulas safe; complex128
+takes care of overflow where the formula itself would cause it. Principal branches, cuts as in C99.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.values import Value
+from jitney.compiler.scalar import circular, exponential, inverse, logarithm
+from jitney.compiler.scalar.convert import convert
+from jitney.compiler.scalar.kit import INF
+
+Pair: TypeAlias = tuple[Value, Value]
+Operand: TypeAlias = Value | Pair
+_LN2 = 0.6931471805599453
+
+_REAL_OF = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the parts of complex `dtype`."""
+    return _REAL_OF[dtype.name]
+
+
+def complex_emit(
+    e: Emitter, fn: str, dtype: np.dtype, args: Sequence[Operand], result_dtype: np.dtype
+) -> Operand | None:
+    """Emits scalar function `fn` with complex operands or result.
+
+    Args:
+      dtype: of the operands (for `select`, of those chosen from).
+      args: pairs for complex operands, values for real ones and predicates.
+
+    Returns: a pair, or a value where the result is real; None if there is no native code.
+    """
+    if fn == "convert":
+        return _convert(e, args[0], dtype, result_dtype)
+    if fn == "complex":
+        re, im = args
+        return (re, im) if isinstance(re, Value) and isinstance(im, Value) else None
+    if fn == "select":
+        which, yes, no = args
+        assert isinstance(which, Value) and isinstance(yes, tuple) and isinstance(no, tuple)
+        return e.select(which, yes[0], no[0]), e.select(which, yes[1], no[1])
+    pairs = [x for x in args if isinstance(x, tuple)]
+    if len(pairs) != len(args):
+        return None
+    if fn in _PLAIN:
+        return _PLAIN[fn](e, *pairs)
+    rule = _RULES.get(fn)
+    if rule is None:
+        return None
+    kind = pairs[0][0].kind
+    if kind == "f64":
+        return rule(e, *pairs)
+    wide = [(e.fpext(re, "f64"), e.fpext(im, "f64")) for re, im in pairs]
+    result = rule(e, *wide)
+    if isinstance(result, Value):
+        return e.fptrunc(result, kind)
+    return e.fptrunc(result[0], kind), e.fptrunc(result[1], kind)
+
+
+def _convert(e: Emitter, x: Operand, old: np.dtype, new: np.dtype) -> Operand | None:
+    if not isinstance(x, tuple):
+        if new.name not in _REAL_OF:
+            return None
+        re = convert(e, x, old, real_dtype(new))
+        return None if re is None else (re, e.const(0.0, re))
+    part = real_dtype(old)
+    if new.name in _REAL_OF:
+        re, im = (convert(e, v, part, real_dtype(new)) for v in x)
+        return None if re is None or im is None else (re, im)
+    if new == np.bool_:
+        return e.or_(*[e.fcmp("une", v, e.const(0.0, v)) for v in x])
+    return convert(e, x[0], part, new)
+
+
+# --- arithmetic ---------------------------------------------------------------------------------
+
+
+def _mul(e: Emitter, x: Pair, y: Pair) -> Pair:
+    (a, b), (c, d) = x, y
+    re = e.fsub(e.fmul(a, c), e.fmul(b, d))
+    return re, e.fadd(e.fmul(a, d), e.fmul(b, c))
+
+
+def _scale(e: Emitter, x: Pair, factor: Value) -> Pair:
+    return e.fmul(x[0], factor), e.fmul(x[1], factor)
+
+
+def _div(e: Emitter, x: Pair, y: Pair) -> Pair:
+    (a, b), (c, d) = x, y
+    # Smith: with the larger part of the divisor taken out, its square cannot overflow.
+    steep = e.fcmp("olt", e.fabs(c), e.fabs(d))
+    big, small = e.select(steep, d, c), e.select(steep, c, d)
+    ratio = e.fdiv(small, big)
+    bottom = e.fma(small, ratio, big)
+    u, v = e.select(steep, b, a), e.select(steep, a, b)
+    re = e.fdiv(e.fma(v, ratio, u), bottom)
+    im = e.fma(e.fneg(u), ratio, v)
+    im = e.fdiv(e.select(steep, e.fneg(im), im), bottom)
+    # Division by zero: infinite in the direction of the dividend.
+    zero = e.fcmp("oeq", e.fadd(e.fabs(c), e.fabs(d)), e.const(0.0, c))
+    infinite = e.copysign(e.const(INF, c), c)
+    re = e.select(zero, e.fmul(infinite, a), re)
+    im = e.select(zero, e.fmul(infinite, b), im)
+    # A finite number by an infinite one is zero, an infinite one by a finite one infinite.
+    x_inf, y_inf = _is_inf(e, x), _is_inf(e, y)
+    zeroed = e.and_(y_inf, _is_finite(e, x))
+    a1, b1, c1, d1 = (_boxed(e, part, x_inf) for part in (a, b, c, d))
+    a1, b1 = e.select(zeroed, a, a1), e.select(zeroed, b, b1)
+    c2, d2 = _boxed(e, c, y_inf), _boxed(e, d, y_inf)
+    c1, d1 = e.select(zeroed, c2, c), e.select(zeroed, d2, d)
+    special = e.or_(zeroed, e.and_(x_inf, _is_finite(e, y)))
+    special = e.and_(special, e.not_(zero))
+    scale = e.select(zeroed, e.const(0.0, a), e.const(INF, a))
+    re1 = e.fmul(scale, e.fma(a1, c1, e.fmul(b1, d1)))
+    im1 = e.fmul(scale, e.fsub(e.fmul(b1, c1), e.fmul(a1, d1)))
+    return e.select(special, re1, re), e.select(special, im1, im)
+
+
+def _boxed(e: Emitter, part: Value, infinite: Value) -> Value:
+    """The part of an infinite number: 1 where the part is infinite, else 0, with its sign."""
+    one = e.fcmp("oeq", e.fabs(part), e.const(INF, part))
+    size = e.select(one, e.const(1.0, part), e.const(0.0, part))
+    return e.select(infinite, e.copysign(size, part), part)
+
+
+def _is_inf(e: Emitter, x: Pair) -> Value:
+    inf = e.const(INF, x[0])
+    return e.or_(*[e.fcmp("oeq", e.fabs(v), inf) for v in x])
+
+
+def _is_finite(e: Emitter, x: Pair) -> Value:
+    inf = e.const(INF, x[0])
+    return e.and_(*[e.fcmp("olt", e.fabs(v), inf) for v in x])
+
+
+def _abs(e: Emitter, x: Pair) -> Value:
+    a, b = e.fabs(x[0]), e.fabs(x[1])
+    less = e.fcmp("olt", a, b)
+    big, small = e.select(less, b, a), e.select(less, a, b)
+    ratio = e.fdiv(small, big)
+    size = e.fmul(big, e.sqrt(e.fma(ratio, ratio, e.const(1.0, a))))
+    size = e.select(e.fcmp("oeq", small, e.const(0.0, a)), big, size)
+    return e.select(_is_inf(e, x), e.const(INF, a), size)
+
+
+def _sign(e: Emitter, x: Pair) -> Pair:
+    size = _abs(e, x)
+    zero = e.const(0.0, size)
+    none = e.fcmp("oeq", size, zero)
+    re, im = (e.select(none, zero, e.fdiv(v, size)) for v in x)
+    return re, im
+
+
+def _reciprocal(e: Emitter, x: Pair) -> Pair:
+    return _div(e, (e.const(1.0, x[0]), e.const(0.0, x[0])), x)
+
+
+# --- roots, exponentials, logarithms --------------------------------------------------------------
+
+
+def _sqrt(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    zero, half = e.const(0.0, re), e.const(0.5, re)
+    # In the middle of the range: neither the modulus nor a subnormal part gets lost.
+    size = e.fadd(e.fabs(re), e.fabs(im))
+    large = e.fcmp("ogt", size, e.const(2.0**1000, re))
+    small = e.fcmp("olt", size, e.const(2.0**-960, re))
+    one = e.const(1.0, re)
+    factor = e.select(large, e.const(2.0**-60, re), e.select(small, e.const(2.0**100, re), one))
+    back = e.select(large, e.const(2.0**30, re), e.select(small, e.const(2.0**-50, re), one))
+    a, b = _scale(e, x, factor)
+    t = e.sqrt(e.fmul(e.fadd(e.fabs(a), _abs(e, (a, b))), half))
+    other = e.fdiv(e.fmul(e.fabs(b), half), t)
+    right = e.fcmp("oge", re, zero)
+    u = e.fmul(e.select(right, t, other), back)
+    v = e.copysign(e.fmul(e.select(right, other, t), back), im)
+    none = e.fcmp("oeq", size, zero)
+    u, v = e.select(none, zero, u), e.select(none, im, v)
+    # Infinities, as C99 has them.
+    inf = e.const(INF, re)
+    im_inf = e.fcmp("oeq", e.fabs(im), inf)
+    re_inf = e.fcmp("oeq", e.fabs(re), inf)
+    flat = e.and_(re_inf, e.not_(im_inf))
+    finite_im = e.fcmp("oeq", im, im)
+    side = e.select(finite_im, zero, im)
+    u = e.select(flat, e.select(right, inf, side), u)
+    v = e.select(flat, e.copysign(e.select(right, side, inf), im), v)
+    return e.select(im_inf, inf, u), e.select(im_inf, im, v)
+
+
+def _exp(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    zero = e.const(0.0, re)
+    # By halves: the exponential itself may overflow where its product with the sine does not.
+    half = exponential.exp(e, e.fmul(re, e.const(0.5, re)))
+    u = e.fmul(e.fmul(half, circular.cos(e, im)), half)
+    v = e.fmul(e.fmul(half, circular.sin(e, im)), half)
+    # The zero of the smallest exponentials wins over any angle.
+    gone = e.fcmp("oeq", re, e.const(-INF, re))
+    real = e.fcmp("oeq", im, zero)
+    u = e.select(gone, zero, e.select(real, e.fmul(half, half), u))
+    return u, e.select(gone, zero, e.select(real, im, v))
+
+
+def _expm1(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    sine = circular.sin(e, e.fmul(im, e.const(0.5, im)))
+    less = e.fmul(e.fmul(sine, sine), e.const(-2.0, im))
+    u = e.fma(exponential.expm1(e, re), circular.cos(e, im), less)
+    real = e.fcmp("oeq", im, e.const(0.0, im))
+    return e.select(real, exponential.expm1(e, re), u), _exp(e, x)[1]
+
+
+def _log(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    a, b = e.fabs(re), e.fabs(im)
+    less = e.fcmp("olt", a, b)
+    big, small = e.select(less, b, a), e.select(less, a, b)
+    one, half = e.const(1.0, re), e.const(0.5, re)
+    # Near the unit circle the logarithm is small: it comes from |x|^2 - 1.
+    excess = e.fma(small, small, e.fmul(e.fsub(big, one), e.fadd(big, one)))
+    near = e.fmul(half, logarithm.log1p(e, excess))
+    is_near = e.and_(
+        e.fcmp("ogt", big, half), e.fcmp("olt", big, e.const(2.0, re))
+    )
+    ratio = e.fdiv(small, big)
+    square = e.select(e.fcmp("oeq", small, e.const(0.0, re)), small, e.fmul(ratio, ratio))
+    far = e.fma(half, logarithm.log1p(e, square), logarithm.log(e, big))
+    far = e.select(_is_inf(e, x), e.const(INF, re), far)
+    return e.select(is_near, near, far), inverse.atan2(e, im, re)
+
+
+def _log1p(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    one = e.const(1.0, re)
+    moved = e.fadd(re, one)
+    size = e.fadd(e.fabs(re), e.fabs(im))
+    is_near = e.fcmp("olt", size, one)
+    excess = e.fma(re, e.fadd(re, e.const(2.0, re)), e.fmul(im, im))
+    near = e.fmul(e.const(0.5, re), logarithm.log1p(e, excess))
+    far, angle = _log(e, (moved, im))
+    return e.select(is_near, near, far), angle
+
+
+def _pow(e: Emitter, x: Pair, y: Pair) -> Pair:
+    u, v = _exp(e, _mul(e, y, _log(e, x)))
+    zero, one = e.const(0.0, u), e.const(1.0, u)
+    base = e.and_(e.fcmp("oeq", x[0], zero), e.fcmp("oeq", x[1], zero))
+    grows = e.and_(e.fcmp("ogt", y[0], zero), e.fcmp("oeq", y[1], zero))
+    none = e.and_(base, grows)
+    trivial = e.and_(e.fcmp("oeq", y[0], zero), e.fcmp("oeq", y[1], zero))
+    u = e.select(trivial, one, e.select(none, zero, u))
+    return u, e.select(e.or_(none, trivial), zero, v)
+
+
+def _logistic(e: Emitter, x: Pair) -> Pair:
+    u, v = _exp(e, (e.fneg(x[0]), e.fneg(x[1])))
+    return _reciprocal(e, (e.fadd(u, e.const(1.0, u)), v))
+
+
+# --- circular and hyperbolic ----------------------------------------------------------------------
+
+
+def _sinh(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    u = e.fmul(exponential.sinh(e, re), circular.cos(e, im))
+    v = e.fmul(exponential.cosh(e, re), circular.sin(e, im))
+    real = e.fcmp("oeq", im, e.const(0.0, im))
+    imaginary = e.fcmp("oeq", re, e.const(0.0, re))
+    return e.select(imaginary, re, u), e.select(real, im, v)
+
+
+def _cosh(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    u = e.fmul(exponential.cosh(e, re), circular.cos(e, im))
+    v = e.fmul(exponential.sinh(e, re), circular.sin(e, im))
+    zero = e.const(0.0, re)
+    axis = e.or_(e.fcmp("oeq", im, zero), e.fcmp("oeq", re, zero))
+    # On the axes a zero, with the sign of the product.
+    return u, e.select(axis, e.fmul(e.copysign(zero, re), e.copysign(e.const(1.0, re), im)), v)
+
+
+def _tanh(e: Emitter, x: Pair) -> Pair:
+    re, im = x
+    one, zero = e.const(1.0, re), e.const(0.0, re)
+    # Kahan: by the tangent of the imaginary part.
+    bounded = e.at_least(e.at_most(re, 300.0), -300.0)
+    s = exponential.sinh(e, bounded)
+    t = circular.tan(e, im)
+    beta = e.fma(t, t, one)
+    rho = e.sqrt(e.fma(s, s, one))
+    bottom = e.fma(e.fmul(beta, s), s, one)
+    u = e.fdiv(e.fmul(e.fmul(beta, rho), s), bottom)
+    v = e.fdiv(t, bottom)
+    far = e.fcmp("ogt", e.fabs(re), e.const(22.0, re))
+    sine, cosine = circular.sin(e, im), circular.cos(e, im)
+    decay = exponential.exp(e, e.fmul(e.fabs(re), e.const(-2.0, re)))
+    tail = e.fmul(e.fmul(e.fmul(sine, cosine), e.const(4.0, re)), decay)
+    infinite = e.fcmp("oeq", e.fabs(re), e.const(INF, re))
+    tail = e.select(infinite, e.copysign(zero, im), tail)
+    return e.select(far, e.copysign(one, re), u), e.select(far, tail, v)
+
+
+def _turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:
+    """f(x) = -i g(i x): the circular function of a hyperbolic one."""
+
+    def circle(e: Emitter, x: Pair) -> Pair:
+        u, v = rule(e, (e.fneg(x[1]), x[0]))
+        return v, e.fneg(u)
+
+    return circle
+
+
+def _cos(e: Emitter, x: Pair) -> Pair:
+    return _cosh(e, (e.fneg(x[1]), x[0]))
+
+
+_PLAIN: dict[str, Callable[..., Operand]] = {
+    "add": lambda e, x, y: (e.fadd(x[0], y[0]), e.fadd(x[1], y[1])),
+    "sub": lambda e, x, y: (e.fsub(x[0], y[0]), e.fsub(x[1], y[1])),
+    "neg": lambda e, x: (e.fneg(x[0]), e.fneg(x[1])),
+    "conj": lambda e, x: (x[0], e.fneg(x[1])),
+    "real": lambda e, x: x[0],
+    "imag": lambda e, x: x[1],
+    "mul": _mul,
+    "square": lambda e, x: _mul(e, x, x),
+    "is_finite": _is_finite,
+    "eq": lambda e, x, y: e.and_(e.fcmp("oeq", x[0], y[0]), e.fcmp("oeq", x[1], y[1])),
+    "ne": lambda e, x, y: e.or_(e.fcmp("une", x[0], y[0]), e.fcmp("une", x[1], y[1])),
+}  # fmt: skip
+
+_RULES: dict[str, Callable[..., Operand]] = {
+    "div": _div, "abs": _abs, "sign": _sign, "sqrt": _sqrt, "exp": _exp, "expm1": _expm1,
+    "log": _log, "log1p": _log1p, "pow": _pow, "logistic": _logistic, "sinh": _sinh,
+    "cosh": _cosh, "tanh": _tanh, "sin": _turned(_sinh), "cos": _cos, "tan": _turned(_tanh),
+    "rsqrt": lambda e, x: _reciprocal(e, _sqrt(e, x)),
+    "exp2": lambda e, x: _exp(e, _scale(e, x, e.const(_LN2, x[0]))),
+}  # fmt: skip
