@@ -213,8 +213,9 @@ def _shared_programs(jaxpr: Jaxpr) -> list[tuple[Jaxpr, str]]:
         for eqn in queue.popleft().eqns:
             for program in map(_open, jaxprs_in_params(eqn.params)):
                 uses[program] += 1
-                if program not in names:
-                    names[program] = eqn.params.get("name", "jaxpr")
+                names.setdefault(program, eqn.params.get("name", "jaxpr"))
+                # What a program used twice uses is used twice; more often does not matter.
+                if uses[program] <= 2:
                     queue.append(program)
     return [
         (program, name)

@@ -20,7 +20,7 @@ from jitney.core.trace import state
 from jitney.numpy import indexing, util
 from jitney.numpy.index_plan import plan
 from jitney.ops import scatter as lax_scatter
-from jitney.ops.convert import as_value, convert
+from jitney.ops.convert import as_value, convert, warn_if_imaginary_dropped
 from jitney.ops.creation import full_like
 from jitney.ops.gather import GatherScatterMode
 from jitney.ops.scatter import ScatterDimensionNumbers
@@ -400,6 +400,7 @@ def scatter_update(
         mode=scatter_mode,
     )
     out = squeeze(out, p.extra_axes) if p.extra_axes else out
+    warn_if_imaginary_dropped(out.dtype, aval.dtype)
     return convert(out, aval.dtype, aval.weak_type)
 
 

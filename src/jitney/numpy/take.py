@@ -22,7 +22,7 @@ from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.indexing import empty_of_type, index_dtype, mode_of
 from jitney.numpy.selection import clip, where
 from jitney.ops import binary, compare, select
-from jitney.ops.convert import as_value, convert
+from jitney.ops.convert import as_value, convert, scalar_operand
 from jitney.ops.creation import broadcasted_iota, iota
 from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.ops.join import concatenate, tile
@@ -33,6 +33,7 @@ from jitney.ops.shape import (
     canonical_axis,
     expand_dims,
     reshape,
+    squeeze,
 )
 from jitney.ops.slice import slice as lax_slice
 
@@ -123,10 +124,9 @@ def _take_body(
         indices = convert(indices, _INT32)
     if mode in (None, "fill"):
         gather_mode = GatherScatterMode.FILL_OR_DROP
-        if size and not dtypes.issubdtype(indices.dtype, np.unsignedinteger):
-            indices = _wrapped(indices, extent)
+        indices = _wrapped(indices, extent) if size else indices
     elif mode == "wrap":
-        indices = remainder(indices, extent) if size else indices
+        indices = remainder(indices, indices.dtype.type(extent)) if size else indices
         gather_mode = GatherScatterMode.PROMISE_IN_BOUNDS
     elif mode == "clip":
         gather_mode = GatherScatterMode.CLIP
@@ -134,7 +134,6 @@ def _take_body(
         raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")
     else:
         raise ValueError(f"Invalid mode '{mode}' for np.take")
-    indices = convert(indices, index_dtype(a.shape))
     rank = indices.ndim
     shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
     if 0 in shape:
@@ -167,10 +166,10 @@ _take = jit_when_traced(
 def _wrapped(indices: Any, extent: int) -> Any:
     if extent > dtypes.iinfo(indices.dtype).max:
         indices = convert(indices, _INT32)
-    kind = indices.dtype.type
-    return where(
-        compare.lt(indices, kind(0)), binary.add(indices, kind(extent)), indices
-    )
+    dtype = indices.dtype
+    below = compare.lt(indices, dtype.type(0))
+    shifted = binary.add(indices, scalar_operand(extent, dtype, indices.aval.weak_type))
+    return where(below, shifted, indices)
 
 
 # --- take_along_axis --------------------------------------------------------------------------------
@@ -244,30 +243,30 @@ def _take_along_axis_body(
     gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
     if 0 in shape:
         return empty_of_type(arr, shape)
-    offset, collapsed, batching, index_batching, sizes = [], [axis], [], [], []
+    # Axes of `arr` that only repeat for the indices are left out.
+    repeating = [k for k in range(rank) if k != axis and arr.shape[k] == 1 != indices.shape[k]]
+    offset, batching, index_batching, sizes = [], [], [], []
     index_shape: list[int] = []
     for k in range(rank):
-        if k == axis:
-            sizes.append(1)
-            index_shape.append(indices.shape[k])
-        elif indices.shape[k] == 1:  # the window spans the axis of `arr`
+        if k != axis and indices.shape[k] == 1:  # the window spans the axis of `arr`
             offset.append(k)
             sizes.append(arr.shape[k])
-        else:
-            sizes.append(1)
-            if arr.shape[k] == 1:  # one element for all indices
-                collapsed.append(k)
-            else:
-                batching.append(k)
+            continue
+        if k not in repeating:
+            if k != axis:
+                batching.append(len(sizes))
                 index_batching.append(len(index_shape))
-            index_shape.append(indices.shape[k])
+            sizes.append(1)
+        index_shape.append(indices.shape[k])
+    arr = squeeze(arr, repeating) if repeating else arr
+    indexed = (axis - sum(k < axis for k in repeating),)
     return gather(
         arr,
         reshape(indices, (*index_shape, 1)),
         GatherDimensionNumbers(
             offset_dims=tuple(offset),
-            collapsed_slice_dims=tuple(sorted(collapsed)),
-            start_index_map=(axis,),
+            collapsed_slice_dims=indexed,
+            start_index_map=indexed,
             operand_batching_dims=tuple(batching),
             start_indices_batching_dims=tuple(index_batching),
         ),
@@ -323,7 +322,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 def repeated(v: Any, size: int) -> Any:
     """The first `size` elements of `v`, of rank 1, repeated for ever."""
     n = v.shape[0]
-    v = tile(v, (-(-size // n),))
+    v = tile(v, (-(-size // n),)) if n < size else v
     return lax_slice(v, (0,), (size,)) if v.shape[0] > size else v
 
 
@@ -423,13 +422,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     if wrap:
         raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
     util.check_arraylike("fill_diagonal", a, val)
-    a, val = as_value(a), as_value(val)
+    a = as_value(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and any(n != a.shape[0] for n in a.shape):
         raise ValueError("All dimensions of input must be of equal length")
     n = min(a.shape)
-    val = val if val.ndim == 0 or n == 0 else repeated(_flat(val), n)
+    if np.ndim(val) and n:
+        val = repeated(_flat(as_value(val)), n)
     places = iota(_INT32, n)
     return IndexUpdateRef(a, (places,) * a.ndim).set(val)
 
