@@ -55,7 +55,7 @@ def evaluated(expression, numpy):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return eval(expression, names)  # noqa: S307: our own text
+        return eval(expression, names)
 
 
 def check_same(ours, theirs):
@@ -80,7 +80,7 @@ def test_same_value(expression):
 
 @pytest.mark.parametrize("expression", expressions(ERRORS))
 def test_same_error(expression):
-    with pytest.raises(Exception) as theirs:  # noqa: PT011: whichever jax raises
+    with pytest.raises(Exception) as theirs:  # whichever jax raises
         evaluated(expression, jnp)
     with pytest.raises(theirs.type):
         evaluated(expression, jtnp)

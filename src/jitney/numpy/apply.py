@@ -43,9 +43,7 @@ def apply_along_axis(
     return pytrees.tree_map(joined, *results)
 
 
-def apply_over_axes(
-    func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
-) -> Any:
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
     """`func(a, axis)` applied for each of `axes` in turn; axes that it removes are put back.
 
     Raises:

@@ -140,17 +140,16 @@ class ArrayMethods:
     # --- shape ------------------------------------------------------------------------------------
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         """All axes in reversed order."""
         return transpose(self, tuple(range(self.ndim))[::-1])
 
     @property
-    def mT(self) -> Any:  # noqa: N802
+    def mT(self) -> Any:
         """The last two axes exchanged."""
         if self.ndim < 2:
             raise ValueError(
-                "x must be at least two-dimensional for matrix_transpose; got "
-                f"ndim={self.ndim}"
+                f"x must be at least two-dimensional for matrix_transpose; got ndim={self.ndim}"
             )
         rank = self.ndim
         return transpose(self, (*range(rank - 2), rank - 1, rank - 2))
@@ -238,9 +237,7 @@ class ArrayMethods:
         """Elements at `indices` along `axis`."""
         from jitney.numpy.take import take
 
-        return take(
-            self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value
-        )
+        return take(self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
 
     def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Any:
         """Elements of `choices[x[i]]`."""
@@ -342,8 +339,7 @@ def _rows(x: Any) -> list[Any]:
     strides = (1,) * x.ndim
     zeros = (0,) * len(rest)
     return [
-        squeeze(lax_slice(x, (k, *zeros), (k + 1, *rest), strides), (0,))
-        for k in range(x.shape[0])
+        squeeze(lax_slice(x, (k, *zeros), (k + 1, *rest), strides), (0,)) for k in range(x.shape[0])
     ]
 
 
@@ -352,5 +348,3 @@ def attributes(methods: type) -> dict[str, Any]:
     skipped = ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__",
                "__static_attributes__", "__annotations__", "__orig_bases__")  # fmt: skip
     return {name: value for name, value in vars(methods).items() if name not in skipped}
-
-

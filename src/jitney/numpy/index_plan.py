@@ -298,9 +298,7 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
     """
     used = sum(map(_width, items))
     if used > rank:
-        raise IndexError(
-            f"Too many indices: array is {rank}-dimensional, but {used} were indexed"
-        )
+        raise IndexError(f"Too many indices: array is {rank}-dimensional, but {used} were indexed")
     places = [k for k, x in enumerate(items) if x is Ellipsis]
     if len(places) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -318,9 +316,9 @@ def _span(item: slice, extent: int, position: int) -> Span:
         raise IndexError(
             f"Slice entries must be static integers. Got {item} at position {position}"
         )
-    start, limit, step = slice(
-        *[None if x is None else operator.index(x) for x in parts]
-    ).indices(extent)
+    start, limit, step = slice(*[None if x is None else operator.index(x) for x in parts]).indices(
+        extent
+    )
     return Span(start, len(range(start, limit, step)), step, limit, extent)
 
 

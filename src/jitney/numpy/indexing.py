@@ -26,8 +26,7 @@ from jitney.ops.creation import full, iota
 from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.ops.join import concatenate
 from jitney.ops.shape import broadcast_in_dim, broadcast_to, expand_dims, reshape, rev, squeeze
-from jitney.ops.slice import dynamic_slice_p
-from jitney.ops.slice import slice as lax_slice
+from jitney.ops.slice import dynamic_slice_p, slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _INT32 = np.dtype(np.int32)
@@ -88,9 +87,7 @@ def getitem(x: Any, index: Any) -> Any:
             if -value.shape[0] <= index < value.shape[0]:
                 aval = x.aval
                 out = value[index]
-                return array_from_numpy(
-                    out, shaped_array(out.shape, aval.dtype, aval.weak_type)
-                )
+                return array_from_numpy(out, shaped_array(out.shape, aval.dtype, aval.weak_type))
         elif type(value) is np.ndarray:
             found = numpy_index(index)
             if found is not None:
@@ -99,9 +96,7 @@ def getitem(x: Any, index: Any) -> Any:
                 except IndexError:
                     return get(x, index)  # out of range, or an error to explain
                 aval = x.aval
-                return array_from_numpy(
-                    out, shaped_array(out.shape, aval.dtype, aval.weak_type)
-                )
+                return array_from_numpy(out, shaped_array(out.shape, aval.dtype, aval.weak_type))
     return get(x, index)
 
 
@@ -252,9 +247,7 @@ def _get_dynamic(x: Any, p: Plan, wrap: bool) -> Any:
 
 def _finish(p: Plan, y: Any, reverse: bool = True) -> Any:
     """`y`, which has the operand's axes, with the axes of the result."""
-    turned = tuple(
-        k for k, e in enumerate(p.entries) if isinstance(e, Span) and e.step < 0
-    )
+    turned = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Span) and e.step < 0)
     if turned and reverse:
         y = rev(y, turned)
     scalars = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Scalar))

@@ -84,8 +84,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 
 def _nonzero_of_size(a: Any, size: int, fill_value: Any) -> tuple[Any, ...]:
-    from jitney.numpy.reductions import cumsum
-    from jitney.numpy.reductions import sum as sum_of
+    from jitney.numpy.reductions import cumsum, sum as sum_of
 
     dtype = _integer()
     if a.size == 0 or size == 0:
@@ -312,7 +311,9 @@ def ravel_multi_index(
 
     if len(multi_index) != len(dims):
         raise AssertionError(f"{len(multi_index)=} != {len(dims)=}")
-    dims = tuple(concrete_or_error(int, d, "in `dims` argument of ravel_multi_index().") for d in dims)
+    dims = tuple(
+        concrete_or_error(int, d, "in `dims` argument of ravel_multi_index().") for d in dims
+    )
     util.check_arraylike("ravel_multi_index", *multi_index)
     dtype = _integer() if dtype is None else dtypes.canonicalize_dtype(dtype)
     indices = [as_value(k) for k in multi_index]

@@ -208,7 +208,12 @@ def take_along_axis(
 
 
 def _take_along_axis_body(
-    arr: Any, indices: Any, axis: int | None, mode: Any, fill_value: Any, wrap_negative_indices: bool
+    arr: Any,
+    indices: Any,
+    axis: int | None,
+    mode: Any,
+    fill_value: Any,
+    wrap_negative_indices: bool,
 ) -> Any:
     arr, indices = as_value(arr), as_value(indices)
     dtype = util.dtype_of(indices)
@@ -225,8 +230,7 @@ def _take_along_axis_body(
     rank = arr.ndim
     if rank != indices.ndim:
         raise ValueError(
-            "indices and arr must have the same number of dimensions; "
-            f"{indices.ndim} vs. {rank}"
+            f"indices and arr must have the same number of dimensions; {indices.ndim} vs. {rank}"
         )
     axis = canonical_axis(axis, rank)
     extent = arr.shape[axis]
@@ -446,7 +450,9 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for k, x in enumerate(args):
         x = as_value(x)
         if x.ndim != 1:
-            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {x.shape}")
+            raise ValueError(
+                f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {x.shape}"
+            )
         if x.dtype == np.bool_:
             raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
         shape = [1] * len(args)
