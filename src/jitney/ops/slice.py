@@ -15,10 +15,10 @@ import numpy as np
 from jitney.compiler.numerics import indexing
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.primitive import declare
+from jitney.core.primitive import Primitive, declare
 from jitney.ops import binary, compare, convert, kit, select
 from jitney.ops.kit import Shape
-from jitney.ops.shape import canonical_axis, canonical_shape, shape_of, squeeze
+from jitney.ops.shape import canonical_axis, canonical_shape, expand_dims, shape_of, squeeze
 
 _slice = slice
 
@@ -40,7 +40,7 @@ def _(
     sizes = tuple(hi - lo for lo, hi in zip(start_indices, limit_indices, strict=True))
     if any(lo < 0 for lo in start_indices):
         raise TypeError(
-            f"slice start_indices must be greater than or equal to zero, got {start_indices}."
+            f"slice start_indices must have every element be nonnegative, got {start_indices}."
         )
     if any(hi > n for hi, n in zip(limit_indices, x.shape, strict=True)):
         raise TypeError(
@@ -49,15 +49,17 @@ def _(
         )
     if any(n < 0 for n in sizes):
         raise TypeError(
-            "slice start_indices must be less than or equal to limit_indices, got start_indices "
+            "slice limit_indices must be greater than or equal to start_indices, got start_indices "
             f"{start_indices} and limit_indices {limit_indices}."
         )
     steps = strides or (1,) * x.ndim
-    if len(steps) != x.ndim or any(s <= 0 for s in steps):
+    if len(steps) != x.ndim:
         raise TypeError(
-            f"slice strides must be positive, one per axis; got {strides} for operand shape "
-            f"{x.shape}."
+            "slice strides must have length equal to the number of dimensions of the operand, got "
+            f"strides {strides} for operand shape {x.shape}."
         )
+    if any(s <= 0 for s in steps):
+        raise TypeError(f"slice strides must be positive, got {strides}.")
     return x.update(shape=tuple([-(-n // s) for n, s in zip(sizes, steps, strict=True)]))
 
 
@@ -69,9 +71,7 @@ def _(
 
 
 @slice_p.lower
-def _(
-    b: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
-) -> Any:
+def _(b: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Any:
     starts, limits = tuple(map(int, start_indices)), tuple(map(int, limit_indices))
     return b.slice(x, starts, limits, tuple(map(int, strides)) if strides else (1,) * len(starts))
 
@@ -80,7 +80,8 @@ def slice(  # noqa: A001
     operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None
 ) -> Any:
     """Elements start, start + stride, ... below limit, along each axis."""
-    return slice_p.bind(
+    return _bind(
+        slice_p,
         operand,
         start_indices=canonical_shape(start_indices),
         limit_indices=canonical_shape(limit_indices),
@@ -132,7 +133,8 @@ def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
             f"index arguments to {name} must be integers of the same type, got: {listed}"
         )
     if any(s.shape for s in starts):
-        raise TypeError(f"index arguments to {name} must be scalars, got {[s.shape for s in starts]}")
+        listed = ", ".join(s.str_short() for s in starts)
+        raise TypeError(f"start_indices arguments to {name} must be scalars, got indices {listed}")
 
 
 @dynamic_slice_p.abstract
@@ -149,7 +151,8 @@ def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
         )
     if any(size < 0 for size in slice_sizes):
         raise TypeError(
-            f"slice slice_sizes must be greater than or equal to zero, got slice_sizes of {slice_sizes}."
+            "slice slice_sizes must be greater than or equal to zero, got slice_sizes of "
+            f"{slice_sizes}."
         )
     _check_index_types("dynamic_slice", starts)
     return x.update(shape=tuple(slice_sizes))
@@ -166,50 +169,66 @@ def _(b: Any, x: Any, *starts: Any, slice_sizes: Shape) -> Any:
 
 
 def start_operands(operand: Any, start_indices: Any, wraps: Any = True) -> list[Any]:
-    """Start indices as scalars of one integer dtype, negative ones counted from the end."""
+    """Start indices as operands, negative ones counted from the end.
+
+    Args:
+      operand: what is to be sliced.
+      start_indices: a sequence of scalars or an array of rank 1, an index per axis.
+      wraps: whether negative indices count from the end, for all axes or each.
+
+    Raises:
+      ValueError: if there is not one index per axis, or a negative one that may not be.
+      TypeError: if `start_indices` is a scalar.
+    """
     shape = shape_of(operand)
     if isinstance(start_indices, list | tuple):
         starts = list(start_indices)
     else:
         rows = shape_of(start_indices)
         if len(rows) != 1:
-            raise ValueError(f"start indices must be a sequence or a vector, got shape {rows}")
-        starts = [squeeze(slice(start_indices, (k,), (k + 1,)), (0,)) for k in range(rows[0])]
+            raise TypeError(f"start indices must be a sequence or a vector, got shape {rows}")
+        starts = [squeeze(slice(start_indices, (k,), (k + 1,), (1,)), (0,)) for k in range(rows[0])]
     if len(starts) != len(shape):
         raise ValueError(
             "Length of slice indices must match number of operand dimensions "
             f"({len(starts)} vs {shape})"
         )
     wrap = wraps if isinstance(wraps, list | tuple) else [wraps] * len(starts)
-    types = [get_aval(s) for s in starts]
-    common = _index_dtype(types)
-    return [
-        _start(s, n, common, w) for s, n, w in zip(starts, shape, wrap, strict=True)
-    ]
+    if len(wrap) != len(starts):
+        raise ValueError(
+            f"allow_negative_indices must have an entry per start index, got {len(wrap)} for "
+            f"{len(starts)}"
+        )
+    return [_start(s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
 
 
-def _index_dtype(types: Sequence[Any]) -> np.dtype:
-    strong = [t.dtype for t in types if not t.weak_type]
-    if strong and all(d == strong[0] for d in strong):
-        return strong[0]
-    return dtypes.canonicalize_dtype(np.int64)
-
-
-def _start(start: Any, n: int, dtype: np.dtype, wraps: bool) -> Any:
+def _start(start: Any, n: int, wraps: bool) -> Any:
+    """One start index along an axis of extent `n`. Python integers get the default dtype."""
     if isinstance(start, int | np.integer) and not isinstance(start, bool):
         value = int(start)
-        if value < 0 and wraps:
-            value += n
-        return np.asarray(value, dtype)[()]
+        if value < 0 and not wraps:
+            raise ValueError(
+                f"Index {value} is out of bounds for dimension {n} if allow_negative_indices=False"
+            )
+        dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64  # type: ignore[attr-defined]
+        if value < 0:
+            value, dtype = value + n, np.int64
+        return np.asarray(value).astype(dtypes.canonicalize_dtype(dtype))[()]
     aval: Any = get_aval(start)
-    if not dtypes.issubdtype(aval.dtype, np.integer) or not wraps:
+    if not wraps or not dtypes.issubdtype(aval.dtype, np.signedinteger):
         return start
-    if not dtypes.issubdtype(aval.dtype, np.signedinteger):
-        return convert.convert(start, dtype)
     negative = compare.lt(start, convert.scalar_operand(0, aval.dtype, aval.weak_type))
-    whole = convert.convert(start, dtype)
-    moved = binary.add(whole, convert.scalar_operand(n, dtype, False))
-    return select.select(negative, moved, start if aval.dtype == dtype else whole)
+    whole = convert.convert(start, aval.dtype, False)
+    moved = binary.add(whole, convert.scalar_operand(n, aval.dtype, False))
+    return select.select(negative, moved, start)
+
+
+def _bind(prim: Primitive, *operands: Any, **params: Any) -> Any:
+    try:
+        return prim.bind(*operands, **params)
+    except TypeError:
+        kit.check_operands(prim.name, *operands)
+        raise
 
 
 def dynamic_slice(
@@ -228,7 +247,7 @@ def dynamic_slice(
       allow_negative_indices: whether negative indices count from the end, for all axes or each.
     """
     starts = start_operands(operand, start_indices, allow_negative_indices)
-    return dynamic_slice_p.bind(operand, *starts, slice_sizes=canonical_shape(slice_sizes))
+    return _bind(dynamic_slice_p, operand, *starts, slice_sizes=canonical_shape(slice_sizes))
 
 
 def _one_axis(
@@ -236,7 +255,9 @@ def _one_axis(
 ) -> tuple[list[Any], list[bool], int]:
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
-    starts: list[Any] = [0] * rank
+    # Start indices have one dtype: that of the one given.
+    zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]  # type: ignore[attr-defined]
+    starts: list[Any] = [zero] * rank
     starts[axis] = start_index
     wraps = [False] * rank
     wraps[axis] = allow_negative_indices
@@ -319,7 +340,7 @@ def dynamic_update_slice(
 ) -> Any:
     """`operand` with the block at `start_indices` replaced by `update`."""
     starts = start_operands(operand, start_indices, allow_negative_indices)
-    return dynamic_update_slice_p.bind(operand, update, *starts)
+    return _bind(dynamic_update_slice_p, operand, update, *starts)
 
 
 def dynamic_update_slice_in_dim(
@@ -344,8 +365,6 @@ def dynamic_update_index_in_dim(
     allow_negative_indices: bool = True,
 ) -> Any:
     """`operand` with the element at `index` along `axis` replaced by `update`."""
-    from jitney.ops.shape import expand_dims
-
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
     if len(shape_of(update)) != rank:
