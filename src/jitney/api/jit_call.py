@@ -69,6 +69,12 @@ def _cache_of(fun: Callable[..., Any]) -> dict[Any, TracedProgram]:
         return {}
 
 
+def clear_traced() -> None:
+    """Forgets all traced programs."""
+    for cache in list(_traced.values()):
+        cache.clear()
+
+
 class JitCall:
     """One function with its `jit` options: everything about calling it but the fast path."""
 

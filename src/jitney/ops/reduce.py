@@ -42,7 +42,7 @@ def _monoid(
 
     @prim.abstract
     def _(x: ShapedArray, *, axes: Axes, **_: Any) -> ShapedArray:
-        if fn in ("and", "or", "xor") and not kit.is_accepted(x.dtype, accepts):
+        if fn in ("and", "or", "xor") and x.dtype.kind not in "biu":
             raise TypeError(
                 "logical reduction requires operand dtype bool or int, got "
                 f"{dtypes.long_name(x.dtype)}."
@@ -105,7 +105,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..
     @prim.abstract
     def _(x: ShapedArray, *, axes: Axes, index_dtype: Any) -> ShapedArray:
         (axis,) = axes
-        kit.check_dtype(name, x.dtype, kit.ORDERED)
+        kit.check_dtype("gt" if kind == "max" else "lt", x.dtype, kit.ORDERED, 0)
         if not 0 <= axis < x.ndim:
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
         if not dtypes.issubdtype(index_dtype, np.integer):

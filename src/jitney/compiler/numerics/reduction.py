@@ -1,16 +1,18 @@
 """Meanings of reductions and running folds on ndarrays.
 
-Sums and products of float16 and bfloat16 are carried in float32 and rounded once; those of integers
-wrap. NaN wins in max and min. A fold over nothing gives the neutral element.
+Sums and products of float16, bfloat16 and smaller floats are carried in float32 and rounded once;
+those of integers wrap. NaN wins in max and min. A fold over nothing gives the neutral element.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from jitney.compiler.numerics import scalar
 from jitney.core import dtypes
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -23,6 +25,7 @@ _UFUNCS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
     "logaddexp": np.logaddexp,
 }
+_FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)
 
 
 def neutral(fn: str, dtype: np.dtype) -> np.ndarray:
@@ -38,12 +41,20 @@ def neutral(fn: str, dtype: np.dtype) -> np.ndarray:
     if dtypes.issubdtype(dtype, np.integer):
         info = dtypes.iinfo(dtype)
         return np.asarray(info.min if fn == "max" else info.max, dtype)
-    extreme = -np.inf if fn in ("max", "logaddexp") else np.inf
-    return np.asarray(extreme).astype(dtype)
+    extreme = np.asarray(-np.inf if fn in ("max", "logaddexp") else np.inf).astype(dtype)
+    if dtypes.issubdtype(dtype, np.floating) and np.isnan(extreme):  # a format without infinity
+        info = dtypes.finfo(dtype)
+        return np.asarray(info.max if fn == "min" else info.min, dtype)
+    return extreme
 
 
-def _is_half(dtype: np.dtype) -> bool:
-    return dtype.itemsize == 2 and dtypes.issubdtype(dtype, np.floating)
+def _carrier(dtype: np.dtype) -> np.dtype:
+    """The dtype in which values of `dtype` are folded."""
+    if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):
+        return _FLOAT32
+    if dtype.kind == "V":  # 4-bit and 2-bit integers: wrapping 8 bits wraps fewer, too
+        return _INT8
+    return dtype
 
 
 def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
@@ -52,20 +63,45 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
     dtype = x.dtype
     if not dims:
         return x
-    if _is_half(dtype) and fn in ("add", "mul"):
-        return reduce(x.astype(np.float32), fn, dims).astype(dtype)
+    wide = _carrier(dtype)
+    if wide != dtype:
+        if x.size == 0:
+            shape = [n for k, n in enumerate(x.shape) if k not in dims]
+            return np.broadcast_to(neutral(fn, dtype), shape)
+        return scalar.convert(reduce(scalar.convert(x, wide), fn, dims), dtype)
     if dtype == np.bool_ and fn in ("add", "mul", "max", "min"):
         fn = "or" if fn in ("add", "max") else "and"
     ufunc = _UFUNCS[fn]
-    if fn in ("add", "mul") and dtype.kind in "fciu":
-        return np.asarray(ufunc.reduce(x, axis=dims, dtype=dtype))
-    return np.asarray(ufunc.reduce(x, axis=dims, initial=neutral(fn, dtype)[()]))
+    with np.errstate(all="ignore"):
+        if fn in ("add", "mul"):
+            return np.asarray(ufunc.reduce(x, axis=dims, dtype=dtype))
+        if dtype.kind == "c" and np.isnan(x).any():
+            return _fold(x, fn, dims)
+        return np.asarray(ufunc.reduce(x, axis=dims, initial=neutral(fn, dtype)[()]))
+
+
+def _fold(x: np.ndarray, fn: str, dims: tuple[int, ...]) -> np.ndarray:
+    """`reduce`, element after element: for a function whose result depends on the order."""
+    combine = scalar.function(fn)
+    rows = _rows(x, dims)
+    total = np.broadcast_to(neutral(fn, x.dtype), rows.shape[1:])
+    for row in rows:
+        total = combine(total, row)
+    return np.asarray(total)
+
+
+def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
+    """`x` with the axes `dims` joined into one, which comes first."""
+    dims = sorted(dims)
+    rest = [k for k in range(x.ndim) if k not in dims]
+    shape = [x.shape[k] for k in rest]
+    depth = math.prod(x.shape[k] for k in dims)
+    return x.transpose(*dims, *rest).reshape(depth, *shape)
 
 
 def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: Any) -> np.ndarray:
     """Index along `dim` of the first largest or smallest element; NaN counts as such."""
-    if dtypes.issubdtype(x.dtype, np.floating) and x.dtype.itemsize == 2:
-        x = x.astype(np.float32)
+    x = scalar.convert(x, _carrier(x.dtype))
     find = np.argmax if kind == "max" else np.argmin
     return np.asarray(find(x, axis=dim)).astype(index_dtype)
 
@@ -73,13 +109,26 @@ def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: Any) -> np.ndarr
 def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
     """Running fold of `x` along `dim`, from the end if `reverse`."""
     dtype = x.dtype
-    if _is_half(dtype):
-        return cumulative(x.astype(np.float32), fn, dim, reverse).astype(dtype)
+    wide = _carrier(dtype)
+    if wide != dtype:
+        return scalar.convert(cumulative(scalar.convert(x, wide), fn, dim, reverse), dtype)
     if reverse:
         return np.flip(cumulative(np.flip(x, dim), fn, dim, False), dim)
-    if dtype.kind == "c" and fn == "logaddexp":
-        return np.log(np.cumsum(np.exp(x), axis=dim)).astype(dtype)
-    return np.asarray(_UFUNCS[fn].accumulate(x, axis=dim, dtype=None if dtype == np.bool_ else dtype))
+    with np.errstate(all="ignore"):
+        if dtype.kind == "c" and (fn == "logaddexp" or np.isnan(x).any()):
+            return _scan(x, fn, dim)
+        kept = None if dtype == np.bool_ else dtype
+        return np.asarray(_UFUNCS[fn].accumulate(x, axis=dim, dtype=kept))
+
+
+def _scan(x: np.ndarray, fn: str, dim: int) -> np.ndarray:
+    """`cumulative`, element after element, by the scalar function `fn`."""
+    combine = scalar.function(fn)
+    out = np.array(x)
+    rows = np.moveaxis(out, dim, 0)
+    for k in range(1, len(rows)):
+        rows[k] = combine(rows[k - 1], rows[k])
+    return out
 
 
 def reduce_region(
@@ -87,20 +136,28 @@ def reduce_region(
     inits: Sequence[np.ndarray],
     dims: Sequence[int],
     body: Callable[..., Sequence[np.ndarray]],
+    elementwise: bool = False,
 ) -> list[np.ndarray]:
-    """Several arrays folded together: body(*accumulators, *elements) -> accumulators, elementwise."""
-    dims = tuple(dims)
-    shape = tuple(n for k, n in enumerate(xs[0].shape) if k not in dims)
-    order = (*dims, *(k for k in range(xs[0].ndim) if k not in dims))
-    flat = [x.transpose(order).reshape(-1, *shape) for x in xs]
+    """Several arrays folded together.
+
+    Args:
+      xs: arrays of one shape.
+      inits: a scalar for each, to start from.
+      dims: axes to fold over, in row-major order.
+      body: (*accumulators, *elements) -> accumulators, on scalars.
+      elementwise: whether `body` takes arrays as well, for many folds at once.
+    """
+    rows = [_rows(x, dims) for x in xs]
+    shape = rows[0].shape[1:]
     totals = [np.broadcast_to(np.asarray(i, x.dtype), shape) for i, x in zip(inits, xs, strict=True)]
-    if not int(np.prod(shape)):
-        return [np.array(t) for t in totals]
-    for row in zip(*flat, strict=True):
-        folded = [
-            body(*[t[at] for t in totals], *[r[at] for r in row]) for at in np.ndindex(shape)
-        ]
+    if not math.prod(shape):
+        return totals
+    for row in zip(*rows, strict=True):
+        if elementwise:  # a result may be a constant, a scalar
+            totals = [np.broadcast_to(t, shape) for t in body(*totals, *row)]
+            continue
+        each = [body(*[t[at] for t in totals], *[r[at] for r in row]) for at in np.ndindex(shape)]
         totals = [
-            np.asarray([f[i] for f in folded], t.dtype).reshape(shape) for i, t in enumerate(totals)
+            np.asarray([f[i] for f in each], t.dtype).reshape(shape) for i, t in enumerate(totals)
         ]
-    return [np.array(t) for t in totals]
+    return totals

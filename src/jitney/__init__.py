@@ -1,0 +1,61 @@
+"""jitney: JAX's programming model for CPUs, on a compiler of its own."""
+
+from jitney.core.array import Array as Array
+from jitney.core.config import config as config  # isort: skip
+from jitney.core.config import array_garbage_collection_guard as array_garbage_collection_guard
+from jitney.core.config import check_tracer_leaks as check_tracer_leaks
+from jitney.core.config import checking_leaks as checking_leaks
+from jitney.core.config import debug_infs as debug_infs
+from jitney.core.config import debug_key_reuse as debug_key_reuse
+from jitney.core.config import debug_nans as debug_nans
+from jitney.core.config import default_device as default_device
+from jitney.core.config import default_matmul_precision as default_matmul_precision
+from jitney.core.config import default_prng_impl_state as default_prng_impl
+from jitney.core.config import disable_jit as disable_jit
+from jitney.core.config import enable_checks as enable_checks
+from jitney.core.config import enable_custom_prng as enable_custom_prng
+from jitney.core.config import enable_x64 as enable_x64
+from jitney.core.config import explain_cache_misses as explain_cache_misses
+from jitney.core.config import log_compiles as log_compiles
+from jitney.core.config import no_execution as no_execution
+from jitney.core.config import no_tracing as no_tracing
+from jitney.core.config import numpy_dtype_promotion as numpy_dtype_promotion
+from jitney.core.config import numpy_rank_promotion as numpy_rank_promotion
+from jitney.core.config import softmax_custom_jvp as softmax_custom_jvp
+from jitney.core.config import threefry_partitionable as threefry_partitionable
+from jitney.core.dtypes import float0 as float0
+from jitney.core.shape_dtype import ShapeDtypeStruct as ShapeDtypeStruct
+from jitney.core.source_info import named_scope as named_scope
+from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_eval
+from jitney.runtime.device import Device as Device
+from jitney.api.caches import clear_caches as clear_caches
+from jitney.api.custom_jvp import custom_jvp as custom_jvp
+from jitney.api.device_put import block_until_ready as block_until_ready
+from jitney.api.device_put import copy_to_host_async as copy_to_host_async
+from jitney.api.device_put import default_backend as default_backend
+from jitney.api.device_put import device_count as device_count
+from jitney.api.device_put import device_get as device_get
+from jitney.api.device_put import device_put as device_put
+from jitney.api.device_put import devices as devices
+from jitney.api.device_put import local_device_count as local_device_count
+from jitney.api.device_put import local_devices as local_devices
+from jitney.api.device_put import process_count as process_count
+from jitney.api.device_put import process_index as process_index
+from jitney.api.device_put import process_indices as process_indices
+from jitney.api.jit import jit as jit
+from jitney.api.make_jaxpr import eval_shape as eval_shape
+from jitney.api.make_jaxpr import make_jaxpr as make_jaxpr
+from jitney.api.make_jaxpr import typeof as typeof
+from jitney import dtypes as dtypes
+from jitney import errors as errors
+from jitney import lax as lax
+from jitney import nn as nn
+from jitney import numpy as numpy
+from jitney import random as random
+from jitney import tree as tree
+from jitney import tree_util as tree_util
+from jitney import wiring as _wiring
+
+_wiring.install()
+
+__version__ = "0.1.0"

@@ -1,0 +1,110 @@
+"""Moving values to and from devices, and waiting for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import is_valid_operand
+from jitney.core.trace import Tracer
+from jitney.ops.convert import as_value
+from jitney.runtime import device as _device
+from jitney.runtime.array import ArrayImpl
+
+
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+) -> Any:
+    """`x` (a pytree of arrays and scalars) as arrays on `device`; there is one device.
+
+    Raises:
+      TypeError: if a leaf is not an array or a scalar.
+    """
+
+    def put(leaf: Any) -> Any:
+        if not is_valid_operand(leaf):
+            raise TypeError(
+                f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type, so device_put "
+                "cannot place it"
+            )
+        return as_value(leaf)
+
+    return pytrees.tree_map(put, x)
+
+
+def device_get(x: Any) -> Any:
+    """`x` (a pytree) with arrays as NumPy arrays; other leaves that are arrays are copied."""
+
+    def get(leaf: Any) -> Any:
+        if isinstance(leaf, Tracer):
+            return np.asarray(leaf)
+        if isinstance(leaf, ArrayImpl):
+            if dtypes.is_extended(leaf.dtype):
+                return leaf
+            return np.asarray(leaf)
+        to_array = getattr(leaf, "__array__", None)
+        return leaf if to_array is None else to_array()
+
+    return pytrees.tree_map(get, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Waits until all arrays in `x` (a pytree) are computed; returns `x`."""
+    for leaf in pytrees.tree_leaves(x):
+        wait = getattr(leaf, "block_until_ready", None)
+        if wait is not None:
+            wait()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Starts copies of all arrays in `x` (a pytree) to the host; returns `x`."""
+    for leaf in pytrees.tree_leaves(x):
+        copy = getattr(leaf, "copy_to_host_async", None)
+        if copy is not None:
+            copy()
+    return x
+
+
+def devices(backend: str | None = None) -> list[_device.Device]:
+    """All devices of `backend`."""
+    return _device.devices(backend)
+
+
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[_device.Device]:
+    """The devices of this process."""
+    return _device.devices(backend)
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices there are."""
+    return len(_device.devices(backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices this process has."""
+    return len(_device.devices(backend))
+
+
+def process_index(backend: str | None = None) -> int:
+    """The number of this process: 0."""
+    return 0
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes there are: 1."""
+    return 1
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of all processes."""
+    return [0]
+
+
+def default_backend() -> str:
+    """The platform that programs run on: "cpu"."""
+    return "cpu"

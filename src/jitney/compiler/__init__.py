@@ -1,0 +1,1 @@
+"""From jaxprs to machine code; the stages are listed in `pipeline`."""

@@ -1,0 +1,1 @@
+"""Kernels and plans as LLVM code, and LLVM as machine code."""

@@ -1,0 +1,1 @@
+"""Which operations are computed together."""

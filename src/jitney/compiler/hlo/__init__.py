@@ -1,0 +1,1 @@
+"""The tensor IR: nodes, builder, printer, interpreter, passes."""

@@ -1,0 +1,1 @@
+"""The kernel IR: loop nests with scalar bodies."""

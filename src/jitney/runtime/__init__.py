@@ -1,0 +1,1 @@
+"""Arrays, devices, executables: values and how programs run on them."""
