@@ -357,6 +357,11 @@ def strict_promotion_enabled() -> bool:
     return numpy_dtype_promotion.value == "strict"
 
 
+def numpy_rank_promotion_mode() -> str:
+    """What happens when ranks differ: "allow", "warn" or "raise"."""
+    return numpy_rank_promotion.value
+
+
 def threefry_partitionable_enabled() -> bool:
     overrides = _local.values
     if overrides is None:

@@ -370,7 +370,7 @@ def _program_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
 
 
 # Parameters that are left out of the text while they have these values, for any primitive.
-_HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {"accuracy": (None,)}
+_HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {"accuracy": (None,), "out_dtype": (None,)}
 
 
 def hidden_params_removed(eqn: JaxprEqn) -> dict[str, Any]:

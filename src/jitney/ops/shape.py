@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes, errors
+from jitney.core import dtypes, errors, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.trace import Tracer
 from jitney.ops import kit
@@ -425,5 +426,18 @@ def shape_as_value(shape: Any) -> Any:
     """A shape as an array of integers."""
     return as_value(np.asarray(canonical_shape(shape), dtypes.canonicalize_dtype(np.int64)))
 
+
+def _print_broadcast(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    # The shape is that of the result, which is printed anyway.
+    params = eqn.params
+    shown: list[tuple[str, Any]] = []
+    if params["broadcast_dimensions"]:
+        shown.append(("broadcast_dimensions", params["broadcast_dimensions"]))
+    if params["sharding"] is not None:
+        shown.append(("sharding", params["sharding"]))
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["broadcast_in_dim"] = _print_broadcast
 
 kit.later(broadcast_in_dim_p, reshape_p, transpose_p, squeeze_p, rev_p)
