@@ -1,0 +1,299 @@
+"""Arrays put together: `concatenate`, `stack`, `block`; and taken apart: `split`, `unstack`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.ops import join
+from jitney.ops.convert import as_value, convert, user_dtype
+from jitney.ops.shape import canonical_axis, expand_dims, reshape, shape_of, transpose
+
+__all__ = [
+    "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "column_stack", "concat",
+    "concatenate", "dsplit", "dstack", "hsplit", "hstack", "split", "stack", "unstack", "vsplit",
+    "vstack",
+]  # fmt: skip
+
+
+def _parts(name: str, arrays: Any) -> Any:
+    """The arrays to join: one array (along its first axis), or a list of operands."""
+    if isinstance(arrays, Array | np.ndarray):
+        return as_value(arrays)
+    try:
+        parts = list(arrays)
+    except TypeError:
+        raise TypeError(f"Value after * must be an iterable, not {type(arrays).__name__}") from None
+    util.check_arraylike(name, *parts)
+    return parts
+
+
+def _promoted(parts: Sequence[Any], dtype: Any, name: str) -> list[Any]:
+    if dtype is None:
+        return util.promote_dtypes(*parts)
+    dtype = user_dtype(dtype, name)
+    return [convert(x, dtype) for x in parts]
+
+
+# --- joining --------------------------------------------------------------------------------------
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """Arrays of equal shape, except along `axis`, put one after the other.
+
+    Args:
+      arrays: a sequence of arrays, or an array whose first axis is over them.
+      axis: along which they are joined; if None, they are flattened first.
+      dtype: of the result; the common dtype by default.
+
+    Raises:
+      ValueError: if there are none, or if they are scalars.
+      TypeError: if shapes do not fit.
+    """
+    parts = _parts("concatenate", arrays)
+    if isinstance(parts, Array):
+        return _concatenate_slices(parts, axis, dtype)
+    if not parts:
+        raise ValueError("Need at least one array to concatenate.")
+    if axis is None:
+        parts = [_flat(x) for x in parts]
+        axis = 0
+    if not shape_of(parts[0]):
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    axis = canonical_axis(axis, len(shape_of(parts[0])))
+    return join.concatenate(_promoted(parts, dtype, "concatenate"), axis)
+
+
+def _concatenate_slices(x: Any, axis: int | None, dtype: Any) -> Any:
+    """The slices of `x` along its first axis, joined: a change of shape."""
+    if x.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    if dtype is not None:
+        x = convert(x, user_dtype(dtype, "concatenate"))
+    if axis is None:
+        return _flat(x)
+    if x.shape[0] == 0:
+        raise ValueError("Need at least one array to concatenate.")
+    if x.ndim == 1:
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    axis = canonical_axis(axis, x.ndim - 1)
+    order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
+    rest = x.shape[1:]
+    joined = (*rest[:axis], x.shape[0] * rest[axis], *rest[axis + 1 :])
+    return reshape(transpose(x, order), joined)
+
+
+def _flat(x: Any) -> Any:
+    return reshape(x, (int(np.prod(shape_of(x), dtype=np.int64)),))
+
+
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+    """Arrays put one after the other along `axis`; see `concatenate`."""
+    util.check_arraylike("concat", *arrays)
+    return concatenate(arrays, axis=axis)
+
+
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """Arrays of one shape put along a new axis at position `axis`.
+
+    Raises:
+      ValueError: if there are none, or if shapes differ.
+    """
+    parts = _parts("stack", arrays)
+    if isinstance(parts, Array):
+        util.check_no_out("stack", out)
+        if dtype is not None:
+            parts = convert(parts, user_dtype(dtype, "stack"))
+        rank = parts.ndim
+        axis = canonical_axis(axis, rank)
+        order = (*range(1, axis + 1), 0, *range(axis + 1, rank))
+        # Along a new axis, then back together: what joining slices comes to.
+        x = transpose(parts, order)
+        spread = expand_dims(x, (axis + 1,))
+        return reshape(spread, x.shape)
+    if not parts:
+        raise ValueError("Need at least one array to stack.")
+    util.check_no_out("stack", out)
+    shape = shape_of(parts[0])
+    if any(shape_of(x) != shape for x in parts):
+        listed = ", ".join(str(shape_of(x)) for x in parts)
+        raise ValueError(f"All input arrays must have the same shape. Got {listed}.")
+    axis = canonical_axis(axis, len(shape) + 1)
+    return join.stack(_promoted(parts, dtype, "stack"), axis)
+
+
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays, of rank 2 at least, joined along the first axis."""
+    parts = _parts("vstack", tup)
+    if isinstance(parts, Array):
+        return concatenate(_each("vstack", parts, 2), axis=0, dtype=dtype)
+    return concatenate([atleast_2d(x) for x in parts], axis=0, dtype=dtype)
+
+
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays joined along the second axis, or along the only one."""
+    parts = _parts("hstack", tup)
+    parts = _each("hstack", parts, 1) if isinstance(parts, Array) else [
+        atleast_1d(x) for x in parts
+    ]
+    rank = (parts.ndim - 1) if isinstance(parts, Array) else (parts[0].ndim if parts else 1)
+    return concatenate(parts, axis=0 if rank == 1 else 1, dtype=dtype)
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays, of rank 3 at least, joined along the third axis."""
+    parts = _parts("dstack", tup)
+    if isinstance(parts, Array):
+        return concatenate(_each("dstack", parts, 3), axis=2, dtype=dtype)
+    return concatenate([atleast_3d(x) for x in parts], axis=2, dtype=dtype)
+
+
+def _each(name: str, x: Any, rank: int) -> Any:
+    """`x`, the slices along whose first axis get at least `rank` axes."""
+    missing = rank - (x.ndim - 1)
+    if missing <= 0:
+        return x
+    if x.ndim == 0:
+        raise TypeError(f"{name}: iteration over a 0-d array")
+    dims = {1: {1: (1,)}, 2: {2: (1, 2), 1: (1,)}, 3: {3: (1, 2, 3), 2: (1, 3), 1: (3,)}}
+    return expand_dims(x, dims[rank][missing])
+
+
+def column_stack(tup: Any) -> Any:
+    """Arrays of rank 1 as the columns of a matrix; those of rank 2 as they are."""
+    parts = _parts("column_stack", tup)
+    if isinstance(parts, Array):
+        parts = list(join.unstack(parts))
+    columns = [
+        transpose(atleast_2d(x), (1, 0)) if len(shape_of(x)) < 2 else x for x in parts
+    ]
+    return concatenate(columns, axis=1)
+
+
+@jit_when_traced
+def block(arrays: Any) -> Any:
+    """An array put together from blocks in nested lists, the innermost along the last axis."""
+    out, _ = _block(arrays)
+    return out
+
+
+def _block(xs: Any) -> tuple[Any, int]:
+    """What `xs` stands for, and the depth of its lists."""
+    if isinstance(xs, tuple):
+        raise ValueError(f"jax.numpy.block does not allow tuples, got {xs}")
+    if not isinstance(xs, list):
+        util.check_arraylike("block", xs)
+        return as_value(xs), 0
+    if not xs:
+        raise ValueError("jax.numpy.block does not allow empty list arguments")
+    parts, depths = zip(*[_block(x) for x in xs], strict=True)
+    if any(d != depths[0] for d in depths):
+        raise ValueError("Mismatched list depths in jax.numpy.block")
+    rank = max(depths[0] + 1, *[x.ndim for x in parts])
+    parts = [expand_dims(x, tuple(range(rank - x.ndim))) for x in parts]
+    return concatenate(parts, axis=-depths[0] - 1), depths[0] + 1
+
+
+# --- ranks ----------------------------------------------------------------------------------------
+
+
+@jit_when_traced
+def atleast_1d(*arys: Any) -> Any:
+    """Arrays of rank 1 at least; one array if one is given."""
+    return _at_least("atleast_1d", arys, lambda x: expand_dims(x, (0,)) if x.ndim == 0 else x)
+
+
+@jit_when_traced
+def atleast_2d(*arys: Any) -> Any:
+    """Arrays of rank 2 at least, new axes in front; one array if one is given."""
+    return _at_least(
+        "atleast_2d", arys, lambda x: expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x
+    )
+
+
+@jit_when_traced
+def atleast_3d(*arys: Any) -> Any:
+    """Arrays of rank 3 at least: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)."""
+    dims: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
+    return _at_least(
+        "atleast_3d", arys, lambda x: expand_dims(x, dims[x.ndim]) if x.ndim < 3 else x
+    )
+
+
+def _at_least(name: str, arys: tuple[Any, ...], widen: Any) -> Any:
+    util.check_arraylike(name, *arys)
+    out = [widen(as_value(x)) for x in arys]
+    return out[0] if len(out) == 1 else out
+
+
+# --- splitting ------------------------------------------------------------------------------------
+
+
+def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
+    ary = util.ensure_arraylike(name, ary)
+    axis = operator.index(concrete_or_error(None, axis, f"in jax.numpy.{name} argument `axis`"))
+    size = ary.shape[axis]
+    if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
+        points = [
+            int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1"))
+            for i in indices_or_sections
+        ]
+        sizes = np.diff([0, *points, size])
+    else:
+        count = int(
+            concrete_or_error(np.int64, indices_or_sections, f"in jax.numpy.{name} argument 1")
+        )
+        if count == 0:
+            raise ZeroDivisionError("integer division or modulo by zero")
+        part, rest = divmod(size, count)
+        if rest and name != "array_split":
+            raise ValueError(f"array split does not result in an equal division: rest is {rest}")
+        sizes = np.array([part + 1] * rest + [part] * (count - rest))
+    return list(join.split(ary, tuple(int(n) for n in sizes), axis=axis))
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Parts of `ary` along `axis`: a number of equal ones, or cut at given indices.
+
+    Raises:
+      ValueError: if the extent cannot be divided.
+    """
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """`split`, but the first parts are longer if the extent cannot be divided."""
+    return _split("array_split", ary, indices_or_sections, axis)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the first axis."""
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the second axis, or along the only one."""
+    ary = util.ensure_arraylike("hsplit", ary)
+    return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the third axis."""
+    return _split("dsplit", ary, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of `x` along `axis`, without that axis."""
+    x = util.ensure_arraylike("unstack", x)
+    return join.unstack(x, axis=canonical_axis(axis, x.ndim))
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

@@ -1,0 +1,441 @@
+"""Changes of shape and order: `reshape`, `transpose`, `broadcast_to`, `flip`, `roll`, `tile`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error, is_concrete
+from jitney.numpy import util
+from jitney.numpy.joining import stack
+from jitney.numpy.matrices import diagonal
+from jitney.ops import binary, join
+from jitney.ops import shape as lax_shape
+from jitney.ops.convert import as_value, convert, scalar_operand
+from jitney.ops.identity import copy_p
+from jitney.ops.shape import (
+    broadcast_in_dim,
+    canonical_axes,
+    canonical_axis,
+    canonical_shape,
+)
+from jitney.ops.slice import dynamic_slice
+from jitney.ops.slice import slice as lax_slice
+
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "diagonal", "expand_dims", "flip",
+    "fliplr", "flipud", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat",
+    "reshape", "roll", "rollaxis", "rot90", "squeeze", "stack", "swapaxes", "tile", "transpose",
+]  # fmt: skip
+
+_INT32 = np.dtype(np.int32)
+
+
+# --- reshape --------------------------------------------------------------------------------------
+
+
+def reshape(
+    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
+) -> Any:
+    """The elements of `a` in another shape.
+
+    Args:
+      a: an array.
+      shape: extents; one of them may be -1, it is what remains.
+      order: "C", row-major, or "F", column-major: how elements are read and put.
+      copy: whether the result must be another array even if nothing changes.
+      out_sharding: unused on one device.
+
+    Raises:
+      TypeError: if the sizes differ.
+    """
+    a = util.ensure_arraylike("reshape", a)
+    new = _sizes(a.shape, shape)
+    if order == "C":
+        out = lax_shape.reshape(a, new)
+    elif order == "F":
+        dims = tuple(range(a.ndim))[::-1]
+        out = lax_shape.reshape(a, new[::-1], dims)
+        out = lax_shape.transpose(out, tuple(range(len(new)))[::-1])
+    elif order == "A":
+        raise NotImplementedError("np.reshape order=A is not implemented.")
+    else:
+        raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+    return copy_p.bind(out) if copy and out is a else out
+
+
+def _sizes(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
+    """`shape` with -1 replaced."""
+    new = canonical_shape(shape)
+    if -1 not in new:
+        return new
+    if new.count(-1) > 1:
+        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {new}")
+    size = math.prod(old)
+    known = math.prod(n for n in new if n != -1)
+    if known == 0:
+        raise ZeroDivisionError("integer modulo by zero")
+    if size % known:
+        raise TypeError(
+            f"cannot reshape array of shape {old} (size {size}) into shape {new} because the "
+            f"product of specified axis sizes ({known}) does not evenly divide {size}"
+        )
+    return tuple([size // known if n == -1 else n for n in new])
+
+
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """All elements along one axis."""
+    a = util.ensure_arraylike("ravel", a)
+    if order == "K":
+        raise NotImplementedError("Ravel not implemented for order='K'.")
+    return reshape(a, (a.size,), order)
+
+
+# --- axes -----------------------------------------------------------------------------------------
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """Axes in the order `axes`; reversed by default."""
+    a = util.ensure_arraylike("transpose", a)
+    if axes is None:
+        axes = range(a.ndim)[::-1]
+    return lax_shape.transpose(a, _wrapped_axes(axes, a.ndim))
+
+
+def _wrapped_axes(axes: Any, rank: int) -> tuple[int, ...]:
+    entries = axes if isinstance(axes, Sequence | np.ndarray) else (axes,)
+    return tuple([canonical_axis(k, rank) for k in entries])
+
+
+def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
+    """Axes in the order `axes`."""
+    util.check_arraylike("permute_dims", a)
+    return transpose(a, axes)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes exchanged."""
+    x = util.ensure_arraylike("matrix_transpose", x)
+    rank = x.ndim
+    if rank < 2:
+        raise ValueError(
+            f"x must be at least two-dimensional for matrix_transpose; got ndim={rank}"
+        )
+    return lax_shape.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Axes `source` moved to positions `destination`; the others keep their order."""
+    a = util.ensure_arraylike("moveaxis", a)
+    sources, targets = canonical_axes(source, a.ndim), canonical_axes(destination, a.ndim)
+    if len(sources) != len(targets):
+        raise ValueError(f"Inconsistent number of elements: {len(sources)} vs {len(targets)}")
+    order = [k for k in range(a.ndim) if k not in sources]
+    for target, k in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, k)
+    return lax_shape.transpose(a, order)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged."""
+    a = util.ensure_arraylike("swapaxes", a)
+    order = np.arange(a.ndim)
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return lax_shape.transpose(a, order.tolist())
+
+
+@partial(jit_when_traced, static_argnames=("axis", "start"))
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Axis `axis` moved in front of axis `start`."""
+    a = util.ensure_arraylike("rollaxis", a)
+    rank = a.ndim
+    start = operator.index(concrete_or_error(None, start, "'start' argument of jnp.rollaxis()"))
+    axis = canonical_axis(axis, rank)
+    if not -rank <= start <= rank:
+        raise ValueError(f"{start=} must satisfy {-rank}<=start<={rank}")
+    start += rank if start < 0 else 0
+    return moveaxis(a, axis, start - 1 if start > axis else start)
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """`a` without the axes `axis`, which have extent 1; by default without all of those."""
+    a = util.ensure_arraylike("squeeze", a)
+    if axis is None:
+        axis = tuple(k for k, n in enumerate(a.shape) if n == 1)
+    return lax_shape.squeeze(a, axis)
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """`a` with axes of extent 1 put in at positions `axis` of the result."""
+    a = util.ensure_arraylike("expand_dims", a)
+    axes = axis if isinstance(axis, Sequence | np.ndarray) else (axis,)
+    rank = a.ndim + len(axes)
+    dims = canonical_axes(tuple(axes), rank)
+    if len(set(dims)) != len(dims):
+        raise ValueError(f"repeated axis in lax.expand_dims: {tuple(axes)}")
+    return lax_shape.expand_dims(a, dims)
+
+
+# --- broadcasting ---------------------------------------------------------------------------------
+
+
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+    """`array` repeated to `shape` along new leading axes and axes of extent 1."""
+    util.check_arraylike("broadcast_to", array)
+    return lax_shape.broadcast_to(array, canonical_shape(shape))
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """Arrays broadcast to their common shape."""
+    util.check_arraylike("broadcast_arrays", *args)
+    return util.broadcast_arrays(*args)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that arrays of `shapes` are broadcast to together."""
+    if not shapes:
+        return ()
+    return lax_shape.broadcast_shapes(*[canonical_shape(s) for s in shapes])
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """Elements in reversed order along `axis`, along all axes by default."""
+    util.check_arraylike("flip", m)
+    return _flip(m, axis=axis if axis is None else _hashable(axis))
+
+
+def _hashable(axis: Any) -> Any:
+    return tuple(axis) if isinstance(axis, Sequence | np.ndarray) else axis
+
+
+@partial(jit_when_traced, name="_flip", static_argnames=("axis",))
+def _flip(m: Any, axis: Any = None) -> Any:
+    m = as_value(m)
+    dims = tuple(range(m.ndim)) if axis is None else canonical_axes(axis, m.ndim)
+    return lax_shape.rev(m, dims) if dims else m
+
+
+def fliplr(m: Any) -> Any:
+    """Elements in reversed order along the second axis."""
+    util.check_arraylike("fliplr", m)
+    return _flip(m, axis=1)
+
+
+def flipud(m: Any) -> Any:
+    """Elements in reversed order along the first axis."""
+    util.check_arraylike("flipud", m)
+    return _flip(m, axis=0)
+
+
+@partial(jit_when_traced, static_argnames=("k", "axes"))
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """`m` turned `k` times by 90 degrees in the plane of `axes`, from the first to the second."""
+    m = util.ensure_arraylike("rot90", m)
+    if m.ndim < 2:
+        raise ValueError(
+            "rot90 requires its first argument to have ndim at least two, but got first argument "
+            f"of shape {m.shape}, which has ndim {m.ndim}"
+        )
+    first, second = canonical_axes(axes, m.ndim)
+    if first == second:
+        raise ValueError("Axes must be different")
+    k = k % 4
+    if k == 0:
+        return m
+    if k == 2:
+        return flip(flip(m, first), second)
+    order = list(range(m.ndim))
+    order[first], order[second] = second, first
+    if k == 1:
+        return lax_shape.transpose(flip(m, second), order)
+    return flip(lax_shape.transpose(m, order), second)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Elements moved by `shift` along `axis`; what leaves at the end comes in at the start.
+
+    Args:
+      a: an array.
+      shift: how far; one for each axis, or one for all; may be traced.
+      axis: one or several; if None, the flattened array is rolled.
+    """
+    util.check_arraylike("roll", a)
+    a = as_value(a)
+    if axis is None:
+        return lax_shape.reshape(roll(lax_shape.reshape(a, (a.size,)), shift, 0), a.shape)
+    axes = _hashable(concrete_or_error(None, axis, "axis argument to jnp.roll()"))
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    axes = canonical_axes(axes, a.ndim)
+    entries = shift if isinstance(shift, list | tuple) else (shift,)
+    if all(is_concrete(s) for s in entries):
+        shifts, at = np.broadcast_arrays(np.asarray(shift).ravel().astype(np.int64), axes)
+        if not axes:
+            return a
+        return _roll_static(a, tuple(map(int, shifts)), tuple(map(int, at)))
+    from jitney.numpy.creation import asarray
+
+    return _roll_dynamic(a, asarray(shift), axes)
+
+
+@partial(jit_when_traced, name="_roll_static", static_argnums=(1, 2))
+def _roll_static(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    for shift, axis in zip(shifts, axes, strict=True):
+        n = a.shape[axis]
+        if n == 0:
+            continue
+        cut = -shift % n
+        strides = (1,) * a.ndim
+        low, high = [0] * a.ndim, list(a.shape)
+        low[axis], high[axis] = cut, n
+        tail = lax_slice(a, tuple(low), tuple(high), strides)
+        low[axis], high[axis] = 0, cut
+        head = lax_slice(a, tuple(low), tuple(high), strides)
+        a = join.concatenate([tail, head], axis)
+    return a
+
+
+@partial(jit_when_traced, name="_roll_dynamic", static_argnums=(2,))
+def _roll_dynamic(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
+    from jitney.numpy.arithmetic import remainder
+
+    count = max(len(axes), shift_size(shift))
+    shifts = broadcast_in_dim(shift, (count,), tuple(range(shift.ndim)))
+    if len(axes) == 1:
+        axes = axes * count
+    for k, axis in enumerate(axes):
+        one = lax_shape.squeeze(lax_slice(shifts, (k,), (k + 1,), (1,)), (0,))
+        n = a.shape[axis]
+        extent = binary.max(scalar_operand(n, _INT32, False), scalar_operand(1, _INT32, False))
+        rest = remainder(convert(one, _INT32), extent)
+        doubled = join.concatenate([a, a], axis)
+        starts: list[Any] = [0] * a.ndim
+        starts[axis] = binary.sub(scalar_operand(n, _INT32, False), rest)
+        a = dynamic_slice(doubled, starts, a.shape)
+    return a
+
+
+def shift_size(shift: Any) -> int:
+    """The number of shifts in a scalar or an array of rank 1."""
+    return shift.shape[0] if shift.ndim else 1
+
+
+# --- repetition -----------------------------------------------------------------------------------
+
+
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803: names as in NumPy
+    """`A` repeated as a whole, `reps` times along each axis."""
+    util.check_arraylike("tile", A)
+    x = as_value(A)
+    try:
+        counts = tuple(reps)
+    except TypeError:
+        counts = (reps,)
+    counts = canonical_shape(counts)
+    rank = max(x.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    x = lax_shape.expand_dims(x, tuple(range(rank - x.ndim)))
+    return join.tile(x, counts) if rank else x
+
+
+def repeat(
+    a: Any,
+    repeats: Any,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Each element (or slice along `axis`) several times in a row.
+
+    Args:
+      a: an array; flattened if `axis` is None.
+      repeats: how many times: a number, or one for each element.
+      axis: along which elements are repeated.
+      total_repeat_length: extent of the result, needed if `repeats` is traced; what is missing is
+        filled up with the last element.
+      out_sharding: unused on one device.
+
+    Raises:
+      ConcretizationTypeError: if `repeats` is traced and no length is given.
+    """
+    if isinstance(repeats, Array | np.ndarray) or np.isscalar(repeats):
+        util.check_arraylike("repeat", a, repeats)
+    else:
+        util.check_arraylike("repeat", a)
+        if not hasattr(repeats, "__index__"):
+            raise TypeError(
+                f"repeat requires ndarray or scalar arguments, got {type(repeats)} at position 1."
+            )
+    x = as_value(a)
+    if axis is None:
+        x, axis = lax_shape.reshape(x, (x.size,)), 0
+    axis = canonical_axis(axis, x.ndim)
+    if total_repeat_length is None:
+        repeats = concrete_or_error(
+            None,
+            repeats,
+            "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix "
+            "this, either specify a static value for `repeats`, or pass a static value to "
+            "`total_repeat_length`.",
+        )
+        if np.ndim(repeats) == 0:
+            return _repeat_all(x, repeats.item() if hasattr(repeats, "item") else repeats, axis)
+        counts = np.asarray(repeats)
+        if counts.shape == (1,):
+            return _repeat_all(x, int(counts[0]), axis)
+        counts = np.ravel(counts)
+        if len(counts) != x.shape[axis]:
+            np.broadcast_to(counts, (x.shape[axis],))  # raises
+        total_repeat_length = int(np.sum(counts))
+        repeats = counts.astype(_INT32)
+    return _repeat_each(x, repeats, axis, operator.index(total_repeat_length))
+
+
+def _repeat_all(x: Any, count: Any, axis: int) -> Any:
+    if not isinstance(count, int):
+        raise TypeError(
+            "broadcast_in_dim shape must have every element be an integer type, got "
+            f"({type(x.shape[axis])}, {type(count)})."
+        )
+    shape = x.shape
+    wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
+    dims = (*range(axis + 1), *range(axis + 2, len(wide)))
+    spread = broadcast_in_dim(x, wide, dims)
+    return lax_shape.reshape(spread, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+
+
+def _repeat_each(x: Any, repeats: Any, axis: int, length: int) -> Any:
+    """Slice k of `x` comes at as many places as `repeats[k]` says."""
+    from jitney.numpy.cumulative import cumsum
+    from jitney.numpy.creation import zeros
+    from jitney.numpy.take import take
+
+    n = x.shape[axis]
+    if n == 0:
+        return lax_shape.reshape(x, (*x.shape[:axis], 0, *x.shape[axis + 1 :]))
+    counts = as_value(repeats)
+    if counts.ndim == 0:
+        counts = lax_shape.broadcast_to(counts, (n,))
+    if counts.shape != (n,):
+        counts = lax_shape.broadcast_to(counts, (n,))
+    # Where each slice starts in the result: sums of the counts before it.
+    before = roll(counts, 1).at[0].set(0)
+    starts = cumsum(before)
+    marks = zeros((length,), _INT32).at[starts].add(1)
+    source = binary.sub(cumsum(marks), scalar_operand(1, _INT32, False))
+    return take(x, source, axis=axis)
+
+
+for _name in __all__:
+    if _name not in ("diagonal", "stack"):
+        globals()[_name].__module__ = "jax.numpy"
