@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.numerics import reduction
+from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.ops import kit
-from jitney.ops.shape import canonical_axis, shape_of
 
 
 def _cumulative(
@@ -21,12 +21,15 @@ def _cumulative(
 
     @prim.abstract
     def _(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+        if axis < 0:
+            raise ValueError(f"{name} does not allow negative axes, got {axis}")
+        if axis >= x.ndim:
+            raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
         if not kit.is_accepted(x.dtype, accepts):
             raise TypeError(
-                f"{name} does not accept dtype {x.dtype}. Accepted dtypes are subtypes of number."
+                f"{name} does not accept dtype {dtypes.long_name(x.dtype)}. "
+                "Accepted dtypes are subtypes of number."
             )
-        if not 0 <= axis < x.ndim:
-            raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
         return x
 
     @prim.eager
@@ -38,10 +41,11 @@ def _cumulative(
         return b.cumulative(x, fn, axis, reverse)
 
     def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-        rank = len(shape_of(operand))
-        if not -rank <= axis < rank:
-            raise ValueError(f"axis {axis} is out of bounds for array of shape {shape_of(operand)}")
-        return prim.bind(operand, axis=canonical_axis(axis, rank), reverse=bool(reverse))
+        try:
+            return prim.bind(operand, axis=int(axis), reverse=bool(reverse))
+        except TypeError:
+            kit.check_operands(name, operand)
+            raise
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

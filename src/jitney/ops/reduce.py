@@ -105,7 +105,6 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..
     @prim.abstract
     def _(x: ShapedArray, *, axes: Axes, index_dtype: Any) -> ShapedArray:
         (axis,) = axes
-        kit.check_dtype("gt" if kind == "max" else "lt", x.dtype, kit.ORDERED, 0)
         if not 0 <= axis < x.ndim:
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
         if not dtypes.issubdtype(index_dtype, np.integer):
@@ -117,6 +116,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..
                 f"argmin and argmax require non-empty reduced dimension. operand.shape={x.shape} "
                 f"{axis=}"
             )
+        kit.check_dtype("gt" if kind == "max" else "lt", x.dtype, kit.ORDERED, 0)
         return shaped_array(_without(x.shape, axes), np.dtype(index_dtype))
 
     @prim.eager

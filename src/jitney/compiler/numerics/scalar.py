@@ -366,3 +366,40 @@ def _random_gamma_grad(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 for _name in ("logaddexp", "round_away"):
     _for_half(_name)
+
+
+# --- complex operands of real functions -----------------------------------------------------------
+
+
+def _for_complex(name: str, complex_rule: Function) -> None:
+    """Computes `name` by `complex_rule` for complex operands."""
+    inner = _table[name]
+    _table[name] = lambda x, y: (complex_rule if x.dtype.kind == "c" else inner)(x, y)
+
+
+def _complex_extreme(exceeds: np.ufunc) -> Function:
+    """The operand whose (real, imaginary) exceeds the other's; the second if neither does."""
+
+    def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        first = exceeds(x.real, y.real) | ((x.real == y.real) & exceeds(x.imag, y.imag))
+        return np.where(first, x, y)
+
+    return rule
+
+
+def _complex_logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """log(exp(x) + exp(y)), the larger real part taken out of the logarithm."""
+    first = x.real >= y.real
+    large, small = np.where(first, x, y), np.where(first, y, x)
+    empty = np.isneginf(large.real)
+    with np.errstate(all="ignore"):
+        total = large + np.log1p(np.exp(np.where(empty, 0, small - large)))
+        angle = np.arctan2(np.sin(total.imag), np.cos(total.imag))
+    result = np.empty(total.shape, total.dtype)
+    result.real, result.imag = np.where(empty, -np.inf, total.real), angle
+    return result
+
+
+_for_complex("max", _complex_extreme(np.greater))
+_for_complex("min", _complex_extreme(np.less))
+_for_complex("logaddexp", _complex_logaddexp)
