@@ -1,35 +1,40 @@
-"""`gather`: slices of an array at computed positions."""
+"""Gather: slices of an array at computed positions.
+
+The axes' roles are given by `GatherDimensionNumbers`; the last axis of the indices holds the index
+vectors. What an index vector out of range means is the mode's matter. The checks of dimension
+numbers are shared with scatter, which is gather read backwards.
+"""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jitney.compiler.hlo import ir
-from jitney.compiler.numerics import indexing
+from jitney.compiler.hlo.ir import GatherDims, IndexMode
+from jitney.compiler.numerics import indexing, scalar
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.core.trace import Tracer
+from jitney.ops import binary, compare, convert, join, kit, select
 from jitney.ops.kit import Shape
-from jitney.ops.shape import canonical_shape
+from jitney.ops.shape import canonical_shape, expand_dims, shape_of
 
 Axes = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class GatherDimensionNumbers:
-    """Axis roles of a gather, named as in StableHLO; index vectors are the last axis of indices.
+class GatherDimensionNumbers(NamedTuple):
+    """Roles of the axes of a gather.
 
     Attributes:
-      offset_dims: axes of the result that run over the slices.
-      collapsed_slice_dims: axes of the operand, with slices of extent 1, that the result lacks.
-      start_index_map: axes of the operand that the entries of an index vector are positions along.
-      operand_batching_dims: axes of the operand that are paired with axes of the indices.
-      start_indices_batching_dims: those axes of the indices.
+      offset_dims: axes of the result that run over a slice; the others run over the indices.
+      collapsed_slice_dims: axes of the operand, of extent 1 in a slice, that the result lacks.
+      start_index_map: axes of the operand that the entries of an index vector move along.
+      operand_batching_dims: axes of the operand that go together with axes of the indices.
+      start_indices_batching_dims: those axes of the indices, in the same order.
     """
 
     offset_dims: Axes
@@ -40,67 +45,139 @@ class GatherDimensionNumbers:
 
 
 class GatherScatterMode(enum.Enum):
-    """What is done with positions out of bounds."""
+    """What is done with indices out of range.
 
-    CLIP = 1
-    FILL_OR_DROP = 2
-    PROMISE_IN_BOUNDS = 3
-    ONE_HOT = 4
+    CLIP: they are moved to the nearest place where the slice is inside.
+    FILL_OR_DROP: gather gives a fill value, scatter leaves the update out.
+    PROMISE_IN_BOUNDS: there are none; else the result is unspecified.
+    ONE_HOT: as FILL_OR_DROP.
+    """
+
+    CLIP = enum.auto()
+    FILL_OR_DROP = enum.auto()
+    PROMISE_IN_BOUNDS = enum.auto()
+    ONE_HOT = enum.auto()
 
     @staticmethod
-    def from_any(mode: Any) -> GatherScatterMode:
-        """The mode called `mode`: a name, a member, or None for the default of gathers.
+    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
+        """The mode of a name; None is FILL_OR_DROP.
 
         Raises:
-          ValueError: if there is none.
+          ValueError: if there is no such mode.
         """
         if isinstance(mode, GatherScatterMode):
             return mode
-        if mode is None or mode in ("fill", "drop"):
-            return GatherScatterMode.FILL_OR_DROP
-        if mode == "clip":
-            return GatherScatterMode.CLIP
-        if mode == "promise_in_bounds":
-            return GatherScatterMode.PROMISE_IN_BOUNDS
-        raise ValueError(f"Unknown gather mode: {mode!r}; use 'fill', 'drop', 'clip' or 'promise_in_bounds'")
-
-    def __str__(self) -> str:
-        return f"GatherScatterMode.{self.name}"
+        found = _MODE_NAMES.get(mode) if mode is None or isinstance(mode, str) else None
+        if found is None:
+            raise ValueError(f'Unknown gather mode "{mode}"')
+        return found
 
 
-MODES: dict[GatherScatterMode, ir.IndexMode] = {
-    GatherScatterMode.CLIP: "clip",
-    GatherScatterMode.FILL_OR_DROP: "fill",
-    GatherScatterMode.PROMISE_IN_BOUNDS: "promise_in_bounds",
-    GatherScatterMode.ONE_HOT: "fill",
+_MODE_NAMES: dict[str | None, GatherScatterMode] = {
+    None: GatherScatterMode.FILL_OR_DROP,
+    "fill": GatherScatterMode.FILL_OR_DROP,
+    "drop": GatherScatterMode.FILL_OR_DROP,
+    "clip": GatherScatterMode.CLIP,
+    "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
+    "one_hot": GatherScatterMode.ONE_HOT,
 }
 
+MODES: dict[GatherScatterMode, IndexMode] = {
+    GatherScatterMode.CLIP: "clip",
+    GatherScatterMode.FILL_OR_DROP: "fill",
+    GatherScatterMode.ONE_HOT: "fill",
+    GatherScatterMode.PROMISE_IN_BOUNDS: "promise_in_bounds",
+}
+"""The tensor IR's name of each mode."""
+
+# --- checks shared with scatter ---------------------------------------------------------------------
+
+
+def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = True) -> None:
+    """Raises TypeError unless `axes` are different, within `rank`, and ascending if `ordered`."""
+    if ordered and list(axes) != sorted(axes):
+        raise TypeError(f"{name} in {op} op must be sorted; got {axes}")
+    for axis in axes:
+        if not 0 <= axis < rank:
+            raise TypeError(
+                f"Invalid {name} set in {op} op; valid range is [0, {rank}); got: {axis}."
+            )
+    if len(set(axes)) != len(axes):
+        raise TypeError(f"{name} in {op} op must not repeat; got: {axes}.")
+
+
+def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -> None:
+    """Raises TypeError if two (name, axes) have an axis in common."""
+    if set(first[1]) & set(second[1]):
+        raise TypeError(
+            f"{first[0]} and {second[0]} in {op} op must be disjoint; got: {first[1]} and "
+            f"{second[1]}."
+        )
+
+
+def check_index_map(
+    op: str, name: str, index_map: Axes, operand: ShapedArray, indices: ShapedArray
+) -> None:
+    """Raises TypeError unless index vectors have an entry for each of the map's operand axes."""
+    leaf = indices.ndim - 1
+    if len(index_map) != indices.shape[leaf]:
+        raise TypeError(
+            f"{op.capitalize()} op has {len(index_map)} elements in {name} and the bound of "
+            f"dimension index_vector_dim={leaf} of indices is {indices.shape[leaf]}. These two "
+            "numbers must be equal."
+        )
+    for k, axis in enumerate(index_map):
+        if not 0 <= axis < operand.ndim:
+            raise TypeError(f"Invalid {name}; domain is [0, {operand.ndim}), got: {k}->{axis}.")
+    if len(set(index_map)) != len(index_map):
+        raise TypeError(f"{name} in {op} op must not repeat; got: {index_map}.")
+
+
+def check_batching(
+    op: str,
+    operand: ShapedArray,
+    indices: ShapedArray,
+    operand_axes: Axes,
+    index_axes: Axes,
+    index_axes_name: str,
+) -> None:
+    """Raises TypeError unless batching axes of operand and indices go together."""
+    check_axes(op, "operand_batching_dims", operand_axes, operand.ndim)
+    check_axes(op, index_axes_name, index_axes, indices.ndim, ordered=False)
+    title = op.capitalize()
+    if indices.ndim - 1 in index_axes:
+        raise TypeError(
+            f"{title} op cannot have the index vector dimension as a batching dimension; got "
+            f"{index_axes}."
+        )
+    if len(operand_axes) != len(index_axes):
+        raise TypeError(
+            f"{title} op requires equal numbers of operand_batching_dims and {index_axes_name}, "
+            f"got {operand_axes} and {index_axes}."
+        )
+    extents = tuple([operand.shape[k] for k in operand_axes])
+    index_extents = tuple([indices.shape[k] for k in index_axes])
+    if extents != index_extents:
+        raise TypeError(
+            f"{title} op requires operand batching dimensions and indices batching dimensions to "
+            f"have the same shape, got {extents} and {index_extents}."
+        )
+
+
+def check_indices(op: str, indices: ShapedArray) -> None:
+    """Raises unless indices are integers (ValueError) of rank 1 or more (TypeError)."""
+    if not dtypes.issubdtype(indices.dtype, np.integer):
+        raise ValueError("indices must have an integer type")
+    if not indices.ndim:
+        raise TypeError(
+            f"{op.capitalize()} index leaf dimension must be within [0, rank(indices) + 1). "
+            f"rank(indices) is 0 and {op} index leaf dimension is -1."
+        )
+
+
+# --- gather -----------------------------------------------------------------------------------
+
 gather_p = declare("gather")
-
-
-def default_fill(dtype: Any) -> Any:
-    """What stands for elements out of bounds: NaN, the least signed or the largest unsigned integer."""
-    if dtypes.is_extended(dtype):
-        return np.uint64(2**64 - 1)
-    if dtypes.issubdtype(dtype, np.inexact):
-        return np.nan
-    if dtypes.issubdtype(dtype, np.signedinteger):
-        return dtypes.iinfo(dtype).min
-    if dtypes.issubdtype(dtype, np.unsignedinteger):
-        return dtypes.iinfo(dtype).max
-    return True
-
-
-def _fill_array(dtype: Any, fill_value: Any) -> np.ndarray:
-    value = default_fill(dtype) if fill_value is None else fill_value
-    return np.asarray(value).astype(dtypes.physical_dtype(dtype))
-
-
-def _check_sorted(name: str, axes: Axes, limit: int) -> None:
-    if list(axes) != sorted(set(axes)):
-        raise TypeError(f"{name} in gather op must be sorted and without repeats; got {axes}")
-    if axes and not (0 <= axes[0] and axes[-1] < limit):
-        raise TypeError(f"{name} in gather op is out of bounds: got {axes} for {limit} axes")
 
 
 @gather_p.abstract
@@ -110,61 +187,82 @@ def _(
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Shape,
-    indices_are_sorted: bool,
-    unique_indices: bool,
-    mode: GatherScatterMode,
-    fill_value: Any,
+    **_: Any,
 ) -> ShapedArray:
-    d = dimension_numbers
-    if not dtypes.issubdtype(indices.dtype, np.integer):
-        raise ValueError(
-            f"Gather indices must have integer dtype, got {dtypes.long_name(indices.dtype)}"
-        )
-    if not indices.shape:
-        raise TypeError("Gather indices must have at least one axis, that of index vectors")
-    if len(slice_sizes) != x.ndim:
-        raise TypeError(
-            "Gather op must have one slice size for every input dimension; got: "
-            f"len(slice_sizes)={len(slice_sizes)}, input_shape.rank={x.ndim}"
-        )
-    if len(d.start_index_map) != indices.shape[-1]:
-        raise TypeError(
-            f"Gather op has {len(d.start_index_map)} elements in start_index_map and the bound of "
-            f"the index vector dimension is {indices.shape[-1]}. These two numbers must be equal."
-        )
-    rank = len(d.offset_dims) + indices.ndim - 1
-    _check_sorted("offset_dims", d.offset_dims, rank)
-    _check_sorted("collapsed_slice_dims", d.collapsed_slice_dims, x.ndim)
-    if len(d.offset_dims) + len(d.collapsed_slice_dims) + len(d.operand_batching_dims) != x.ndim:
-        raise TypeError(
-            f"All components of the offset index in a gather op must either be a offset dimension "
-            f"or collapsed; got dimension numbers {d} for operand shape {x.shape}"
-        )
-    if any(not 0 <= s <= n for s, n in zip(slice_sizes, x.shape, strict=True)):
-        raise TypeError(
-            f"Slice sizes in gather op must be within the operand: got {slice_sizes} for operand "
-            f"shape {x.shape}"
-        )
-    dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
-    if any(slice_sizes[k] > 1 for k in dropped):
-        raise TypeError(
-            "Gather op can only collapse slice dims with bound 1, got "
-            f"slice_sizes={slice_sizes} for {d}"
-        )
+    check_indices("gather", indices)
+    offset, collapsed, index_map, batching, index_batching = dimension_numbers
+    out_rank = len(offset) + indices.ndim - 1
+    if list(offset) != sorted(offset):
+        raise TypeError(f"offset_dims in gather op must be sorted; got {offset}")
+    if len(set(offset)) != len(offset):
+        raise TypeError(f"offset_dims in gather op must not repeat; got: {offset}.")
+    for k, axis in enumerate(offset):
+        if not 0 <= axis < out_rank:
+            raise TypeError(
+                f"Offset dimension {k} in gather op is out of bounds; got {axis}, but should have "
+                f"been in [0, {out_rank})"
+            )
+    check_index_map("gather", "start_index_map", index_map, x, indices)
+    check_axes("gather", "collapsed_slice_dims", collapsed, x.ndim)
+    check_batching("gather", x, indices, batching, index_batching, "start_indices_batching_dims")
+    named = ("operand_batching_dims", batching)
+    check_disjoint("gather", ("collapsed_slice_dims", collapsed), named)
+    check_disjoint("gather", ("start_index_map", index_map), named)
+    _check_slice_sizes(x, slice_sizes, offset, collapsed, batching)
+    dropped = {*collapsed, *batching}
     window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
     batch = iter(indices.shape[:-1])
-    shape = tuple([next(window) if k in d.offset_dims else next(batch) for k in range(rank)])
-    return x.update(shape=shape)
-
-
-def _dims(d: GatherDimensionNumbers) -> ir.GatherDims:
-    return ir.GatherDims(
-        tuple(map(int, d.offset_dims)),
-        tuple(map(int, d.collapsed_slice_dims)),
-        tuple(map(int, d.start_index_map)),
-        tuple(map(int, d.operand_batching_dims)),
-        tuple(map(int, d.start_indices_batching_dims)),
+    return x.update(
+        shape=tuple([next(window) if k in offset else next(batch) for k in range(out_rank)])
     )
+
+
+def _check_slice_sizes(
+    x: ShapedArray, sizes: Shape, offset: Axes, collapsed: Axes, batching: Axes
+) -> None:
+    if len(sizes) != x.ndim:
+        raise TypeError(
+            "Gather op must have one slice size for every input dimension; got: "
+            f"len(slice_sizes)={len(sizes)}, input_shape.rank={x.ndim}"
+        )
+    if len(sizes) != len(offset) + len(collapsed) + len(batching):
+        raise TypeError(
+            "All components of the offset index in a gather op must either be a offset dimension "
+            f"or explicitly collapsed/batching; got len(slice_sizes)={len(sizes)}, "
+            f"output_slice_sizes={offset}, collapsed_slice_dims={collapsed}, "
+            f"operand_batching_dims={batching}."
+        )
+    for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
+        if not 0 <= size <= extent:
+            raise TypeError(
+                f"Slice size at index {k} in gather op is out of range, must be within [0, "
+                f"{extent} + 1), got {size}."
+            )
+    for i, k in enumerate(collapsed):
+        if sizes[k] != 1:
+            raise TypeError(
+                "Gather op can only collapse slice dims with bound 1, but bound is "
+                f"{sizes[k]} for index {k} at position {i}."
+            )
+    for i, k in enumerate(batching):
+        if sizes[k] not in (0, 1):
+            raise TypeError(
+                "Gather op can only have operand batching dims with bound 0/1, but bound is "
+                f"{sizes[k]} for index {k} at position {i}."
+            )
+
+
+def _dims(numbers: GatherDimensionNumbers) -> GatherDims:
+    return GatherDims(*[tuple(map(int, axes)) for axes in numbers])
+
+
+def _fill(dtype: np.dtype, fill_value: Any) -> np.ndarray | None:
+    """The fill value as the array stores it."""
+    if fill_value is None:
+        return None
+    if isinstance(fill_value, np.uint32) and dtype == np.uint64:  # a key: two words, alike
+        return np.asarray([fill_value, fill_value]).view(np.uint64).reshape(())
+    return scalar.convert(np.asarray(fill_value), dtype)
 
 
 @gather_p.eager
@@ -174,14 +272,14 @@ def _(
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Shape,
-    indices_are_sorted: bool,
-    unique_indices: bool,
     mode: GatherScatterMode,
     fill_value: Any,
+    **_: Any,
 ) -> np.ndarray:
-    kind = MODES[mode]
-    fill = _fill_array(x.dtype, fill_value) if kind == "fill" else None
-    return indexing.gather(x, indices, _dims(dimension_numbers), slice_sizes, kind, fill)
+    return indexing.gather(
+        x, indices, _dims(dimension_numbers), slice_sizes, MODES[mode],
+        _fill(x.dtype, fill_value),
+    )  # fmt: skip
 
 
 @gather_p.lower
@@ -192,15 +290,42 @@ def _(
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Shape,
-    indices_are_sorted: bool,
-    unique_indices: bool,
     mode: GatherScatterMode,
     fill_value: Any,
+    **_: Any,
 ) -> Any:
-    kind = MODES[mode]
-    fill = _fill_array(x.dtype, fill_value) if kind == "fill" else None
-    sizes = tuple(map(int, slice_sizes))
-    return b.gather(x, indices, _dims(dimension_numbers), sizes, kind, fill)
+    return b.gather(
+        x, indices, _dims(dimension_numbers), tuple(map(int, slice_sizes)), MODES[mode],
+        _fill(x.dtype, fill_value),
+    )  # fmt: skip
+
+
+def default_fill_value(dtype: Any) -> Any:
+    """What gather puts for slices out of range: NaN, the least or greatest integer, or True."""
+    if dtypes.is_extended(dtype):
+        return np.uint32(0xFFFFFFFF)
+    if dtypes.issubdtype(dtype, np.inexact):
+        return float("nan")
+    if dtypes.issubdtype(dtype, np.signedinteger):
+        return int(dtypes.iinfo(dtype).min)
+    if dtypes.issubdtype(dtype, np.unsignedinteger):
+        return int(dtypes.iinfo(dtype).max)
+    return True
+
+
+def _checked_fill_value(fill_value: Any, dtype: Any) -> Any:
+    """A fill value as a Python scalar."""
+    if fill_value is None:
+        return default_fill_value(dtype)
+    if isinstance(fill_value, Tracer) or shape_of(fill_value):
+        raise TypeError(f"fill_value of gather must be a known scalar, got {fill_value}")
+    if isinstance(fill_value, bool | int | float | complex):
+        return fill_value
+    value = np.asarray(getattr(fill_value, "_value", fill_value))
+    if dtypes.is_extended(dtype):
+        return np.uint32(value)
+    get_aval(value[()])  # raises for what is no number
+    return value.item()
 
 
 def gather(
@@ -211,40 +336,77 @@ def gather(
     *,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    mode: Any = None,
+    mode: str | GatherScatterMode | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """Slices of `operand` of shape `slice_sizes` at the positions in `start_indices`.
+    """Slices of `operand` of shape `slice_sizes` at the index vectors in `start_indices`.
 
     Args:
       operand: any array.
-      start_indices: integers; the last axis holds index vectors.
-      dimension_numbers: roles of axes.
-      slice_sizes: extents of the slices, one per axis of the operand.
-      unique_indices: promises that no two slices overlap.
-      indices_are_sorted: promises that indices ascend.
-      mode: "fill" (out of bounds gives `fill_value`), "clip", or "promise_in_bounds".
-      fill_value: NaN, the least integer or True by default.
+      start_indices: integers; their last axis holds the index vectors.
+      dimension_numbers: roles of the axes.
+      slice_sizes: an extent per axis of `operand`.
+      unique_indices: a promise that no two slices overlap.
+      indices_are_sorted: a promise that index vectors ascend.
+      mode: what happens out of range, "promise_in_bounds" by default.
+      fill_value: a scalar put for slices out of range in mode "fill"; by default NaN, the least
+        signed or greatest unsigned integer, or True.
+
+    Raises:
+      TypeError: if shapes and dimension numbers do not go together.
+      ValueError: if indices are no integers, or there is no such mode.
     """
-    parsed = GatherScatterMode.from_any(mode)
-    fill: Any = None
-    if parsed is GatherScatterMode.FILL_OR_DROP:
-        dtype: Any = get_aval(operand).dtype  # type: ignore[attr-defined]
-        fill = _python_scalar(default_fill(dtype) if fill_value is None else fill_value)
-    return gather_p.bind(
-        operand,
-        start_indices,
-        dimension_numbers=dimension_numbers,
-        slice_sizes=canonical_shape(slice_sizes),
-        indices_are_sorted=bool(indices_are_sorted),
-        unique_indices=bool(unique_indices),
-        mode=parsed,
-        fill_value=fill,
+    parsed = (
+        GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     )
+    fill: Any = None
+    try:
+        if MODES[parsed] == "fill":
+            dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+            fill = _checked_fill_value(fill_value, dtype)
+        return gather_p.bind(
+            operand,
+            start_indices,
+            dimension_numbers=GatherDimensionNumbers(*map(tuple, dimension_numbers)),
+            slice_sizes=canonical_shape(slice_sizes),
+            indices_are_sorted=bool(indices_are_sorted),
+            unique_indices=bool(unique_indices),
+            mode=parsed,
+            fill_value=fill,
+        )
+    except TypeError:
+        kit.check_operands("gather", operand, start_indices)
+        raise
 
 
-def _python_scalar(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic | np.ndarray) else value
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """Slices of `src` across `axes` at positions that wrap around.
+
+    Args:
+      src: any array.
+      idxs: a vector of positions for each axis of `axes`, all of one length.
+      axes: different axes of `src`.
+
+    Returns: an array of shape [n, *other axes of `src`], n the vectors' length.
+    """
+    axes = tuple(axes)
+    shape = shape_of(src)
+    vectors = join.concatenate([expand_dims(i, (1,)) for i in idxs], 1)
+    extents = np.asarray([shape[k] for k in axes], np.int32)
+    if vectors.dtype.itemsize < 4 or vectors.dtype.kind == "u":
+        vectors = convert.convert(vectors, np.dtype(np.int32))
+    sizes = convert.convert(extents.reshape(1, -1), vectors.dtype)
+    rest = binary.rem(vectors, sizes)
+    zero = convert.scalar_operand(0, vectors.dtype, False)
+    wrapped = select.select(compare.lt(rest, zero), binary.add(rest, sizes), rest)
+    return gather(
+        src,
+        wrapped,
+        GatherDimensionNumbers(
+            tuple(range(1, len(shape) - len(axes) + 1)), tuple(sorted(axes)), axes
+        ),
+        tuple([1 if k in axes else n for k, n in enumerate(shape)]),
+    )
 
 
 kit.later(gather_p)
