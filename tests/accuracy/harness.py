@@ -26,7 +26,9 @@ llvm.initialize_native_asmprinter()
 Rule = Callable[[Emitter, list[Value]], Value]
 
 
-def _text(rule: Rule, operands: Sequence[np.dtype], result: np.dtype, target: Target, lanes: int) -> str:
+def _text(
+    rule: Rule, operands: Sequence[np.dtype], result: np.dtype, target: Target, lanes: int
+) -> str:
     e = Emitter(target)
 
     def memory_kind(dtype: np.dtype) -> str:

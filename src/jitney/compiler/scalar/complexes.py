@@ -15,7 +15,7 @@ from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import Value
 from jitney.compiler.scalar import circular, exponential, inverse, logarithm
 from jitney.compiler.scalar.convert import convert
-from jitney.compiler.scalar.kit import INF
+from jitney.compiler.scalar.kit import INF, two_product, two_sum
 
 Pair: TypeAlias = tuple[Value, Value]
 Operand: TypeAlias = Value | Pair
@@ -230,9 +230,7 @@ def _log(e: Emitter, x: Pair) -> Pair:
     # Near the unit circle the logarithm is small: it comes from |x|^2 - 1.
     excess = e.fma(small, small, e.fmul(e.fsub(big, one), e.fadd(big, one)))
     near = e.fmul(half, logarithm.log1p(e, excess))
-    is_near = e.and_(
-        e.fcmp("ogt", big, half), e.fcmp("olt", big, e.const(2.0, re))
-    )
+    is_near = e.and_(e.fcmp("ogt", big, half), e.fcmp("olt", big, e.const(2.0, re)))
     ratio = e.fdiv(small, big)
     square = e.select(e.fcmp("oeq", small, e.const(0.0, re)), small, e.fmul(ratio, ratio))
     far = e.fma(half, logarithm.log1p(e, square), logarithm.log(e, big))
@@ -246,7 +244,12 @@ def _log1p(e: Emitter, x: Pair) -> Pair:
     moved = e.fadd(re, one)
     size = e.fadd(e.fabs(re), e.fabs(im))
     is_near = e.fcmp("olt", size, one)
-    excess = e.fma(re, e.fadd(re, e.const(2.0, re)), e.fmul(im, im))
+    # |1 + x|^2 - 1 = 2 re + re^2 + im^2, whose terms may cancel
+    total, rest = two_product(e, re, re)
+    for term, more in ((e.fadd(re, re), None), two_product(e, im, im)):
+        total, lost = two_sum(e, total, term)
+        rest = e.fadd(rest, lost if more is None else e.fadd(lost, more))
+    excess = e.fadd(total, rest)
     near = e.fmul(e.const(0.5, re), logarithm.log1p(e, excess))
     far, angle = _log(e, (moved, im))
     return e.select(is_near, near, far), angle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
 

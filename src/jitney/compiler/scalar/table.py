@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
 from jitney.compiler.scalar import (
