@@ -11,13 +11,12 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.numerics import reduction
-from jitney.core import dtypes, pytrees, staging
+from jitney.core import dtypes, pytrees, staging, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import Primitive, declare
-from jitney.ops import kit
-from jitney.ops.convert import as_value
-from jitney.ops.shape import canonical_axes, shape_of
+from jitney.core.trace import Tracer
+from jitney.ops import binary, kit
 
 Axes = tuple[int, ...]
 
@@ -68,9 +67,14 @@ def _monoid(
             return b.convert(wide, x.dtype)
         return b.reduce(x, fn, tuple(map(int, axes)))
 
+    bind = prim.bind
+
     def function(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
-        axes = tuple([operator.index(a) for a in axes])
-        return prim.bind(operand, axes=axes, **extra)
+        try:
+            return bind(operand, axes=tuple([operator.index(a) for a in axes]), **extra)
+        except TypeError:
+            kit.check_operands(name, operand)
+            raise
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -129,7 +133,11 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..
 
     def function(operand: Any, axis: int, index_dtype: Any) -> Any:
         dtype = dtypes.canonicalize_dtype(np.dtype(index_dtype))
-        return prim.bind(operand, axes=(operator.index(axis),), index_dtype=dtype)
+        try:
+            return prim.bind(operand, axes=(operator.index(axis),), index_dtype=dtype)
+        except TypeError:
+            kit.check_operands(name, operand)
+            raise
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -154,16 +162,23 @@ def _(
     *avals: ShapedArray, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes
 ) -> list[ShapedArray]:
     operands, inits = avals[: len(avals) // 2], avals[len(avals) // 2 :]
-    if any(x.shape != operands[0].shape for x in operands):
-        raise ValueError(f"reduce operands must have one shape, got {[x.shape for x in operands]}")
     if any(i.shape for i in inits):
-        raise ValueError(f"reduce init values must be scalars, got {[i.shape for i in inits]}")
+        raise ValueError(f"reduce found non-scalar initial value: {[i.shape for i in inits]}")
     if any(x.dtype != i.dtype for x, i in zip(operands, inits, strict=True)):
         raise TypeError(
-            "reduce operands and init values must have equal dtypes, got "
-            f"{[x.str_short() for x in operands]} and {[i.str_short() for i in inits]}"
+            "reduce operand dtypes should match corresponding initial value dtypes, got "
+            f"operands={list(operands)} and initial_values={list(inits)}"
         )
+    if any(x.shape != operands[0].shape for x in operands):
+        raise ValueError(f"reduce operands must have one shape, got {[x.shape for x in operands]}")
     _check_axes(dimensions, operands[0])
+    found = [(a.shape, a.dtype) for a in jaxpr.out_avals]
+    wanted = [(i.shape, i.dtype) for i in inits]
+    if found != wanted:
+        raise ValueError(
+            "reduce computation must return scalars of the dtypes of the initial values, got "
+            f"{[a.str_short() for a in jaxpr.out_avals]} for {[i.str_short() for i in inits]}"
+        )
     shape = _without(operands[0].shape, dimensions)
     return [
         shaped_array(shape, x.dtype, x.weak_type and i.weak_type)
@@ -174,6 +189,12 @@ def _(
 @reduce_p.lower
 def _(b: Any, *nodes: Any, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
     xs, inits = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
+    if not dimensions:
+        return list(xs)
+    fn = _monoid_of(jaxpr)
+    if fn is not None and xs[0].dtype.itemsize >= 4:
+        folded = b.reduce(xs[0], fn, dimensions)
+        return [b.apply(fn, b.broadcast(inits[0], folded.shape, ()), folded)]
     types = [TensorType((), x.dtype) for x in (*xs, *xs)]
     body = b.region(types, lambda inner, *args: lowering.inline(inner, jaxpr, args))
     return b.reduce_region(xs, inits, dimensions, body)
@@ -181,35 +202,52 @@ def _(b: Any, *nodes: Any, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axe
 
 reduce_p.absent("eager", why="its fold is a program: evaluated as a compiled one (runtime.eager)")
 
-# Functions that make `reduce` a primitive of its own, by the name of the primitive in the fold.
-_MONOIDS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "add": ("add", reduce_sum),
-    "mul": ("mul", reduce_prod),
-    "max": ("max", reduce_max),
-    "min": ("min", reduce_min),
-    "and": ("and", reduce_and),
-    "or": ("or", reduce_or),
-    "xor": ("xor", reduce_xor),
+
+def _monoid_of(jaxpr: ClosedJaxpr) -> Any:
+    """The name of the monoid that is all of `jaxpr`, or None."""
+    inner = jaxpr.jaxpr
+    if len(inner.eqns) != 1 or len(inner.invars) != 2 or len(inner.outvars) != 1:
+        return None
+    (eqn,) = inner.eqns
+    whole = list(eqn.invars) == list(inner.invars) and inner.outvars[0] is eqn.outvars[0]
+    monoids = ("add", "mul", "max", "min", "and", "or", "xor")
+    return eqn.primitive.name if whole and eqn.primitive.name in monoids else None
+
+
+def _print_reduce(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    params = {**eqn.params, "computation": str(eqn.params["computation"])}
+    return text.eqn_with_params(eqn, sorted(params.items()), context, settings)
+
+
+text.printing_rules["reduce"] = _print_reduce
+
+# Functions of `jax.lax` that make a fold from their neutral element a reduction of its own.
+_MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
+    binary.add: ("add", reduce_sum),
+    binary.mul: ("mul", reduce_prod),
+    binary.max: ("max", reduce_max),
+    binary.min: ("min", reduce_min),
+    binary.bitwise_and: ("and", reduce_and),
+    binary.bitwise_or: ("or", reduce_or),
+    binary.bitwise_xor: ("xor", reduce_xor),
 }
 
 
-def _recognised(jaxpr: ClosedJaxpr, operand: Any, init: Any) -> Callable[..., Any] | None:
-    """The reduction that a fold by `jaxpr` from `init` is, if there is one."""
-    eqns = jaxpr.jaxpr.eqns
-    if len(eqns) != 1 or jaxpr.consts or list(eqns[0].invars) != list(jaxpr.jaxpr.invars):
+def _special_case(computation: Any, operand: Any, init: Any) -> Callable[..., Any] | None:
+    """The reduction that folding `operand` from `init` by `computation` is, if there is one."""
+    try:
+        found = _MONOIDS.get(computation)
+    except TypeError:
         return None
-    if list(jaxpr.jaxpr.outvars) != list(eqns[0].outvars):
-        return None
-    found = _MONOIDS.get(eqns[0].primitive.name)
     value = getattr(init, "_value", init)
-    if found is None or not isinstance(value, np.ndarray | np.generic | int | float | complex | bool):
+    if found is None or not isinstance(value, np.ndarray | np.generic | bool | int | float | complex):
         return None
     fn, function = found
     dtype: Any = get_aval(operand).dtype  # type: ignore[attr-defined]
-    if dtypes.is_extended(dtype) or (dtype == np.bool_ and fn in ("add", "mul")):
+    if dtypes.is_extended(dtype) or np.shape(value):
         return None
     neutral = reduction.neutral(fn, dtype)
-    return function if np.asarray(value).astype(dtype) == neutral else None
+    return function if np.asarray(value) == neutral else None
 
 
 def reduce(
@@ -223,9 +261,16 @@ def reduce(
 
     Args:
       operands: arrays of one shape.
-      init_values: scalars to start from, in the same structure; neutral for `computation`.
+      init_values: scalars to start from, in the same structure, of the operands' dtypes; neutral
+        for `computation`.
       computation: (accumulators, elements) -> accumulators, associative; on scalars.
       dimensions: axes to fold over.
+      out_sharding: accepted for compatibility.
+
+    Raises:
+      ValueError: if structures or shapes differ, or for axes that are out of bounds.
+      TypeError: if an initial value is not of its operand's dtype.
+      NotImplementedError: if `computation` uses tracers of a transformation outside.
     """
     xs, tree = pytrees.tree_flatten(operands)
     inits, init_tree = pytrees.tree_flatten(init_values)
@@ -233,9 +278,14 @@ def reduce(
         raise ValueError(
             f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
         )
-    xs, inits = [as_value(x) for x in xs], list(inits)
-    axes = canonical_axes(tuple(dimensions), len(shape_of(xs[0])))
-    avals = [shaped_array((), get_aval(x).dtype) for x in xs]  # type: ignore[attr-defined]
+    if not xs:
+        raise ValueError("reduce requires at least one operand")
+    axes = tuple([operator.index(d) for d in dimensions])
+    if len(xs) == 1:
+        monoid = _special_case(computation, xs[0], inits[0])
+        if monoid is not None:
+            return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
+    avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]  # type: ignore[attr-defined]
 
     def flat(*args: Any) -> list[Any]:
         n = len(xs)
@@ -246,13 +296,15 @@ def reduce(
         return out
 
     jaxpr, _, consts = staging.trace_to_jaxpr(flat, [*avals, *avals], DebugInfo("reduce", "reduce"))
-    closed = ClosedJaxpr(jaxpr, consts)
-    if len(xs) == 1:
-        monoid = _recognised(closed, xs[0], inits[0])
-        if monoid is not None:
-            return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
-    dtyped = [np.asarray(i, a.dtype) if not hasattr(i, "aval") else i for i, a in zip(inits, avals, strict=True)]
-    out = reduce_p.bind(*xs, *dtyped, computation=computation, jaxpr=closed, dimensions=axes)
+    if any(isinstance(c, Tracer) for c in consts):
+        raise NotImplementedError("the computation of reduce uses a value traced outside of it")
+    out = reduce_p.bind(
+        *xs,
+        *inits,
+        computation=computation,
+        jaxpr=ClosedJaxpr(jaxpr, consts),
+        dimensions=axes,
+    )
     return pytrees.tree_unflatten(tree, out)
 
 

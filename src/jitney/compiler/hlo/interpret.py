@@ -147,15 +147,36 @@ def _(node: ir.Gather, env: Env) -> Any:
 def _(node: ir.Scatter, env: Env) -> Any:
     combine = node.combine
     if isinstance(combine, ir.Region):
-        combine = scalar_function(combine)
+        combine = elementwise_function(combine)
     return indexing.scatter(
         env[node.x], env[node.indices], env[node.updates], node.dims, combine, node.mode
     )
 
 
-def scalar_function(region: ir.Region) -> Callable[..., Any]:
-    """A region of one result as a function of NumPy values."""
-    return lambda *xs: run_region(region, [np.asarray(x) for x in xs])[0]
+def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
+    """A region of scalars, of one result, as a function of vectors of one length.
+
+    A region of elementwise nodes alone is computed for all elements at once.
+    """
+    nodes = schedule(region.results)
+    if all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes):
+
+        def at_once(*vectors: np.ndarray) -> np.ndarray:
+            env: Env = dict(zip(region.parameters, vectors, strict=True))
+            for node in nodes:
+                if node not in env:
+                    env[node] = _rules[type(node)](node, env)
+            return np.broadcast_to(env[region.results[0]], vectors[0].shape)
+
+        return at_once
+
+    def one_by_one(*vectors: np.ndarray) -> np.ndarray:
+        results = [
+            run_region(region, [np.asarray(x) for x in xs])[0] for xs in zip(*vectors, strict=True)
+        ]
+        return np.asarray(results, vectors[0].dtype)
+
+    return one_by_one
 
 
 @_rule(ir.Reduce)
@@ -172,9 +193,26 @@ def _(node: ir.ArgReduce, env: Env) -> Any:
 def _(node: ir.ReduceRegion, env: Env) -> Any:
     xs, inits = [env[x] for x in node.xs], [env[x] for x in node.inits]
     body = node.body
-    return reduction.reduce_region(
-        xs, inits, node.dims, lambda *args: run_region(body, [np.asarray(a) for a in args])
+    elementwise = all(
+        isinstance(n, ir.Apply | ir.Constant | ir.Parameter) for n in schedule(body.results)
     )
+    evaluate_body = _run_scalars if elementwise else run_region
+    return reduction.reduce_region(
+        xs,
+        inits,
+        node.dims,
+        lambda *args: evaluate_body(body, [np.asarray(a) for a in args]),
+        elementwise,
+    )
+
+
+def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Results of a region of scalar functions alone, for all elements of `inputs` at once."""
+    env: Env = dict(zip(region.parameters, inputs, strict=True))
+    for node in schedule(region.results):
+        if node not in env:
+            env[node] = _rules[type(node)](node, env)
+    return [np.asarray(env[r]) for r in region.results]
 
 
 @_rule(ir.Cumulative)
