@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy
 from setuptools import Extension, setup
 
 NATIVE = Path("src/jitney/runtime/native/_native.pyx")
@@ -9,15 +10,14 @@ NATIVE = Path("src/jitney/runtime/native/_native.pyx")
 
 def extensions() -> list[Extension]:
     """The extension modules, translated to C."""
-    # The package works without the native core, only slower to call: a source tree without it builds.
-    if not NATIVE.exists():
-        return []
     from Cython.Build import cythonize
 
     native = Extension(
         "jitney.runtime.native._native",
         [str(NATIVE)],
-        extra_compile_args=["-O2", "-pthread"],
+        include_dirs=[numpy.get_include()],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+        extra_compile_args=["-O2", "-pthread", "-Wno-unused-function"],
         extra_link_args=["-pthread"],
     )
     return cythonize([native], language_level=3, annotate=False)

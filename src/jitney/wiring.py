@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from jitney.core.array import Array
+from jitney.runtime import setup
 
 
 def install() -> None:
@@ -22,3 +23,4 @@ def install() -> None:
         setattr(Array, name, member)
         if hasattr(member, "__qualname__"):
             member.__qualname__ = f"Array.{name}"
+    setup.install(Array)

@@ -185,8 +185,14 @@ class JitCall:
 
     # --- calling ----------------------------------------------------------------------------------
 
-    def call(self, args: Any, kwargs: Any) -> Any:
-        """Calls the function, whatever the current trace."""
+    def call(self, args: Any, kwargs: Any, note: Callable[..., None] | None = None) -> Any:
+        """Calls the function, whatever the current trace.
+
+        Args:
+          args: positional arguments.
+          kwargs: keyword arguments.
+          note: told of calls that were evaluated: (args, program, result tree, static positions).
+        """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
         program, leaves = self.trace(args, kwargs)
@@ -197,6 +203,8 @@ class JitCall:
                 donated=program.params["donated_invars"],
                 name=self.name,
             )
+            if note is not None and not any(program.params["donated_invars"]):
+                note(args, program.closed, program.out_tree, self.spec.static_argnums)
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)

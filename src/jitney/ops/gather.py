@@ -204,10 +204,10 @@ def _(
             )
     check_index_map("gather", "start_index_map", index_map, x, indices)
     check_axes("gather", "collapsed_slice_dims", collapsed, x.ndim)
-    check_batching("gather", x, indices, batching, index_batching, "start_indices_batching_dims")
     named = ("operand_batching_dims", batching)
     check_disjoint("gather", ("collapsed_slice_dims", collapsed), named)
     check_disjoint("gather", ("start_index_map", index_map), named)
+    check_batching("gather", x, indices, batching, index_batching, "start_indices_batching_dims")
     _check_slice_sizes(x, slice_sizes, offset, collapsed, batching)
     dropped = {*collapsed, *batching}
     window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])

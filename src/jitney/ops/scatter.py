@@ -1,36 +1,54 @@
-"""`scatter`: windows of updates put into an array at computed positions, combined in several ways."""
+"""Scatter: windows of updates combined into an array at computed positions.
+
+Six primitives differ in how an update meets the old value; `scatter` overwrites it, or, in
+`scatter_apply`, calls a function. What combines is recorded as a program of two scalars,
+`update_jaxpr`. Updates to one place are combined one after another, in the order of the indices.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.hlo import interpret
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.ir import Region, ScatterDims, TensorType
 from jitney.compiler.numerics import indexing
-from jitney.core import dtypes, staging
+from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
-from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.primitive import Primitive, declare
-from jitney.core.trace import eval_context
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer
 from jitney.ops import binary, kit
 from jitney.ops.convert import convert
-from jitney.ops.creation import full
-from jitney.ops.gather import MODES, GatherScatterMode
-from jitney.ops.shape import shape_of
+from jitney.ops.gather import (
+    MODES,
+    Axes,
+    GatherScatterMode,
+    check_axes,
+    check_batching,
+    check_disjoint,
+    check_index_map,
+    check_indices,
+)
+from jitney.ops.shape import broadcast, canonical_shape
 
-Axes = tuple[int, ...]
 
+class ScatterDimensionNumbers(NamedTuple):
+    """Roles of the axes of a scatter: the mirror image of `GatherDimensionNumbers`.
 
-@dataclass(frozen=True)
-class ScatterDimensionNumbers:
-    """Axis roles of a scatter: the mirror image of `GatherDimensionNumbers`."""
+    Attributes:
+      update_window_dims: axes of the updates that run over a window; the others run over the indices.
+      inserted_window_dims: axes of the operand that the updates lack; windows have extent 1 there.
+      scatter_dims_to_operand_dims: axes of the operand that the entries of an index vector move along.
+      operand_batching_dims: axes of the operand that go together with axes of the indices.
+      scatter_indices_batching_dims: those axes of the indices, in the same order.
+    """
 
     update_window_dims: Axes
     inserted_window_dims: Axes
@@ -39,153 +57,180 @@ class ScatterDimensionNumbers:
     scatter_indices_batching_dims: Axes = ()
 
 
-def _dims(d: ScatterDimensionNumbers) -> ir.ScatterDims:
-    return ir.ScatterDims(
-        tuple(map(int, d.update_window_dims)),
-        tuple(map(int, d.inserted_window_dims)),
-        tuple(map(int, d.scatter_dims_to_operand_dims)),
-        tuple(map(int, d.operand_batching_dims)),
-        tuple(map(int, d.scatter_indices_batching_dims)),
-    )
-
-
 def _check(
-    name: str, x: ShapedArray, indices: ShapedArray, updates: ShapedArray, d: ScatterDimensionNumbers
+    x: ShapedArray,
+    indices: ShapedArray,
+    updates: ShapedArray,
+    numbers: ScatterDimensionNumbers,
 ) -> None:
-    if not dtypes.issubdtype(indices.dtype, np.integer):
-        raise ValueError(
-            f"{name} indices must have integer dtype, got {dtypes.long_name(indices.dtype)}"
-        )
-    kit.check_same_dtypes(name, (x, updates))
-    if not indices.shape or len(d.scatter_dims_to_operand_dims) != indices.shape[-1]:
-        raise TypeError(
-            f"Scatter op has {len(d.scatter_dims_to_operand_dims)} elements in "
-            "scatter_dims_to_operand_dims and index vectors of "
-            f"{indices.shape[-1] if indices.shape else 0} entries. These two numbers must be equal."
-        )
-    window = len(d.update_window_dims) + len(d.inserted_window_dims) + len(d.operand_batching_dims)
-    if window != x.ndim:
-        raise TypeError(
-            "Scatter op has window of size "
-            f"{len(d.update_window_dims)} plus {len(d.inserted_window_dims)} inserted dimensions; "
-            f"doesn't match operand of rank {x.ndim}."
-        )
-    rank = indices.ndim - 1 + len(d.update_window_dims)
+    check_indices("scatter", indices)
+    kit.check_same_dtypes("scatter", (x, updates))
+    window, inserted, index_map, batching, index_batching = numbers
+    rank = len(window) + indices.ndim - 1
     if updates.ndim != rank:
         raise TypeError(f"Updates tensor must be of rank {rank}; got {updates.ndim}.")
-    dropped = {*d.inserted_window_dims, *d.operand_batching_dims}
+    check_axes("scatter", "update_window_dims", window, updates.ndim)
+    check_axes("scatter", "inserted_window_dims", inserted, x.ndim)
+    named = ("operand_batching_dims", batching)
+    check_disjoint("scatter", ("inserted_window_dims", inserted), named)
+    check_disjoint("scatter", ("scatter_dims_to_operand_dims", index_map), named)
+    check_batching("scatter", x, indices, batching, index_batching, "scatter_indices_batching_dims")
+    size = len(window) + len(inserted) + len(batching)
+    if size != x.ndim:
+        raise TypeError(
+            f"Scatter op has window of size {size}; doesn't match operand of rank {x.ndim}."
+        )
+    check_index_map("scatter", "scatter_dims_to_operand_dims", index_map, x, indices)
+    _check_bounds(x, indices, updates, numbers)
+
+
+def _check_bounds(
+    x: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: ScatterDimensionNumbers
+) -> None:
+    """Raises TypeError if windows are larger than the operand, or not one per index vector."""
+    window = numbers.update_window_dims
+    dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     bounds = [n for k, n in enumerate(x.shape) if k not in dropped]
-    for axis, bound in zip(d.update_window_dims, bounds, strict=True):
+    for axis, bound in zip(window, bounds, strict=True):
         if updates.shape[axis] > bound:
             raise TypeError(
                 "Bounds of the window dimensions of updates must not exceed the bounds of the "
                 f"corresponding dimensions of operand. For dimension {axis}, updates bound is "
                 f"{updates.shape[axis]}, operand bound is {bound}."
             )
-    batch = tuple(n for k, n in enumerate(updates.shape) if k not in d.update_window_dims)
-    if batch != indices.shape[:-1]:
-        raise TypeError(
-            "Bounds of the scatter dimensions of updates must be the same as the bounds of the "
-            f"corresponding dimensions of scatter indices: got {batch} and {indices.shape[:-1]}."
-        )
+    batch_axes = [k for k in range(updates.ndim) if k not in window]
+    for axis, extent in zip(batch_axes, indices.shape[:-1], strict=True):
+        if updates.shape[axis] != extent:
+            raise TypeError(
+                "Bounds of the scatter dimensions of updates must be the same as the bounds of the "
+                f"corresponding dimensions of scatter indices. For scatter dimension {axis}, "
+                f"updates bound is {updates.shape[axis]}, indices bound is {extent}."
+            )
 
 
-def _declare(name: str, combine: str | None, op: Callable[..., Any] | None) -> Primitive:
-    """Declares a scatter that combines by the scalar function `combine` (None: overwrites)."""
+def _dims(numbers: ScatterDimensionNumbers) -> ScatterDims:
+    return ScatterDims(*[tuple(map(int, axes)) for axes in numbers])
+
+
+def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype) -> Region:
+    """The combining program, as the tensor IR has it."""
+    closed = ClosedJaxpr(update_jaxpr, update_consts)
+    scalar = TensorType((), dtype)
+    return Builder().region([scalar, scalar], lambda b, *args: lowering.inline(b, closed, args))
+
+
+def _declare(name: str, fn: str | None) -> Primitive:
+    """Declares the scatter that combines by the scalar function `fn`, None: by its program."""
     prim = declare(name)
 
     @prim.abstract
-    def _(x: ShapedArray, indices: ShapedArray, updates: ShapedArray, **params: Any) -> ShapedArray:
-        _check(name, x, indices, updates, params["dimension_numbers"])
-        return shaped_array(x.shape, x.dtype, x.weak_type and updates.weak_type)
+    def _(
+        x: ShapedArray,
+        indices: ShapedArray,
+        updates: ShapedArray,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        **_: Any,
+    ) -> ShapedArray:
+        _check(x, indices, updates, dimension_numbers)
+        return x
 
     @prim.eager
-    def _(x: np.ndarray, indices: np.ndarray, updates: np.ndarray, **params: Any) -> np.ndarray:
-        how: Any = combine
-        if combine is None and params["update_jaxpr"] is not None:
-            how = _scalar_function(ClosedJaxpr(params["update_jaxpr"], params["update_consts"]))
-        elif combine == "sub":
-            how, updates = "add", np.negative(updates)
-        return indexing.scatter(
-            x, indices, updates, _dims(params["dimension_numbers"]), how, MODES[params["mode"]]
-        )
+    def _(
+        x: np.ndarray,
+        indices: np.ndarray,
+        updates: np.ndarray,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        update_jaxpr: Jaxpr | None,
+        update_consts: tuple[Any, ...],
+        **_: Any,
+    ) -> np.ndarray:
+        combine: Any = fn
+        if fn is None and update_jaxpr is not None:
+            region = _region(update_jaxpr, update_consts, x.dtype)
+            combine = interpret.elementwise_function(region)
+        dims = _dims(dimension_numbers)
+        return indexing.scatter(x, indices, updates, dims, combine, MODES[mode])
 
     @prim.lower
-    def _(b: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
-        how: Any = combine
-        if combine is None and params["update_jaxpr"] is not None:
-            closed = ClosedJaxpr(params["update_jaxpr"], params["update_consts"])
-            types = [TensorType((), x.dtype)] * 2
-            how = b.region(types, lambda inner, *args: lowering.inline(inner, closed, args))
-        elif combine == "sub":
-            how, updates = "add", b.apply("neg", updates)
-        return b.scatter(
-            x,
-            indices,
-            updates,
-            _dims(params["dimension_numbers"]),
-            how,
-            MODES[params["mode"]],
-            params["unique_indices"],
-        )
+    def _(
+        b: Any,
+        x: Any,
+        indices: Any,
+        updates: Any,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        unique_indices: bool,
+        update_jaxpr: Jaxpr | None,
+        update_consts: tuple[Any, ...],
+        **_: Any,
+    ) -> Any:
+        combine: Any = fn
+        if fn == "sub":
+            combine, updates = "add", b.apply("neg", updates)
+        elif fn is None and update_jaxpr is not None:
+            combine = _region(update_jaxpr, update_consts, x.dtype)
+        dims = _dims(dimension_numbers)
+        return b.scatter(x, indices, updates, dims, combine, MODES[mode], unique_indices)
 
     kit.later(prim)
     return prim
 
 
-def _scalar_function(closed: ClosedJaxpr) -> Callable[[Any, Any], Any]:
-    def combine(old: Any, update: Any) -> Any:
-        with eval_context():
-            return np.asarray(eval_jaxpr(closed.jaxpr, closed.consts, old, update)[0])
-
-    return combine
-
-
-scatter_p = _declare("scatter", None, None)
-scatter_add_p = _declare("scatter-add", "add", binary.add)
-scatter_sub_p = _declare("scatter-sub", "sub", binary.sub)
-scatter_mul_p = _declare("scatter-mul", "mul", binary.mul)
-scatter_min_p = _declare("scatter-min", "min", binary.min)
-scatter_max_p = _declare("scatter-max", "max", binary.max)
+scatter_p = _declare("scatter", None)
+scatter_add_p = _declare("scatter-add", "add")
+scatter_sub_p = _declare("scatter-sub", "sub")
+scatter_mul_p = _declare("scatter-mul", "mul")
+scatter_min_p = _declare("scatter-min", "min")
+scatter_max_p = _declare("scatter-max", "max")
 
 
-@lru_cache(maxsize=256)
-def _combiner(op: Callable[..., Any], dtype: Any, weak_type: bool) -> Jaxpr:
-    """The jaxpr of a combiner on scalars: what equations show."""
-    aval = shaped_array((), dtype, weak_type)
-    jaxpr, _, _ = staging.trace_to_jaxpr(lambda x, y: [op(x, y)], [aval, aval], DebugInfo("scatter", "scatter"))
-    return jaxpr
+# --- public functions -------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=256)
+def _combining_program(fn: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
+    """`fn` of two scalars as a program; the same object each time."""
+    scalar = shaped_array((), dtype)
+    info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(fn), ("x", "y"))
+    return trace_to_jaxpr(lambda x, y: [fn(x, y)], [scalar, scalar], info)[0]
 
 
 def _bind(
     prim: Primitive,
-    op: Callable[..., Any] | None,
     operand: Any,
-    scatter_indices: Any,
+    indices: Any,
     updates: Any,
-    dimension_numbers: ScatterDimensionNumbers,
+    numbers: ScatterDimensionNumbers,
+    update_jaxpr: Jaxpr | None,
+    update_consts: tuple[Any, ...],
     indices_are_sorted: bool,
     unique_indices: bool,
-    mode: Any,
+    mode: str | GatherScatterMode | None,
 ) -> Any:
-    jaxpr: Jaxpr | None = None
-    if op is not None:
-        dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
-        jaxpr = _combiner(op, dtype, False)
-    return prim.bind(
-        operand,
-        scatter_indices,
-        updates,
-        dimension_numbers=dimension_numbers,
-        indices_are_sorted=bool(indices_are_sorted),
-        unique_indices=bool(unique_indices),
-        mode=GatherScatterMode.from_any(mode),
-        update_jaxpr=jaxpr,
-        update_consts=(),
-    )
+    try:
+        return prim.bind(
+            operand,
+            indices,
+            updates,
+            update_jaxpr=update_jaxpr,
+            update_consts=update_consts,
+            dimension_numbers=ScatterDimensionNumbers(*map(tuple, numbers)),
+            indices_are_sorted=bool(indices_are_sorted),
+            unique_indices=bool(unique_indices),
+            mode=GatherScatterMode.from_any(mode),
+        )
+    except TypeError:
+        kit.check_operands(prim.name, operand, indices, updates)
+        raise
 
 
-def _public(name: str, prim: Primitive, op: Callable[..., Any] | None, doc: str) -> Callable[..., Any]:
+def _public(
+    name: str, prim: Primitive, fn: Callable[[Any, Any], Any] | None, doc: str
+) -> Callable[..., Any]:
     def function(
         operand: Any,
         scatter_indices: Any,
@@ -194,10 +239,15 @@ def _public(name: str, prim: Primitive, op: Callable[..., Any] | None, doc: str)
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
+        mode: str | GatherScatterMode | None = None,
     ) -> Any:
+        program: Jaxpr | None = None
+        if fn is not None:
+            kit.check_operands(prim.name, operand, scatter_indices, updates)
+            dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+            program = _combining_program(fn, dtype)
         return _bind(
-            prim, op, operand, scatter_indices, updates, dimension_numbers,
+            prim, operand, scatter_indices, updates, dimension_numbers, program, (),
             indices_are_sorted, unique_indices, mode,
         )  # fmt: skip
 
@@ -207,12 +257,17 @@ def _public(name: str, prim: Primitive, op: Callable[..., Any] | None, doc: str)
 
     Args:
       operand: any array.
-      scatter_indices: integers; the last axis holds index vectors.
+      scatter_indices: integers; their last axis holds the index vectors.
       updates: windows, of the operand's dtype.
-      dimension_numbers: roles of axes.
-      indices_are_sorted: promises that indices ascend.
-      unique_indices: promises that no two windows overlap.
-      mode: "fill" or "drop" (out of bounds changes nothing), "clip", or "promise_in_bounds".
+      dimension_numbers: roles of the axes.
+      indices_are_sorted: a promise that index vectors ascend.
+      unique_indices: a promise that no two windows overlap.
+      mode: what happens out of range: "fill" or "drop" leaves the window out (the default), "clip"
+        moves it inside, "promise_in_bounds" promises that there is none.
+
+    Raises:
+      TypeError: if dtypes differ, or shapes and dimension numbers do not go together.
+      ValueError: if indices are no integers, or there is no such mode.
     """
     return function
 
@@ -244,28 +299,56 @@ def scatter_apply(
     update_shape: Any = (),
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
-    mode: Any = None,
+    mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """`operand` with the elementwise function `func` applied to windows of shape `update_shape`."""
+    """`operand` with `func` applied to the elements of windows, once for each time they come.
+
+    Args:
+      operand: any array.
+      scatter_indices: integers; their last axis holds the index vectors.
+      func: takes a scalar of the operand's dtype and gives one.
+      dimension_numbers: roles of the axes.
+      update_shape: the shape that updates would have.
+      indices_are_sorted: a promise that index vectors ascend.
+      unique_indices: a promise that no two windows overlap.
+      mode: as for `scatter`.
+
+    Raises:
+      ValueError: if `func` returns something else than an array.
+      TypeError: if it returns one of another type.
+      NotImplementedError: if `func` closes over tracers.
+    """
+    kit.check_operands("scatter_apply", operand)
     dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
-    aval = shaped_array((), dtype)
+    program, consts = _applying_program(func, dtype)
+    updates = broadcast(convert(0, dtype), canonical_shape(update_shape))
+    return _bind(
+        scatter_p, operand, scatter_indices, updates, dimension_numbers, program, consts,
+        indices_are_sorted, unique_indices, mode,
+    )  # fmt: skip
+
+
+def _applying_program(func: Callable[[Any], Any], dtype: Any) -> tuple[Jaxpr, tuple[Any, ...]]:
+    """(old, update) -> func(old) as a program, and its constants."""
+    scalar = shaped_array((), dtype)
+    info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(func), ("x", "_"))
 
     def apply(old: Any, _: Any) -> list[Any]:
         new = func(old)
-        if shape_of(new) != ():
-            raise TypeError(f"scatter_apply: func must map scalars to scalars, got shape {shape_of(new)}")
-        return [convert(new, dtype)]
+        if isinstance(new, list | tuple | dict | None.__class__):
+            raise ValueError(
+                f"Invalid return type from reduction function: {type(new)}. Reduction functions "
+                f"should only return an array. Full return value: {new}"
+            )
+        return [new]
 
-    jaxpr, _, consts = staging.trace_to_jaxpr(apply, [aval, aval], DebugInfo("scatter_apply", "scatter_apply"))
-    updates = full(update_shape, 0, dtype)
-    return scatter_p.bind(
-        operand,
-        scatter_indices,
-        updates,
-        dimension_numbers=dimension_numbers,
-        indices_are_sorted=bool(indices_are_sorted),
-        unique_indices=bool(unique_indices),
-        mode=GatherScatterMode.from_any(mode),
-        update_jaxpr=jaxpr,
-        update_consts=tuple(consts),
-    )
+    program, results, consts = trace_to_jaxpr(apply, [scalar, scalar], info)
+    if any(isinstance(c, Tracer) for c in consts):
+        raise NotImplementedError("Reduction computations can't close over Tracers.")
+    result: Any = results[0]
+    if result.shape != () or result.dtype != dtype:
+        raise TypeError(
+            f"scatter_apply: func must give a scalar of the operand's dtype "
+            f"{dtypes.long_name(dtype)}, got {result.str_short()}"
+        )
+    return program, tuple(consts)

@@ -16,21 +16,18 @@ from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.runtime import array_text, device, sharding
+from jitney.runtime.native._native import NativeArray
 
 _ndarray = np.ndarray
 
 
-class ArrayImpl(Array):
-    """An array with its data."""
+class ArrayImpl(NativeArray, Array):
+    """An array with its data: `_value`, an ndarray, and its type, `aval`."""
 
-    __slots__ = ("__weakref__", "_value", "aval")
+    __slots__ = ()
 
     _value: np.ndarray
     aval: ShapedArray
-
-    def __init__(self, value: np.ndarray, aval: ShapedArray) -> None:
-        self._value = value
-        self.aval = aval
 
     # --- type -----------------------------------------------------------------------------------
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney.compiler import lower as lowering
-from jitney.core import pytrees
+from jitney.core import config, pytrees
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
-from jitney.runtime import sharding
+from jitney.runtime import sharding, signatures
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.executable import Executable, Lowering
+from jitney.runtime.native._native import FastFunction
 
 # Traced program -> its executable, for as long as the program is in use.
 _executables: weakref.WeakKeyDictionary[ClosedJaxpr, Executable] = weakref.WeakKeyDictionary()
@@ -53,8 +55,12 @@ def shardings_of(tree: pytrees.PyTreeDef) -> Any:
     return pytrees.tree_unflatten(tree, [sharding.default] * tree.num_leaves)
 
 
-class PjitFunction:
-    """A jitted function. The name is the one that libraries look for in JAX."""
+class PjitFunction(FastFunction):
+    """A jitted function. The name is the one that libraries look for in JAX.
+
+    Calls with a signature seen before are native; others go through `call_slowly`, which remembers
+    their signature where it can.
+    """
 
     def __init__(self, call: Any, fun: Callable[..., Any]) -> None:
         self.call = call
@@ -64,18 +70,24 @@ class PjitFunction:
         self.__wrapped__ = fun
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call.call(args, kwargs)
+    def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call by way of Python."""
+        return self.call.call(args, kwargs, None if kwargs else self._remember)
+
+    def _remember(
+        self, args: tuple[Any, ...], closed: ClosedJaxpr, out_tree: Any, static: Sequence[int]
+    ) -> None:
+        """Enters the signature of a call that has just been made, if native code can check it."""
+        executable = _executables.get(closed)
+        if executable is None or config.checks_values() or config.disable_jit_enabled():
+            return
+        found = tuple([signatures.pattern(x, i in static) for i, x in enumerate(args)])
+        if None not in found:
+            unflatten = signatures.unflatten_function(out_tree)
+            self.remember(config.trace_epoch(), found, executable.native, unflatten)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self
-        import types
-
-        return types.MethodType(self, instance)
-
-    def clear_fast_path(self) -> None:
-        """Forgets the signatures of earlier calls."""
+        return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<PjitFunction of {self.__wrapped__!r}>"

@@ -17,8 +17,11 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
-from jitney.runtime import debug_checks, dispatch
+from jitney.runtime import debug_checks, dispatch, quiet
 from jitney.runtime.array import ArrayImpl, array_from_numpy
+
+
+_errors, _quiet = quiet.variable, quiet.quiet
 
 
 class EvalTrace(Trace):
@@ -44,7 +47,11 @@ class EvalTrace(Trace):
         rule = primitive.eager_rule
         if rule is None:
             return _run_as_program(primitive, tuple(avals), args, params, out)
-        results = rule(*values, **params)
+        token = _errors.set(_quiet)
+        try:
+            results = rule(*values, **params)
+        finally:
+            _errors.reset(token)
         if primitive.multiple_results:
             arrays = [
                 array_from_numpy(value, aval) for value, aval in zip(results, out, strict=True)

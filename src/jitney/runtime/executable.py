@@ -15,6 +15,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl
+from jitney.runtime.native._native import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,15 @@ class Executable:
         self.in_avals = tuple(in_avals)
         self.out_avals = tuple(out_avals)
         self.in_dtypes = tuple([dtypes.physical_dtype(a.dtype) for a in in_avals])
+        self.native = Program(
+            program.entry,
+            len(self.in_avals),
+            [(t.dtype, t.shape) for t in program.outputs],
+            self.out_avals,
+            program.arena_bytes,
+            program.is_long,
+            program,
+        )
 
     @property
     def timings(self) -> dict[str, float]:
@@ -52,8 +62,7 @@ class Executable:
     def run(self, leaves: Sequence[Any], donated: Sequence[bool] = ()) -> list[ArrayImpl]:
         """Results of the program on arrays, NumPy arrays or scalars of the right types."""
         inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
-        values = self.program.call(inputs)
-        results = [ArrayImpl(v, a) for v, a in zip(values, self.out_avals, strict=True)]
+        results = self.native.run(inputs)
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
         for x, is_donated in zip(leaves, donated, strict=False):

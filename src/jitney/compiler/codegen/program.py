@@ -6,29 +6,20 @@ is its entry.
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from jitney.compiler.codegen import engine, natives
 from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.kernel import KernelWriter, content_key
+from jitney.compiler.codegen.kernel import KernelWriter, body_cost, content_key
 from jitney.compiler.codegen.target import host
-from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.plan import ir
-
-_Entry = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-)
-
 
 class CompiledProgram:
     """Machine code of one program.
@@ -49,21 +40,28 @@ class CompiledProgram:
         self.timings: dict[str, float] = {}
         self.code_bytes = code.size
         self._keep_alive = (code, *keep_alive)
-        self._call = _Entry(self.entry)
+        self.is_long = _is_long(plan.steps)
 
-    def call(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Results on contiguous inputs.
 
-        Raises: whatever a Python function called by the program raised.
-        """
-        outputs = [np.empty(t.shape, t.dtype) for t in self.outputs]
-        arena = np.empty(self.arena_bytes + 64, np.uint8)
-        base = arena.ctypes.data
-        sources = (ctypes.c_void_p * len(inputs))(*[x.ctypes.data for x in inputs])
-        targets = (ctypes.c_void_p * len(outputs))(*[x.ctypes.data for x in outputs])
-        if self._call(sources, targets, base + (-base) % 64):
-            natives.raise_pending()
-        return outputs
+def _is_long(steps: Sequence[ir.Step]) -> bool:
+    """Whether a call may take so long that other Python threads should run meanwhile."""
+    for step in steps:
+        match step:
+            case ir.Launch():
+                if body_cost(step.kernel) * step.kernel.points > _LONG:
+                    return True
+            case ir.Gemm():
+                if step.batch * step.m * step.n * step.k > _LONG:
+                    return True
+            case ir.Host() | ir.Loop():
+                return True
+            case _:
+                if any(_is_long(block) for block in ir.inner(step)):
+                    return True
+    return False
+
+
+_LONG = 200_000  # in units of the cost model: some tens of microseconds
 
 
 # --- kernels ------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def scatter(
 ) -> np.ndarray:
     """`x` with windows of `updates` combined in, in order; see `hlo.ir.Scatter`.
 
-    `combine` may be a function (old, update) -> new of scalars.
+    `combine` may be a function (old, update) -> new, elementwise on vectors.
     """
     out = np.array(x, order="C")
     if 0 in updates.shape or 0 in x.shape:
@@ -216,5 +216,13 @@ def _combine_at(flat: np.ndarray, at: np.ndarray, values: np.ndarray, combine: C
             ufunc.at(flat, at, values)
         return
     function: Any = scalar.function(combine) if isinstance(combine, str) else combine
-    for i, value in zip(at.tolist(), values, strict=True):
-        flat[i] = function(flat[i], value)
+    # Round k takes the k-th update of each position, so that no position comes twice in a round.
+    order = np.argsort(at, kind="stable")
+    places = at[order]
+    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))[: len(at)]
+    turn = np.arange(len(at)) - np.repeat(first, np.diff(np.append(first, len(at))))
+    by_turn = np.argsort(turn, kind="stable")
+    rounds = np.split(order[by_turn], np.cumsum(np.bincount(turn))[:-1]) if len(at) else []
+    for chosen in rounds:
+        where = at[chosen]
+        flat[where] = function(flat[where], values[chosen])

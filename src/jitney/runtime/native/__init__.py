@@ -1,0 +1,1 @@
+"""The native core: arrays' storage and operators, calls of compiled functions, threads."""

@@ -1,0 +1,145 @@
+/* A pool of threads that divides a loop: the callers of kernels' `parallel_for`.
+
+   The calling thread works along. Chunks are handed out by an atomic counter; which thread computes
+   which chunk does not change results, as kernels write disjoint elements. One loop runs at a time: a
+   loop started while another runs (from a second Python thread, or from within) is run by its caller
+   alone. Workers spin for a little while after a loop, as the next one often follows at once, then
+   sleep. */
+
+#ifndef JITNEY_THREADS_H
+#define JITNEY_THREADS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#define JT_PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define JT_PAUSE() __asm__ __volatile__("yield")
+#else
+#define JT_PAUSE() ((void)0)
+#endif
+
+#define JT_MAX_THREADS 256
+#define JT_SPINS 4000
+
+typedef void (*jt_kernel)(void *, int64_t, int64_t);
+
+static struct {
+    pthread_mutex_t owner; /* held by the thread whose loop runs */
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    int wanted, started, sleeping;
+    atomic_uint generation;
+    atomic_int active;
+    jt_kernel kernel;
+    void *slots;
+    int64_t n, grain;
+    atomic_llong next;
+} jt_pool = {.owner = PTHREAD_MUTEX_INITIALIZER,
+             .mutex = PTHREAD_MUTEX_INITIALIZER,
+             .wake = PTHREAD_COND_INITIALIZER,
+             .wanted = 1};
+
+static void jt_work(void) {
+    for (;;) {
+        int64_t begin = atomic_fetch_add(&jt_pool.next, jt_pool.grain);
+        if (begin >= jt_pool.n) return;
+        int64_t end = begin + jt_pool.grain;
+        jt_pool.kernel(jt_pool.slots, begin, end < jt_pool.n ? end : jt_pool.n);
+    }
+}
+
+static void *jt_worker(void *unused) {
+    (void)unused;
+    unsigned seen = 0;
+    for (;;) {
+        int spins = 0;
+        unsigned now;
+        while ((now = atomic_load(&jt_pool.generation)) == seen) {
+            if (++spins < JT_SPINS) {
+                JT_PAUSE();
+                continue;
+            }
+            pthread_mutex_lock(&jt_pool.mutex);
+            jt_pool.sleeping++;
+            while (atomic_load(&jt_pool.generation) == seen)
+                pthread_cond_wait(&jt_pool.wake, &jt_pool.mutex);
+            jt_pool.sleeping--;
+            pthread_mutex_unlock(&jt_pool.mutex);
+        }
+        seen = now;
+        /* A loop that is over already has no chunk left; its data may not be touched, and is not. */
+        int entered = atomic_load(&jt_pool.active);
+        while (entered > 0 &&
+               !atomic_compare_exchange_weak(&jt_pool.active, &entered, entered + 1)) {
+        }
+        if (entered > 0) {
+            jt_work();
+            atomic_fetch_sub(&jt_pool.active, 1);
+        }
+    }
+    return 0;
+}
+
+static void jt_after_fork(void) { /* threads do not survive a fork; start anew in the child */
+    pthread_mutex_init(&jt_pool.owner, 0);
+    pthread_mutex_init(&jt_pool.mutex, 0);
+    pthread_cond_init(&jt_pool.wake, 0);
+    jt_pool.started = 0;
+    jt_pool.sleeping = 0;
+    atomic_store(&jt_pool.active, 0);
+}
+
+static void jt_start(void) {
+    static int registered = 0;
+    if (!registered) {
+        pthread_atfork(0, 0, jt_after_fork);
+        registered = 1;
+    }
+    while (jt_pool.started < jt_pool.wanted - 1) {
+        pthread_t thread;
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        int failed = pthread_create(&thread, &attributes, jt_worker, 0);
+        pthread_attr_destroy(&attributes);
+        if (failed) {
+            jt_pool.wanted = jt_pool.started + 1;
+            return;
+        }
+        jt_pool.started++;
+    }
+}
+
+/* kernel(slots, begin, end) over chunks of `grain` that make up [0, n). */
+static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
+    if (grain >= n || jt_pool.wanted < 2 || pthread_mutex_trylock(&jt_pool.owner) != 0) {
+        kernel(slots, 0, n);
+        return;
+    }
+    if (jt_pool.started < jt_pool.wanted - 1) jt_start();
+    jt_pool.kernel = kernel;
+    jt_pool.slots = slots;
+    jt_pool.n = n;
+    jt_pool.grain = grain;
+    atomic_store(&jt_pool.next, 0);
+    atomic_store(&jt_pool.active, 1);
+    atomic_fetch_add(&jt_pool.generation, 1);
+    if (jt_pool.sleeping) {
+        pthread_mutex_lock(&jt_pool.mutex);
+        pthread_cond_broadcast(&jt_pool.wake);
+        pthread_mutex_unlock(&jt_pool.mutex);
+    }
+    jt_work();
+    atomic_fetch_sub(&jt_pool.active, 1);
+    while (atomic_load(&jt_pool.active) > 0) JT_PAUSE();
+    pthread_mutex_unlock(&jt_pool.owner);
+}
+
+static void jt_set_threads(int n) {
+    jt_pool.wanted = n < 1 ? 1 : n > JT_MAX_THREADS ? JT_MAX_THREADS : n;
+}
+
+#endif

@@ -1,0 +1,33 @@
+"""Joins the native core with the Python side of the runtime; called once, when the package is imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitney.compiler.codegen import natives
+from jitney.core import config
+from jitney.core.trace import state
+from jitney.runtime import device, quiet
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.native import _native
+
+_NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")
+
+
+def install(operators: Any) -> None:
+    """Makes native code ready.
+
+    Args:
+      operators: a class whose methods do arithmetic where native code cannot: on operands that are
+        not two arrays of one type, and under transformations.
+    """
+    _native.configure(
+        state, state.eval_trace, ArrayImpl, config.trace_epoch, natives.raise_pending
+    )
+    if quiet.quiet is not None:
+        _native.use_error_state(quiet.variable, quiet.quiet)
+    for name in _NATIVE_OPERATORS:
+        _native.set_operator(name, getattr(operators, name))
+    natives.register_symbol("parallel_for", _native.parallel_for_address())
+    _native.set_threads(device.thread_count())
+    _native.keep_freed_memory()
