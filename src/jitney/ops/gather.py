@@ -50,7 +50,7 @@ class GatherScatterMode(enum.Enum):
     CLIP: they are moved to the nearest place where the slice is inside.
     FILL_OR_DROP: gather gives a fill value, scatter leaves the update out.
     PROMISE_IN_BOUNDS: there are none; else the result is unspecified.
-    ONE_HOT: as FILL_OR_DROP.
+    ONE_HOT: gather gives 0, scatter leaves the update out.
     """
 
     CLIP = enum.auto()
@@ -256,10 +256,10 @@ def _dims(numbers: GatherDimensionNumbers) -> GatherDims:
     return GatherDims(*[tuple(map(int, axes)) for axes in numbers])
 
 
-def _fill(dtype: np.dtype, fill_value: Any) -> np.ndarray | None:
-    """The fill value as the array stores it."""
+def _fill(dtype: np.dtype, fill_value: Any) -> np.ndarray:
+    """The fill value as the array stores it; 0 if there is none."""
     if fill_value is None:
-        return None
+        return np.zeros((), dtype)
     if isinstance(fill_value, np.uint32) and dtype == np.uint64:  # a key: two words, alike
         return np.asarray([fill_value, fill_value]).view(np.uint64).reshape(())
     return scalar.convert(np.asarray(fill_value), dtype)
@@ -361,7 +361,7 @@ def gather(
     )
     fill: Any = None
     try:
-        if MODES[parsed] == "fill":
+        if parsed is GatherScatterMode.FILL_OR_DROP:
             dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
             fill = _checked_fill_value(fill_value, dtype)
         return gather_p.bind(
