@@ -270,7 +270,7 @@ def _array_of_sequence(xs: Sequence[Any]) -> Any:
         from jitney.ops.join import stack
 
         return stack([as_value(x) for x in xs])
-    return np.asarray(xs)
+    return as_value(np.asarray(xs))
 
 
 def _is_mask(x: Any) -> bool:

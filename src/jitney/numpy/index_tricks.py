@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.numpy import creation, manipulation, matrices, ranges
+from jitney.numpy import creation, joining, matrices, ranges
 
 # NumPy's own: they only hand back the index.
 s_ = np.s_
@@ -56,7 +56,7 @@ class _Mgrid(_Grid):
     _sparse = False
 
     def _combined(self, grids: list[Any]) -> Any:
-        return manipulation.stack(grids, 0) if grids else creation.array([])
+        return joining.stack(grids, 0) if grids else creation.array([])
 
 
 class _Ogrid(_Grid):
@@ -91,7 +91,7 @@ class _Concatenator:
             else:
                 axis, ndmin, trans1d = self._parsed(directive)
         parts = [self._part(x, ndmin, trans1d) for x in items]
-        out = manipulation.concatenate(parts, axis=axis)
+        out = joining.concatenate(parts, axis=axis)
         if matrix is not None and out.ndim <= 1:
             out = out.reshape((1, -1) if matrix == "r" else (-1, 1))
         return out

@@ -16,14 +16,16 @@ from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error, concrete_value
 from jitney.numpy import util
-from jitney.numpy.arithmetic import floor_divide, remainder
+from jitney.numpy.arithmetic import divmod as divide, floor_divide, remainder
 from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.indexing import get
-from jitney.numpy.selection import where
+from jitney.numpy.reductions import cumsum, sum as sum_of
+from jitney.numpy.selection import clip, where
 from jitney.numpy.take import check_not_inplace, repeated
-from jitney.ops import compare
+from jitney.ops import binary, compare
 from jitney.ops.convert import as_value, convert
 from jitney.ops.creation import full, iota
+from jitney.ops.join import stack
 from jitney.ops.shape import broadcast_to, canonical_axis, reshape, transpose
 
 _BOOL = np.dtype(bool)
@@ -84,8 +86,6 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 
 def _nonzero_of_size(a: Any, size: int, fill_value: Any) -> tuple[Any, ...]:
-    from jitney.numpy.reductions import cumsum, sum as sum_of
-
     dtype = _integer()
     if a.size == 0 or size == 0:
         return tuple(full((size,), 0, dtype) for _ in a.shape)
@@ -118,8 +118,6 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Indices of the elements that are not zero: [number of elements, rank of `a`]."""
-    from jitney.ops.join import stack
-
     util.check_arraylike("argwhere", a)
     a = as_value(a)
     if a.ndim == 0:
@@ -306,9 +304,6 @@ def ravel_multi_index(
       order: "C" for row-major positions, "F" for column-major ones.
       dtype: of the result; the default integer by default.
     """
-    from jitney.numpy.selection import clip
-    from jitney.ops import binary
-
     if len(multi_index) != len(dims):
         raise AssertionError(f"{len(multi_index)=} != {len(dims)=}")
     dims = tuple(
@@ -354,8 +349,6 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 
     Negative positions count from the end; positions out of range give the nearest element.
     """
-    from jitney.numpy.arithmetic import divmod as divide
-
     util.check_arraylike("unravel_index", indices)
     rest = as_value(indices)
     shape = (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
