@@ -205,11 +205,11 @@ from jitney.ops.join import tile as tile
 from jitney.ops.join import tile_p as tile_p
 from jitney.ops.join import unstack as unstack
 from jitney.ops.join import unstack_p as unstack_p
-from jitney.ops.slice import dynamic_index_in_dim as dynamic_index_in_dim
+from jitney.lax.staged import dynamic_index_in_dim as dynamic_index_in_dim
 from jitney.ops.slice import dynamic_slice as dynamic_slice
 from jitney.ops.slice import dynamic_slice_in_dim as dynamic_slice_in_dim
 from jitney.ops.slice import dynamic_slice_p as dynamic_slice_p
-from jitney.ops.slice import dynamic_update_index_in_dim as dynamic_update_index_in_dim
+from jitney.lax.staged import dynamic_update_index_in_dim as dynamic_update_index_in_dim
 from jitney.ops.slice import dynamic_update_slice as dynamic_update_slice
 from jitney.ops.slice import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
 from jitney.ops.slice import dynamic_update_slice_p as dynamic_update_slice_p
@@ -221,6 +221,7 @@ from jitney.ops.gather import GatherDimensionNumbers as GatherDimensionNumbers
 from jitney.ops.gather import GatherScatterMode as GatherScatterMode
 from jitney.ops.gather import gather as gather
 from jitney.ops.gather import gather_p as gather_p
+from jitney.ops.gather import index_take as index_take
 from jitney.ops.scatter import ScatterDimensionNumbers as ScatterDimensionNumbers
 from jitney.ops.scatter import scatter as scatter
 from jitney.ops.scatter import scatter_add as scatter_add
