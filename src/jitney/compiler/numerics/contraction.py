@@ -37,4 +37,4 @@ def dot(
     right = scalar.convert(y, wide).transpose(*batch[1], *contract[1], *free_y)
     left = left.reshape(*b, math.prod(m), depth)
     right = right.reshape(*b, depth, math.prod(n))
-    return scalar.convert(np.matmul(left, right).reshape(*b, *m, *n), dtype)
+    return scalar.convert(np.matmul(left, right).reshape((*b, *m, *n)), dtype)
