@@ -13,9 +13,10 @@ import numpy as np
 
 from jitney.compiler import numerics
 from jitney.compiler.numerics import scalar as meanings
-from jitney.core import dtypes
+from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.trace import state
 from jitney.ops import kit
@@ -47,6 +48,14 @@ def _(x: np.ndarray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> np.nd
 @convert_element_type_p.lower
 def _(b: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Any:
     return x if dtypes.is_extended(new_dtype) else b.convert(x, new_dtype)
+
+
+def _print_convert(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    shown = [(k, v) for k, v in sorted(eqn.params.items()) if k != "sharding" or v is not None]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["convert_element_type"] = _print_convert
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
