@@ -148,8 +148,8 @@ ERRORS = [
     (lambda v: v[np.array([True, False])], IndexError, "boolean index did not match"),
     (lambda v: v[..., ...], IndexError, "single ellipsis"),
     (lambda v: v[object()], IndexError, "only integers"),
-    (lambda v: v.at[0].set(jtnp.ones(3)), ValueError, "fewer dimensions"),
-    (lambda v: v.at[:2].set(jtnp.ones(3)), ValueError, "Incompatible types for broadcasting"),
+    (lambda v: v.at[0].set(jtnp.ones(3, int)), ValueError, "fewer dimensions"),
+    (lambda v: v.at[:2].set(jtnp.ones(3, int)), ValueError, "Incompatible types for broadcasting"),
     (lambda v: v.at[0].get(mode="foo"), ValueError, "Unknown gather mode"),
     (lambda v: v.at[0] + 1, TypeError, "_IndexUpdateRef"),
 ]

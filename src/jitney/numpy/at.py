@@ -376,13 +376,13 @@ def scatter_update(
     scatter_mode = GatherScatterMode.FILL_OR_DROP if mode is None else indexing.mode_of(mode)
     plain = indexing.Indexer(p, wrap_negative_indices)
     indices = plain.indices()
-    operand = expand_dims(x, p.extra_axes) if p.extra_axes else x
     shape = p.result_shape
     if 0 in shape:
         return x
     _warn_if_unsafe(aval.dtype, values)
-    operand, values = util.promote_dtypes(operand, values)
+    operand, values = util.promote_dtypes(x, values)
     values = _broadcast(values, shape)
+    operand = expand_dims(operand, p.extra_axes) if p.extra_axes else operand
     new_axes = p.new_axes
     values = squeeze(values, new_axes) if new_axes else values
     values = rev(values, plain.reversed_axes) if plain.reversed_axes else values

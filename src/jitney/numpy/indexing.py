@@ -229,20 +229,15 @@ def _get_static(x: Any, entries: Sequence[Span | int]) -> Any:
 
 
 def _get_dynamic(x: Any, p: Plan, wrap: bool) -> Any:
+    entries = [e for e in p.entries if not isinstance(e, Points)]
     dtype = index_dtype(p.shape)
-    if any(isinstance(e, Scalar) and e.value_dtype == _INT64 for e in p.entries):
+    if any(isinstance(e, Scalar) and e.value_dtype == _INT64 for e in entries):
         dtype = _INT64
-    starts, sizes = [], []
-    for entry, extent in zip(p.entries, p.shape, strict=True):
-        if isinstance(entry, Scalar):
-            start = as_index(entry.value, dtype)
-            sizes.append(1)
-        else:
-            assert isinstance(entry, Span)
-            start = dtype.type(entry.first)
-            sizes.append(entry.size)
-        starts.append(_wrapped(start, extent) if wrap else start)
-    return dynamic_slice_p.bind(x, *starts, slice_sizes=tuple(sizes))
+    starts = [as_index(e.value if isinstance(e, Scalar) else e.first, dtype) for e in entries]
+    if wrap:
+        starts = [_wrapped(start, n) for start, n in zip(starts, p.shape, strict=True)]
+    sizes = tuple(1 if isinstance(e, Scalar) else e.size for e in entries)
+    return dynamic_slice_p.bind(x, *starts, slice_sizes=sizes)
 
 
 def _finish(p: Plan, y: Any, reverse: bool = True) -> Any:

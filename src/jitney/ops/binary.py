@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.numerics import scalar as meanings
-from jitney.core import dtypes
+from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.ops import kit
 from jitney.ops.kit import BITS, FLOAT, INEXACT, INTEGER, NUMERIC, REAL, binary
@@ -68,6 +69,13 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
         kit.check_operands("mul", x, y)
         raise
 
+
+def _print_mul(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    shown = [(k, v) for k, v in eqn.params.items() if v is not None]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["mul"] = _print_mul
 
 # The sum of two cotangents: any dtype, booleans and keys included, and equal shapes.
 add_any_p, add_any = binary("add_any", None, "Sum of two values of one type.", fn="add")
