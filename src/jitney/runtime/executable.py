@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler import pipeline
-from jitney.compiler.hlo import ir
 from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native._native import Program
+
+if TYPE_CHECKING:
+    from jitney.compiler import pipeline
+    from jitney.compiler.hlo import ir
+
+
+@cache
+def _compiler() -> Any:
+    # Loaded when the first program is compiled: importing jitney must stay fast.
+    from jitney.compiler import pipeline
+
+    return pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +129,15 @@ class Lowering:
         Raises:
           ValueError: if there is no such stage.
         """
-        return pipeline.as_text(self.module, stage)
+        return _compiler().as_text(self.module, stage)
 
     def cost_analysis(self) -> dict[str, float]:
         """Estimates: "flops" and "bytes accessed"."""
-        return pipeline.cost_analysis(self.module)
+        return _compiler().cost_analysis(self.module)
 
     def compile(self) -> Executable:
         """Machine code for the program; compiled once."""
         if self._executable is None:
-            program = pipeline.compile_module(self.module)
+            program = _compiler().compile_module(self.module)
             self._executable = Executable(self.module.name, program, self.in_avals, self.out_avals)
         return self._executable

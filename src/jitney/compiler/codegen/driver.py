@@ -24,7 +24,7 @@ class DriverWriter:
     """Writes the entry of one plan.
 
     Args:
-      address_of: address of a kernel's code.
+      code_of: a kernel's code, as an operand: a function of the module, or an address.
       host_id: number under which a Python function is called.
       symbols: addresses of the runtime's functions: "parallel_for", "host", "sgemm", "dgemm".
     """
@@ -34,14 +34,14 @@ class DriverWriter:
         plan: ir.Plan,
         target: Target,
         name: str,
-        address_of: Callable[[Kernel], int],
+        code_of: Callable[[Kernel], str],
         host_id: Callable[[ir.Host], int],
         symbol: Callable[[str], int],
     ) -> None:
         self.plan = plan
         self.target = target
         self.name = name
-        self.address_of = address_of
+        self.code_of = code_of
         self.host_id = host_id
         self.symbol = symbol
         self.e = Emitter(target)
@@ -108,7 +108,7 @@ class DriverWriter:
         e = self.e
         kernel = step.kernel
         self._fill_slots(step.buffers)
-        code = self._address(self.address_of(kernel))
+        code = Value(self.code_of(kernel), "ptr")
         extent = outer_extent(kernel)
         work = body_cost(kernel) * kernel.points
         if work < PARALLEL_ABOVE or extent < 2:

@@ -6,7 +6,6 @@ is its entry.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -72,25 +71,32 @@ class _Kernels:
 
     def __init__(self) -> None:
         self.addresses: dict[Any, int] = {}
-        self.codes: list[engine.Code] = []
+        self.codes: dict[Any, engine.Code] = {}  # what keeps the addresses valid
         self.lock = threading.RLock()
-        self.numbers = itertools.count()
 
-    def compile(self, wanted: dict[Any, Kernel]) -> float:
-        """Makes code for the kernels that have none; returns the seconds it took."""
+    def missing(self, wanted: dict[Any, Kernel]) -> dict[Any, Kernel]:
+        """Those of `wanted` that have no code yet."""
+        return {key: k for key, k in wanted.items() if key not in self.addresses}
+
+    def enter(self, code: engine.Code, names: dict[Any, str]) -> None:
+        """Makes the kernels called `names` in `code` known to all programs."""
+        for key, name in names.items():
+            self.addresses[key] = code.address(name)
+            self.codes[key] = code
+
+    def codes_of(self, wanted: dict[Any, Kernel]) -> list[engine.Code]:
+        """The code that the kernels `wanted` are part of."""
+        return list({id(c): c for c in (self.codes[key] for key in wanted)}.values())
+
+    def clear(self) -> None:
+        """Forgets all kernels; programs that use them keep them alive."""
         with self.lock:
-            missing = {key: k for key, k in wanted.items() if key not in self.addresses}
-            if not missing:
-                return 0.0
-            text, names = kernels_text(missing)
-            code, seconds = engine.compile_text(text)
-            self.codes.append(code)
-            for key, name in names.items():
-                self.addresses[key] = code.address(name)
-            return seconds
+            self.addresses.clear()
+            self.codes.clear()
 
 
 _kernels = _Kernels()
+clear_kernels = _kernels.clear
 
 
 def kernels_text(kernels: dict[Any, Kernel]) -> tuple[str, dict[Any, str]]:
@@ -129,7 +135,7 @@ def _collapsed(plan: ir.Plan) -> dict[Any, Kernel]:
 # --- whole programs -------------------------------------------------------------------------------
 
 
-def _driver_text(plan: ir.Plan, address_of: Callable[[Kernel], int]) -> tuple[str, list[Any]]:
+def _driver_text(plan: ir.Plan, code_of: Callable[[Kernel], str]) -> tuple[str, list[Any]]:
     hosts: list[Any] = []
 
     def host_id(step: ir.Host) -> int:
@@ -137,34 +143,55 @@ def _driver_text(plan: ir.Plan, address_of: Callable[[Kernel], int]) -> tuple[st
         hosts.append(natives.Registration(number))
         return number
 
-    writer = DriverWriter(plan, host(), "entry", address_of, host_id, natives.symbol)
+    writer = DriverWriter(plan, host(), "entry", code_of, host_id, natives.symbol)
     return writer.text(), hosts
 
 
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
-    """Machine code for `plan`."""
+    """Machine code for `plan`: one module with its entry and the kernels that are new."""
     start = time.perf_counter()
-    wanted = _collapsed(plan)
-    in_llvm = _kernels.compile(wanted)
-    addresses = _kernels.addresses
-    text, hosts = _driver_text(plan, lambda k: addresses[content_key(k)])
-    code, seconds = engine.compile_text(text)
-    in_llvm += seconds
-    program = CompiledProgram(plan, code, [*plan.keep_alive, *hosts])
-    program.timings = {"codegen": time.perf_counter() - start - in_llvm, "llvm": in_llvm}
+    with _kernels.lock:
+        wanted = _collapsed(plan)
+        new = _kernels.missing(wanted)
+        text, names = kernels_text(new) if new else ("", {})
+
+        def code_of(kernel: Kernel) -> str:
+            key = content_key(kernel)
+            if key in names:
+                return f"@{names[key]}"
+            return f"inttoptr (i64 {_kernels.addresses[key]} to ptr)"
+
+        driver, hosts = _driver_text(plan, code_of)
+        code, seconds = engine.compile_text(_joined(text, driver))
+        if names:
+            _kernels.enter(code, names)
+    # Programs hold the code of all kernels that they call, whatever becomes of the cache.
+    program = CompiledProgram(plan, code, [*plan.keep_alive, *hosts, *_kernels.codes_of(wanted)])
+    program.timings = {"codegen": time.perf_counter() - start - seconds, "llvm": seconds}
     return program
+
+
+def _joined(*modules: str) -> str:
+    """Modules as one; declarations stand once."""
+    lines: list[str] = []
+    declared: set[str] = set()
+    for text in modules:
+        for line in text.splitlines():
+            if line.startswith("declare "):
+                if line in declared:
+                    continue
+                declared.add(line)
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
     text, names = kernels_text(_collapsed(plan))
-    driver, _ = _driver_text(plan, lambda k: 0)
-    del names
-    return f"; kernels\n{text}\n; entry\n{driver}"
+    driver, _ = _driver_text(plan, lambda k: f"@{names[content_key(k)]}")
+    return _joined(text, driver)
 
 
 def asm_text(plan: ir.Plan) -> str:
     """The machine instructions of the kernels and the entry."""
-    text, _ = kernels_text(_collapsed(plan))
-    driver, _ = _driver_text(plan, lambda k: 0)
-    return engine.assembly(text) + engine.assembly(driver)
+    return engine.assembly(llvm_text(plan))
