@@ -87,7 +87,7 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
         return None
     with np.errstate(all="ignore"):
         value = interpret.evaluate(node, {x: x.value for x in operands})  # type: ignore[attr-defined]
-    return b.constant(np.ascontiguousarray(value))
+    return b.constant(np.asarray(value, order="C"))  # ascontiguousarray would add an axis to scalars
 
 
 def scalar_value(node: ir.Node) -> Any:
