@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.numpy import creation, joining, matrices, ranges
+from jitney.numpy import creation, joining, matrices, ranges, util
 
 # NumPy's own: they only hand back the index.
 s_ = np.s_
@@ -45,9 +45,7 @@ class _Grid:
 
 
 def _promoted(axes: list[Any]) -> list[Any]:
-    from jitney.numpy.util import promote_dtypes
-
-    return promote_dtypes(*axes) if axes else []
+    return util.promote_dtypes(*axes) if axes else []
 
 
 class _Mgrid(_Grid):

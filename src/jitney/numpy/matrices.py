@@ -13,6 +13,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import Tracer
 from jitney.numpy import util
+from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
 from jitney.ops import binary, compare
 from jitney.ops import select as lax_select
@@ -22,15 +23,17 @@ from jitney.ops.join import pad, stack
 from jitney.ops.shape import (
     broadcast_in_dim,
     broadcast_to,
+    canonical_axis,
     canonical_shape,
     expand_dims,
     reshape,
     shape_of,
+    transpose,
 )
 
 __all__ = [
-    "diag", "diagflat", "diagonal", "eye", "fromfunction", "identity", "indices", "meshgrid", "tri",
-    "tril", "triu",
+    "diag", "diagflat", "diagonal", "eye", "fromfunction", "identity", "indices", "meshgrid",
+    "trace", "tri", "tril", "triu",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -170,6 +173,31 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if offset:
         high = binary.add(scalar_operand(abs(offset), _INT32, False), high)
     return get(a, (..., low, high) if offset >= 0 else (..., high, low))
+
+
+@partial(jit_when_traced, static_argnames=("axis1", "axis2", "dtype"))
+def trace(
+    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Any:
+    """The sum over the diagonal at `offset` of the matrices that two axes make.
+
+    Args:
+      a: an array of rank 2 or more.
+      offset: above the main diagonal if positive; may be traced.
+      axis1: axis of the rows.
+      axis2: axis of the columns.
+      dtype: of the result; small integers are summed in the default integer by default.
+      out: unused.
+    """
+    util.check_no_out("trace", out)
+    a = util.ensure_arraylike("trace", a)
+    rows_axis, columns_axis = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
+    others = [k for k in range(a.ndim) if k not in (rows_axis, columns_axis)]
+    a = transpose(a, (*others, rows_axis, columns_axis))
+    rows, columns = _rows_and_columns(*a.shape[-2:])
+    on_diagonal = compare.eq(binary.add(rows, _offset(offset)), columns)
+    kept = where(on_diagonal, a, _zeros_like(a))
+    return sum_of(kept, axis=(a.ndim - 2, a.ndim - 1), dtype=dtype)
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
