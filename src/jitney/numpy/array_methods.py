@@ -69,7 +69,7 @@ class ArrayMethods:
         return any_true(equal(self, other))
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        from jitney.numpy.reductions import round as round_to
+        from jitney.numpy.rounding import round as round_to
 
         out = round_to(self, decimals=0 if ndigits is None else ndigits)
         return views.astype(out, int) if ndigits is None else out
@@ -273,7 +273,7 @@ class ArrayMethods:
 
     def round(self, decimals: int = 0, out: None = None) -> Any:
         """Elements rounded to `decimals` decimal places."""
-        from jitney.numpy.reductions import round as round_to
+        from jitney.numpy.rounding import round as round_to
 
         return round_to(self, decimals, out)
 

@@ -16,8 +16,7 @@ from jitney.core.trace import concrete_or_error, is_concrete
 from jitney.numpy import util
 from jitney.numpy.joining import stack
 from jitney.numpy.matrices import diagonal
-from jitney.ops import binary, join
-from jitney.ops import shape as lax_shape
+from jitney.ops import binary, join, shape as lax_shape
 from jitney.ops.convert import as_value, convert, scalar_operand
 from jitney.ops.identity import copy_p
 from jitney.ops.shape import (
@@ -26,8 +25,7 @@ from jitney.ops.shape import (
     canonical_axis,
     canonical_shape,
 )
-from jitney.ops.slice import dynamic_slice
-from jitney.ops.slice import slice as lax_slice
+from jitney.ops.slice import dynamic_slice, slice as lax_slice
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "diagonal", "expand_dims", "flip",
@@ -416,8 +414,8 @@ def _repeat_all(x: Any, count: Any, axis: int) -> Any:
 
 def _repeat_each(x: Any, repeats: Any, axis: int, length: int) -> Any:
     """Slice k of `x` comes at as many places as `repeats[k]` says."""
-    from jitney.numpy.cumulative import cumsum
     from jitney.numpy.creation import zeros
+    from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take import take
 
     n = x.shape[axis]

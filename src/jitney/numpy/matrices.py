@@ -15,8 +15,7 @@ from jitney.core.trace import Tracer
 from jitney.numpy import util
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
-from jitney.ops import binary, compare
-from jitney.ops import select as lax_select
+from jitney.ops import binary, compare, select as lax_select
 from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.ops.creation import broadcasted_iota, iota
 from jitney.ops.join import pad, stack
@@ -59,7 +58,7 @@ def _rows_and_columns(n: int, m: int) -> tuple[Any, Any]:
 
 def eye(
     N: Any,  # noqa: N803: names as in NumPy
-    M: Any = None,  # noqa: N803
+    M: Any = None,
     k: Any = 0,
     dtype: Any = None,
     *,
@@ -90,7 +89,7 @@ def identity(n: Any, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:  # noqa: N803
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones on and below the diagonal at offset `k`, zeros above."""
     dtype = _dtype_or_float(dtype, "tri")
     n = operator.index(N)

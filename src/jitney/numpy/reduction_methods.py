@@ -157,15 +157,15 @@ class ReductionMethods:
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
         """Sums of the elements up to each."""
-        from jitney.numpy import reductions
+        from jitney.numpy import cumulative
 
-        return reductions.cumsum(self, axis, dtype, out)
+        return cumulative.cumsum(self, axis, dtype, out)
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
         """Products of the elements up to each."""
-        from jitney.numpy import reductions
+        from jitney.numpy import cumulative
 
-        return reductions.cumprod(self, axis, dtype, out)
+        return cumulative.cumprod(self, axis, dtype, out)
 
     def dot(self, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
         """Sum of products over the last axis and the last but one axis of `b`."""
@@ -184,6 +184,6 @@ class ReductionMethods:
         out: None = None,
     ) -> Any:
         """Sum along a diagonal."""
-        from jitney.numpy import manipulation
+        from jitney.numpy import matrices
 
-        return manipulation.trace(self, offset, axis1, axis2, dtype, out)
+        return matrices.trace(self, offset, axis1, axis2, dtype, out)

@@ -1,0 +1,142 @@
+"""Running sums and products along an axis: `cumsum`, `cumprod`, `cumulative_sum` and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.numpy import util
+from jitney.numpy.selection import where
+from jitney.numpy.ufuncs import isnan
+from jitney.ops import convert, cumulative as lax_cumulative
+from jitney.ops.join import concatenate
+from jitney.ops.shape import broadcast_to, canonical_axis, reshape
+
+__all__ = [
+    "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum",
+]  # fmt: skip
+
+_BOOL = np.dtype(bool)
+
+
+def _running(
+    name: str,
+    op: Callable[..., Any],
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    *,
+    nan_as: int | None = None,
+    promote: bool = False,
+) -> Any:
+    """A running fold by the lax function `op`, of all elements in order if `axis` is None.
+
+    Args:
+      nan_as: what counts for NaN.
+      promote: whether small integers become the default integer.
+    """
+    x = util.ensure_arraylike(name, a)
+    if dtype is not None:
+        dtype = convert.user_dtype(dtype, name)
+    if axis is None or x.ndim == 0:
+        x = reshape(x, (x.size,))
+        axis = 0
+    axis = canonical_axis(axis, x.ndim)
+    if nan_as is not None and util.is_inexact(x.dtype):
+        x = where(isnan(x), convert.scalar_operand(nan_as, x.dtype, False), x)
+    if dtype is None:
+        dtype = x.dtype
+        if dtype == _BOOL:
+            dtype = dtypes.canonicalize_dtype(np.int64)
+        elif promote:
+            from jitney.numpy.reductions import sum_dtype
+
+            dtype = sum_dtype(dtype)
+    return op(convert.convert(x, dtype), axis)
+
+
+def _check_out(name: str, out: Any) -> None:
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported")
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype"))
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Running sum along `axis`; of all elements in order if it is None."""
+    _check_out("cumsum", out)
+    return _running("cumsum", lax_cumulative.cumsum, a, axis, dtype)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype"))
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Running product along `axis`; of all elements in order if it is None."""
+    _check_out("cumprod", out)
+    return _running("cumprod", lax_cumulative.cumprod, a, axis, dtype)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype"))
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumsum` with NaN counted as 0."""
+    _check_out("nancumsum", out)
+    return _running("nancumsum", lax_cumulative.cumsum, a, axis, dtype, nan_as=0)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype"))
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumprod` with NaN counted as 1."""
+    _check_out("nancumprod", out)
+    return _running("nancumprod", lax_cumulative.cumprod, a, axis, dtype, nan_as=1)
+
+
+@partial(jit_when_traced, name="_cumsum_with_promotion", static_argnames=("axis", "dtype"))
+def _promoting_cumsum(x: Any, *, axis: int, dtype: Any) -> Any:
+    return _running("cumulative_sum", lax_cumulative.cumsum, x, axis, dtype, promote=True)
+
+
+def _array_api_axis(name: str, x: Any, axis: int | None) -> int:
+    if x.ndim == 0:
+        raise ValueError(
+            f"The input must be non-scalar to take a {name}, however a scalar value or scalar "
+            "array was given."
+        )
+    if axis is None and x.ndim > 1:
+        raise ValueError(
+            f"The input array has rank {x.ndim}, however axis was not set to an explicit value. "
+            "The axis argument is only optional for one-dimensional arrays."
+        )
+    return canonical_axis(axis or 0, x.ndim)
+
+
+def _with_start(out: Any, axis: int, first: int) -> Any:
+    shape = (*out.shape[:axis], 1, *out.shape[axis + 1 :])
+    start = broadcast_to(convert.scalar_operand(first, out.dtype, False), shape)
+    return concatenate([start, out], axis)
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """Running sum along `axis`; with `include_initial`, a 0 comes first."""
+    x = util.ensure_arraylike("cumulative_sum", x)
+    axis = _array_api_axis("cumulative sum", x, axis)
+    out = _promoting_cumsum(x, axis=axis, dtype=dtype)
+    return _with_start(out, axis, 0) if include_initial else out
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """Running product along `axis`; with `include_initial`, a 1 comes first."""
+    x = util.ensure_arraylike("cumulative_prod", x)
+    axis = _array_api_axis("cumulative product", x, axis)
+    out = _running("cumulative_prod", lax_cumulative.cumprod, x, axis, dtype)
+    return _with_start(out, axis, 1) if include_initial else out
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

@@ -1,0 +1,195 @@
+"""Reductions that leave NaN out: `nansum`, `nanmean`, `nanmax` and their kin.
+
+Arguments are those of the reductions without `nan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.numpy import reductions, util
+from jitney.numpy.arithmetic import true_divide
+from jitney.numpy.selection import where as choose
+from jitney.numpy.ufuncs import isnan
+from jitney.ops import binary, compare, convert, unary
+
+__all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
+
+
+def _filled(x: Any, value: float) -> Any:
+    """`x` with `value` in place of NaN."""
+    return choose(isnan(x), convert.scalar_operand(value, x.dtype, False), x)
+
+
+def _extreme(
+    name: str,
+    reduction: Callable[..., Any],
+    fill: float,
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    util.check_no_out(name, out)
+    x = util.ensure_arraylike(name, a)
+    if not util.is_inexact(x.dtype):
+        return reduction(x, axis, None, keepdims, initial, where)
+    value = reduction(_filled(x, fill), axis, None, keepdims, initial, where)
+    if initial is not None:
+        return value
+    none = reductions.all(isnan(x), axis, keepdims=keepdims)
+    return choose(none, convert.scalar_operand(np.nan, value.dtype, False), value)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "keepdims"))
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The largest element over axes that is not NaN; NaN where all are."""
+    return _extreme(
+        "nanmax", reductions.max, -np.inf, a, axis, out, keepdims, initial, where
+    )
+
+
+@partial(jit_when_traced, static_argnames=("axis", "keepdims"))
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The smallest element over axes that is not NaN; NaN where all are."""
+    return _extreme(
+        "nanmin", reductions.min, np.inf, a, axis, out, keepdims, initial, where
+    )
+
+
+def _fold(
+    name: str, reduction: Callable[..., Any], fill: int, a: Any, out: Any, *args: Any
+) -> Any:
+    util.check_no_out(name, out)
+    x = util.ensure_arraylike(name, a)
+    axis, dtype, keepdims, initial, where = args
+    x = _filled(x, fill) if util.is_inexact(x.dtype) else x
+    return reduction(x, axis, dtype, None, keepdims, initial, where)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Sum over axes of what is not NaN."""
+    return _fold("nansum", reductions.sum, 0, a, out, axis, dtype, keepdims, initial, where)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Product over axes of what is not NaN."""
+    return _fold("nanprod", reductions.prod, 1, a, out, axis, dtype, keepdims, initial, where)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Any:
+    """The mean over axes of what is not NaN."""
+    util.check_no_out("nanmean", out)
+    x = util.ensure_arraylike("nanmean", a)
+    if not util.is_inexact(x.dtype):
+        return reductions.mean(x, axis, dtype, None, keepdims, where=where)
+    dtype = x.dtype if dtype is None else dtype
+    defined = unary.bitwise_not(isnan(x))
+    count = reductions.sum(defined, axis, dtype, keepdims=keepdims, where=where)
+    total = nansum(x, axis, dtype=dtype, keepdims=keepdims, where=where)
+    return true_divide(total, count)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """The variance over axes of what is not NaN."""
+    util.check_no_out("nanvar", out)
+    x = util.ensure_arraylike("nanvar", a)
+    carried, result = reductions.var_dtypes(x.dtype, dtype)
+    x = convert.convert(x, carried)
+    if mean is None:
+        center = nanmean(x, axis, dtype=carried, keepdims=True, where=where)
+    else:
+        center = util.promote_shapes("nanvar", x, util.as_type(mean, carried, False))[1]
+    undefined = isnan(x)
+    apart = choose(undefined, 0, binary.sub(x, center))
+    if util.is_complex(carried):
+        squared = unary.real(binary.mul(apart, unary.conj(apart)))
+    else:
+        squared = unary.square(apart)
+    defined = unary.bitwise_not(isnan(x))
+    count = reductions.sum(defined, axis, keepdims=keepdims, where=where)
+    free = binary.sub(count, util.as_type(ddof, count.dtype, False))
+    too_few = compare.le(free, convert.scalar_operand(0, count.dtype, False))
+    total = reductions.sum(squared, axis, keepdims=keepdims, where=where)
+    total = choose(too_few, np.nan, total)
+    divisor = convert.convert(choose(too_few, 1, free), total.dtype)
+    return convert.convert(binary.div(total, divisor), result)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """The standard deviation over axes of what is not NaN."""
+    util.check_no_out("nanstd", out)
+    return unary.sqrt(
+        nanvar(a, axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
+    )
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

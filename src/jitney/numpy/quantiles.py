@@ -1,0 +1,387 @@
+"""Quantiles: `quantile`, `percentile`, `median`, and their forms that leave NaN out.
+
+Elements are sorted along one axis (several are joined first); a quantile lies between two of them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.numpy import reductions, util
+from jitney.numpy.arithmetic import maximum, minimum, multiply
+from jitney.numpy.selection import where
+from jitney.numpy.ufuncs import isnan
+from jitney.ops import binary, compare, select, unary
+from jitney.ops.convert import convert, scalar_operand
+from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from jitney.ops.shape import (
+    broadcast_in_dim,
+    broadcast_to,
+    canonical_axes,
+    canonical_axis,
+    expand_dims,
+    reshape,
+    shape_of,
+    squeeze,
+)
+from jitney.ops.sort import sort
+
+__all__ = [
+    "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile",
+]  # fmt: skip
+
+_INT32 = np.dtype(np.int32)
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
+
+
+def _check(name: str, a: Any, q: Any, out: Any, overwrite_input: bool, *weights: Any) -> None:
+    util.check_arraylike(name, a, q, *[w for w in weights if w is not None])
+    if overwrite_input or out is not None:
+        raise ValueError(
+            f"jax.numpy.{name} does not support overwrite_input=True or out != None"
+        )
+
+
+@partial(
+    jit_when_traced,
+    static_argnames=("axis", "overwrite_input", "keepdims", "method"),
+)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """What a share `q` of the elements over axes do not exceed.
+
+    Args:
+      a: real numbers; where one is NaN the result is NaN.
+      q: shares in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      overwrite_input: must be False.
+      method: which number between two elements: "linear", "lower", "higher", "midpoint", "nearest";
+        "inverted_cdf" takes the first element up to which the weights add up to that share.
+      keepdims: whether reduced axes stay, with extent 1.
+      weights: with "inverted_cdf", the weights of elements.
+    """
+    _check("quantile", a, q, out, overwrite_input, weights)
+    return _quantile("quantile", a, q, axis, method, keepdims, weights, ignore_nan=False)
+
+
+@partial(
+    jit_when_traced,
+    static_argnames=("axis", "overwrite_input", "keepdims", "method"),
+)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """`quantile` of the elements that are not NaN."""
+    _check("nanquantile", a, q, out, overwrite_input, weights)
+    return _quantile("nanquantile", a, q, axis, method, keepdims, weights, ignore_nan=True)
+
+
+def _percent(q: Any) -> Any:
+    (q,) = util.promote_dtypes_inexact(q)
+    return binary.div(q, scalar_operand(100, util.dtype_of(q), util.type_of(q)[1]))
+
+
+@partial(
+    jit_when_traced,
+    static_argnames=("axis", "overwrite_input", "keepdims", "method"),
+)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """`quantile` with `q` in percent."""
+    _check("percentile", a, q, out, overwrite_input, weights)
+    return quantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
+
+
+@partial(
+    jit_when_traced,
+    static_argnames=("axis", "overwrite_input", "keepdims", "method"),
+)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """`nanquantile` with `q` in percent."""
+    _check("nanpercentile", a, q, out, overwrite_input, weights)
+    return nanquantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "overwrite_input", "keepdims"))
+def median(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """The element in the middle over axes, or the mean of the two there."""
+    _check("median", a, 0, out, overwrite_input)
+    return quantile(a, 0.5, axis, None, False, "midpoint", keepdims)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "overwrite_input", "keepdims"))
+def nanmedian(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """`median` of the elements that are not NaN."""
+    _check("nanmedian", a, 0, out, overwrite_input)
+    return nanquantile(a, 0.5, axis, None, False, "midpoint", keepdims)
+
+
+# --- how ------------------------------------------------------------------------------------------
+
+
+def _one_axis(x: Any, axis: Any, keepdims: bool) -> tuple[Any, int, tuple[int, ...] | None]:
+    """`x` with the axes to reduce joined into one; that axis; the final shape if that differs."""
+    rank = x.ndim
+    if axis is None:
+        kept = (1,) * rank if keepdims else None
+        return reshape(x, (x.size,)), 0, kept
+    if not isinstance(axis, tuple):
+        return x, canonical_axis(axis, rank), None
+    axes = canonical_axes(axis, rank)
+    rest = [k for k in range(rank) if k not in axes]
+    order = (*rest, *sorted(axes, reverse=True))
+    wide = (*[x.shape[k] for k in rest], math.prod([x.shape[k] for k in axes]))
+    kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdims else None
+    return reshape(x, wide, order), len(rest), kept
+
+
+def _quantile(
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Any,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+    *,
+    ignore_nan: bool,
+) -> Any:
+    if method not in _METHODS:
+        raise ValueError(
+            "method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or "
+            "'inverted_cdf'"
+        )
+    if weights is not None and method != "inverted_cdf":
+        raise NotImplementedError(
+            f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights."
+        )
+    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike(name, a))
+    if util.is_complex(x.dtype):
+        raise ValueError(
+            f"{name} does not support complex input, as the operation is poorly defined."
+        )
+    q_rank = len(shape_of(q))
+    if q_rank > 1:
+        raise ValueError(f"q must be have rank <= 1, got shape {shape_of(q)}")
+    if util.is_inexact(util.dtype_of(q)) and util.dtype_of(q) != x.dtype:
+        x, q = util.promote_dtypes_inexact(x, q)
+    weights = _weights_like(x, axis, weights)
+    x, dim, kept = _one_axis(x, axis, keepdims)
+    if weights is not None:
+        weights = _one_axis(weights, axis, keepdims)[0]
+    if ignore_nan:
+        x = where(isnan(x), np.nan, x)
+    else:
+        undefined = expand_dims(reductions.any(isnan(x), axis=dim), (dim,))
+        x = where(undefined, np.nan, x)
+    if weights is None:
+        x = sort(x, dimension=dim)
+    else:
+        x, weights = sort((x, weights), dimension=dim, num_keys=1)
+    if method == "inverted_cdf":
+        out = _by_weight(x, weights, q, dim, keepdims, ignore_nan)
+    elif ignore_nan:
+        out = _between_defined(x, q, dim, method, keepdims)
+    else:
+        out = _between(x, q, dim, method, keepdims)
+    if kept is not None:
+        out = reshape(out, (*shape_of(q), *kept))
+    return out
+
+
+def _weights_like(x: Any, axis: Any, weights: Any) -> Any:
+    """Weights of the shape of `x`, as floats of its dtype."""
+    if weights is None:
+        return None
+    w = convert(weights, x.dtype)
+    if w.shape == x.shape:
+        return w
+    if axis is None:
+        raise ValueError("Weights shape must match 'a' shape when axis is None.")
+    axes = canonical_axes(axis, x.ndim)
+    if w.ndim != len(axes) or w.shape != tuple([x.shape[k] for k in axes]):
+        raise ValueError("Weights shape must match 'a' shape along the axis.")
+    return broadcast_in_dim(w, x.shape, axes)
+
+
+def _pick(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any) -> Any:
+    """The number between elements `low` and `high` that `method` says."""
+    if method == "linear":
+        return binary.add(multiply(low, low_weight), multiply(high, high_weight))
+    if method == "lower":
+        return low
+    if method == "higher":
+        return high
+    if method == "midpoint":
+        half = scalar_operand(0.5, low.dtype, False)
+        return binary.mul(binary.add(low, high), half)
+    nearer_low = compare.le(high_weight, scalar_operand(0.5, util.dtype_of(high_weight), False))
+    return select.select(nearer_low, low, high)
+
+
+def _between(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
+    """The quantile of sorted elements, by two gathers."""
+    dtype = util.dtype_of(q)
+    n = scalar_operand(x.shape[dim], dtype, False)
+    one, zero = scalar_operand(1, dtype, False), scalar_operand(0, dtype, False)
+    place = binary.mul(q, binary.sub(n, one))
+    low, high = unary.floor(place), unary.ceil(place)
+    high_weight = binary.sub(place, low)
+    low_weight = binary.sub(one, high_weight)
+    low = select.clamp(zero, low, binary.sub(n, one))
+    high = select.clamp(zero, high, binary.sub(n, one))
+    low, high = convert(low, _INT32), convert(high, _INT32)
+    q_rank = low.ndim
+    sizes = list(x.shape)
+    sizes[dim] = 1
+    window = tuple([k + q_rank for k in range(x.ndim if keepdims else x.ndim - 1)])
+    numbers = GatherDimensionNumbers(
+        offset_dims=window,
+        collapsed_slice_dims=() if keepdims else (dim,),
+        start_index_map=(dim,),
+    )
+
+    def taken(index: Any) -> Any:
+        column = expand_dims(index, (index.ndim,))
+        return gather(
+            x, column, numbers, tuple(sizes), mode=GatherScatterMode.PROMISE_IN_BOUNDS
+        )
+
+    low_value, high_value = taken(low), taken(high)
+    if q_rank == 1 and low_value.ndim > 1 and method in ("linear", "nearest"):
+        low_weight = broadcast_in_dim(low_weight, low_value.shape, (0,))
+        high_weight = broadcast_in_dim(high_weight, high_value.shape, (0,))
+    return _pick(method, low_value, high_value, low_weight, high_weight)
+
+
+def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
+    """The quantile of sorted elements with NaN at the end, which are left out."""
+    from jitney.numpy.indexing import get
+    from jitney.ops.creation import iota
+
+    dtype = util.dtype_of(q)
+    one = scalar_operand(1, dtype, False)
+    n = reductions.sum(unary.bitwise_not(isnan(x)), axis=dim, dtype=dtype, keepdims=keepdims)
+    q_rank = len(shape_of(q))
+    shares = reshape(q, (*shape_of(q), *(1,) * n.ndim)) if q_rank else q
+    if q_rank == 0 and n.ndim:
+        shares = expand_dims(q, tuple(range(n.ndim)))
+    place = multiply(shares, binary.sub(n, one))
+    low, high = unary.floor(place), unary.ceil(place)
+    high_weight = binary.sub(place, low)
+    low_weight = binary.sub(one, high_weight)
+    zero = scalar_operand(0, dtype, False)
+    low = maximum(zero, minimum(low, binary.sub(n, one)))
+    high = maximum(zero, minimum(high, binary.sub(n, one)))
+    low, high = convert(low, _INT32), convert(high, _INT32)
+    result_rank = low.ndim
+    index: list[Any] = []
+    for k, extent in enumerate(x.shape):
+        if k == dim:
+            index.append(None)
+            continue
+        position = q_rank + (k if keepdims or k < dim else k - 1)
+        after = result_rank - position - 1
+        index.append(reshape(iota(_INT32, extent), (extent, *(1,) * after)))
+
+    def taken(at: Any) -> Any:
+        index[dim] = at
+        return get(x, tuple(index))
+
+    return _pick(method, taken(low), taken(high), low_weight, high_weight)
+
+
+def _by_weight(
+    x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_nan: bool
+) -> Any:
+    """The first of the sorted elements up to which weights add up to the share `q`."""
+    from jitney.numpy.creation import ones_like, zeros_like
+    from jitney.numpy.cumulative import cumsum
+    from jitney.numpy.take import take_along_axis
+    from jitney.ops.slice import slice_in_dim
+
+    weights = ones_like(x) if weights is None else weights
+    wrong = binary.bitwise_or(compare.lt(weights, zeros_like(weights)), isnan(weights))
+    undefined = isnan(x)
+    skipped = binary.bitwise_or(wrong, undefined)
+    total = cumsum(select.select(skipped, zeros_like(weights), weights), axis=dim)
+    n = x.shape[dim]
+    last = slice_in_dim(total, n - 1, n, axis=dim)
+    q_shape = shape_of(q)
+    shares = reshape(convert(q, x.dtype), (*q_shape, *(1,) * x.ndim))
+    wanted = multiply(shares, last)
+    reached = compare.lt(
+        *[broadcast_to(y, (*q_shape, *x.shape)) for y in (total, wanted)]
+    )
+    k = dim + len(q_shape)
+    index = reductions.sum(convert(reached, _INT32), axis=k, keepdims=True)
+    index = select.clamp(
+        scalar_operand(0, _INT32, False), index, scalar_operand(max(n - 1, 0), _INT32, False)
+    )
+    wide = broadcast_to(x, (*q_shape, *x.shape))
+    out = take_along_axis(wide, index, axis=k)
+    bad = reductions.any(wrong, axis=dim, keepdims=True)
+    none = reductions.all(undefined, axis=dim, keepdims=True)
+    if not ignore_nan:
+        none = reductions.any(undefined, axis=dim, keepdims=True)
+    out = where(binary.bitwise_or(bad, none), scalar_operand(np.nan, x.dtype, False), out)
+    return out if keepdims else squeeze(out, (k,))
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

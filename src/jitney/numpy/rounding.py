@@ -1,0 +1,59 @@
+"""Rounding to decimal places: `round`, `around`."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.numpy import util
+from jitney.ops import binary, select, unary
+from jitney.ops.convert import convert, scalar_operand
+
+__all__ = ["around", "round"]
+
+
+@partial(jit_when_traced, static_argnames=("decimals",))
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """`a` rounded to `decimals` decimal places, halves to the even digit.
+
+    Raises:
+      NotImplementedError: for integers and negative `decimals`.
+      ValueError: for booleans.
+    """
+    util.check_no_out("round", out)
+    x = util.ensure_arraylike("round", a)
+    decimals = operator.index(decimals)
+    if util.is_integer(x.dtype):
+        if decimals < 0:
+            raise NotImplementedError("integer np.round not implemented for decimals < 0")
+        return x
+    if not util.is_inexact(x.dtype):
+        raise ValueError(f"data type {x.dtype.type} not inexact")
+    if util.is_complex(x.dtype):
+        return binary.complex(_round(unary.real(x), decimals), _round(unary.imag(x), decimals))
+    return _round(x, decimals)
+
+
+def _round(x: Any, decimals: int) -> Any:
+    if decimals == 0:
+        return select.round(x, select.RoundingMethod.TO_NEAREST_EVEN)
+    # Scaling by powers of ten would overflow half precision.
+    old, weak = util.type_of(x)
+    narrow = old.itemsize < 4
+    x = convert(x, np.dtype(np.float32)) if narrow else x
+    factor = scalar_operand(10.0**decimals, x.dtype, weak and not narrow)
+    scaled = select.round(binary.mul(x, factor), select.RoundingMethod.TO_NEAREST_EVEN)
+    return convert(binary.div(scaled, factor), old, weak)
+
+
+def around(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """`a` rounded to `decimals` decimal places; see `round`."""
+    return round(a, decimals, out)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"
