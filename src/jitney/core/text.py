@@ -261,7 +261,8 @@ def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
         Text("{ lambda "), Nest(4, constvars), Text("; "), Nest(4, invars), Text(". ")
     )
     body = concat(Text("let"), Nest(4, concat(Break(), eqns)), Nest(2, concat(Break(), Text("in "))))
-    return Group(concat(head, body, results, Text("}")))
+    # The empty piece at the end makes the brace count in `_fits`.
+    return Group(concat(head, body, results, Text("}"), Text("")))
 
 
 def _binders(variables: Iterable[Var], context: Context, settings: Settings) -> Doc:

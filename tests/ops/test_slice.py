@@ -1,0 +1,88 @@
+"""Slices with real jax and with jitney: values, types and programs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax as jax_lax
+
+import jitney
+from jitney import lax
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+V = np.arange(8, dtype=np.float32)
+I32, U8 = np.int32(2), np.uint8(2)
+
+VALUES = {
+    "slice": (lambda lax, x: lax.slice(x, (0, 1), (2, 3)), X),
+    "slice_strides": (lambda lax, x: lax.slice(x, (0, 1), (2, 4), (1, 2)), X),
+    "slice_empty": (lambda lax, x: lax.slice(x, (1, 0), (1, 4)), X),
+    "slice_in_dim": (lambda lax, x: lax.slice_in_dim(x, None, -1, 2, axis=1), X),
+    "index_in_dim": (lambda lax, x: lax.index_in_dim(x, -1, keepdims=False), X),
+    "dynamic_slice": (lambda lax, x, i: lax.dynamic_slice(x, (i, 1), (1, 2)), X, I32),
+    "dynamic_slice_vector": (lambda lax, x, i: lax.dynamic_slice(x, i, (1, 2)), X, np.array([1, -1])),
+    "dynamic_slice_beyond": (lambda lax, x, i: lax.dynamic_slice(x, (i,), (3,)), V, np.int32(99)),
+    "dynamic_slice_before": (lambda lax, x, i: lax.dynamic_slice(x, (i,), (3,)), V, np.int32(-99)),
+    "dynamic_slice_unsigned": (
+        lambda lax, x, i: lax.dynamic_slice(x, (i,), (3,)),
+        V,
+        np.uint32(4_000_000_000),
+    ),
+    "dynamic_slice_in_dim": (lambda lax, x, i: lax.dynamic_slice_in_dim(x, i, 2, 1), X, U8),
+    "dynamic_slice_no_wrap": (
+        lambda lax, x, i: lax.dynamic_slice_in_dim(x, i, 2, 1, allow_negative_indices=False),
+        X,
+        np.int32(-1),
+    ),
+    "dynamic_index_in_dim": (lambda lax, x, i: lax.dynamic_index_in_dim(x, i, 1, False), X, I32),
+    "dynamic_update_slice": (
+        lambda lax, x, u, i: lax.dynamic_update_slice(x, u, (i, i)), X, X[:2, :2] * 9, I32,
+    ),
+    "dynamic_update_slice_in_dim": (
+        lambda lax, x, u, i: lax.dynamic_update_slice_in_dim(x, u, i, 1), X, X[:, :2] * 9, I32,
+    ),
+    "dynamic_update_index_in_dim": (
+        lambda lax, x, u, i: lax.dynamic_update_index_in_dim(x, u, i, 1), X, X[:, 0] * 9, I32,
+    ),
+    "scalars": (lambda lax, x: lax.dynamic_slice(x, (), ()), np.float32(3)),
+}  # fmt: skip
+
+ERRORS = {
+    "limit": lambda lax, x, v: lax.slice_in_dim(x, 0, 9, axis=1),
+    "start": lambda lax, x, v: lax.slice_in_dim(x, -9, 2, axis=1),
+    "order": lambda lax, x, v: lax.slice_in_dim(x, 3, 1, axis=1),
+    "index": lambda lax, x, v: lax.index_in_dim(x, 3),
+    "operand": lambda lax, x, v: lax.slice("a", (0,), (1,)),
+    "count": lambda lax, x, v: lax.dynamic_slice(x, (1,), (1, 2)),
+    "sizes": lambda lax, x, v: lax.dynamic_slice(x, (1, 1), (5, 1)),
+    "negative_size": lambda lax, x, v: lax.dynamic_slice(x, (1, 1), (-1, 1)),
+    "float_index": lambda lax, x, v: lax.dynamic_slice(x, (1.0, 1), (1, 1)),
+    "mixed_indices": lambda lax, x, v: lax.dynamic_slice(x, (U8, I32), (1, 1)),
+    "negative_index": lambda lax, x, v: lax.dynamic_slice(
+        v, (-1,), (3,), allow_negative_indices=False
+    ),
+    "update_dtype": lambda lax, x, v: lax.dynamic_update_slice(v, np.ones(2, np.int32), (1,)),
+    "update_rank": lambda lax, x, v: lax.dynamic_update_slice(v, np.ones((1, 2), "f"), (1,)),
+    "update_shape": lambda lax, x, v: lax.dynamic_update_slice(v, np.ones(9, "f"), (1,)),
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_values_and_programs(case):
+    fun, *args = VALUES[case]
+    expected = fun(jax_lax, *map(jnp.asarray, args))
+    for f in (lambda *a: fun(lax, *a), jitney.jit(lambda *a: fun(lax, *a))):
+        got = f(*[jitney.numpy.asarray(a) for a in args])
+        assert got.dtype == expected.dtype and got.weak_type == expected.weak_type
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(expected))
+    program = jax.make_jaxpr(lambda *a: fun(jax_lax, *a))(*args)
+    assert str(jitney.make_jaxpr(lambda *a: fun(lax, *a))(*args)) == str(program)
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    with pytest.raises(Exception) as expected:
+        ERRORS[case](jax_lax, jnp.asarray(X), jnp.asarray(V))
+    with pytest.raises(expected.type) as got:
+        ERRORS[case](lax, jitney.numpy.asarray(X), jitney.numpy.asarray(V))
+    assert str(got.value).split("\n")[0] == str(expected.value).split("\n")[0]
