@@ -267,7 +267,9 @@ from jitney.ops.cumulative import cumprod_p as cumprod_p
 from jitney.ops.cumulative import cumsum as cumsum
 from jitney.ops.cumulative import cumsum_p as cumsum_p
 from jitney.ops.dot import DotDimensionNumbers as DotDimensionNumbers
-from jitney.ops.dot import Precision as Precision
+from jitney.ops.precision import DotAlgorithm as DotAlgorithm
+from jitney.ops.precision import DotAlgorithmPreset as DotAlgorithmPreset
+from jitney.ops.precision import Precision as Precision
 from jitney.ops.dot import batch_matmul as batch_matmul
 from jitney.ops.dot import dot as dot
 from jitney.ops.dot import dot_general as dot_general

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import contraction
+from jitney.compiler.numerics import contraction, scalar
 from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.ops import kit
+from jitney.ops.precision import Precision as Precision
+from jitney.ops.precision import canonical_precision, computation_dtype
 from jitney.ops.shape import shape_of
 
 DotDimensionNumbers = tuple[
@@ -22,64 +23,26 @@ DotDimensionNumbers = tuple[
 ]
 
 
-class Precision(enum.Enum):
-    """How exactly a contraction is computed; on a CPU always as exactly as its dtype allows."""
-
-    DEFAULT = 0
-    HIGH = 1
-    HIGHEST = 2
-
-    def __repr__(self) -> str:
-        return f"Precision.{self.name}"
-
-    def __str__(self) -> str:
-        return self.name
-
-
-_PRECISIONS = {
-    "highest": Precision.HIGHEST, "float32": Precision.HIGHEST, "high": Precision.HIGH,
-    "bfloat16_3x": Precision.HIGH, "tensorfloat32": Precision.HIGH, "default": Precision.DEFAULT,
-    "bfloat16": Precision.DEFAULT, "fastest": Precision.DEFAULT,
-}  # fmt: skip
-
-
-def canonical_precision(precision: Any) -> Any:
-    """None, or a pair of `Precision`.
-
-    Raises:
-      ValueError: if `precision` names none.
-    """
-    if precision is None:
-        return None
-    if isinstance(precision, str) and precision in _PRECISIONS:
-        return (_PRECISIONS[precision],) * 2
-    if isinstance(precision, Precision):
-        return (precision, precision)
-    if isinstance(precision, list | tuple) and len(precision) == 2:
-        pair = [_PRECISIONS.get(p, p) if isinstance(p, str) else p for p in precision]
-        if all(isinstance(p, Precision) or p is None for p in pair):
-            return tuple(Precision.DEFAULT if p is None else p for p in pair)
-    raise ValueError(
-        "Precision argument must be None, a string in "
-        f"{list(_PRECISIONS)}, a lax.Precision value or a tuple of two lax.Precision values or "
-        f"strings; got {precision!r}."
-    )
-
-
 dot_general_p = declare("dot_general")
 
 
-def _check_axes(side: str, kind: str, axes: Sequence[int], ndim: int) -> None:
-    if len(set(axes)) != len(axes):
+def _check_axes(side: str, aval: ShapedArray, contracting: Any, batch: Any) -> None:
+    if not all(0 <= a < aval.ndim for a in (*contracting, *batch)):
         raise TypeError(
-            f"dot_general requires {side} {kind} dimensions to be distinct, got "
-            f"{side}_{kind} {tuple(axes)}."
+            f"dot_general requires {side} dimension numbers to be nonnegative and less than the "
+            f"number of axes of the {side} value, got {side}_batch of {batch} and "
+            f"{side}_contracting of {contracting} for {side} of rank {aval.ndim}"
         )
-    if not all(0 <= a < ndim for a in axes):
+    for kind, axes in (("batch", batch), ("contracting", contracting)):
+        if len(set(axes)) != len(axes):
+            raise TypeError(
+                f"dot_general requires {side} {kind} dimensions to be distinct, got "
+                f"{side}_{kind} {axes}."
+            )
+    if set(contracting) & set(batch):
         raise TypeError(
-            f"dot_general requires {side} {kind} dimensions to be nonnegative and less than the "
-            f"number of axes of the {side} value, got {side}_{kind} {tuple(axes)} for {side} of "
-            f"rank {ndim}"
+            f"dot_general requires {side} batch dimensions to be disjoint from contracting "
+            f"dimensions, got {side}_batch {batch} and {side}_contracting {contracting}."
         )
 
 
@@ -94,60 +57,75 @@ def _(
     out_sharding: Any,
 ) -> ShapedArray:
     (cx, cy), (bx, by) = dimension_numbers
-    if len(cx) != len(cy):
-        raise TypeError(
-            "dot_general requires equal numbers of lhs and rhs contracting dimensions, got "
-            f"lhs_contracting {tuple(cx)} and rhs_contracting {tuple(cy)}."
-        )
+    _check_axes("lhs", x, cx, bx)
+    _check_axes("rhs", y, cy, by)
     if len(bx) != len(by):
         raise TypeError(
             "dot_general requires equal numbers of lhs_batch and rhs_batch dimensions, got "
-            f"lhs_batch {tuple(bx)} and rhs_batch {tuple(by)}."
+            f"lhs_batch {bx} and rhs_batch {by}."
         )
-    for side, aval, contracting, batch in (("lhs", x, cx, bx), ("rhs", y, cy, by)):
-        _check_axes(side, "contracting", contracting, aval.ndim)
-        _check_axes(side, "batch", batch, aval.ndim)
-        if set(contracting) & set(batch):
-            raise TypeError(
-                f"dot_general requires {side} batch dimensions to be disjoint from contracting "
-                f"dimensions, got {side}_batch {tuple(batch)} and {side}_contracting "
-                f"{tuple(contracting)}."
-            )
-    for kind, px, py in (("batch", bx, by), ("contracting", cx, cy)):
-        left, right = tuple(x.shape[k] for k in px), tuple(y.shape[k] for k in py)
+    for kind, px, py in (
+        ("lhs batch dimensions and rhs batch dimensions", bx, by),
+        ("contracting dimensions", cx, cy),
+    ):
+        left, right = tuple([x.shape[k] for k in px]), tuple([y.shape[k] for k in py])
         if left != right:
             raise TypeError(
-                f"dot_general requires {kind} dimensions to have the same shape, got {left} and "
-                f"{right}."
+                f"dot_general requires {kind} to have the same shape, got {left} and {right}."
             )
-    dtype = _result_dtype(x, y, preferred_element_type)
+    for aval in (x, y):
+        kit.check_dtype("dot_general", aval.dtype, (*(kit.NUMERIC or ()), np.bool_))
+    common = _higher(x.dtype, y.dtype)
+    if preferred_element_type is not None:
+        _check_preferred(preferred_element_type, common)
     shape = (
         *[x.shape[k] for k in bx],
         *[n for k, n in enumerate(x.shape) if k not in cx and k not in bx],
         *[n for k, n in enumerate(y.shape) if k not in cy and k not in by],
     )
     weak = x.weak_type and y.weak_type and preferred_element_type is None
-    return shaped_array(shape, dtype, weak)
+    return shaped_array(shape, preferred_element_type or common, weak)
 
 
-def _result_dtype(x: ShapedArray, y: ShapedArray, preferred: Any) -> Any:
-    for aval in (x, y):
-        kit.check_dtype("dot_general", aval.dtype, (*(kit.NUMERIC or ()), np.bool_))
-    if preferred is None:
-        if x.dtype != y.dtype:
-            return dtypes.promote_types(x.dtype, y.dtype)
-        return x.dtype
-    return np.dtype(preferred)
+_KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
 
-def _dtypes(x: Any, y: Any, preferred: Any) -> tuple[np.dtype, np.dtype]:
-    """(dtype of the contraction, dtype of the result)."""
-    common = x.dtype if x.dtype == y.dtype else dtypes.promote_types(x.dtype, y.dtype)
-    if preferred is None or np.dtype(preferred) == common:
-        return common, common
-    result = np.dtype(preferred)
-    wide = dtypes.promote_types(common, result)
-    return wide, result
+def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The dtype of a product of `a` and `b`: the higher kind, then more bits, then bfloat16 over
+    float16 and signed over unsigned."""
+    if a == b:
+        return a
+
+    def rank(dtype: np.dtype) -> tuple[int, int, bool]:
+        (kind,) = [i for i, k in enumerate(_KINDS) if dtypes.issubdtype(dtype, k)]
+        preferred = dtype == dtypes.bfloat16 or dtypes.issubdtype(dtype, np.signedinteger)
+        return kind, dtypes.itemsize_bits(dtype), preferred
+
+    return b if rank(b) > rank(a) else a
+
+
+def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
+    """Raises TypeError if a result of dtype `preferred` would lose bits of integers."""
+    bits = dtypes.itemsize_bits(common) // (2 if common.kind == "c" else 1)
+    free = common == kit.BOOL or dtypes.issubdtype(common, np.floating)
+    if preferred != common and not free and (
+        preferred == kit.BOOL or dtypes.itemsize_bits(preferred) < bits
+    ):
+        raise TypeError(
+            "`preferred_element_type` must not be narrower than the original type, got "
+            f"preferred_element_type of {dtypes.long_name(preferred)} for result type of "
+            f"{dtypes.long_name(common)}."
+        )
+
+
+def _dtypes(x: Any, y: Any, precision: Any, preferred: Any) -> tuple[np.dtype, np.dtype, np.dtype]:
+    """(dtype that operands are converted to first, dtype of the contraction, of the result)."""
+    common = _higher(x.dtype, y.dtype)
+    result = common if preferred is None else preferred
+    wide = _higher(common, result)
+    if {common, result} == {np.dtype(np.float16), np.dtype(dtypes.bfloat16)}:
+        wide = np.dtype(np.float32)
+    return common, computation_dtype(precision, wide), result
 
 
 @dot_general_p.eager
@@ -161,9 +139,9 @@ def _(
     out_sharding: Any,
 ) -> np.ndarray:
     contract, batch = dimension_numbers
-    wide, result = _dtypes(x, y, preferred_element_type)
-    value = contraction.dot(x, y, contract, batch, wide)
-    return value if wide == result else contraction.scalar.convert(value, result)
+    common, wide, result = _dtypes(x, y, precision, preferred_element_type)
+    x, y = scalar.convert(x, common), scalar.convert(y, common)
+    return scalar.convert(contraction.dot(x, y, contract, batch, wide), result)
 
 
 @dot_general_p.lower
@@ -178,7 +156,8 @@ def _(
     out_sharding: Any,
 ) -> Any:
     (cx, cy), (bx, by) = dimension_numbers
-    wide, result = _dtypes(x, y, preferred_element_type)
+    common, wide, result = _dtypes(x, y, precision, preferred_element_type)
+    x, y = b.convert(x, common), b.convert(y, common)
     contract = tuple(map(int, cx)), tuple(map(int, cy))
     batch = tuple(map(int, bx)), tuple(map(int, by))
     return b.convert(b.dot(x, y, contract, batch, wide), result)
@@ -198,7 +177,7 @@ def dot_general(
     Args:
       lhs, rhs: arrays.
       dimension_numbers: ((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs)).
-      precision: accepted for compatibility.
+      precision: see `jitney.ops.precision`.
       preferred_element_type: dtype of accumulation and result.
 
     Returns: an array with the batch axes first, then the free axes of lhs, then those of rhs.
@@ -211,27 +190,35 @@ def dot_general(
     if preferred_element_type is not None:
         dtypes.check_user_dtype_supported(preferred_element_type, "dot_general")
         preferred_element_type = dtypes.canonicalize_dtype(preferred_element_type)
-    return dot_general_p.bind(
-        lhs,
-        rhs,
-        dimension_numbers=numbers,
-        precision=canonical_precision(precision),
-        preferred_element_type=preferred_element_type,
-        out_sharding=out_sharding,
-    )
+    precision = canonical_precision(precision)
+    try:
+        return dot_general_p.bind(
+            lhs,
+            rhs,
+            dimension_numbers=numbers,
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+            out_sharding=out_sharding,
+        )
+    except TypeError:
+        kit.check_operands("dot_general", lhs, rhs)
+        raise
 
 
-def _ints(axes: Sequence[int]) -> tuple[int, ...]:
+def _ints(axes: Any) -> tuple[int, ...]:
+    """Axes as a tuple of ints; one axis counts as a sequence of one."""
+    if isinstance(axes, int):
+        return (axes,)
     return tuple([operator.index(a) for a in axes])
 
 
 def dot(
     lhs: Any,
     rhs: Any,
-    precision: Any = None,
-    preferred_element_type: Any = None,
     *,
     dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
     """Product of vectors or matrices; with `dimension_numbers`, `dot_general`."""

@@ -1,0 +1,140 @@
+"""How exactly contractions are to be computed: what users may ask for, and what a CPU makes of it.
+
+Precisions of matrix units (bfloat16, tensorfloat32, several passes) mean nothing here: the CPU
+computes at least as exactly. What changes results are the presets that name float16 or float64.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitney.core import config, dtypes
+
+_NAMES = {
+    "highest": 2, "float32": 2, "high": 1, "bfloat16_3x": 1, "tensorfloat32": 1, "default": 0,
+    "bfloat16": 0, "fastest": 0, None: 0,
+}  # fmt: skip
+
+
+class Precision(enum.Enum):
+    """How exactly a contraction is computed; on a CPU always as exactly as its dtype allows."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+    @classmethod
+    def _missing_(cls, value: object) -> Precision | None:
+        known = value is None or isinstance(value, str)
+        return cls(_NAMES[value]) if known and value in _NAMES else None
+
+    def __repr__(self) -> str:
+        return f"Precision.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DotAlgorithm(NamedTuple):
+    """An algorithm of a matrix unit: dtypes of the operands and of the sum, and the passes."""
+
+    lhs_precision_type: Any
+    rhs_precision_type: Any
+    accumulation_type: Any
+    lhs_component_count: int = 1
+    rhs_component_count: int = 1
+    num_primitive_operations: int = 1
+    allow_imprecise_accumulation: bool = False
+
+
+class DotAlgorithmPreset(enum.Enum):
+    """Algorithms by name: dtype of lhs, of rhs, of the sum; X3: in three passes."""
+
+    DEFAULT = 1
+    ANY_F8_ANY_F8_F32 = 2
+    ANY_F8_ANY_F8_F32_FAST_ACCUM = 3
+    ANY_F8_ANY_F8_ANY = 4
+    ANY_F8_ANY_F8_ANY_FAST_ACCUM = 5
+    F16_F16_F16 = 6
+    F16_F16_F32 = 7
+    BF16_BF16_BF16 = 8
+    BF16_BF16_F32 = 9
+    BF16_BF16_F32_X3 = 10
+    BF16_BF16_F32_X6 = 11
+    BF16_BF16_F32_X9 = 12
+    TF32_TF32_F32 = 13
+    TF32_TF32_F32_X3 = 14
+    F32_F32_F32 = 15
+    F64_F64_F64 = 16
+
+    def __repr__(self) -> str:
+        return f"DotAlgorithmPreset.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def accumulation_type(self) -> Any:
+        """Scalar type of the sum; None where it is the operands'."""
+        parts = self.name.removesuffix("_FAST_ACCUM").split("_X")[0].split("_")
+        return _TYPES.get(parts[-1])
+
+
+_TYPES = {
+    "F16": np.float16, "BF16": dtypes.bfloat16, "F32": np.float32, "F64": np.float64
+}  # fmt: skip
+_ON_CPU = {
+    DotAlgorithmPreset.DEFAULT: None,
+    DotAlgorithmPreset.F16_F16_F16: np.dtype(np.float16),
+    DotAlgorithmPreset.BF16_BF16_F32: None,
+    DotAlgorithmPreset.BF16_BF16_F32_X3: None,
+    DotAlgorithmPreset.BF16_BF16_F32_X6: None,
+    DotAlgorithmPreset.F32_F32_F32: None,
+    DotAlgorithmPreset.F64_F64_F64: np.dtype(np.float64),
+}
+
+
+def canonical_precision(precision: Any) -> Any:
+    """None, a pair of `Precision`, a preset or an algorithm; None takes the configured default.
+
+    Raises:
+      ValueError: if `precision` is none of these, nor names one.
+    """
+    if precision is None:
+        precision = config.default_matmul_precision.value
+        if precision is None:
+            return None
+    if isinstance(precision, DotAlgorithmPreset | DotAlgorithm):
+        return precision
+    if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
+        return DotAlgorithmPreset[precision]
+    pair = precision if isinstance(precision, list | tuple) else (precision, precision)
+    if len(pair) == 2 and all(isinstance(p, str | Precision) for p in pair):
+        try:
+            return (Precision(pair[0]), Precision(pair[1]))
+        except ValueError:
+            pass
+    raise ValueError(
+        f"Precision argument must be one of: None, a string in {list(_NAMES)}, a lax.Precision "
+        "value, a tuple of two lax.Precision values or strings, a lax.DotAlgorithmPreset or the "
+        f"name of one of these presets, or a lax.DotAlgorithm value; but got {precision}."
+    )
+
+
+def computation_dtype(precision: Any, dtype: np.dtype) -> np.dtype:
+    """The dtype that a contraction of operands of `dtype` is computed in.
+
+    Raises:
+      ValueError: if `precision` is an algorithm that CPUs do not have.
+    """
+    if isinstance(precision, DotAlgorithm) or (
+        isinstance(precision, DotAlgorithmPreset) and precision not in _ON_CPU
+    ):
+        raise ValueError(f"The precision '{precision}' is not supported by dot_general on CPU")
+    wanted = _ON_CPU.get(precision) if isinstance(precision, DotAlgorithmPreset) else None
+    if wanted is None or not dtypes.issubdtype(dtype, np.floating):
+        return dtype
+    return wanted
