@@ -17,7 +17,7 @@ def extensions() -> list[Extension]:
         [str(NATIVE)],
         include_dirs=[numpy.get_include()],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
-        extra_compile_args=["-O2", "-pthread", "-Wno-unused-function"],
+        extra_compile_args=["-O3", "-pthread", "-Wno-unused-function"],
         extra_link_args=["-pthread"],
     )
     return cythonize([native], language_level=3, annotate=False)

@@ -321,7 +321,7 @@ def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> A
     shares = reshape(q, (*shape_of(q), *(1,) * n.ndim)) if q_rank else q
     if q_rank == 0 and n.ndim:
         shares = expand_dims(q, tuple(range(n.ndim)))
-    place = multiply(shares, binary.sub(n, one))
+    place = binary.mul(*util.promote_shapes("multiply", shares, binary.sub(n, one)))
     low, high = unary.floor(place), unary.ceil(place)
     high_weight = binary.sub(place, low)
     low_weight = binary.sub(one, high_weight)

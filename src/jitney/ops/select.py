@@ -12,10 +12,13 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.ops import kit
+from jitney.runtime.native import _native
 
 # --- select_n ---------------------------------------------------------------------------------
 
 select_n_p = declare("select_n")
+
+_LARGE = 512  # elements from which native code is faster than NumPy
 
 
 @select_n_p.abstract
@@ -45,6 +48,10 @@ def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
 @select_n_p.eager
 def _(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
     if which.dtype == kit.BOOL:
+        if which.size > _LARGE and which.shape == cases[0].shape:
+            chosen = _native.select(which, cases[-1], cases[0])
+            if chosen is not None:
+                return chosen
         return np.where(which, cases[-1], cases[0])
     return numerics.select_n(which, *cases)
 

@@ -114,7 +114,7 @@ def _mark(
 ) -> None:
     if isinstance(node, ir.Parameter | ir.Constant):
         return
-    inlined = isinstance(node, _INLINED) and is_native(node)
+    inlined = isinstance(node, _INLINED) and is_native(node) and not _joins_axes(node)
     if node not in marks.demanded:
         owner = marks.owner[node]
         if not inlined or (owner == _MANY and costs[node] > cost.STORE_ABOVE):
@@ -138,10 +138,13 @@ def _mark(
             marks.inline(x, owner)
 
 
+def _joins_axes(node: ir.Node) -> bool:
+    """Whether `node` is a reshape that only a buffer can be read through."""
+    return isinstance(node, ir.Reshape) and not is_affine_reshape(node)
+
+
 def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int]) -> bool:
     """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
-    if isinstance(node, ir.Reshape) and not is_affine_reshape(node):
-        return True
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)

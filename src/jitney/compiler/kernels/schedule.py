@@ -114,16 +114,20 @@ SPLIT_ABOVE = 1 << 17  # points of a full reduction above which it is divided
 SPLIT = 1 << 14  # points of one part: the same whatever the number of threads
 
 
-def split_fold(kernel: Kernel) -> tuple[list[tuple[Kernel, int]], int] | None:
+def split_fold(kernel: Kernel) -> tuple[list[Kernel], int] | None:
     """A large full reduction as reductions of parts, for threads to share.
 
-    Returns: kernels that write partial results, each with the position of its first result in the
-      buffer of partial results, and how many these are; None if the kernel is better left alone.
+    Returns: kernels that write partial results, one after another, to the buffers of the outputs (in
+      the dtype in which they are folded), and how many these are; None if the kernel, collapsed, is
+      better left alone.
     """
     if kernel.reduced != 1 or len(kernel.extents) != 1 or kernel.extents[0] < SPLIT_ABOVE:
         return None
     (n,) = kernel.extents
     parts, rest = divmod(n, SPLIT)
+    params = list(kernel.params)
+    for o in kernel.outputs:
+        params[o.param] = kernel.body[o.value].dtype
 
     def divided(index: Affine) -> Affine:
         (c,) = index.coefficients
@@ -133,13 +137,12 @@ def split_fold(kernel: Kernel) -> tuple[list[tuple[Kernel, int]], int] | None:
         (c,) = index.coefficients
         return Affine(index.offset + c * parts * SPLIT, (c,), index.terms)
 
-    def with_outputs(part: Kernel, at: Affine) -> Kernel:
-        outputs = tuple([replace(o, index=at) for o in part.outputs])
-        return replace(part, outputs=outputs)
+    def part(change: Callable[[Affine], Affine], extents: tuple[int, ...], at: Affine) -> Kernel:
+        moved = map_indices(kernel, change)
+        outputs = tuple([replace(o, index=at) for o in moved.outputs])
+        return replace(moved, extents=extents, params=tuple(params), outputs=outputs)
 
-    main = replace(map_indices(kernel, divided), extents=(parts, SPLIT))
-    kernels = [(with_outputs(main, Affine(0, (1, 0))), 0)]
+    kernels = [part(divided, (parts, SPLIT), Affine(0, (1, 0)))]
     if rest:
-        last = replace(map_indices(kernel, tail), extents=(rest,))
-        kernels.append((with_outputs(last, Affine(parts, (0,))), parts))
+        kernels.append(part(tail, (rest,), Affine(parts, (0,))))
     return kernels, parts + bool(rest)

@@ -16,6 +16,8 @@ from jitney.compiler.hlo import interpret
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels.build import KernelBuilder, clamped_start, combine, row_major, shifted
+from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
+from jitney.compiler.kernels.schedule import collapse, split_fold
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
 
@@ -156,8 +158,35 @@ class _RegionPlan:
         """Adds the launch of a finished kernel."""
         if 0 in k.extents[: k.rank - k.reduced]:
             return
-        kernel = k.kernel(lambda p: p.dtype)
-        self.steps.append(ir.Launch(kernel, tuple([self.buffer(p) for p in k.params])))
+        kernel = collapse(k.kernel(lambda p: p.dtype))
+        buffers = tuple([self.buffer(p) for p in k.params])
+        parts = split_fold(kernel)
+        if parts is None:
+            self.steps.append(ir.Launch(kernel, buffers))
+        else:
+            self._launch_parts(kernel, buffers, *parts)
+
+    def _launch_parts(
+        self, kernel: Kernel, buffers: tuple[ir.Buffer, ...], parts: list[Kernel], count: int
+    ) -> None:
+        """Launches the parts of a large reduction, then the reduction of their results."""
+        partial = {
+            o.param: ir.Buffer("arena", count * kernel.body[o.value].dtype.itemsize)
+            for o in kernel.outputs
+        }
+        between = tuple([partial.get(i, b) for i, b in enumerate(buffers)])
+        self.steps += [ir.Launch(part, between) for part in parts]
+        for o in kernel.outputs:
+            assert isinstance(o, Fold)
+            dtype = kernel.body[o.value].dtype
+            last = Kernel(
+                (count,),
+                1,
+                (dtype, kernel.params[o.param]),
+                (Load(0, Affine(0, (1,)), dtype),),
+                (Fold(1, Affine(o.index.offset, (0,)), o.fn, 0),),
+            )
+            self.steps.append(ir.Launch(last, (partial[o.param], buffers[o.param])))
 
     # --- kernels ----------------------------------------------------------------------------------
 

@@ -23,6 +23,10 @@ cdef extern from "threads.h":
     void jt_parallel_for(void *kernel, void *slots, int64_t n, int64_t grain) nogil
     void jt_set_threads(int n)
 
+cdef extern from "select.h":
+    int jt_select(void *m, void *x, void *y, void *out, Py_ssize_t n, int size, int step_x,
+                  int step_y) nogil
+
 cdef extern from "<malloc.h>" nogil:
     int mallopt(int param, int value)
     int M_MMAP_THRESHOLD
@@ -167,6 +171,36 @@ def use_error_state(variable, quiet):
     """Sets the context variable of NumPy's error handling and the value that silences it."""
     global _set_errors, _quiet
     _set_errors, _quiet = variable, quiet
+
+
+def select(cnp.ndarray mask, cnp.ndarray on_true, cnp.ndarray on_false):
+    """`on_true` where `mask` (booleans), else `on_false`; None if NumPy has to do it.
+
+    Values have the shape of the mask or are repeated (broadcast) scalars; all of one dtype.
+    """
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(mask)
+    cdef int size = <int>cnp.PyArray_ITEMSIZE(on_true)
+    cdef int step_x = _step(on_true, mask)
+    cdef int step_y = _step(on_false, mask)
+    cdef cnp.ndarray out
+    if step_x < 0 or step_y < 0 or not cnp.PyArray_IS_C_CONTIGUOUS(mask) or size > 8:
+        return None
+    out = np.empty((<object>mask).shape, on_true.dtype)
+    if not jt_select(cnp.PyArray_DATA(mask), cnp.PyArray_DATA(on_true), cnp.PyArray_DATA(on_false),
+                     cnp.PyArray_DATA(out), n, size, step_x, step_y):
+        return None
+    return out
+
+
+cdef int _step(cnp.ndarray x, cnp.ndarray mask):
+    """1 for contiguous data of the mask's size, 0 for one repeated element, -1 for the rest."""
+    cdef int k
+    if cnp.PyArray_SIZE(x) == cnp.PyArray_SIZE(mask) and cnp.PyArray_IS_C_CONTIGUOUS(x):
+        return 1
+    for k in range(cnp.PyArray_NDIM(x)):
+        if cnp.PyArray_STRIDE(x, k) != 0 and cnp.PyArray_DIM(x, k) != 1:
+            return -1
+    return 0
 
 
 # --- calls --------------------------------------------------------------------------------------
