@@ -6,10 +6,15 @@ A Python function is called by number; its exception is kept, and raised when th
 from __future__ import annotations
 
 import ctypes
+import importlib
+import importlib.machinery
+import importlib.util
 import itertools
+import sys
 import threading
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,10 +106,28 @@ def raise_pending() -> None:
 
 @cache
 def _blas() -> Any:
-    # Loaded at the first contraction that is large: it takes longer than the rest of the import.
-    import scipy.linalg.cython_blas as blas
+    """The functions of BLAS that SciPy exports, by name.
 
-    return blas.__pyx_capi__
+    The extension module is loaded by itself, at the first contraction that is large: the package
+    `scipy.linalg` around it takes several times as long.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name not in sys.modules:
+        scipy = importlib.util.find_spec("scipy")
+        for place in (scipy.submodule_search_locations or ()) if scipy else ():
+            for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+                path = Path(place, "linalg", f"cython_blas{suffix}")
+                if path.exists():
+                    return _load(name, path).__pyx_capi__
+    return importlib.import_module(name).__pyx_capi__
+
+
+def _load(name: str, path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _capsule_address(capsule: Any) -> int:

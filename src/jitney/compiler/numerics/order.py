@@ -1,4 +1,8 @@
-"""Meanings of sorting: several operands together, total order, stability."""
+"""Meanings of sorting: several operands together, total orders, stability.
+
+Sorting keys of at most 32 bits is sorting 64-bit integers that hold the key above and the position
+below: stable by construction, and NumPy's sort of integers is much faster than its stable argsort.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +12,103 @@ import numpy as np
 
 from jitney.core import dtypes
 
+_POSITION_BITS = 32
+_POSITION = np.int64(0xFFFFFFFF)
 
-def _keys(x: np.ndarray) -> list[np.ndarray]:
-    """Arrays that NumPy orders as `x` is to be ordered, most significant first."""
+
+def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> list[np.ndarray]:
+    """`xs` sorted together along `dim`, ascending, by the first `num_keys`, the first foremost.
+
+    -0.0 equals 0.0, all NaN are equal and last, complex numbers go by (real, imaginary). Equal
+    elements keep their order, whether `stable` or not.
+    """
+    if xs[0].ndim == 0:
+        return list(xs)
+    if len(xs) == 1 and _sorts_by_value(xs[0]):
+        return [np.sort(xs[0], axis=dim)]
+    order = order_of(xs[:num_keys], dim)
+    return [np.take_along_axis(x, order, dim) for x in xs]
+
+
+def _sorts_by_value(x: np.ndarray) -> bool:
+    """True if elements of `x` that are equal in the order are the same."""
+    if x.dtype.kind in "iub":
+        return True
+    if x.dtype.kind != "f" or x.dtype.itemsize < 4:
+        return False
+    return not (np.signbit(x) & ((x == 0) | np.isnan(x))).any()
+
+
+def order_of(keys: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    """Indices along `dim` that sort by `keys`, the first foremost; stable."""
+    parts = [part for x in keys for part in _comparable(x)]
+    if len(parts) > 1:
+        return np.lexsort(tuple(reversed(parts)), axis=dim)
+    (key,) = parts
+    ranks = _ranks(key)
+    if ranks is None:
+        return np.argsort(key, axis=dim, kind="stable")
+    return np.sort(_with_position(ranks, dim), axis=dim) & _POSITION
+
+
+def _comparable(x: np.ndarray) -> list[np.ndarray]:
+    """Arrays that NumPy orders as `x` is to be ordered, the foremost first."""
     if x.dtype.kind == "c":
-        return [*_keys(x.real), *_keys(x.imag)]
+        return [*_comparable(x.real), *_comparable(x.imag)]
     if dtypes.issubdtype(x.dtype, np.floating):
         wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
         # One zero, one NaN, which NumPy puts last.
         return [np.where(np.isnan(wide), np.asarray(np.nan, wide.dtype), wide + 0.0)]
-    return [x]
+    return [x.astype(np.int8) if x.dtype.kind == "V" else x]
 
 
-def order_of(xs: Sequence[np.ndarray], dim: int, num_keys: int) -> np.ndarray:
-    """Indices along `dim` that sort the first `num_keys` of `xs`, stable."""
-    keys = [k for x in xs[:num_keys] for k in _keys(x)]
-    if len(keys) == 1:
-        return np.argsort(keys[0], axis=dim, kind="stable")
-    return np.lexsort(tuple(reversed(keys)), axis=dim)
+def _ranks(x: np.ndarray) -> np.ndarray | None:
+    """Integers of 32 bits, as int64, in the total order of `x`; None if `x` is wider.
+
+    Floats go by their bits: negative NaN, -inf ... -0.0, 0.0 ... inf, NaN.
+    """
+    if x.dtype.kind == "V" or x.dtype == np.float16:
+        x = x.astype(np.float32 if dtypes.issubdtype(x.dtype, np.floating) else np.int32)
+    if x.dtype.itemsize > 4 or x.dtype.kind == "c":
+        return None
+    if x.dtype.kind == "f":
+        x = np.ascontiguousarray(x, np.float32)
+        bits = x.view(np.int32).reshape(x.shape)
+        x = bits ^ ((bits >> 31) & np.int32(0x7FFFFFFF))
+    return x.astype(np.int64)
 
 
-def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> list[np.ndarray]:
-    """`xs` sorted together along `dim`, ascending, by the first `num_keys`, the first foremost."""
-    if len(xs) == 1 and xs[0].dtype.kind in "iub":
-        return [np.sort(xs[0], axis=dim)]
-    order = order_of(xs, dim, num_keys)
-    return [np.take_along_axis(x, order, dim) for x in xs]
+def _with_position(ranks: np.ndarray, dim: int) -> np.ndarray:
+    """`ranks` of 32 bits above, positions along `dim` below."""
+    shape = [1] * ranks.ndim
+    shape[dim] = ranks.shape[dim]
+    position = np.arange(ranks.shape[dim], dtype=np.int64).reshape(shape)
+    return (ranks << _POSITION_BITS) | position
 
 
 def top_k(x: np.ndarray, k: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k largest along `dim`, descending, and their int32 indices; NaN counts as largest."""
+    """The k largest along `dim`, descending, and their int32 indices; equal ones by lower index.
+
+    Floats are in the total order of their bits: NaN is largest, negative NaN smallest, -0.0 is less
+    than 0.0.
+    """
     n = x.shape[dim]
-    flipped = np.flip(x, dim)
-    order = n - 1 - np.flip(order_of([flipped], dim, 1), dim)
-    order = order[(*[slice(None)] * dim, slice(0, k))]
+    ranks = _ranks(x)
+    if ranks is None:
+        order = _descending(x, dim)[(*[slice(None)] * dim, slice(0, k))]
+    else:
+        # Descending order is ascending order of the complement.
+        packed = _with_position(~ranks, dim)
+        head = (*[slice(None)] * dim, slice(0, k))
+        if 0 < k < n:
+            packed = np.partition(packed, k - 1, axis=dim)
+        order = np.sort(packed[head], axis=dim) & _POSITION
     return np.take_along_axis(x, order, dim), order.astype(np.int32)
+
+
+def _descending(x: np.ndarray, dim: int) -> np.ndarray:
+    """Indices along `dim` that sort 64-bit `x` in descending order; stable."""
+    if x.dtype.kind == "f":
+        bits = np.ascontiguousarray(x).view(np.int64).reshape(x.shape)
+        x = bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
+    return np.argsort(~x, axis=dim, kind="stable")
