@@ -100,7 +100,7 @@ class IndexUpdateRef:
     ) -> Any:
         """x[index] = values."""
         if mode is None and wrap_negative_indices:
-            out = _update_at_once(self.array, self.index, values, _assign)
+            out = _update_at_once(self.array, self.index, values, None)
             if out is not None:
                 return out
         return self._scatter(
@@ -123,6 +123,10 @@ class IndexUpdateRef:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """x[index] += values, repeated positions adding up."""
+        if mode is None and wrap_negative_indices:
+            out = _update_at_once(self.array, self.index, values, np.add)
+            if out is not None:
+                return out
         return self._scatter(
             lax_scatter.scatter_add,
             values,
@@ -143,6 +147,10 @@ class IndexUpdateRef:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """x[index] -= values."""
+        if mode is None and wrap_negative_indices:
+            out = _update_at_once(self.array, self.index, values, np.subtract)
+            if out is not None:
+                return out
         return self._scatter(
             lax_scatter.scatter_sub,
             values,
@@ -163,6 +171,10 @@ class IndexUpdateRef:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """x[index] *= values."""
+        if mode is None and wrap_negative_indices:
+            out = _update_at_once(self.array, self.index, values, np.multiply)
+            if out is not None:
+                return out
         return self._scatter(
             lax_scatter.scatter_mul,
             values,
@@ -229,6 +241,10 @@ class IndexUpdateRef:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """x[index] = minimum(x[index], values)."""
+        if mode is None and wrap_negative_indices:
+            out = _update_at_once(self.array, self.index, values, np.minimum)
+            if out is not None:
+                return out
         return self._scatter(
             lax_scatter.scatter_min,
             values,
@@ -249,6 +265,10 @@ class IndexUpdateRef:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """x[index] = maximum(x[index], values)."""
+        if mode is None and wrap_negative_indices:
+            out = _update_at_once(self.array, self.index, values, np.maximum)
+            if out is not None:
+                return out
         return self._scatter(
             lax_scatter.scatter_max,
             values,
@@ -305,26 +325,24 @@ IndexUpdateRef.__name__ = IndexUpdateRef.__qualname__ = "_IndexUpdateRef"
 # --- at once ------------------------------------------------------------------------------------
 
 
-def _assign(target: np.ndarray, index: Any, values: np.ndarray) -> None:
-    target[index] = values
+def _update_at_once(x: Any, index: Any, values: Any, ufunc: np.ufunc | None) -> Any:
+    """The updated array, by NumPy; None where its meaning may differ from ours.
 
-
-def _update_at_once(
-    x: Any, index: Any, values: Any, update: Callable[[np.ndarray, Any, np.ndarray], None]
-) -> Any:
-    """The updated array, by NumPy; None where its meaning may differ from ours."""
+    `ufunc` combines old and new elements; without one, new ones replace the old.
+    """
     if type(x) is not ArrayImpl or state.trace is not state.eval_trace:
+        return None
+    dtype = x.dtype
+    if ufunc is not None and dtype.kind not in "iuf":
         return None
     kind = type(values)
     if kind is ArrayImpl:
-        if values.dtype != x.dtype:
+        if values.dtype != dtype:
             return None
         new = values._value
-    elif kind is float or kind is int or kind is bool:
-        if not (_HOLDS.get(kind, "").find(x.dtype.kind) >= 0):
-            return None
+    elif dtype.kind in _HOLDS.get(kind, ""):
         try:
-            new = np.asarray(values, x.dtype)
+            new = np.asarray(values, dtype)
         except OverflowError:
             return None
     else:
@@ -334,10 +352,17 @@ def _update_at_once(
         return None
     old = x._value
     try:
-        if np.ndim(old[found]) < new.ndim:
+        part = old[found]
+        if np.ndim(part) < new.ndim:
             return None
         out = old.copy()
-        update(out, found, new)
+        if ufunc is None:
+            out[found] = new
+        elif any(type(k) is np.ndarray for k in found):
+            ufunc.at(out, found, new)  # positions may come twice
+        else:
+            with np.errstate(all="ignore"):
+                out[found] = ufunc(part, new)
     except (IndexError, ValueError):
         return None  # out of range, or an error to explain
     return array_from_numpy(out, x.aval)

@@ -7,7 +7,7 @@ positions out of range, unless `mode` says otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
-from jitney.core.trace import concrete_value
+from jitney.core.avals import shaped_array
+from jitney.core.trace import concrete_value, state
 from jitney.numpy import util
 from jitney.numpy.arithmetic import remainder
 from jitney.numpy.at import IndexUpdateRef
@@ -36,6 +37,7 @@ from jitney.ops.shape import (
     squeeze,
 )
 from jitney.ops.slice import slice as lax_slice
+from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _INT32 = np.dtype(np.int32)
 
@@ -89,6 +91,10 @@ def take(
       IndexError: if the axis is empty and indices are not.
     """
     util.check_no_out("take", out)
+    if type(a) is ArrayImpl and type(indices) is ArrayImpl and mode is None:
+        found = _at_once(np.take, a, indices, axis)
+        if found is not None:
+            return found
     util.check_arraylike("take", a, indices)
     return _take(
         a,
@@ -99,6 +105,19 @@ def take(
         indices_are_sorted=indices_are_sorted,
         fill_value=fill_value,
     )
+
+
+def _at_once(
+    function: Callable[..., np.ndarray], a: ArrayImpl, indices: ArrayImpl, axis: Any
+) -> Any:
+    """What a NumPy function takes, outside of any trace; None if positions are out of range."""
+    if state.trace is not state.eval_trace or indices.dtype.kind not in "iu":
+        return None
+    try:
+        out = np.asarray(function(a._value, indices._value, axis))
+    except (IndexError, ValueError, TypeError):
+        return None  # out of range, or an error to explain
+    return array_from_numpy(out, shaped_array(out.shape, a.aval.dtype, a.aval.weak_type))
 
 
 def _take_body(
@@ -196,6 +215,11 @@ def take_along_axis(
       fill_value: for positions out of range, with "fill".
       wrap_negative_indices: whether negative positions count from the end; so they do by default.
     """
+    plain = mode is None and axis is not None and wrap_negative_indices is not False
+    if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl:
+        found = _at_once(np.take_along_axis, arr, indices, axis)
+        if found is not None:
+            return found
     util.check_arraylike("take_along_axis", arr, indices)
     return _take_along_axis(
         arr,
