@@ -70,6 +70,8 @@ from jitney.numpy.cumulative import cumulative_prod as cumulative_prod
 from jitney.numpy.cumulative import cumulative_sum as cumulative_sum
 from jitney.numpy.cumulative import nancumprod as nancumprod
 from jitney.numpy.cumulative import nancumsum as nancumsum
+from jitney.numpy.einsum import einsum as einsum
+from jitney.numpy.einsum import einsum_path as einsum_path
 from jitney.numpy.index_tricks import c_ as c_
 from jitney.numpy.index_tricks import index_exp as index_exp
 from jitney.numpy.index_tricks import mgrid as mgrid
@@ -95,8 +97,6 @@ from jitney.numpy.joining import vsplit as vsplit
 from jitney.numpy.joining import vstack as vstack
 from jitney.numpy.linear import cross as cross
 from jitney.numpy.linear import dot as dot
-from jitney.numpy.linear import einsum as einsum
-from jitney.numpy.linear import einsum_path as einsum_path
 from jitney.numpy.linear import inner as inner
 from jitney.numpy.linear import kron as kron
 from jitney.numpy.linear import matmul as matmul

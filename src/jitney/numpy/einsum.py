@@ -1,0 +1,215 @@
+"""Sums of products by Einstein's convention: `einsum`, `einsum_path`.
+
+`opt_einsum` finds the order of contractions; each becomes one `dot_general`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.numpy import util
+from jitney.ops import convert, reduce
+from jitney.ops.compare import eq
+from jitney.ops.creation import broadcasted_iota
+from jitney.ops.dot import dot_general
+from jitney.ops.select import select
+from jitney.ops.shape import (
+    broadcast_in_dim,
+    broadcast_to,
+    expand_dims,
+    shape_of,
+    squeeze,
+    transpose,
+)
+
+__all__ = ["einsum", "einsum_path"]
+
+_BOOL = np.dtype(bool)
+_UINT32 = np.dtype(np.uint32)
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: None = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    _dot_general: Any = dot_general,
+    out_sharding: Any = None,
+) -> Any:
+    """Sums of products, in an order that `opt_einsum` finds.
+
+    Args:
+      subscripts: such as "ij,jk->ik"; or the first operand, in the form with lists of axes.
+      *operands: arrays.
+      out: must be None.
+      optimize: how to find the order: a strategy of `opt_einsum`, a path, or False for none.
+      precision: handed to `dot_general`.
+      preferred_element_type: dtype of accumulation and result.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the subscripts do not fit the operands.
+    """
+    util.check_no_out("einsum", out)
+    # Loaded at the first use: few programs need it.
+    import opt_einsum
+
+    if isinstance(subscripts, str):
+        arrays = list(operands)
+        args: tuple[Any, ...] = (subscripts, *[_Shape(shape_of(x)) for x in arrays])
+    else:
+        given = (subscripts, *operands)
+        arrays = list(given[: len(given) // 2 * 2 : 2])
+        args = tuple(
+            _Shape(shape_of(x)) if k % 2 == 0 and k // 2 < len(arrays) else x
+            for k, x in enumerate(given)
+        )
+    util.check_arraylike("einsum", *arrays)
+    _, contractions = opt_einsum.contract_path(
+        *args, einsum_call=True, use_blas=True, optimize=_strategy(optimize, len(arrays))
+    )
+    steps = [(tuple(c[0]), c[2]) for c in contractions]
+    return _einsum(arrays, steps, precision, preferred_element_type, _dot_general)
+
+
+def _strategy(optimize: Any, count: int) -> Any:
+    if optimize is True or optimize == "auto":
+        return "optimal"
+    if optimize is False:
+        return [tuple(range(count))] if count <= 2 else [(0, 1)] * (count - 1)
+    return optimize
+
+
+class _Shape:
+    """What `opt_einsum` looks at of an operand."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.ndim = len(shape)
+
+
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Any:
+    """(order of contractions, description), as `opt_einsum.contract_path` gives."""
+    import opt_einsum
+
+    if optimize is True or optimize == "auto":
+        optimize = "optimal"
+    return opt_einsum.contract_path(subscripts, *operands, optimize=optimize)
+
+
+def _einsum(
+    arrays: list[Any],
+    steps: list[tuple[tuple[int, ...], str]],
+    precision: Any,
+    preferred: Any,
+    dot: Any,
+) -> Any:
+    dtype, weak = dtypes.common_type(tuple([util.type_of(x) for x in arrays]))
+    if preferred is not None:
+        dtype, weak = convert.user_dtype(preferred, "einsum"), False
+    values = [convert.as_value(x) for x in util.promote_dtypes(*arrays)]
+    if len(values) == 1:
+        values = [convert.convert(values[0], dtype, weak)]
+    for positions, equation in steps:
+        inputs, result = equation.split("->")
+        terms = inputs.split(",")
+        taken = [values.pop(k) for k in positions]
+        if len(taken) == 1:
+            out = _of_one(taken[0], terms[0], result)
+        else:
+            out = _of_two(taken, terms, result, precision, dtype, dot)
+        values.append(out)
+    return convert.convert(values[0], dtype, weak)
+
+
+# --- single operands ------------------------------------------------------------------------------
+
+
+def _sum(x: Any, axes: tuple[int, ...]) -> Any:
+    if not axes:
+        return x
+    return reduce.reduce_or(x, axes) if x.dtype == _BOOL else reduce.reduce_sum(x, axes)
+
+
+def _simplify(x: Any, names: str, keep: str) -> tuple[Any, str]:
+    """`x` with axes of one name joined into their diagonal, and without axes not in `keep`."""
+    gone = {k for k, name in enumerate(names) if name not in keep}
+    for name in dict.fromkeys(names):
+        places = [k for k, other in enumerate(names) if other == name]
+        for k in places[1:]:
+            x = _masked_diagonal(x, places[0], k)
+            gone.add(k)
+    x = _sum(x, tuple(sorted(gone)))
+    return x, "".join([name for k, name in enumerate(names) if k not in gone])
+
+
+def _masked_diagonal(x: Any, first: int, second: int) -> Any:
+    """`x` with zeros where indices along the two axes differ."""
+    n, m = x.shape[first], x.shape[second]
+    if n != m:
+        raise ValueError(f"einsum: axes of one name have extents {n} and {m}")
+    rows, columns = (broadcasted_iota(_UINT32, (n, n), k) for k in (0, 1))
+    same = broadcast_in_dim(eq(rows, columns), x.shape, (first, second))
+    zero = convert.scalar_operand(0, x.dtype, x.weak_type)
+    return select(same, x, broadcast_to(zero, x.shape))
+
+
+def _of_one(x: Any, names: str, result: str) -> Any:
+    x, names = _simplify(x, names, result)
+    return transpose(x, tuple([names.index(c) for c in result]))
+
+
+# --- pairs ----------------------------------------------------------------------------------------
+
+
+def _of_two(
+    operands: list[Any], terms: list[str], result: str, precision: Any, dtype: Any, dot: Any
+) -> Any:
+    (a, b), (a_names, b_names) = operands, terms
+    sizes: dict[str, int] = {}
+    for x, names in ((a, a_names), (b, b_names)):
+        for name, n in zip(names, x.shape, strict=True):
+            sizes[name] = max(sizes.get(name, 1), n)
+    a, a_names = _without_stretched(a, a_names, sizes)
+    b, b_names = _without_stretched(b, b_names, sizes)
+    a, a_names = _simplify(a, a_names, b_names + result)
+    b, b_names = _simplify(b, b_names, a_names + result)
+    shared = [c for c in a_names if c in b_names]
+    batch = [c for c in shared if c in result]
+    contract = [c for c in shared if c not in result]
+    rest_a = "".join([c for c in a_names if c not in shared])
+    rest_b = "".join([c for c in b_names if c not in shared])
+    # The operand that stood first in the list comes last off it.
+    names = "".join(batch) + rest_b + rest_a
+    if names == result:
+        a, b, a_names, b_names = b, a, b_names, a_names
+    else:
+        names = "".join(batch) + rest_a + rest_b
+    numbers = (
+        (tuple(map(a_names.index, contract)), tuple(map(b_names.index, contract))),
+        (tuple(map(a_names.index, batch)), tuple(map(b_names.index, batch))),
+    )
+    out = dot(a, b, numbers, precision, preferred_element_type=dtype)
+    out = transpose(out, tuple([names.index(c) for c in result if c in names]))
+    missing = tuple([k for k, c in enumerate(result) if c not in names])
+    if missing:
+        out = broadcast_to(expand_dims(out, missing), tuple([sizes[c] for c in result]))
+    return out
+
+
+def _without_stretched(x: Any, names: str, sizes: dict[str, int]) -> tuple[Any, str]:
+    """`x` without axes of extent 1 that the other operand stretches."""
+    axes = [k for k, c in enumerate(names) if x.shape[k] == 1 != sizes[c]]
+    if not axes:
+        return x, names
+    return squeeze(x, axes), "".join([c for k, c in enumerate(names) if k not in axes])
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"
