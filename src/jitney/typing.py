@@ -16,7 +16,6 @@ class SupportsDType(Protocol):
 
 # What functions take for an array, and for an element type. Libraries ask for `get_origin(...) is
 # Union`, as jax has it, which unions written with | do not answer.
-# ruff: noqa: UP007
 ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]
 DTypeLike = Union[str, type[Any], np.dtype, SupportsDType]
 

@@ -12,11 +12,11 @@ import types
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from jax.tree_util import keystr as jax_keystr
 
-import numpy as np
 from jitney import tree, tree_util
 from jitney.core import pytrees
 

@@ -10,8 +10,7 @@ import numpy as np
 from jitney.compiler.codegen import program
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.passes import simplify
-from jitney.compiler.plan import build as planning
-from jitney.compiler.plan import ir as plans
+from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.scalar.support import supports
 

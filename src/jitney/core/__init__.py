@@ -13,6 +13,6 @@ from jitney.core.trace import (
     eval_context as eval_context,
 )
 
-Atom = Union[Var, Literal]  # noqa: UP007 - what `typing.get_origin` says of jax's
+Atom = Union[Var, Literal]  # as jax's; libraries ask for its `typing.get_origin`
 ParamDict = dict[str, Any]
 Value = Any

@@ -55,7 +55,7 @@ class extended(np.generic):  # noqa: N801: a category, named as NumPy names them
     """Category of dtypes that NumPy does not know."""
 
 
-class prng_key(extended):  # noqa: N801
+class prng_key(extended):
     """Category of the dtypes of random keys."""
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from jitney.core import trace as _trace
 from jitney.core.avals import AbstractValue
-from jitney.core.effects import Effect, no_effects
+from jitney.core.effects import no_effects
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 

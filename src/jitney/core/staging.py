@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from jitney.core import config, dtypes, source_info
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand, shaped_array
-from jitney.core.effects import Effect, no_effects
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
+from jitney.core.effects import Effect
 from jitney.core.jaxpr import (
     Atom,
     DebugInfo,

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney import lax
-from jitney import numpy as jnp
+from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error

@@ -6,9 +6,7 @@ operators of arrays call, are here.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.numpy import util
 from jitney.numpy.selection import where
-from jitney.numpy.ufuncs import absolute, floor, isnan, public
+from jitney.numpy.ufuncs import absolute, isnan, public
 from jitney.numpy.util import promote_args, promote_args_inexact, promote_args_numeric
 from jitney.ops import binary, compare, convert, creation, select, unary
 
@@ -39,7 +37,7 @@ def arithmetic(
                 if isinstance(y, Array):
                     if y.aval is aval:  # type: ignore[attr-defined]
                         return op(x, y)
-                elif type(y) is float and dtype in _FLOATS or type(y) is int:
+                elif (type(y) is float and dtype in _FLOATS) or type(y) is int:
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
         x, y = promote_args(name, x, y)
         if bool_op is not None and util.dtype_of(x) == _BOOL:
@@ -111,14 +109,15 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         q = binary.div(x1, x2)
         differ = compare.ne(unary.sign(x1), unary.sign(x2))
         inexact = compare.ne(binary.rem(x1, x2), _zero(x1))
-        return where(binary.bitwise_and(differ, inexact), binary.sub(q, _number(q, 1)), q)
+        below = binary.bitwise_and(util.as_type(differ, _BOOL, False), util.as_type(inexact, _BOOL, False))
+        return where(below, binary.sub(q, _number(q, 1)), q)
     if util.is_complex(dtype):
         raise TypeError("floor_divide does not support complex-valued inputs")
     return _float_divmod(x1, x2)[0]
 
 
 @jit_when_traced
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # noqa: A001
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """(floor_divide(x1, x2), remainder(x1, x2))."""
     x1, x2 = promote_args_numeric("divmod", x1, x2)
     if util.is_integer(util.dtype_of(x1)):
@@ -206,7 +205,7 @@ def _integer_power(x: Any, n: Any) -> Any:
     return acc
 
 
-pow = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc__ or "")  # noqa: A001
+pow = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc__ or "")
 
 
 def float_power(x: Any, y: Any, /) -> Any:

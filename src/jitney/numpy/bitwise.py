@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.numpy import util

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
@@ -75,6 +76,8 @@ def _logical(name: str, op: Function, doc: str) -> Function:
 
     def function(x: Any, y: Any, /) -> Any:
         x, y = promote_args(name, x, y)
+        if util.dtype_of(x) == np.bool_:
+            return op(util.as_type(x, BOOL, False), util.as_type(y, BOOL, False))
         return op(to_bool(x), to_bool(y))
 
     return public(function, name, doc)

@@ -18,8 +18,8 @@ from jitney.core.trace import concrete_or_error, concrete_value
 from jitney.numpy import util
 from jitney.numpy.arithmetic import divmod as divide, floor_divide, remainder
 from jitney.numpy.at import IndexUpdateRef
-from jitney.numpy.indexing import get
 from jitney.numpy.cumulative import cumsum
+from jitney.numpy.indexing import get
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.take import check_not_inplace, repeated

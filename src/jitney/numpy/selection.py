@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
-from jitney.core.trace import Tracer
 from jitney.numpy import util
-from jitney.ops import binary, compare, convert, creation
-from jitney.ops import select as lax_select
+from jitney.ops import binary, compare, convert, creation, select as lax_select
 from jitney.ops.shape import broadcast_shapes, broadcast_to, shape_of
 
 
@@ -94,8 +91,12 @@ def _stack(xs: Sequence[Any]) -> Any:
     return stack(xs)
 
 
-@partial(jit_when_traced, name="clip")
-def _clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
+@jit_when_traced
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
+    """`arr` limited to [`min`, `max`]; a bound that is None does not limit."""
+    if arr is None:
+        raise ValueError("At most one of arr, min and max may be None; arr was not given.")
+    util.check_arraylike("clip", arr, *[b for b in (min, max) if b is not None])
     arr = convert.as_value(arr)
     if any(util.is_complex(util.dtype_of(x)) for x in (arr, min, max) if x is not None):
         raise ValueError(
@@ -109,14 +110,3 @@ def _clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
     if max is not None:
         arr = binary.min(*util.promote_args("clip", max, arr))
     return arr
-
-
-def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
-    """`arr` limited to [`min`, `max`]; a bound that is None does not limit."""
-    if arr is None:
-        raise ValueError("At most one of arr, min and max may be None; arr was not given.")
-    util.check_arraylike("clip", arr)
-    for bound in (min, max):
-        if bound is not None:
-            util.check_arraylike("clip", bound)
-    return _clip(arr, min, max)

@@ -163,7 +163,7 @@ def absolute(x: Any, /) -> Any:
     return unary.abs(x)
 
 
-abs = public(lambda x, /: absolute(x), "abs", absolute.__doc__ or "")  # noqa: A001
+abs = public(lambda x, /: absolute(x), "abs", absolute.__doc__ or "")
 
 
 def fabs(x: Any, /) -> Any:

@@ -14,8 +14,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.ops import kit
-from jitney.ops.precision import Precision as Precision
-from jitney.ops.precision import canonical_precision, computation_dtype
+from jitney.ops.precision import Precision as Precision, canonical_precision, computation_dtype
 from jitney.ops.shape import shape_of
 
 DotDimensionNumbers = tuple[

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from jitney import lax
-from jitney import numpy as jnp
+from jitney import lax, numpy as jnp
 from jitney.core import config, dtypes
 from jitney.core.avals import get_aval
 from jitney.core.trace import Tracer
-from jitney.ops import prng
-from jitney.ops import random as ops
+from jitney.ops import prng, random as ops
 
 
 def is_key_array(x: Any) -> bool:

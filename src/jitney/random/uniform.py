@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney import lax
-from jitney import numpy as jnp
+from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
@@ -122,21 +121,24 @@ def _check_integers(minval: Any, maxval: Any) -> None:
             )
 
 
+def _limited(x: Any, dtype: Any) -> Any:
+    """Integers `x` as `dtype`, those that it cannot hold replaced by its nearest end."""
+    x = convert.as_value(x)
+    own, wanted = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
+    low, high = max(int(own.min), int(wanted.min)), min(int(own.max), int(wanted.max))
+    bounds = [convert.scalar_operand(b, x.dtype, x.weak_type) for b in (low, high)]
+    return lax.convert_element_type(jnp.clip(x, *bounds), dtype)
+
+
 @jit_when_traced(static_argnames=("shape", "dtype"))
 def _randint(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtype) -> Any:
     _check_integers(minval, maxval)
     broadcast_shape("randint", shape, np.shape(minval), np.shape(maxval))
-    info = dtypes.iinfo(dtype)
-    low, high = int(info.min), int(info.max)
+    minval, maxval = convert.as_value(minval), convert.as_value(maxval)
     # An upper bound past the dtype's maximum stands for one more than it.
-    reference = maxval if hasattr(maxval, "dtype") else jnp.asarray(maxval)
-    top = jnp.clip(
-        jnp.array(high, dtype), int(dtypes.iinfo(reference.dtype).min),
-        int(dtypes.iinfo(reference.dtype).max),
-    )  # fmt: skip
-    past_the_end = lax.gt(reference, lax.convert_element_type(top, reference.dtype))
-    minval = lax.convert_element_type(jnp.clip(minval, low, high), dtype)
-    maxval = lax.convert_element_type(jnp.clip(maxval, low, high), dtype)
+    top = _limited(np.array(dtypes.iinfo(dtype).max, dtype), maxval.dtype)
+    past_the_end = lax.gt(maxval, top)
+    minval, maxval = _limited(minval, dtype), _limited(maxval, dtype)
     minval = lax.broadcast_to_rank(minval, len(shape))
     maxval = lax.broadcast_to_rank(maxval, len(shape))
     n_bits = 8 * dtype.itemsize

@@ -7,7 +7,6 @@ compute are put on the base class by `jitney.wiring`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -140,8 +139,8 @@ class ArrayImpl(NativeArray, Array):
     def _numpy(self) -> np.ndarray:
         if dtypes.is_extended(self.aval.dtype):
             raise TypeError(
-                f"JAX array with PRNGKey dtype cannot be converted to a NumPy array. "
-                f"Use jax.random.key_data(arr) if you wish to extract the underlying integer array."
+                "JAX array with PRNGKey dtype cannot be converted to a NumPy array. "
+                "Use jax.random.key_data(arr) if you wish to extract the underlying integer array."
             )
         return self._data()
 

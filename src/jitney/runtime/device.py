@@ -39,7 +39,7 @@ class Device:
 
     def memory_stats(self) -> None:
         """Nothing is known of the host's memory use."""
-        return None
+        return
 
     def __repr__(self) -> str:
         return f"{'CpuDevice'}(id={self.id})"

@@ -20,7 +20,6 @@ from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_
 from jitney.runtime import debug_checks, dispatch, quiet
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
-
 _errors, _quiet = quiet.variable, quiet.quiet
 
 

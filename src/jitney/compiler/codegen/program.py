@@ -20,6 +20,7 @@ from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.plan import ir
 
+
 class CompiledProgram:
     """Machine code of one program.
 

@@ -8,7 +8,7 @@ Kind `i1` is a predicate in registers and one byte (0 or 1) in memory.
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -81,14 +81,14 @@ class Value:
         return f"{self.type} {self.text}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def type_text(kind: str, lanes: int = 1) -> str:
     """LLVM's spelling of a type: `float`, `<16 x float>`."""
     element = _ELEMENT[kind]
     return element if lanes == 1 else f"<{lanes} x {element}>"
 
 
-@lru_cache(maxsize=None)
+@cache
 def mangled(kind: str, lanes: int = 1) -> str:
     """The suffix that overloaded intrinsics carry for a type: `f32`, `v16f32`, `p0`."""
     element = "p0" if kind == "ptr" else kind

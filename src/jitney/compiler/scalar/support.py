@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def supports(fn: str, operands: Sequence[np.dtype], result: np.dtype) -> bool:
     return _supports(fn, tuple(operands), result)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _supports(fn: str, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
     kinds = [kind_of(d) for d in operands]
     if kind_of(result) is None or None in kinds:
