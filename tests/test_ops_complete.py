@@ -1,0 +1,22 @@
+"""Every primitive has all of its rules, or says why not."""
+
+import pytest
+
+import jitney  # noqa: F401  (declares the primitives)
+from jitney.core.primitive import SLOTS, registry
+
+
+@pytest.mark.parametrize("name", sorted(registry))
+def test_slots(name):
+    prim = registry[name]
+    assert not prim.missing(), f"{name} has neither a rule nor an excuse for {prim.missing()}"
+    assert set(prim.rules) | set(prim.absences) == set(SLOTS)
+    assert all(prim.absences.values()), f"{name}: an absence without a reason"
+
+
+@pytest.mark.parametrize("name", sorted(registry))
+def test_evaluation(name):
+    """A program can only be run if its primitives have a type, and a meaning or a lowering."""
+    prim = registry[name]
+    assert "abstract" not in prim.absences or "abstract" in prim.rules or prim.absences["abstract"]
+    assert "eager" in prim.rules or "lower" in prim.rules or prim.absences["eager"]
