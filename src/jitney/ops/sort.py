@@ -52,8 +52,12 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
             raise TypeError("Sort requires at least one operand")
         if not 1 <= num_keys <= len(operand):
             raise ValueError(f"{num_keys=} must be between 1 and {len(operand)=}")
+        kit.check_operands("sort", *operand)
         axis = canonical_axis(dimension, len(shape_of(operand[0])))
         return tuple(sort_p.bind(*operand, dimension=axis, is_stable=is_stable, num_keys=num_keys))
+    if num_keys != 1:
+        raise ValueError(f"{num_keys=} must equal 1 for a single operand.")
+    kit.check_operands("sort", operand)
     axis = canonical_axis(dimension, len(shape_of(operand)))
     return sort_p.bind(operand, dimension=axis, is_stable=is_stable, num_keys=1)[0]
 
@@ -62,6 +66,7 @@ def sort_key_val(
     keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Any, Any]:
     """`keys` sorted along `dimension`, and `values` in the same order."""
+    kit.check_operands("sort", keys, values)
     axis = canonical_axis(dimension, len(shape_of(keys)))
     k, v = sort_p.bind(keys, values, dimension=axis, is_stable=is_stable, num_keys=1)
     return k, v
@@ -72,11 +77,9 @@ top_k_p = declare("top_k", multiple_results=True)
 
 @top_k_p.abstract
 def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        raise ValueError("top_k is not compatible with complex inputs.")
     kit.check_dtype("top_k", x.dtype, kit.ORDERED)
-    if k < 0:
-        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
-    if not x.shape:
-        raise TypeError("top_k operand must have >= 1 dimension, got ()")
     if k > x.shape[axis]:
         raise ValueError(
             "k argument to top_k must be no larger than size along axis; got "
@@ -98,10 +101,12 @@ def _(b: Any, x: Any, *, k: int, axis: int) -> list[Any]:
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """[the k largest elements along `axis`, descending; their int32 indices]."""
-    if dtypes.issubdtype(dtypes.dtype(operand), np.complexfloating):
-        raise ValueError("top_k is not compatible with complex inputs.")
+    kit.check_operands("top_k", operand)
+    k = operator.index(k)
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
     axis = canonical_axis(axis, len(shape_of(operand)))
-    return top_k_p.bind(operand, k=operator.index(k), axis=axis)
+    return top_k_p.bind(operand, k=k, axis=axis)
 
 
 kit.later(sort_p, top_k_p)

@@ -75,7 +75,8 @@ def _ranks(x: np.ndarray) -> np.ndarray | None:
         x = np.ascontiguousarray(x, np.float32)
         bits = x.view(np.int32).reshape(x.shape)
         x = bits ^ ((bits >> 31) & np.int32(0x7FFFFFFF))
-    return x.astype(np.int64)
+    ranks = x.astype(np.int64)
+    return ranks - 2**31 if x.dtype == np.uint32 else ranks
 
 
 def _with_position(ranks: np.ndarray, dim: int) -> np.ndarray:
