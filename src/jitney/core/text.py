@@ -7,7 +7,7 @@ The layout is that of Wadler's "A prettier printer", with groups laid out flat w
 What makes jaxprs print as they do:
 
 - variables are named a, b, ... z, ba, ... in order of appearance, over nested programs as well;
-- results that nothing reads print as `_`;
+- results of the outermost program that nothing reads print as `_`;
 - a program that several equations hold, or that is long (more than ten equations), is printed
   once, before the rest, as `let name = {...} in`;
 - the program of a `jit` equation, where it is printed in place, uses the outer names of the
@@ -242,11 +242,11 @@ def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
     for program, _ in shared:
         body = jaxpr_doc(program, context, settings)
         parts += [Text(f"let {context.shared[program]} = "), body, Text(" in"), Break()]
+    _note_unused(jaxpr, context)
     return concat(*parts, jaxpr_doc(jaxpr, context, settings))
 
 
 def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
-    _note_unused(jaxpr, context)
     constvars = _binders(jaxpr.constvars, context, settings)
     invars = _binders(jaxpr.invars, context, settings)
     eqns = join(Break("; "), [_eqn_doc(eqn, context, settings) for eqn in jaxpr.eqns])

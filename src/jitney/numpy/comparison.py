@@ -52,6 +52,7 @@ def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> F
 _FLOATS: frozenset[Any] = frozenset(
     map(np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16))
 )
+_BOOL = np.dtype(bool)
 _REAL: frozenset[Any] = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
 
@@ -77,7 +78,7 @@ def _logical(name: str, op: Function, doc: str) -> Function:
     def function(x: Any, y: Any, /) -> Any:
         x, y = promote_args(name, x, y)
         if util.dtype_of(x) == np.bool_:
-            return op(util.as_type(x, BOOL, False), util.as_type(y, BOOL, False))
+            return op(util.as_type(x, _BOOL, False), util.as_type(y, _BOOL, False))
         return op(to_bool(x), to_bool(y))
 
     return public(function, name, doc)

@@ -63,9 +63,7 @@ def _share_names(eqn: JaxprEqn, inner: Any, context: text.Context) -> None:
         context.name(outer)
     for atom, outer in zip(inner.outvars, eqn.outvars, strict=True):
         if isinstance(atom, Var) and atom not in context.var_names:
-            name = context.name(outer)
-            if name != "_":
-                context.var_names[atom] = name
+            context.var_names[atom] = context.name(outer)
 
 
 text.printing_rules["jit"] = _print_jit

@@ -286,7 +286,8 @@ def reshape(
     dims = None if dimensions is None else tuple(dimensions)
     if dims == tuple(range(len(shape_of(operand)))):
         dims = None
-    if dims is None and isinstance(operand, Array) and operand.shape == new_sizes:  # type: ignore[attr-defined]
+    # A scalar is recorded even so, as JAX does.
+    if dims is None and new_sizes and isinstance(operand, Array) and operand.shape == new_sizes:  # type: ignore[attr-defined]
         return operand
     return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=out_sharding)
 

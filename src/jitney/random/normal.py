@@ -145,7 +145,7 @@ def gumbel(
 @jit_when_traced(static_argnames=("shape", "dtype", "mode"))
 def _gumbel(key: Any, *, shape: Shape, dtype: np.dtype, mode: str) -> Any:
     if mode == "low":
-        u = _uniform(key, _tiny(dtype), 1.0, shape=shape, dtype=dtype)
+        u = _uniform(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
         return -jnp.log(-jnp.log(u))
     high, low = _uniform(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
     step = _constant(2.0 ** -dtypes.finfo(dtype).nmant, dtype)
