@@ -21,7 +21,7 @@ test-quick: $(VENV)/.test  ## all but the slow ones, up to the first failure
 
 lint: $(VENV)/.test  ## ruff, pyright, and the layers
 	@$(BIN)/ruff check --output-format concise .
-	@$(BIN)/pyright --warnings
+	@$(BIN)/pyright --level error
 	@$(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/.bench  ## against real jax
