@@ -242,6 +242,14 @@ from jitney.numpy.scalar_types import unsignedinteger as unsignedinteger
 from jitney.numpy.selection import clip as clip
 from jitney.numpy.selection import select as select
 from jitney.numpy.selection import where as where
+from jitney.numpy.sorting import argpartition as argpartition
+from jitney.numpy.sorting import argsort as argsort
+from jitney.numpy.sorting import digitize as digitize
+from jitney.numpy.sorting import lexsort as lexsort
+from jitney.numpy.sorting import partition as partition
+from jitney.numpy.sorting import searchsorted as searchsorted
+from jitney.numpy.sorting import sort as sort
+from jitney.numpy.sorting import sort_complex as sort_complex
 from jitney.numpy.take import choose as choose
 from jitney.numpy.take import fill_diagonal as fill_diagonal
 from jitney.numpy.take import ix_ as ix_

@@ -1,0 +1,333 @@
+"""Order: `sort`, `argsort`, `lexsort`, `partition`; and search in sorted arrays: `searchsorted`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.ops import binary, compare, select, sort as lax_sort, unary
+from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.creation import broadcasted_iota, full_like
+from jitney.ops.join import concatenate
+from jitney.ops.shape import canonical_axis, expand_dims, reshape, rev
+from jitney.runtime.array import ArrayImpl
+
+__all__ = [
+    "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
+    "sort_complex",
+]  # fmt: skip
+
+
+def _check_options(name: str, kind: Any, order: Any) -> None:
+    if order is not None:
+        raise TypeError(f"'order' argument to {name} is not supported.")
+    if kind is not None:
+        raise TypeError(
+            f"'kind' argument to {name} is not supported. Use stable=True or stable=False to "
+            "specify sort stability."
+        )
+
+
+def _along(x: Any, axis: int | None) -> tuple[Any, int]:
+    """`x`, flattened if `axis` is None, and the axis."""
+    if axis is None:
+        return reshape(x, (x.size,)), 0
+    return x, canonical_axis(axis, x.ndim)
+
+
+# --- sorting --------------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("axis", "kind", "order", "stable", "descending"))
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """Elements in ascending order along `axis`, NaN last.
+
+    Args:
+      a: an array.
+      axis: the axis; if None, `a` is flattened.
+      kind: must be None.
+      order: must be None.
+      stable: whether equal elements keep their order.
+      descending: whether the order is reversed.
+    """
+    x = util.ensure_arraylike("sort", a)
+    _check_options("sort", kind, order)
+    x, axis = _along(x, axis)
+    out = lax_sort.sort(x, dimension=axis, is_stable=stable)
+    return rev(out, (axis,)) if descending else out
+
+
+@partial(
+    jit_when_traced, static_argnames=("axis", "kind", "order", "stable", "descending", "dtype")
+)
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """Indices that sort along `axis`; see `sort`. `dtype` is that of the indices."""
+    x = util.ensure_arraylike("argsort", a)
+    _check_options("argsort", kind, order)
+    x, axis = _along(x, axis)
+    index_dtype = _index_dtype(x.shape[axis])
+    indices = broadcasted_iota(index_dtype, x.shape, axis)
+    # Reversed before as well as after, equal elements keep their order.
+    if descending:
+        x, indices = rev(x, (axis,)), rev(indices, (axis,))
+    _, out = lax_sort.sort((x, indices), dimension=axis, is_stable=stable, num_keys=1)
+    out = rev(out, (axis,)) if descending else out
+    return out if dtype is None else convert(out, user_dtype(dtype, "argsort"))
+
+
+def _index_dtype(extent: int) -> Any:
+    wide = extent > np.iinfo(np.int32).max
+    return dtypes.canonicalize_dtype(np.int64 if wide else np.int32)
+
+
+@partial(jit_when_traced, static_argnames=("axis",))
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Indices that sort by several keys, of which the last one counts first.
+
+    Args:
+      keys: arrays of one shape, or an array whose first axis is over them.
+      axis: along which they are sorted.
+    """
+    parts = [as_value(k) for k in (_rows(keys) if isinstance(keys, Array | np.ndarray) else keys)]
+    if not parts:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(k.shape != parts[0].shape for k in parts):
+        raise ValueError("all keys need to be the same shape")
+    if parts[0].ndim == 0:
+        return as_value(scalar_operand(0, _index_dtype(0), False))
+    axis = canonical_axis(axis, parts[0].ndim)
+    indices = broadcasted_iota(_index_dtype(0), parts[0].shape, axis)
+    return lax_sort.sort(
+        (*parts[::-1], indices), dimension=axis, num_keys=len(parts)
+    )[-1]
+
+
+def _rows(x: Any) -> list[Any]:
+    from jitney.ops.shape import squeeze
+    from jitney.ops.slice import slice as lax_slice
+
+    x = as_value(x)
+    rest = x.shape[1:]
+    ones = (1,) * x.ndim
+    zeros = (0,) * len(rest)
+    return [
+        squeeze(lax_slice(x, (k, *zeros), (k + 1, *rest), ones), (0,)) for k in range(x.shape[0])
+    ]
+
+
+@jit_when_traced
+def sort_complex(a: Any) -> Any:
+    """Elements in ascending order along the last axis, as complex numbers."""
+    x = util.ensure_arraylike("sort_complex", a)
+    out = lax_sort.sort(x, dimension=x.ndim - 1)
+    wide = dtypes.result_type(out, np.dtype(np.complex64))
+    return convert(out, wide)
+
+
+# --- partitions -----------------------------------------------------------------------------------
+
+
+def _kth(name: str, kth: Any, extent: int) -> int:
+    kth = operator.index(concrete_or_error(None, kth, f"'kth' argument of jnp.{name}"))
+    return canonical_axis(kth, extent)
+
+
+@partial(jit_when_traced, static_argnames=("kth", "axis"))
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Elements such that number `kth` is where sorting puts it, smaller ones before it."""
+    x = util.ensure_arraylike("partition", a)
+    _check_real("partition", x)
+    axis = canonical_axis(axis, x.ndim)
+    kth = _kth("partition", kth, x.shape[axis])
+    turn = _reversal(x.dtype)
+    low = turn(_top(turn(x), kth + 1, axis)[0])
+    high = _top(x, x.shape[axis] - kth - 1, axis)[0]
+    return concatenate([low, high], axis)
+
+
+@partial(jit_when_traced, static_argnames=("kth", "axis"))
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Indices that partition along `axis`; see `partition`."""
+    from jitney.numpy.take import put_along_axis
+
+    x = util.ensure_arraylike("argpartition", a)
+    _check_real("argpartition", x)
+    axis = canonical_axis(axis, x.ndim)
+    kth = _kth("argpartition", kth, x.shape[axis])
+    low = _top(_reversal(x.dtype)(x), kth + 1, axis)[1]
+    rest = full_like(x, 1, np.dtype(np.float32))
+    rest = put_along_axis(rest, low, np.float32(0), axis, inplace=False)
+    high = _top(rest, x.shape[axis] - kth - 1, axis)[1]
+    return concatenate([low, high], axis)
+
+
+def _reversal(dtype: Any) -> Callable[[Any], Any]:
+    """A function that reverses the order of values, its own inverse."""
+    # Negation would leave the least integer where it is.
+    return unary.bitwise_not if util.is_integer(dtype) else unary.neg
+
+
+def _check_real(name: str, x: Any) -> None:
+    if util.is_complex(x.dtype):
+        raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
+
+
+def _top(x: Any, k: int, axis: int) -> Any:
+    return lax_sort.top_k(x, k, axis=axis)
+
+
+# --- search ---------------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("side", "method"))
+def searchsorted(
+    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
+) -> Any:
+    """Where elements would be put into a sorted array to keep it sorted.
+
+    Args:
+      a: of rank 1, in ascending order.
+      v: what would be put in.
+      side: whether that goes before ("left") or after ("right") equal elements.
+      sorter: indices that sort `a`, if it is not sorted.
+      method: "scan" (or "scan_unrolled"), "sort" or "compare_all"; the result is the same.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(
+            f"invalid argument {side=}, expected 'left' or 'right'"
+        )
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
+        raise ValueError(
+            f"invalid argument {method=}, expected one of ['compare_all', 'scan', 'scan_unrolled', "
+            "'sort']"
+        )
+    if sorter is not None:
+        util.check_arraylike("searchsorted", a, v, sorter)
+    else:
+        util.check_arraylike("searchsorted", a, v)
+    a, v = map(as_value, util.promote_dtypes(a, v))
+    if a.ndim != 1:
+        raise ValueError("a should be 1-dimensional")
+    if sorter is not None:
+        a = a[sorter]
+    dtype = _index_dtype(a.shape[0])
+    if a.shape[0] == 0:
+        return full_like(v, 0, dtype)
+    native = a.dtype.kind in "biuf" and a.dtype.itemsize > 2
+    if native and type(a) is ArrayImpl and type(v) is ArrayImpl:
+        found = np.searchsorted(a._value, v._value, side)
+        return as_value(np.asarray(found).astype(dtype))
+    if method == "compare_all":
+        return _count_below(a, v, side, dtype)
+    return _bisect(a, v, side, dtype)
+
+
+def _ordered(x: Any) -> Any:
+    """`x` such that the total order on it is that of sorting: one zero, one NaN."""
+    if not util.is_floating(x.dtype):
+        return x
+    zero = full_like(x, 0)
+    x = select.select(compare.eq(x, zero), zero, x)
+    return select.select(compare.ne(x, x), full_like(x, np.nan), x)
+
+
+def _goes_before(x: Any, y: Any, *, or_equal: bool) -> Any:
+    """Whether x comes before y in the order of sorting."""
+    if util.is_complex(x.dtype):
+        first = _goes_before(unary.real(x), unary.real(y), or_equal=False)
+        tie = compare.eq_to(_ordered(unary.real(x)), _ordered(unary.real(y)))
+        second = _goes_before(unary.imag(x), unary.imag(y), or_equal=or_equal)
+        return binary.bitwise_or(first, binary.bitwise_and(tie, second))
+    x, y = _ordered(x), _ordered(y)
+    if util.is_floating(x.dtype):
+        return compare.le_to(x, y) if or_equal else compare.lt_to(x, y)
+    return compare.le(x, y) if or_equal else compare.lt(x, y)
+
+
+def _count_below(a: Any, v: Any, side: str, dtype: Any) -> Any:
+    """How many elements of `a` come before each of `v`, by comparing all pairs."""
+    from jitney.numpy.reductions import sum as sum_of
+
+    column = expand_dims(a, tuple(range(1, v.ndim + 1)))
+    row = expand_dims(v, (0,))
+    column, row = util.broadcast_arrays(column, row)
+    return sum_of(_goes_before(column, row, or_equal=side == "right"), axis=0, dtype=dtype)
+
+
+def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
+    """By bisection: as many steps as the number of elements has bits."""
+    from jitney.numpy.take import take
+
+    n = a.shape[0]
+    low, high = full_like(v, 0, dtype), full_like(v, n, dtype)
+    one = scalar_operand(1, dtype, False)
+    for _ in range(n.bit_length()):
+        middle = binary.add(low, binary.shift_right_logical(binary.sub(high, low), one))
+        pivot = take(a, middle, mode="clip")
+        if side == "left":
+            goes_left = _goes_before(v, pivot, or_equal=True)
+        else:
+            goes_left = _goes_before(v, pivot, or_equal=False)
+        # The interval may be empty already.
+        is_open = compare.lt(low, high)
+        next_low = select.select(goes_left, low, binary.add(middle, one))
+        low = select.select(is_open, next_low, low)
+        high = select.select(is_open, select.select(goes_left, middle, high), high)
+    return low
+
+
+@partial(jit_when_traced, static_argnames=("right", "method"))
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """Which of the intervals between `bins` each element lies in, counted from 0 below all.
+
+    Args:
+      x: an array.
+      bins: of rank 1, ascending or descending.
+      right: whether intervals hold their right ends.
+      method: see `searchsorted`.
+    """
+    from jitney.numpy.selection import where
+
+    x, bins = util.ensure_arraylike("digitize", x, bins)
+    if bins.ndim != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got {bins.shape}")
+    count = bins.shape[0]
+    if count == 0:
+        return full_like(x, 0, _index_dtype(0))
+    side = "right" if not right else "left"
+    other = "left" if not right else "right"
+    method = "scan" if method is None else method
+    ascending = bins[-1] >= bins[0]
+    up = searchsorted(bins, x, side=side, method=method)
+    down = count - searchsorted(rev(bins, (0,)), x, side=other, method=method)
+    return where(ascending, up, down)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"
