@@ -132,7 +132,7 @@ def trace_epoch() -> int:
     return _global_epoch if epoch is None else epoch
 
 
-# --- kinds of values --------------------------------------------------------------------------------
+# --- kinds of values ------------------------------------------------------------------------------
 
 
 def _boolean(value: Any) -> bool:
@@ -176,7 +176,7 @@ def _add(name: str, default: Any, parse: Callable[[Any], Any] = _boolean, **kwar
     return state
 
 
-# --- options ------------------------------------------------------------------------------------------
+# --- options --------------------------------------------------------------------------------------
 
 enable_x64 = _add(
     "jax_enable_x64", False, traced=True, context=True,
@@ -293,7 +293,7 @@ _traced_states = tuple(s for s in _states.values() if s.traced)
 _global_epoch = _epoch_of({})
 
 
-# --- the public object --------------------------------------------------------------------------------
+# --- the public object ----------------------------------------------------------------------------
 
 
 class Config:
@@ -343,10 +343,11 @@ class Config:
 config = Config()
 
 
-# --- quick reads ----------------------------------------------------------------------------------------
+# --- quick reads ----------------------------------------------------------------------------------
 
 
 def x64_enabled() -> bool:
+    """Whether 64-bit dtypes are kept."""
     overrides = _local.values
     if overrides is None:
         return enable_x64.global_value
@@ -354,6 +355,7 @@ def x64_enabled() -> bool:
 
 
 def strict_promotion_enabled() -> bool:
+    """Whether dtypes are promoted by the strict rules only."""
     return numpy_dtype_promotion.value == "strict"
 
 
@@ -363,6 +365,7 @@ def numpy_rank_promotion_mode() -> str:
 
 
 def threefry_partitionable_enabled() -> bool:
+    """Whether bits are drawn so that each depends on its position alone."""
     overrides = _local.values
     if overrides is None:
         return threefry_partitionable.global_value
@@ -370,14 +373,17 @@ def threefry_partitionable_enabled() -> bool:
 
 
 def disable_jit_enabled() -> bool:
+    """Whether jitted functions run eagerly."""
     return disable_jit_state.value
 
 
 def debug_nans_enabled() -> bool:
+    """Whether a NaN in a result is an error."""
     return debug_nans.value
 
 
 def debug_infs_enabled() -> bool:
+    """Whether an infinity in a result is an error."""
     return debug_infs.value
 
 
@@ -389,6 +395,7 @@ def checks_values() -> bool:
 
 
 def default_prng_impl() -> str:
+    """The name of the generator of keys made without one."""
     return default_prng_impl_state.value
 
 

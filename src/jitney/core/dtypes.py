@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 import ml_dtypes
 import numpy as np
@@ -48,7 +48,7 @@ numpy_scalar_types: tuple[type, ...] = (
 )  # fmt: skip
 
 
-# --- extended dtypes --------------------------------------------------------------------------------
+# --- extended dtypes ------------------------------------------------------------------------------
 
 
 class extended(np.generic):  # noqa: N801: a category, named as NumPy names them
@@ -102,6 +102,7 @@ class KeyDType(ExtendedDType):
 
 
 def is_extended(dtype: Any) -> bool:
+    """Whether `dtype` is not one of NumPy's or ml_dtypes'."""
     return isinstance(dtype, ExtendedDType)
 
 
@@ -110,7 +111,7 @@ def physical_dtype(dtype: Any) -> np.dtype:
     return dtype.physical if isinstance(dtype, ExtendedDType) else dtype
 
 
-# --- names ------------------------------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(1024)
@@ -136,7 +137,7 @@ def long_name(dtype: Any) -> str:
     return "float0" if dtype == float0 else np.dtype(dtype).name
 
 
-# --- canonical forms ----------------------------------------------------------------------------------
+# --- canonical forms ------------------------------------------------------------------------------
 
 _NARROWED = {
     np.dtype(np.int64): np.dtype(np.int32),
@@ -194,7 +195,7 @@ def check_valid_dtype(dtype: Any) -> None:
     )
 
 
-# --- categories ----------------------------------------------------------------------------------------
+# --- categories -----------------------------------------------------------------------------------
 
 
 def issubdtype(a: Any, b: Any) -> bool:
@@ -240,7 +241,7 @@ def iinfo(dtype: Any) -> Any:
     return ml_dtypes.iinfo(d) if d.type in custom_int_types else np.iinfo(d)
 
 
-# --- promotion -------------------------------------------------------------------------------------------
+# --- promotion ------------------------------------------------------------------------------------
 
 
 class TypePromotionError(ValueError):
@@ -294,7 +295,7 @@ def _upper_bounds(strict: bool) -> dict[Any, frozenset[Any]]:
     changed = True
     while changed:
         changed = False
-        for node, above in bounds.items():
+        for above in bounds.values():
             new = set().union(*(bounds[m] for n in above for m in _LATTICE[n])) - above
             if new:
                 above |= new
@@ -328,7 +329,7 @@ def _listed(nodes: frozenset[Any]) -> str:
     return str(tuple(sorted(n.__name__ if isinstance(n, type) else long_name(n) for n in nodes)))
 
 
-def _refuse_promotion(nodes: frozenset[Any], strict: bool) -> None:
+def _refuse_promotion(nodes: frozenset[Any], strict: bool) -> NoReturn:
     listed = _listed(nodes)
     if strict:
         raise TypePromotionError(
@@ -357,7 +358,9 @@ def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tup
         if len({d for d, _ in keys}) == 1:
             return keys[0][0], False
         names = ", ".join(long_name(d) for d, _ in keys)
-        raise TypePromotionError(f"Input dtypes ({names}) have no available implicit dtype promotion path.")
+        raise TypePromotionError(
+            f"Input dtypes ({names}) have no available implicit dtype promotion path."
+        )
     if all(weak for _, weak in keys):
         # Weak types of one kind: ordinary promotion of their dtypes, the result stays weak.
         if strict:
@@ -456,8 +459,7 @@ def dtype(x: Any, *, canonicalize: bool = True) -> Any:
     """The dtype of a value, or of a scalar type."""
     if x is None:
         raise ValueError("None is not a valid value for dtype")
-    found = dtype_and_weakness(x)[0]
-    return found
+    return dtype_and_weakness(x)[0]
 
 
 def scalar_type_to_dtype(kind: Any, value: Any = None) -> Any:

@@ -99,7 +99,7 @@ class JaxRuntimeError(RuntimeError):
     """An error while a compiled program ran."""
 
 
-# --- what tracers call ------------------------------------------------------------------------------
+# --- what tracers call ----------------------------------------------------------------------------
 
 
 def scalar_conversion_error(tracer: Any, kind: str) -> Exception:
@@ -168,7 +168,7 @@ def escaped_tracer_message(tracer: Any, detail: str = "") -> str:
     )
 
 
-# --- tracebacks -----------------------------------------------------------------------------------------
+# --- tracebacks -----------------------------------------------------------------------------------
 
 
 def filtered_traceback(tb: TracebackType | None) -> TracebackType | None:

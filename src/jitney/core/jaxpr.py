@@ -344,4 +344,5 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
 
 
 def is_scalar_type(aval: AbstractValue) -> bool:
+    """Whether `aval` is an array type of rank 0."""
     return isinstance(aval, ShapedArray) and not aval.shape

@@ -37,14 +37,14 @@ class DynamicJaxprTracer(Tracer):
     The name is JAX's: it shows in messages, and libraries look for it.
     """
 
-    __slots__ = ("aval", "origin", "var")
+    __slots__ = ("atom", "aval", "origin")
 
     aval: AbstractValue  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    def __init__(self, trace: JaxprTrace, aval: AbstractValue, var: Atom, origin: Any) -> None:
+    def __init__(self, trace: JaxprTrace, aval: AbstractValue, atom: Atom, origin: Any) -> None:
         self._trace = trace
         self.aval = aval
-        self.var = var
+        self.atom = atom  # not `var`: arrays have a method of that name
         self.origin = origin  # source info of the line that made it; None for arguments
 
     def _origin_msg(self) -> str:
@@ -55,7 +55,7 @@ class DynamicJaxprTracer(Tracer):
 
     @property
     def val(self) -> Atom:
-        return self.var
+        return self.atom
 
 
 class JaxprTrace(Trace):
@@ -146,7 +146,7 @@ class JaxprTrace(Trace):
         for x in args:
             if type(x) is not DynamicJaxprTracer or x._trace is not self:
                 x = self.new_const(x)
-            atoms.append(x.var)
+            atoms.append(x.atom)
             avals.append(x.aval)
         out, effects = primitive.result_type(tuple(avals), params)
         origin = source_info.current()
@@ -185,7 +185,7 @@ class JaxprTrace(Trace):
         self, outs: Sequence[DynamicJaxprTracer], debug_info: DebugInfo
     ) -> tuple[Jaxpr, list[Any]]:
         """The jaxpr recorded so far with results `outs`, and the values of its constants."""
-        outvars = [t.var for t in outs]
+        outvars = [t.atom for t in outs]
         used = {id(atom) for eqn in self.eqns for atom in eqn.invars}
         used.update(id(atom) for atom in outvars)
         constvars: list[Var] = []
@@ -207,7 +207,10 @@ class JaxprTrace(Trace):
         if self._invalid:
             return ""
         names = self._argument_names(tracer)
-        where = f"\nThe error occurred while tracing the function {info.func_src_info} for {info.traced_for}."
+        where = (
+            f"\nThe error occurred while tracing the function {info.func_src_info} for "
+            f"{info.traced_for}."
+        )
         if names:
             plural = "s" if len(names) > 1 else ""
             listed = " and ".join(", ".join(names).rsplit(", ", 1)) if len(names) > 1 else names[0]
@@ -234,8 +237,8 @@ class JaxprTrace(Trace):
         return eqns
 
     def _argument_names(self, tracer: DynamicJaxprTracer) -> list[str]:
-        atoms = {id(tracer.var)}
-        for eqn in self._dependencies(tracer.var):
+        atoms = {id(tracer.atom)}
+        for eqn in self._dependencies(tracer.atom):
             atoms.update(id(a) for a in eqn.invars)
         names = self.debug_info.safe_arg_names(len(self.invars))
         return [n for v, n in zip(self.invars, names, strict=True) if id(v) in atoms and n]
@@ -243,7 +246,7 @@ class JaxprTrace(Trace):
     def _operation_lines(self, tracer: DynamicJaxprTracer) -> list[str]:
         return [
             f"  operation {eqn.primitive} from line {source_info.summarize(eqn.source_info)}"
-            for eqn in reversed(self._dependencies(tracer.var)[:5])
+            for eqn in reversed(self._dependencies(tracer.atom)[:5])
         ]
 
 

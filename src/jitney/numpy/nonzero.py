@@ -220,7 +220,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     return reshape(flat.set(repeated(values, data.size), mode="drop"), data.shape)
 
 
-# --- triangles and diagonals ------------------------------------------------------------------------
+# --- triangles and diagonals ----------------------------------------------------------------------
 
 
 def mask_indices(
@@ -289,7 +289,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return diag_indices(shape[0], ndim=len(shape))
 
 
-# --- flat and multiple indices ------------------------------------------------------------------------
+# --- flat and multiple indices --------------------------------------------------------------------
 
 
 def ravel_multi_index(

@@ -191,7 +191,7 @@ def _wrapped(indices: Any, extent: int) -> Any:
     return where(below, shifted, indices)
 
 
-# --- take_along_axis --------------------------------------------------------------------------------
+# --- take_along_axis ------------------------------------------------------------------------------
 
 
 def take_along_axis(

@@ -177,16 +177,20 @@ def dtype_of(x: Any) -> Any:
 
 
 def is_complex(dtype: Any) -> bool:
+    """Whether `dtype` is complex."""
     return dtypes.issubdtype(dtype, np.complexfloating)
 
 
 def is_inexact(dtype: Any) -> bool:
+    """Whether `dtype` is floating or complex."""
     return dtypes.issubdtype(dtype, np.inexact)
 
 
 def is_integer(dtype: Any) -> bool:
+    """Whether `dtype` is an integer dtype."""
     return dtypes.issubdtype(dtype, np.integer)
 
 
 def is_floating(dtype: Any) -> bool:
+    """Whether `dtype` is floating."""
     return dtypes.issubdtype(dtype, np.floating)

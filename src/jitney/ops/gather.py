@@ -90,7 +90,7 @@ MODES: dict[GatherScatterMode, IndexMode] = {
 }
 """The tensor IR's name of each mode."""
 
-# --- checks shared with scatter ---------------------------------------------------------------------
+# --- checks shared with scatter -------------------------------------------------------------------
 
 
 def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = True) -> None:

@@ -31,7 +31,7 @@ _U32 = np.dtype(np.uint32)
 _U64 = np.dtype(np.uint64)
 
 
-# --- a draw, written once for NumPy and for the compiler --------------------------------------------
+# --- a draw, written once for NumPy and for the compiler ------------------------------------------
 
 
 class _OnNumpy:
@@ -230,7 +230,7 @@ def fold_in_keys(on: Any, keys: Any, data: Any) -> Any:
     return on.join_words(y0, y1)
 
 
-# --- primitives -------------------------------------------------------------------------------------
+# --- primitives -----------------------------------------------------------------------------------
 
 _TRANSFORMATIONS = "comes with the transformations"
 

@@ -188,7 +188,7 @@ scatter_min_p = _declare("scatter-min", "min")
 scatter_max_p = _declare("scatter-max", "max")
 
 
-# --- public functions -------------------------------------------------------------------------------
+# --- public functions -----------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=256)

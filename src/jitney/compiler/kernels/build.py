@@ -207,7 +207,7 @@ class KernelBuilder:
         )
 
 
-# --- rules: how each kind of node is computed at an index -------------------------------------------
+# --- rules: how each kind of node is computed at an index -----------------------------------------
 
 _Rule = Callable[[KernelBuilder, Any, Index], int]
 
