@@ -342,7 +342,9 @@ def _params_doc(
         concat(Text(f"{name}="), _param_doc(value, context, settings)) for name, value in params
     ]
     inner = join(Break(), items)
-    return Group(concat(Text("["), Nest(2, concat(Break(""), inner)), Break(""), Text("]")))
+    # The empty piece at the end makes the bracket count in `_fits`.
+    end = concat(Break(""), Text("]"), Text(""))
+    return Group(concat(Text("["), Nest(2, concat(Break(""), inner)), end))
 
 
 def _param_doc(value: Any, context: Context, settings: Settings) -> Doc:

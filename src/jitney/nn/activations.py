@@ -9,6 +9,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
+from jitney.numpy.util import promote_dtypes_inexact
 
 
 @custom_jvp
@@ -47,7 +48,7 @@ def identity(x: Any) -> Any:
 @jit_when_traced
 def squareplus(x: Any, b: Any = 4) -> Any:
     """(x + sqrt(x^2 + b)) / 2."""
-    x, b = jnp.promote_dtypes_inexact(x, b)
+    x, b = promote_dtypes_inexact(x, b)
     return jnp.divide(jnp.add(x, jnp.sqrt(jnp.add(jnp.square(x), b))), 2)
 
 
@@ -73,7 +74,7 @@ def soft_sign(x: Any) -> Any:
 
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return lax.logistic(*jnp.promote_dtypes_inexact(x))
+    return lax.logistic(*promote_dtypes_inexact(x))
 
 
 @jit_when_traced
@@ -150,7 +151,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
       x: floating array.
       approximate: whether to use their tanh formula, within 5e-4 of the exact value.
     """
-    (x,) = jnp.promote_dtypes_inexact(x)
+    (x,) = promote_dtypes_inexact(x)
     if approximate:
         root = np.sqrt(2 / np.pi).astype(x.dtype)
         return x * (0.5 * (1.0 + jnp.tanh(root * (x + 0.044715 * (x**3)))))
@@ -192,7 +193,7 @@ hard_swish = hard_silu
 @jit_when_traced
 def log1mexp(x: Any) -> Any:
     """log(1 - exp(-x)) for x > 0, accurate near 0 and far from it (Maechler, 2012)."""
-    (x,) = jnp.promote_dtypes_inexact(x)
+    (x,) = promote_dtypes_inexact(x)
     small = x < jnp.log(2.0)
     return jnp.where(small, jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
 

@@ -12,6 +12,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
+from jitney.numpy.util import promote_dtypes_inexact
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
@@ -66,10 +67,10 @@ def logsumexp(
       where: elements to count.
     """
     if b is not None:
-        a_arr, b_arr = jnp.promote_dtypes_inexact(a, b)
+        a_arr, b_arr = promote_dtypes_inexact(a, b)
         a_arr = jnp.where(b_arr != 0, a_arr, -jnp.inf)
     else:
-        (a_arr,) = jnp.promote_dtypes_inexact(a)
+        (a_arr,) = promote_dtypes_inexact(a)
         b_arr = None
     if where is not None:
         a_arr = jnp.where(where, a_arr, 0)
@@ -153,7 +154,7 @@ def standardize(
     """
     if algorithm not in ("fast", "two_pass"):
         raise ValueError(f'standardize: algorithm must be "fast" or "two_pass", got {algorithm!r}')
-    (x,) = jnp.promote_dtypes_inexact(x)
+    (x,) = promote_dtypes_inexact(x)
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)
     if variance is None:

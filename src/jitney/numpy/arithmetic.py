@@ -216,7 +216,13 @@ def float_power(x: Any, y: Any, /) -> Any:
 # --- sums of exponentials, norms -----------------------------------------------------------------
 
 
-@custom_jvp
+def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
+    """`custom_jvp(function)` whose equations carry `name`."""
+    function.__name__ = name
+    return custom_jvp(function)
+
+
+@partial(_custom_jvp_named, "logaddexp")
 def _logaddexp(x1: Any, x2: Any) -> Any:
     if util.is_complex(util.dtype_of(x1)):
         top = binary.max(x1, x2)
@@ -230,8 +236,6 @@ def _logaddexp(x1: Any, x2: Any) -> Any:
     total = binary.add(top, unary.log1p(unary.exp(unary.neg(unary.abs(delta)))))
     return select.select(undefined, other, total)
 
-
-_logaddexp.__name__ = "logaddexp"
 
 
 def _wrap_between(x: Any, bound: float) -> Any:
@@ -258,7 +262,7 @@ def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
     return out, binary.add(binary.mul(t1, w1), binary.mul(t2, w2))
 
 
-@custom_jvp
+@partial(_custom_jvp_named, "logaddexp2")
 def _logaddexp2(x1: Any, x2: Any) -> Any:
     top = binary.max(x1, x2)
     if util.is_complex(util.dtype_of(x1)):
@@ -275,8 +279,6 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
     total = binary.add(top, binary.mul(_number(tail, 1 / np.log(2)), tail))
     return select.select(undefined, other, total)
 
-
-_logaddexp2.__name__ = "logaddexp2"
 
 
 @_logaddexp2.defjvp

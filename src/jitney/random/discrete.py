@@ -12,6 +12,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
+from jitney.numpy.util import promote_dtypes_inexact
 from jitney.random.checks import shape_of
 from jitney.random.keys import check_key, random_bits, split
 from jitney.random.normal import gumbel
@@ -112,7 +113,7 @@ def choice(
         whole = permutation(key, n_inputs if array is None else array, axis)
         head = lax.slice_in_dim(whole, 0, n_draws, axis=axis)
         return jnp.reshape(head, head.shape[:axis] + shape + head.shape[axis + 1 :])
-    (p,) = jnp.promote_dtypes_inexact(p)
+    (p,) = promote_dtypes_inexact(p)
     if p.shape != (n_inputs,):
         raise ValueError(
             "p must be None or a 1D vector with the same size as a.shape[axis]. "
