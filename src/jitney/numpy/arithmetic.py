@@ -7,6 +7,7 @@ operators of arrays call, are here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
