@@ -60,7 +60,8 @@ class Registration:
         self.number = number
 
     def __del__(self) -> None:
-        _hosts.pop(self.number, None)
+        if _hosts is not None:  # the module may be gone when the interpreter shuts down
+            _hosts.pop(self.number, None)
 
 
 def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) -> np.ndarray:
