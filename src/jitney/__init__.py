@@ -25,6 +25,7 @@ from jitney.core.config import softmax_custom_jvp as softmax_custom_jvp
 from jitney.core.config import threefry_partitionable as threefry_partitionable
 from jitney.core.dtypes import float0 as float0
 from jitney.core.shape_dtype import ShapeDtypeStruct as ShapeDtypeStruct
+from jitney.core.source_info import named_call as named_call
 from jitney.core.source_info import named_scope as named_scope
 from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_eval
 from jitney.runtime.device import Device as Device

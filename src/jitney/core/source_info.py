@@ -60,11 +60,11 @@ class SourceInfo:
         return None
 
     def position(self) -> tuple[int, int]:
-        """(line, column); columns count from one."""
+        """(line, column); columns count from zero, as in JAX."""
         assert self.code is not None
         positions = list(self.code.co_positions())
         line, _, column, _ = positions[self.lasti // 2]
-        return line or 0, (column or 0) + 1
+        return line or 0, column or 0
 
 
 class _Scopes(threading.local):
@@ -74,17 +74,56 @@ class _Scopes(threading.local):
 _scopes = _Scopes()
 
 
+class named_scope(contextlib.ContextDecorator):  # noqa: N801: the API's name
+    """Within the context, or the decorated function, equations carry `name` on their name stack.
+
+    Raises:
+      TypeError: if `name` is no string.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"named_scope: the name must be a string, got {name!r}")
+        self.name = name
+        self._outer: list[tuple[str, ...]] = []
+
+    def __enter__(self) -> None:
+        self._outer.append(_scopes.stack)
+        _scopes.stack = (*_scopes.stack, self.name)
+
+    def __exit__(self, *_: object) -> None:
+        _scopes.stack = self._outer.pop()
+
+
+named_scope.__module__ = "jax"
+
+
 @contextlib.contextmanager
-def named_scope(name: str) -> Iterator[None]:
-    """Within the context, equations carry `name` on their name stack."""
-    if not isinstance(name, str):
-        raise TypeError(f"named_scope: the name must be a string, got {name!r}")
+def no_scopes() -> Iterator[None]:
+    """Leaves all scopes: a program traced on its own does not say where it is used."""
     outer = _scopes.stack
-    _scopes.stack = (*outer, name)
+    _scopes.stack = ()
     try:
         yield
     finally:
         _scopes.stack = outer
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """`fun`, its operations recorded in a scope of its name.
+
+    Args:
+      fun: any function.
+      name: of the scope; the function's own by default.
+    """
+    scope = name or getattr(fun, "__name__", type(fun).__name__)
+
+    @functools.wraps(fun, updated=())
+    def named(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(scope):
+            return fun(*args, **kwargs)
+
+    return named
 
 
 def current() -> SourceInfo:

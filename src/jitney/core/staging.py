@@ -300,7 +300,7 @@ def trace_to_jaxpr(
     trace = JaxprTrace(debug_info, state.trace)
     try:
         args = [trace.new_arg(aval) for aval in in_avals]
-        with set_current_trace(trace):
+        with set_current_trace(trace), source_info.no_scopes():
             outs = fun(*args)
             out_tracers = [trace.to_tracer(x) for x in outs]
         del args

@@ -70,7 +70,14 @@ class Group:
     body: Doc
 
 
-Doc = Text | Break | Concat | Nest | Group
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark at the end of the line it is in; remarks stand in one column, and take no width."""
+
+    text: str
+
+
+Doc = Text | Break | Concat | Nest | Group | Note
 
 NIL = Concat(())
 
@@ -105,12 +112,16 @@ def _fits(doc: Doc, space: int) -> bool:
                 stack.extend(reversed(parts))
             case Nest(_, body) | Group(body):
                 stack.append(body)
+            case Note():
+                pass
     return True
 
 
 def render(doc: Doc, width: int = WIDTH) -> str:
     """`doc` as text, broken into lines so that groups fit into `width` columns if they can."""
-    out: list[str] = []
+    lines: list[str] = []
+    notes: list[list[str]] = [[]]  # those of each line
+    out: list[str] = []  # the line under way
     column = 0
     stack: list[tuple[int, bool, Doc]] = [(0, False, doc)]
     while stack:
@@ -124,7 +135,9 @@ def render(doc: Doc, width: int = WIDTH) -> str:
                     out.append(text)
                     column += len(text)
                 else:
-                    out.append("\n" + " " * indent)
+                    lines.append("".join(out))
+                    notes.append([])
+                    out = [" " * indent]
                     column = indent
             case Concat(parts):
                 stack.extend((indent, flat, part) for part in reversed(parts))
@@ -133,7 +146,20 @@ def render(doc: Doc, width: int = WIDTH) -> str:
             case Group(body):
                 fits = flat or _fits(body, width - column)
                 stack.append((indent, fits, body))
-    return "".join(out)
+            case Note(text):
+                notes[-1].append(text)
+    lines.append("".join(out))
+    return "\n".join(_with_notes(lines, notes) if any(notes) else lines)
+
+
+def _with_notes(lines: Sequence[str], notes: Sequence[Sequence[str]]) -> Iterable[str]:
+    """Lines with their remarks, all in one column; further ones of a line follow below."""
+    width = max(map(len, lines))
+    for line, remarks in zip(lines, notes, strict=True):
+        if not remarks:
+            yield line
+        for i, remark in enumerate(remarks):
+            yield f"{'' if i else line:{width}} # {remark}"
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -300,13 +326,17 @@ def literal_text(literal: Literal) -> str:
 
 def _eqn_doc(eqn: JaxprEqn, context: Context, settings: Settings) -> Doc:
     rule = printing_rules.get(eqn.primitive.name, _generic_eqn_doc)
-    doc = rule(eqn, context, settings)
-    notes: list[str] = []
-    if settings.name_stack:
-        notes.append(f"[{source_info.name_stack_of(eqn.source_info)}]")
+    return rule(eqn, context, settings)
+
+
+def _name_doc(eqn: JaxprEqn, settings: Settings) -> Doc:
+    """The primitive's name, with the remarks that were asked for."""
+    parts: list[Doc] = [Text(eqn.primitive.name)]
     if settings.source_info:
-        notes.append(source_info.summarize(eqn.source_info))
-    return concat(doc, Text(" # " + " ".join(notes))) if notes else doc
+        parts.append(Note(source_info.summarize(eqn.source_info)))
+    if settings.name_stack:
+        parts.append(Note(f"[{source_info.name_stack_of(eqn.source_info)}]"))
+    return concat(*parts)
 
 
 def _generic_eqn_doc(eqn: JaxprEqn, context: Context, settings: Settings) -> Doc:
@@ -323,7 +353,7 @@ def eqn_with_params(
 ) -> Doc:
     """`outs = name[params] operands`."""
     left = Nest(2, _binders(eqn.outvars, context, settings))
-    right: list[Doc] = [Text(eqn.primitive.name)]
+    right: list[Doc] = [_name_doc(eqn, settings)]
     if params:
         right.append(_params_doc(params, context, settings))
     right.append(Text(" "))
