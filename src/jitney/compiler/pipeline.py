@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 
 import numpy as np
 
 from jitney.compiler.codegen import program
-from jitney.compiler.hlo import ir
+from jitney.compiler.hlo import ir, verify
 from jitney.compiler.hlo.passes import simplify
 from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
+from jitney.compiler.plan.verify import verify_plan
 from jitney.compiler.scalar.support import supports
+from jitney.core import config
 
 CompiledProgram = program.CompiledProgram
 
 
 def optimize(module: ir.Module) -> ir.Module:
     """The program after all passes on the tensor IR."""
-    return simplify.run(module)
+    if not _checks():
+        return simplify.run(module)
+    verify.verify(module)
+    optimized = simplify.run(module)
+    verify.verify(optimized)
+    return optimized
 
 
 def plan(module: ir.Module) -> plans.Plan:
     """The plan of an optimized program."""
-    return planning.build(module, supports)
+    planned = planning.build(module, supports)
+    if _checks():
+        verify_plan(planned)
+    return planned
+
+
+def _checks() -> bool:
+    """Whether the result of each stage is verified."""
+    return bool(config.enable_checks.value) or os.environ.get("JITNEY_CHECK") == "1"
 
 
 def compile_module(module: ir.Module) -> CompiledProgram:

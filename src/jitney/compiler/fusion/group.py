@@ -90,7 +90,8 @@ def group(
     marks.demanded.update(ordered)
     for node in reversed(nodes):
         _mark(node, marks, costs, is_native, is_fold)
-    return Grouping(_units(nodes, marks.demanded, is_native, is_fold), marks.demanded)
+    units = _units(nodes, marks.demanded, set(ordered), is_native, is_fold)
+    return Grouping(units, marks.demanded)
 
 
 def _costs(nodes: Sequence[ir.Node]) -> dict[ir.Node, int]:
@@ -167,15 +168,21 @@ def _points(node: ir.Node) -> int:
 def _units(
     nodes: Sequence[ir.Node],
     demanded: set[ir.Node],
+    ordered: set[ir.Node],
     is_native: Callable[[ir.Node], bool],
     is_fold: Callable[[ir.Node], bool],
 ) -> list[Unit]:
-    # The level of a root is the length of the longest chain of units below it.
+    # The level of a root is the length of the longest chain of units below it; each of the ordered
+    # nodes counts as being below the next.
     level: dict[ir.Node, int] = {}
+    last_ordered = 0
     units: dict[object, Unit] = {}
     order: list[tuple[int, int, Unit]] = []
     for node in nodes:
         below = max([level[x] for x in walk.operands(node)], default=0)
+        if node in ordered:
+            below = max(below, last_ordered)
+            last_ordered = below + 1
         is_root = (
             node in demanded
             and not is_alias(node)

@@ -51,7 +51,7 @@ class Builder:
     def __init__(self) -> None:
         self._interned: dict[Any, Node] = {}
         self._n = 0
-        self.ordered: list[ir.HostCall] = []
+        self.ordered: list[Node] = []  # see Region
 
     # --- interning ------------------------------------------------------------------------------
 
@@ -391,17 +391,24 @@ class Builder:
         inner = Builder()
         parameters = [inner.parameter(i, t) for i, t in enumerate(types)]
         results = body(inner, *parameters)
-        return Region(tuple(parameters), tuple(results))  # type: ignore[arg-type]
+        return Region(tuple(parameters), tuple(results), tuple(inner.ordered))  # type: ignore[arg-type]
 
     def cond(self, index: Node, branches: Sequence[Region], args: Sequence[Node]) -> list[Node]:
         """One of `branches`, chosen by `index`, on `args`."""
         types = tuple(r.type for r in branches[0].results)
-        return self._split(self._new(ir.Cond, types, index, tuple(branches), tuple(args)))
+        node = self._new(ir.Cond, types, index, tuple(branches), tuple(args))
+        return self._effects(node, branches)
 
     def while_(self, cond: Region, body: Region, init: Sequence[Node]) -> list[Node]:
         """`body` repeated while `cond` holds."""
         types = tuple(x.type for x in init)
-        return self._split(self._new(ir.While, types, cond, body, tuple(init)))
+        node = self._new(ir.While, types, cond, body, tuple(init))
+        return self._effects(node, (cond, body))
+
+    def _effects(self, node: Node, regions: Sequence[Region]) -> list[Node]:
+        if any(region.ordered for region in regions):
+            self.ordered.append(node)
+        return self._split(node)
 
     def host_call(
         self,
@@ -434,5 +441,5 @@ class Builder:
 
     def module(self, name: str, parameters: Sequence[Node], results: Sequence[Node]) -> ir.Module:
         """The program that computes `results` from `parameters`."""
-        region = Region(tuple(parameters), tuple(results))  # type: ignore[arg-type]
-        return ir.Module(name, region, tuple(self.ordered))
+        region = Region(tuple(parameters), tuple(results), tuple(self.ordered))  # type: ignore[arg-type]
+        return ir.Module(name, region)

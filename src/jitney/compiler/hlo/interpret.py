@@ -25,15 +25,13 @@ _rules: dict[type, Rule] = {}
 def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of the program on `inputs`."""
     with np.errstate(all="ignore"):
-        return run_region(module.region, inputs, module.ordered)
+        return run_region(module.region, inputs)
 
 
-def run_region(
-    region: ir.Region, inputs: Sequence[np.ndarray], ordered: Sequence[ir.Node] = ()
-) -> list[np.ndarray]:
+def run_region(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of `region` on `inputs`."""
     env: Env = dict(zip(region.parameters, inputs, strict=True))
-    for node in schedule([*region.results, *ordered]):
+    for node in schedule([*region.results, *region.ordered]):
         if node not in env:
             env[node] = evaluate(node, env)
     return [np.asarray(env[r]) for r in region.results]

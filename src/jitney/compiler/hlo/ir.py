@@ -1,7 +1,7 @@
 """The tensor IR: an immutable graph of typed, interned nodes.
 
     module ::= Module(name, region)
-    region ::= Region(parameters, results)
+    region ::= Region(parameters, results, ordered)
     node   ::= leaf | elementwise | view | indexed | reduction | contraction | order | control | host | Project
     leaf   ::= Parameter(index) | Constant(value) | Iota(dim)
     elementwise ::= Apply(fn, args)
@@ -388,11 +388,14 @@ class TopK(Node):
 class Region:
     """A function of tensors: `results` computed from `parameters` and nothing else.
 
-    Nodes of a region belong to the region's own builder.
+    Nodes of a region belong to the region's own builder. `ordered` are those that must run, one
+    after the other, whether results depend on them or not: ordered host calls, and conditionals and
+    loops with such calls in their regions.
     """
 
     parameters: tuple[Parameter, ...]
     results: tuple[Node, ...]
+    ordered: tuple[Node, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -444,8 +447,7 @@ class Project(Node):
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """A whole program: its region, a name for printing, and host calls that must run in order."""
+    """A whole program: its region, and a name for printing."""
 
     name: str
     region: Region
-    ordered: tuple[HostCall, ...] = ()

@@ -1,4 +1,4 @@
-"""The tensor IR as text, one node a line.
+"""The tensor IR as text, one node a line; `parse` reads it back.
 
     module f(p0: float32[3]) {
       %1 = constant 2.0 : float32[]
@@ -6,86 +6,110 @@
       %3 = mul p0, %2 : float32[3]
       return %3
     }
+
+Numbers are decimals where these give the very same value, else bits (`0x7fc00001`); complex ones are
+`real:imaginary`. Host calls are
+printed, but have no text that could be read. The grammar is in `docs/hlo.md`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from jitney.compiler.hlo import ir, walk
+from jitney.core import dtypes
+
+# Constants of more elements are shown by their first ones; such text cannot be read back.
+ELIDE_ABOVE = 64
+_SHOWN = 4
+
+# Fields that are attributes, by kind of node; regions come after them.
+_ATTRIBUTES: dict[type, tuple[str, ...]] = {
+    ir.Iota: ("dim",),
+    ir.Broadcast: ("dims",),
+    ir.Transpose: ("perm",),
+    ir.Slice: ("starts", "limits", "strides"),
+    ir.Reverse: ("dims",),
+    ir.Pad: ("low", "high", "interior"),
+    ir.Concatenate: ("dim",),
+    ir.DynamicSlice: ("sizes",),
+    ir.Gather: ("dims", "slice_sizes", "mode", "fill"),
+    ir.Scatter: ("dims", "combine", "mode", "unique"),
+    ir.Reduce: ("fn", "dims"),
+    ir.ArgReduce: ("kind", "dim"),
+    ir.ReduceRegion: ("dims",),
+    ir.Cumulative: ("fn", "dim", "reverse"),
+    ir.Dot: ("contract", "batch"),
+    ir.Sort: ("dim", "num_keys", "stable"),
+    ir.TopK: ("k", "dim"),
+    ir.HostCall: ("name", "ordered"),
+    ir.Project: ("index",),
+}
 
 
-def print_module(module: ir.Module) -> str:
-    """The whole program."""
-    return f"module {module.name}{print_region(module.region, module.ordered)}"
+def print_module(module: ir.Module, elide_above: int = ELIDE_ABOVE) -> str:
+    """The whole program; constants of more than `elide_above` elements are cut short."""
+    return f"module {module.name}{print_region(module.region, '', elide_above)}"
 
 
-def print_region(region: ir.Region, ordered: tuple[ir.Node, ...] = (), indent: str = "") -> str:
+def print_region(region: ir.Region, indent: str = "", elide_above: int = ELIDE_ABOVE) -> str:
     """A region: its parameters, its nodes, its results."""
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
     lines = [f"({params}) {{"]
-    for node in walk.schedule([*region.results, *ordered]):
+    for node in walk.schedule([*region.results, *region.ordered]):
         if node in names:
             continue
         names[node] = f"%{len(names)}"
-        lines.append(f"{indent}  {names[node]} = {_node(node, names, indent + '  ')}")
-    lines.append(f"{indent}  return {', '.join(names[r] for r in region.results)}")
+        text = _node(node, names, indent + "  ", elide_above)
+        lines.append(f"{indent}  {names[node]} = {text}")
+    results = ", ".join(names[r] for r in region.results)
+    lines.append(f"{indent}  return {results}".rstrip())
     lines.append(f"{indent}}}")
     return "\n".join(lines)
 
 
-def _node(node: ir.Node, names: dict[ir.Node, str], indent: str) -> str:
-    word = node.fn if isinstance(node, ir.Apply) else _snake(type(node).__name__)
+def word(node: ir.Node) -> str:
+    """The name that a node is printed with: its kind, or its scalar function."""
+    if isinstance(node, ir.Apply):
+        return node.fn
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__).lstrip("_")
+
+
+def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: int) -> str:
     if isinstance(node, ir.Constant):
-        operands = _constant(node.value)
+        operands = array_text(node.value, elide_above)
     else:
         operands = ", ".join(names[x] for x in walk.operands(node))
-    fields = "".join(
-        f" {name}={value}"
-        for name, value in _attributes(node)
-        if not isinstance(value, ir.Region)
-    )
-    regions = "".join(
-        f" {name}={print_region(value, (), indent)}"
-        for name, value in _attributes(node)
-        if isinstance(value, ir.Region)
-    )
-    if isinstance(node, ir.Cond):
-        regions = "".join(
-            f" case{i}={print_region(r, (), indent)}" for i, r in enumerate(node.branches)
-        )
-    return f"{word} {operands}{fields}{regions} : {_type(node)}".replace("  ", " ", 1)
+    parts = [word(node), operands] if operands else [word(node)]
+    parts += [f"{name}={value}" for name, value in _attributes(node)]
+    parts += [
+        f"{name}={print_region(region, indent, elide_above)}"
+        for name, region in walk.regions(node)
+    ]
+    return f"{' '.join(parts)} : {_type(node)}"
 
 
-def _attributes(node: ir.Node) -> list[tuple[str, Any]]:
-    """Fields that are not operands."""
-    found: list[tuple[str, Any]] = []
-    for field in dataclasses.fields(node):
-        value = getattr(node, field.name)
-        if field.name in ("type", "id") or isinstance(value, ir.Node):
-            continue
-        if isinstance(node, ir.Apply | ir.Constant):
-            continue
-        if isinstance(value, tuple) and value and isinstance(value[0], ir.Node | ir.Region):
-            continue
-        if callable(value) and not isinstance(value, type):
+def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
+    for name in _ATTRIBUTES.get(type(node), ()):
+        value: Any = getattr(node, name)
+        if value is None or isinstance(value, ir.Region):
             continue
         if isinstance(value, ir.GatherDims | ir.ScatterDims):
-            value = ";".join(
-                f"{f.name}={getattr(value, f.name)}" for f in dataclasses.fields(value)
-            )
-        found.append((field.name, value))
-    return found
-
-
-def _constant(value: np.ndarray) -> str:
-    if value.size == 1:
-        return repr(value.reshape(-1)[0].item())
-    return "{" + np.array2string(value.reshape(-1), separator=", ", threshold=8) + "}"
+            for field in dataclasses.fields(value):
+                axes = getattr(value, field.name)
+                if axes or "batching" not in field.name:
+                    yield field.name, str(axes).replace(" ", "")
+        elif isinstance(value, np.ndarray):
+            yield name, number_text(value)
+        elif isinstance(value, tuple):
+            yield name, str(value).replace(" ", "")
+        else:
+            yield name, str(value)
 
 
 def _type(node: ir.Node) -> str:
@@ -94,5 +118,63 @@ def _type(node: ir.Node) -> str:
     return str(node.type)
 
 
-def _snake(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def array_text(value: np.ndarray, elide_above: int = ELIDE_ABOVE) -> str:
+    """A constant: a number, or `{1, 2, 3}` in row-major order."""
+    if value.ndim == 0:
+        return number_text(value)
+    flat = value.reshape(-1)
+    shown = [number_text(x) for x in (flat if flat.size <= elide_above else flat[:_SHOWN])]
+    if len(shown) < flat.size:
+        shown.append("...")
+    return "{" + ", ".join(shown) + "}"
+
+
+def number_text(value: Any) -> str:
+    """One number, such that `parse_number` gives the same bits."""
+    array = np.asarray(value)
+    dtype = array.dtype
+    if dtype == np.bool_:
+        return str(bool(array))
+    if dtypes.issubdtype(dtype, np.integer):
+        return str(int(array))
+    for text in _decimals(array):
+        if parse_number(text, dtype).tobytes() == array.tobytes():
+            return text
+    return "0x" + array.tobytes()[::-1].hex()
+
+
+def _decimals(array: np.ndarray) -> Iterator[str]:
+    """Ways to write a float or complex number, the nicest first."""
+    if array.dtype.kind == "c":
+        yield f"{number_text(array.real)}:{number_text(array.imag)}"
+        return
+    if array.dtype.itemsize == 4:  # as short as it can be
+        short = str(np.float32(array))
+        yield short if any(c in short for c in ".ein") else f"{short}.0"
+    yield repr(float(array))
+
+
+def parse_number(text: str, dtype: np.dtype) -> np.ndarray:
+    """The scalar that `text` stands for.
+
+    Raises:
+      ValueError: if it is none.
+    """
+    if text.startswith("0x"):
+        return np.frombuffer(bytes.fromhex(text[2:])[::-1], dtype).reshape(())
+    if dtype == np.bool_:
+        return np.asarray({"True": True, "False": False}[text])
+    if dtype.kind == "c":
+        real, imag = text.split(":")
+        half = np.dtype(f"f{dtype.itemsize // 2}")
+        out = np.empty((), dtype)
+        out.real, out.imag = parse_number(real, half), parse_number(imag, half)
+        return out
+    if dtypes.issubdtype(dtype, np.integer):
+        whole = int(text)
+        return np.asarray(whole, np.uint64 if whole >= 2**63 else np.int64).astype(dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(float(text)).astype(dtype)

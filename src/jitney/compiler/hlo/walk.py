@@ -56,6 +56,21 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
     return tuple(found)
 
 
+def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
+    """The regions of `node`, by the names they are printed with."""
+    match node:
+        case ir.Cond():
+            return [(f"case{i}", region) for i, region in enumerate(node.branches)]
+        case ir.While():
+            return [("cond", node.cond), ("body", node.body)]
+        case ir.ReduceRegion():
+            return [("body", node.body)]
+        case ir.Scatter() if isinstance(node.combine, ir.Region):
+            return [("combine", node.combine)]
+        case _:
+            return []
+
+
 def schedule(results: Iterable[ir.Node]) -> list[ir.Node]:
     """All nodes that `results` depend on, operands first, in order of construction."""
     needed: dict[int, ir.Node] = {}

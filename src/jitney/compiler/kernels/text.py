@@ -1,14 +1,17 @@
 """Kernels as text: what `as_text("kernels")` shows.
 
-    kernel k0(f32*, f32*) for i < 1000 {
-      0 = load p0[i]
-      1 = sin 0 : f32
-      store p1[i] = 1
+    kernel k0(p0: float32, p1: float32) for i < 1000 {
+      %0 = load p0[i] : float32
+      %1 = sin %0 : float32
+      store p1[i] <- %1
     }
+
+`parse` reads it back.
 """
 
 from __future__ import annotations
 
+from jitney.compiler.hlo.text import number_text
 from jitney.compiler.kernels import ir
 
 _AXES = "ijklmnopqrstuvw"
@@ -36,7 +39,7 @@ def statement_text(s: ir.Statement) -> str:
     """One statement, without its number."""
     match s:
         case ir.Number():
-            return f"{s.dtype.name} {s.value.item()!r}"
+            return f"{s.dtype.name} {number_text(s.value)}"
         case ir.Position():
             return f"position {index_text(s.index)} : {s.dtype.name}"
         case ir.Load():

@@ -37,7 +37,7 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
     region = module.region
     inputs = [ir.Buffer("input", p.type.nbytes, i) for i, p in enumerate(region.parameters)]  # type: ignore[union-attr]
     outputs = [ir.Buffer("output", r.type.nbytes, i) for i, r in enumerate(region.results)]  # type: ignore[union-attr]
-    steps = planner.region(region, inputs, outputs, module.ordered)
+    steps = planner.region(region, inputs, outputs)
     return ir.Plan(
         module.name,
         steps,
@@ -81,10 +81,9 @@ class _Planner:
         region: hlo.Region,
         inputs: Sequence[ir.Buffer],
         outputs: Sequence[ir.Buffer],
-        ordered: Sequence[hlo.Node] = (),
     ) -> list[ir.Step]:
         """Steps that write the results of `region` to `outputs`."""
-        return _RegionPlan(self, region, inputs, outputs, ordered).steps
+        return _RegionPlan(self, region, inputs, outputs).steps
 
 
 class _RegionPlan:
@@ -96,14 +95,15 @@ class _RegionPlan:
         region: hlo.Region,
         inputs: Sequence[ir.Buffer],
         outputs: Sequence[ir.Buffer],
-        ordered: Sequence[hlo.Node],
     ) -> None:
         self.planner = planner
         self.steps: list[ir.Step] = []
         self.buffers: dict[hlo.Node, list[ir.Buffer]] = {
             p: [b] for p, b in zip(region.parameters, inputs, strict=True)
         }
-        grouping = fusion.group(region.results, ordered, planner.is_native, planner.is_fold)
+        grouping = fusion.group(
+            region.results, region.ordered, planner.is_native, planner.is_fold
+        )
         self.demanded = grouping.demanded
         self.targets = self._targets(region.results, outputs)
         for unit in grouping.units:

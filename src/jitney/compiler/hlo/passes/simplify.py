@@ -22,22 +22,15 @@ _FOLD_UP_TO = 64  # elements up to which constants are computed at compile time
 
 def run(module: ir.Module) -> ir.Module:
     """`module`, simplified; regions within it too."""
-    b = Builder()
-    region, ordered = _rebuild(b, module.region, module.ordered)
-    return ir.Module(module.name, region, ordered)
+    return ir.Module(module.name, _region(module.region))
 
 
 def _region(region: ir.Region) -> ir.Region:
-    return _rebuild(Builder(), region, ())[0]
-
-
-def _rebuild(
-    b: Builder, region: ir.Region, ordered: tuple[ir.HostCall, ...]
-) -> tuple[ir.Region, tuple[ir.HostCall, ...]]:
+    b = Builder()
     new: dict[ir.Node, Any] = {}
     for parameter in region.parameters:
         new[parameter] = b.parameter(parameter.index, parameter.type)  # type: ignore[arg-type]
-    for node in walk.schedule([*region.results, *ordered]):
+    for node in walk.schedule([*region.results, *region.ordered]):
         if node in new:
             continue
         if isinstance(node, ir.Project):
@@ -46,8 +39,8 @@ def _rebuild(
         made = walk.rebuild(b, _inner(node), new.__getitem__)
         new[node] = [_simplified(b, x) for x in made] if isinstance(made, list) else _simplified(b, made)
     results = tuple([new[r] for r in region.results])
-    calls = tuple(b.ordered)
-    return ir.Region(tuple([new[p] for p in region.parameters]), results), calls
+    parameters = tuple([new[p] for p in region.parameters])
+    return ir.Region(parameters, results, tuple(b.ordered))
 
 
 def _inner(node: ir.Node) -> Any:

@@ -1,0 +1,460 @@
+"""Checks that programs of the tensor IR are well formed.
+
+    verify(module)        raises IRError: "apply.C1: add of float32[3], float32[4] (node 7)"
+
+The constraints are those of the docstrings of `ir`; `docs/hlo.md` lists their identifiers. Node types
+are inferred again from operands and fields, so a rewrite that keeps a stale type is found as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo.build import result_dtype
+from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.numerics import scalar
+from jitney.core import dtypes
+
+_BOOL, _INT32 = np.dtype(bool), np.dtype(np.int32)
+_MODES = ("clip", "fill", "promise_in_bounds")
+_MONOIDS = ("add", "mul", "max", "min", "and", "or", "xor")
+_RUNNING = ("add", "mul", "max", "min", "logaddexp")
+_SCATTERED = ("add", "sub", "mul", "min", "max")
+
+# How many operands functions take; those not listed here take one.
+_BINARY = frozenset(
+    "add sub mul div rem max min pow atan2 nextafter and or xor shift_left shift_right_logical "
+    "shift_right_arithmetic mulhi eq ne lt le gt ge eq_to lt_to le_to complex logaddexp igamma "
+    "igammac igamma_grad_a random_gamma_grad zeta polygamma".split()
+)
+_TERNARY = frozenset(("select", "clamp", "regularized_incomplete_beta"))
+_CASTS = frozenset(("convert", "bitcast"))
+
+
+class IRError(AssertionError):
+    """A program violates a constraint; the message starts with its identifier."""
+
+
+def verify(module: ir.Module) -> None:
+    """Raises IRError at the first violation in `module` or in a region within it."""
+    _region(module.region, "module")
+
+
+def verify_node(node: ir.Node) -> None:
+    """Raises IRError if `node` does not fit its operands, which are taken to be right."""
+    checks = _checks[type(node)]
+    try:
+        inferred = checks(node)
+    except IRError as error:
+        raise IRError(f"{error} (node {node.id})") from None
+    if inferred is not None and inferred != node.type:
+        kind = _kind(node)
+        raise IRError(
+            f"{kind}.type: is {_types(node.type)}, should be {_types(inferred)} (node {node.id})"
+        )
+
+
+def arity(fn: str) -> int | None:
+    """How many operands the scalar function `fn` takes; None if there is no such function."""
+    if fn in _BINARY:
+        return 2
+    if fn in _TERNARY:
+        return 3
+    return 1 if fn in _CASTS or fn in scalar.names() else None
+
+
+# --- regions ------------------------------------------------------------------------------------
+
+
+def _region(region: ir.Region, where: str) -> None:
+    own = set(region.parameters)
+    for i, p in enumerate(region.parameters):
+        _need(isinstance(p, ir.Parameter) and p.index == i, f"region.C1: parameter {i} of {where}")
+        _need(isinstance(p.type, TensorType), f"region.C1: type of parameter {i} of {where}")
+    for r in region.results:
+        _need(isinstance(r.type, TensorType), f"region.C2: a result of {where} is several tensors")
+    for node in walk.schedule([*region.results, *region.ordered]):
+        if isinstance(node, ir.Parameter):
+            _need(node in own, f"region.C3: {where} uses a parameter of another region")
+            continue
+        for x in walk.operands(node):
+            _need(x.id < node.id, f"region.C4: node {node.id} of {where} uses the later {x.id}")
+            several = isinstance(x.type, tuple)
+            _need(
+                several == isinstance(node, ir.Project),
+                f"project.C1: {_kind(node)} {node.id} of node {x.id}, {_types(x.type)}",
+            )
+        verify_node(node)
+        for name, inner in walk.regions(node):
+            _region(inner, f"{_kind(node)} {node.id} {name}")
+
+
+def _signature(
+    region: ir.Region, given: Iterable[Any], wanted: Iterable[Any] | None, what: str
+) -> None:
+    """Checks types of parameters and, unless None, of results."""
+    parameters, given = tuple(p.type for p in region.parameters), tuple(given)
+    _need(parameters == given, f"{what}: takes {_types(parameters)}, is given {_types(given)}")
+    if wanted is not None:
+        results, wanted = tuple(r.type for r in region.results), tuple(wanted)
+        _need(results == wanted, f"{what}: returns {_types(results)}, should {_types(wanted)}")
+
+
+def _need(holds: bool, what: str) -> None:
+    if not holds:
+        raise IRError(what)
+
+
+def _kind(node: ir.Node) -> str:
+    return "".join(
+        f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__
+    ).lstrip("_")
+
+
+def _types(found: Any) -> str:
+    return f"({', '.join(map(str, found))})" if isinstance(found, tuple) else str(found)
+
+
+def _axes(axes: Sequence[int], rank: int, what: str, *, ascending: bool = True) -> None:
+    fine = all(0 <= a < rank for a in axes) and len(set(axes)) == len(axes)
+    _need(fine and (not ascending or list(axes) == sorted(axes)), f"{what}: {tuple(axes)}")
+
+
+def _scalar_integers(nodes: Sequence[ir.Node], n: int, what: str) -> None:
+    _need(len(nodes) == n, f"{what}: {len(nodes)} starts for {n} axes")
+    for s in nodes:
+        fine = s.shape == () and s.dtype.kind in "iu"
+        _need(fine, f"{what}: a start is {s.type}")
+
+
+# --- nodes: each function returns the type that the node should have, or None -----------------------
+
+
+def _constant(node: ir.Constant) -> Any:
+    value = node.value
+    _need(isinstance(value, np.ndarray) and value.flags.c_contiguous, "constant.C1: layout")
+    return TensorType(value.shape, value.dtype)
+
+
+def _iota(node: ir.Iota) -> Any:
+    _need(0 <= node.dim < len(node.shape), f"iota.C1: axis {node.dim} of {node.type}")
+    _need(node.dtype.kind != "c", f"iota.C2: {node.type}")
+
+
+def _apply(node: ir.Apply) -> Any:
+    fn, args = node.fn, node.args
+    wanted = arity(fn)
+    _need(wanted is not None, f"apply.C2: no function {fn}")
+    _need(wanted == len(args), f"apply.C2: {fn} of {len(args)} operands")
+    text = f"{fn} of {', '.join(str(a.type) for a in args)}"
+    _need(all(a.shape == args[0].shape for a in args), f"apply.C1: {text}")
+    if fn == "select":
+        same = args[0].dtype == _BOOL and args[1].dtype == args[2].dtype
+        _need(same, f"apply.C3: {text}")
+    else:
+        _need(all(a.dtype == args[0].dtype for a in args), f"apply.C3: {text}")
+    if fn in ("real", "imag", "conj"):
+        _need(args[0].dtype.kind == "c", f"apply.C3: {text}")
+    if fn == "complex":
+        _need(args[0].dtype in (np.float32, np.float64), f"apply.C3: {text}")
+    if fn == "bitcast":
+        _need(node.dtype.itemsize == args[0].dtype.itemsize, f"apply.C4: {text} to {node.type}")
+    if fn == "convert":
+        _need(node.dtype.kind != "c" and args[0].dtype.kind != "c", f"apply.C4: {text}")
+    return TensorType(args[0].shape, node.dtype if fn in _CASTS else result_dtype(fn, args))
+
+
+def _broadcast(node: ir.Broadcast) -> Any:
+    x = node.x
+    _need(len(node.dims) == len(x.shape), f"broadcast.C1: {node.dims} for {x.type}")
+    _axes(node.dims, len(node.shape), "broadcast.C1")
+    _need(
+        all(n in (1, node.shape[d]) for n, d in zip(x.shape, node.dims, strict=True)),
+        f"broadcast.C2: {x.type} to {node.type} by {node.dims}",
+    )
+    return TensorType(node.shape, x.dtype)
+
+
+def _reshape(node: ir.Reshape) -> Any:
+    fine = math.prod(node.shape) == math.prod(node.x.shape)
+    _need(fine, f"reshape.C1: {node.x.type} to {node.type}")
+    return TensorType(node.shape, node.x.dtype)
+
+
+def _transpose(node: ir.Transpose) -> Any:
+    x = node.x
+    _need(sorted(node.perm) == list(range(len(x.shape))), f"transpose.C1: {node.perm} of {x.type}")
+    return TensorType(tuple(x.shape[k] for k in node.perm), x.dtype)
+
+
+def _slice(node: ir.Slice) -> Any:
+    x = node.x
+    fields = (node.starts, node.limits, node.strides)
+    fine = all(len(f) == len(x.shape) for f in fields) and all(
+        0 <= lo <= hi <= n and step >= 1 for lo, hi, step, n in zip(*fields, x.shape, strict=True)
+    )
+    _need(fine, f"slice.C1: {node.starts}:{node.limits}:{node.strides} of {x.type}")
+    shape = tuple(-(-(hi - lo) // step) for lo, hi, step in zip(*fields, strict=True))
+    return TensorType(shape, x.dtype)
+
+
+def _reverse(node: ir.Reverse) -> Any:
+    _axes(node.dims, len(node.x.shape), "reverse.C1")
+    return node.x.type
+
+
+def _pad(node: ir.Pad) -> Any:
+    x, value = node.x, node.value
+    fields = (node.low, node.high, node.interior)
+    _need(all(len(f) == len(x.shape) for f in fields), f"pad.C2: {fields} for {x.type}")
+    _need(all(n >= 0 for n in node.interior), f"pad.C2: interior {node.interior}")
+    _need(value.type == TensorType((), x.dtype), f"pad.C1: {x.type} with {value.type}")
+    shape = tuple(
+        lo + hi + n + max(n - 1, 0) * inner
+        for lo, hi, inner, n in zip(*fields, x.shape, strict=True)
+    )
+    _need(all(n >= 0 for n in shape), f"pad.C3: {x.type} by {fields}")
+    return TensorType(shape, x.dtype)
+
+
+def _concatenate(node: ir.Concatenate) -> Any:
+    parts, dim = node.parts, node.dim
+    _need(bool(parts) and 0 <= dim < len(parts[0].shape), f"concatenate.C2: axis {dim}")
+    first = parts[0]
+    _need(all(p.dtype == first.dtype for p in parts), "concatenate.C1: dtypes differ")
+
+    def rest(p: ir.Node) -> tuple[int, ...]:
+        return p.shape[:dim] + p.shape[dim + 1 :]
+
+    same = all(len(p.shape) == len(first.shape) and rest(p) == rest(first) for p in parts)
+    _need(same, f"concatenate.C3: {', '.join(str(p.type) for p in parts)} along {dim}")
+    total = sum(p.shape[dim] for p in parts)
+    return TensorType((*first.shape[:dim], total, *first.shape[dim + 1 :]), first.dtype)
+
+
+def _bitcast(node: ir.Bitcast) -> Any:
+    x, dtype = node.x, node.dtype
+    old, new = x.dtype.itemsize, dtype.itemsize
+    _need(old != new, f"bitcast.C2: {x.type} as {dtype}: equal widths are elementwise")
+    if old > new:
+        return TensorType((*x.shape, old // new), dtype)
+    fine = bool(x.shape) and x.shape[-1] * old == new
+    _need(fine, f"bitcast.C1: {x.type} as {dtype}")
+    return TensorType(x.shape[:-1], dtype)
+
+
+def _fits(sizes: Sequence[int], shape: Sequence[int]) -> bool:
+    return len(sizes) == len(shape) and all(
+        0 <= size <= n for size, n in zip(sizes, shape, strict=True)
+    )
+
+
+def _dynamic_slice(node: ir.DynamicSlice) -> Any:
+    x = node.x
+    _scalar_integers(node.starts, len(x.shape), "dynamic_slice.C1")
+    _need(_fits(node.sizes, x.shape), f"dynamic_slice.C2: {node.sizes} of {x.type}")
+    return TensorType(node.sizes, x.dtype)
+
+
+def _dynamic_update_slice(node: ir.DynamicUpdateSlice) -> Any:
+    x, update = node.x, node.update
+    _scalar_integers(node.starts, len(x.shape), "dynamic_update_slice.C1")
+    fine = update.dtype == x.dtype and _fits(update.shape, x.shape)
+    _need(fine, f"dynamic_update_slice.C2: {update.type} into {x.type}")
+    return x.type
+
+
+def _index_axes(
+    op: str,
+    x: ir.Node,
+    indices: ir.Node,
+    index_map: Sequence[int],
+    dropped: Sequence[int],
+    batching: tuple[Sequence[int], Sequence[int]],
+) -> None:
+    """What gathers and scatters have in common."""
+    rank = len(x.shape)
+    fine = indices.dtype.kind in "iu" and len(indices.shape) >= 1
+    _need(fine, f"{op}.C1: indices are {indices.type}")
+    fine = len(index_map) == indices.shape[-1]
+    _need(fine, f"{op}.C2: {len(index_map)} axes for index vectors in {indices.type}")
+    _axes(index_map, rank, f"{op}.C2", ascending=False)
+    _axes(dropped, rank, f"{op}.C3", ascending=False)
+    own, theirs = batching
+    _axes(own, rank, f"{op}.C4", ascending=False)
+    _axes(theirs, len(indices.shape) - 1, f"{op}.C4", ascending=False)
+    fine = (
+        len(own) == len(theirs)
+        and not set(own) & {*index_map, *dropped}
+        and all(x.shape[a] == indices.shape[b] for a, b in zip(own, theirs, strict=True))
+    )
+    _need(fine, f"{op}.C4: {tuple(own)} of {x.type} with {tuple(theirs)} of {indices.type}")
+
+
+def _gather(node: ir.Gather) -> Any:
+    x, indices, dims, sizes = node.x, node.indices, node.dims, node.slice_sizes
+    batching = (dims.operand_batching_dims, dims.start_indices_batching_dims)
+    _index_axes("gather", x, indices, dims.start_index_map, dims.collapsed_slice_dims, batching)
+    _need(_fits(sizes, x.shape), f"gather.C5: slices {sizes} of {x.type}")
+    dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+    _need(all(sizes[a] <= 1 for a in dropped), f"gather.C5: slices {sizes}, without {dropped}")
+    window = [n for k, n in enumerate(sizes) if k not in dropped]
+    rank = len(window) + len(indices.shape) - 1
+    _need(len(dims.offset_dims) == len(window), f"gather.C6: {dims.offset_dims}")
+    _axes(dims.offset_dims, rank, "gather.C6")
+    _need(node.mode in _MODES, f"gather.C7: mode {node.mode}")
+    filled = node.mode == "fill"
+    fine = (
+        node.fill is not None and node.fill.shape == () and node.fill.dtype == x.dtype
+        if filled
+        else node.fill is None
+    )
+    _need(fine, f"gather.C7: fill {node.fill!r} with mode {node.mode}")
+    w, b = iter(window), iter(indices.shape[:-1])
+    shape = tuple(next(w) if k in dims.offset_dims else next(b) for k in range(rank))
+    return TensorType(shape, x.dtype)
+
+
+def _scatter(node: ir.Scatter) -> Any:
+    x, indices, updates, dims = node.x, node.indices, node.updates, node.dims
+    batching = (dims.operand_batching_dims, dims.scatter_indices_batching_dims)
+    index_map = dims.scatter_dims_to_operand_dims
+    _index_axes("scatter", x, indices, index_map, dims.inserted_window_dims, batching)
+    _need(updates.dtype == x.dtype, f"scatter.C5: {updates.type} into {x.type}")
+    dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+    window = [n for k, n in enumerate(x.shape) if k not in dropped]
+    _axes(dims.update_window_dims, len(updates.shape), "scatter.C6")
+    own = [updates.shape[k] for k in dims.update_window_dims]
+    _need(_fits(own, window), f"scatter.C6: windows {own} in {x.type}")
+    batch = tuple(n for k, n in enumerate(updates.shape) if k not in dims.update_window_dims)
+    _need(batch == indices.shape[:-1], f"scatter.C6: {updates.type} at {indices.type}")
+    _need(node.mode in _MODES, f"scatter.C7: mode {node.mode}")
+    if isinstance(node.combine, ir.Region):
+        one = TensorType((), x.dtype)
+        _signature(node.combine, (one, one), (one,), "scatter.C8")
+    else:
+        _need(node.combine is None or node.combine in _SCATTERED, f"scatter.C8: {node.combine}")
+    return x.type
+
+
+def _without(shape: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
+    return tuple(n for k, n in enumerate(shape) if k not in dims)
+
+
+def _reduce(node: ir.Reduce) -> Any:
+    x = node.x
+    _axes(node.dims, len(x.shape), "reduce.C1")
+    _need(node.fn in _MONOIDS, f"reduce.C2: {node.fn}")
+    if node.fn in ("and", "or", "xor"):
+        whole = x.dtype == _BOOL or dtypes.issubdtype(x.dtype, np.integer)
+        _need(whole, f"reduce.C2: {node.fn} of {x.type}")
+    return TensorType(_without(x.shape, node.dims), x.dtype)
+
+
+def _arg_reduce(node: ir.ArgReduce) -> Any:
+    x, dim = node.x, node.dim
+    _need(0 <= dim < len(x.shape) and x.shape[dim] > 0, f"arg_reduce.C1: axis {dim} of {x.type}")
+    _need(node.kind in ("max", "min"), f"arg_reduce.C2: {node.kind}")
+    _need(node.dtype.kind in "iu", f"arg_reduce.C3: indices of {node.dtype}")
+    return TensorType(_without(x.shape, (dim,)), node.dtype)
+
+
+def _reduce_region(node: ir.ReduceRegion) -> Any:
+    xs, inits = node.xs, node.inits
+    _need(bool(xs) and len(xs) == len(inits), f"reduce_region.C1: {len(xs)} by {len(inits)}")
+    _need(all(x.shape == xs[0].shape for x in xs), "reduce_region.C1: shapes differ")
+    _axes(node.dims, len(xs[0].shape), "reduce_region.C2")
+    one = tuple(TensorType((), x.dtype) for x in xs)
+    _need(tuple(i.type for i in inits) == one, "reduce_region.C3: types of initial values")
+    _signature(node.body, (*one, *one), one, "reduce_region.C4")
+    shape = _without(xs[0].shape, node.dims)
+    return tuple(TensorType(shape, x.dtype) for x in xs)
+
+
+def _cumulative(node: ir.Cumulative) -> Any:
+    _need(0 <= node.dim < len(node.x.shape), f"cumulative.C1: axis {node.dim} of {node.x.type}")
+    _need(node.fn in _RUNNING, f"cumulative.C2: {node.fn}")
+    return node.x.type
+
+
+def _dot(node: ir.Dot) -> Any:
+    x, y, (cx, cy), (bx, by) = node.x, node.y, node.contract, node.batch
+    _need(x.dtype == y.dtype, f"dot.C1: {x.type} with {y.type}")
+    for operand, c, b in ((x, cx, bx), (y, cy, by)):
+        _axes((*b, *c), len(operand.shape), "dot.C2", ascending=False)
+    for mine, theirs in ((cx, cy), (bx, by)):
+        same = [x.shape[k] for k in mine] == [y.shape[k] for k in theirs]
+        _need(same, f"dot.C3: {mine} of {x.type} with {theirs} of {y.type}")
+    batch = tuple(x.shape[k] for k in bx)
+    return TensorType(
+        (*batch, *_without(x.shape, (*cx, *bx)), *_without(y.shape, (*cy, *by))), x.dtype
+    )
+
+
+def _sort(node: ir.Sort) -> Any:
+    xs = node.xs
+    _need(bool(xs) and all(x.shape == xs[0].shape for x in xs), "sort.C1: shapes differ")
+    _need(0 <= node.dim < len(xs[0].shape), f"sort.C2: axis {node.dim} of {xs[0].type}")
+    _need(1 <= node.num_keys <= len(xs), f"sort.C3: {node.num_keys} keys of {len(xs)}")
+    return tuple(x.type for x in xs)
+
+
+def _top_k(node: ir.TopK) -> Any:
+    x, dim = node.x, node.dim
+    _need(0 <= dim < len(x.shape), f"top_k.C1: axis {dim} of {x.type}")
+    _need(0 <= node.k <= x.shape[dim], f"top_k.C2: {node.k} of {x.type}")
+    shape = (*x.shape[:dim], node.k, *x.shape[dim + 1 :])
+    return (TensorType(shape, x.dtype), TensorType(shape, _INT32))
+
+
+def _cond(node: ir.Cond) -> Any:
+    _need(node.index.type == TensorType((), _INT32), f"cond.C1: index is {node.index.type}")
+    _need(bool(node.branches), "cond.C2: no branches")
+    given = [a.type for a in node.args]
+    wanted = tuple(r.type for r in node.branches[0].results)
+    for i, branch in enumerate(node.branches):
+        _signature(branch, given, wanted, f"cond.C3: branch {i}")
+    return wanted
+
+
+def _while(node: ir.While) -> Any:
+    carry = tuple(x.type for x in node.init)
+    _signature(node.cond, carry, (TensorType((), _BOOL),), "while.C1: condition")
+    _signature(node.body, carry, carry, "while.C2: body")
+    return carry
+
+
+def _host_call(node: ir.HostCall) -> Any:
+    _need(callable(node.fn) and isinstance(node.type, tuple), "host_call.C1: no function")
+
+
+def _fence(node: ir.Fence) -> Any:
+    return tuple(a.type for a in node.args)
+
+
+def _project(node: ir.Project) -> Any:
+    types = node.node.type
+    fine = isinstance(types, tuple) and 0 <= node.index < len(types)
+    _need(fine, f"project.C2: result {node.index} of {_types(types)}")
+    return types[node.index]  # type: ignore[index]
+
+
+def _parameter(node: ir.Parameter) -> Any:
+    return None
+
+
+_checks: dict[type, Callable[[Any], Any]] = {
+    ir.Parameter: _parameter, ir.Constant: _constant, ir.Iota: _iota, ir.Apply: _apply,
+    ir.Broadcast: _broadcast, ir.Reshape: _reshape, ir.Transpose: _transpose, ir.Slice: _slice,
+    ir.Reverse: _reverse, ir.Pad: _pad, ir.Concatenate: _concatenate, ir.Bitcast: _bitcast,
+    ir.DynamicSlice: _dynamic_slice, ir.DynamicUpdateSlice: _dynamic_update_slice,
+    ir.Gather: _gather, ir.Scatter: _scatter, ir.Reduce: _reduce, ir.ArgReduce: _arg_reduce,
+    ir.ReduceRegion: _reduce_region, ir.Cumulative: _cumulative, ir.Dot: _dot, ir.Sort: _sort,
+    ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while, ir.HostCall: _host_call, ir.Fence: _fence,
+    ir.Project: _project,
+}  # fmt: skip

@@ -1,0 +1,101 @@
+"""Reads the text of kernels that `text` prints: print_kernel(parse_kernel(text), name) == text."""
+
+from __future__ import annotations
+
+import re
+
+from jitney.compiler.hlo.parse import ParseError, parse_dtype
+from jitney.compiler.hlo.text import parse_number
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.text import axis_name
+
+_HEAD = re.compile(r"kernel (\S+?)\((.*?)\)(.*) \{")
+_AXIS = re.compile(r"(for|fold) (\w+) < (\d+)")
+_TERM = re.compile(r"(%?-?\w+)(?:\*(-?\d+))?")
+
+
+def parse_kernel(source: str) -> ir.Kernel:
+    """The kernel that `source` is the text of.
+
+    Raises:
+      ParseError: if it is not the text of a kernel.
+    """
+    lines = source.strip().splitlines()
+    head = _HEAD.fullmatch(lines[0])
+    if head is None or lines[-1] != "}":
+        raise ParseError("this is not the text of one kernel")
+    params = tuple([parse_dtype(p.split(": ")[1]) for p in head[2].split(", ") if p])
+    axes = _AXIS.findall(head[3])
+    reader = _Reader([name for _, name, _ in axes])
+    for number, line in enumerate(lines[1:-1], start=2):
+        try:
+            reader.line(line.strip())
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise ParseError(f"line {number}: {line.strip()!r}: {error}") from error
+    return ir.Kernel(
+        tuple([int(n) for _, _, n in axes]),
+        sum(kind == "fold" for kind, _, _ in axes),
+        params,
+        tuple(reader.body),
+        tuple(reader.outputs),
+    )
+
+
+class _Reader:
+    """Statements and outputs read so far."""
+
+    def __init__(self, axes: list[str]) -> None:
+        if axes != [axis_name(k) for k in range(len(axes))]:
+            raise ParseError(f"axes {axes}")
+        self.axes = {name: k for k, name in enumerate(axes)}
+        self.body: list[ir.Statement] = []
+        self.outputs: list[ir.Store | ir.Fold] = []
+
+    def index(self, text: str) -> ir.Affine:
+        """`i*4 + j + %2 + 7`"""
+        coefficients = [0] * len(self.axes)
+        terms: list[tuple[int, int]] = []
+        offset = 0
+        for part in text.split(" + "):
+            found = _TERM.fullmatch(part)
+            if found is None:
+                raise ValueError(f"index {text}")
+            name, factor = found[1], int(found[2] or 1)
+            if name.startswith("%"):
+                terms.append((int(name[1:]), factor))
+            elif name in self.axes:
+                coefficients[self.axes[name]] = factor
+            else:
+                offset = int(name)
+        return ir.Affine(offset, tuple(coefficients), tuple(terms))
+
+    def line(self, text: str) -> None:
+        if text.startswith("%"):
+            number, text = text.split(" = ", 1)
+            if int(number[1:]) != len(self.body):
+                raise ValueError("statements are numbered from 0")
+            self.body.append(self.statement(text))
+        else:
+            self.outputs.append(self.output(text))
+
+    def statement(self, text: str) -> ir.Statement:
+        if " : " not in text:
+            dtype, value = text.split(" ")
+            return ir.Number(parse_number(value, parse_dtype(dtype)))
+        left, dtype = text.rsplit(" : ", 1)
+        word, rest = left.split(" ", 1)
+        if word == "position":
+            return ir.Position(self.index(rest), parse_dtype(dtype))
+        if word == "load":
+            param, index = rest[1:-1].split("[")
+            return ir.Load(int(param), self.index(index), parse_dtype(dtype))
+        args = tuple([int(a[1:]) for a in rest.split(", ")])
+        return ir.Call(word, args, parse_dtype(dtype))
+
+    def output(self, text: str) -> ir.Store | ir.Fold:
+        left, value = text.split(" <- %")
+        *words, place = left.split(" ", 2 if left.startswith("fold") else 1)
+        param, index = place[1:-1].split("[")
+        if words[0] == "store":
+            return ir.Store(int(param), self.index(index), int(value))
+        return ir.Fold(int(param), self.index(index), words[1], int(value))

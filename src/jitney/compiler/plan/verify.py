@@ -1,0 +1,143 @@
+"""Checks of plans: kernels are well formed, and no two buffers that are alive share memory.
+
+The second is found by going through the steps as a program would, loops twice, and noting for each byte
+of the arena which buffer was last written there: a step that reads a buffer must find its bytes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitney.compiler.kernels import ir as kernels
+from jitney.compiler.kernels.verify import verify
+from jitney.compiler.plan import ir
+
+
+class PlanError(AssertionError):
+    """A plan violates a constraint; the message starts with its identifier.
+
+    P1  kernels are well formed, and are given a buffer of the right element size for each param
+    P2  what a step reads was written before, on every way to it
+    P3  what a step reads was not overwritten since by another buffer in the same memory
+    P4  buffers lie within the arena, aligned
+    P5  copies are between buffers of one size
+    """
+
+
+def verify_plan(plan: ir.Plan) -> None:
+    """Raises PlanError at the first violation."""
+    _Memory(plan.arena_bytes).steps(plan.steps)
+
+
+def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
+    """Buffers that `step` itself reads, and those it writes."""
+    match step:
+        case ir.Launch():
+            kernel = step.kernel
+            reads = {s.param for s in kernel.body if isinstance(s, kernels.Load)}
+            writes = {o.param for o in kernel.outputs}
+            return [step.buffers[i] for i in sorted(reads)], [step.buffers[i] for i in sorted(writes)]
+        case ir.Gemm():
+            return [step.x, step.y], [step.out]
+        case ir.Host():
+            return [b for b, _ in step.args], [b for b, _ in step.results]
+        case ir.Copy():
+            return [step.source], [step.to]
+        case _:
+            return [], []
+
+
+class _Memory:
+    """Which buffer each stretch of the arena holds."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.held: dict[int, tuple[int, ir.Buffer]] = {}  # offset -> (end, buffer)
+        self.written: set[ir.Buffer] = set()
+
+    def copy(self) -> _Memory:
+        new = _Memory(self.size)
+        new.held, new.written = dict(self.held), set(self.written)
+        return new
+
+    def join(self, others: Sequence[_Memory]) -> None:
+        """What holds after one of `others`."""
+        self.held = {
+            offset: entry
+            for offset, entry in others[0].held.items()
+            if all(o.held.get(offset) == entry for o in others)
+        }
+        self.written = set.intersection(*[o.written for o in others])
+
+    def read(self, buffer: ir.Buffer, what: str) -> None:
+        if not buffer.nbytes or buffer.place in ("input", "constant"):
+            return
+        if buffer not in self.written:
+            raise PlanError(f"P2: {what} reads {buffer}, which is not written yet")
+        if buffer.place == "arena" and self.held.get(buffer.index, (0, None))[1] is not buffer:
+            raise PlanError(f"P3: {what} reads {buffer}, which was overwritten")
+
+    def write(self, buffer: ir.Buffer, what: str) -> None:
+        if not buffer.nbytes:
+            return
+        if buffer.place in ("input", "constant"):
+            raise PlanError(f"P1: {what} writes {buffer}")
+        self.written.add(buffer)
+        if buffer.place != "arena":
+            return
+        start, end = buffer.index, buffer.index + buffer.nbytes
+        if start < 0 or end > self.size or start % 64:
+            raise PlanError(f"P4: {what}: {buffer} of {buffer.nbytes} bytes in {self.size}")
+        if self.held.get(start, (0, None))[1] is not buffer:
+            gone = [at for at, (stop, _) in self.held.items() if at < end and start < stop]
+            for at in gone:
+                del self.held[at]
+            self.held[start] = (end, buffer)
+
+    # --- steps ------------------------------------------------------------------------------------
+
+    def steps(self, steps: Sequence[ir.Step]) -> None:
+        for step in steps:
+            self.step(step)
+
+    def step(self, step: ir.Step) -> None:
+        what = type(step).__name__
+        if isinstance(step, ir.Launch):
+            _check_launch(step)
+        if isinstance(step, ir.Copy) and step.to.nbytes != step.source.nbytes:
+            raise PlanError(f"P5: {step.source.nbytes} bytes to {step.to.nbytes}")
+        reads, writes = reads_and_writes(step)
+        for buffer in reads:
+            self.read(buffer, what)
+        for buffer in writes:
+            self.write(buffer, what)
+        if isinstance(step, ir.Loop):
+            self.steps(step.cond)
+            self.read(step.predicate, what)
+            never = self.copy()
+            for _ in range(2):  # the second turn finds what the first has overwritten
+                self.steps(step.body)
+                self.steps(step.cond)
+                self.read(step.predicate, what)
+            self.join([never, self.copy()])
+        elif isinstance(step, ir.Branch):
+            self.read(step.index, what)
+            after: list[_Memory] = []
+            for case in step.cases:
+                memory = self.copy()
+                memory.steps(case)
+                after.append(memory)
+            self.join(after)
+
+
+def _check_launch(step: ir.Launch) -> None:
+    kernel = step.kernel
+    verify(kernel)
+    if len(kernel.params) != len(step.buffers):
+        raise PlanError(f"P1: {len(kernel.params)} params, {len(step.buffers)} buffers")
+    for s in kernel.body:
+        if isinstance(s, kernels.Load) and s.dtype != kernel.params[s.param]:
+            raise PlanError(f"P1: load of {s.dtype} from a buffer of {kernel.params[s.param]}")
+    for dtype, buffer in zip(kernel.params, step.buffers, strict=True):
+        if buffer.nbytes % dtype.itemsize:
+            raise PlanError(f"P1: {buffer.nbytes} bytes as {dtype}")
