@@ -242,6 +242,16 @@ from jitney.numpy.scalar_types import unsignedinteger as unsignedinteger
 from jitney.numpy.selection import clip as clip
 from jitney.numpy.selection import select as select
 from jitney.numpy.selection import where as where
+from jitney.numpy.sets import intersect1d as intersect1d
+from jitney.numpy.sets import isin as isin
+from jitney.numpy.sets import setdiff1d as setdiff1d
+from jitney.numpy.sets import setxor1d as setxor1d
+from jitney.numpy.sets import union1d as union1d
+from jitney.numpy.sets import unique as unique
+from jitney.numpy.sets import unique_all as unique_all
+from jitney.numpy.sets import unique_counts as unique_counts
+from jitney.numpy.sets import unique_inverse as unique_inverse
+from jitney.numpy.sets import unique_values as unique_values
 from jitney.numpy.sorting import argpartition as argpartition
 from jitney.numpy.sorting import argsort as argsort
 from jitney.numpy.sorting import digitize as digitize

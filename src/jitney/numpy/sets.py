@@ -1,0 +1,473 @@
+"""Arrays as sets: `unique` and its kin, `union1d`, `intersect1d`, `setdiff1d`, `setxor1d`, `isin`.
+
+The size of a result depends on values: under `jit` it must be given as `size`; what is missing is
+then filled with `fill_value`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.creation import full, zeros
+from jitney.numpy.cumulative import cumsum
+from jitney.numpy.indexing import get
+from jitney.numpy.joining import concatenate
+from jitney.numpy.nonzero import nonzero
+from jitney.numpy.reductions import (
+    all as all_true,
+    any as any_true,
+    max as max_of,
+    min as min_of,
+    sum as sum_of,
+)
+from jitney.numpy.selection import where
+from jitney.numpy.sorting import lexsort, searchsorted, sort
+from jitney.ops import binary, compare
+from jitney.ops.convert import as_value, convert
+from jitney.ops.creation import iota
+from jitney.ops.shape import canonical_axis, expand_dims, reshape, transpose
+
+__all__ = [
+    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values",
+]  # fmt: skip
+
+_BOOL = np.dtype(bool)
+
+
+def _index_dtype() -> Any:
+    return dtypes.canonicalize_dtype(np.int64)
+
+
+def _flat(x: Any) -> Any:
+    return reshape(x, (x.size,))
+
+
+# --- unique ---------------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, name="_unique_sorted_mask", static_argnames=("axis", "equal_nan"))
+def _unique_sorted_mask(x: Any, *, axis: int, equal_nan: bool = True) -> tuple[Any, Any, Any]:
+    """(`x` sorted along `axis`, which of its slices differ from the one before, sorting indices)."""
+    from jitney.numpy.manipulation import moveaxis
+
+    moved = moveaxis(x, axis, 0)
+    n, *rest = moved.shape
+    rows = reshape(moved, (n, int(np.prod(rest, dtype=np.int64))))
+    columns = transpose(rows, (1, 0))
+    order = lexsort(columns[::-1])
+    ordered = moved[order]
+    later, earlier = ordered[1:], ordered[:-1]
+    differ = compare.ne(later, earlier)
+    if equal_nan and util.is_inexact(x.dtype):
+        both = binary.bitwise_and(compare.ne(later, later), compare.ne(earlier, earlier))
+        differ = binary.bitwise_and(differ, ~both)
+    differ = any_true(differ, axis=tuple(range(1, ordered.ndim)))
+    mask = concatenate([full((min(n, 1),), True, _BOOL), differ])
+    return moveaxis(ordered, 0, axis), mask, order
+
+
+def _unique(
+    x: Any,
+    axis: int,
+    size: int | None,
+    fill_value: Any,
+    wanted: tuple[bool, bool, bool],
+    equal_nan: bool = True,
+) -> tuple[Any, ...]:
+    """(values, then the wanted of index, inverse, counts)."""
+    n = x.shape[axis]
+    with_index, with_inverse, with_counts = wanted
+    index_dtype = _index_dtype()
+    if size and n == 0:
+        if fill_value is None:
+            raise ValueError(
+                "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be "
+                "specified"
+            )
+        shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+        out: tuple[Any, ...] = (full(shape, fill_value, x.dtype),)
+        out += (full((size,), 0, index_dtype),) if with_index else ()
+        out += (zeros((0,), index_dtype),) if with_inverse else ()
+        return out + ((full((size,), 0, index_dtype),) if with_counts else ())
+    ordered, mask, order = _unique_sorted_mask(x, axis=axis, equal_nan=equal_nan)
+    (places,) = nonzero(mask, size=size)
+    lead = (slice(None),) * axis
+    values = get(ordered, (*lead, places))
+    if size is not None and fill_value is not None:
+        present = compare.lt(iota(index_dtype, size), _spread(sum_of(mask), size))
+        column = expand_dims(present, tuple(range(1, values.ndim - axis)))
+        values = where(column, values, convert(fill_value, values.dtype))
+    out = (values,)
+    if with_index:
+        out += (order[places],)
+    if with_inverse:
+        positions = cumsum(mask) - 1
+        out += (full((n,), 0, index_dtype).at[order].set(positions),)
+    if with_counts:
+        out += (_counts(mask, n, size),)
+    return out
+
+
+def _spread(x: Any, size: int) -> Any:
+    from jitney.ops.shape import broadcast_to
+
+    return broadcast_to(x, (size,))
+
+
+def _counts(mask: Any, n: int, size: int | None) -> Any:
+    """Distances between the places where `mask` holds, `n` counting as the last one."""
+    if n == 0:
+        return zeros((0,), _index_dtype())
+    if size is None:
+        (places,) = nonzero(mask)
+        bounds = concatenate([places, full((1,), n, places.dtype)])
+    else:
+        (places,) = nonzero(mask, size=size + 1)
+        rest = places[1:]
+        bounds = concatenate([places[:1], where(rest != 0, rest, n)])
+    return bounds[1:] - bounds[:-1]
+
+
+def _concrete(x: Any, name: str, size: int | None) -> Any:
+    """`x`, which must be known if no size is given."""
+    if size is not None:
+        return as_value(x)
+    about = f"The error arose in {name}()"
+    if name == "jnp.unique":
+        about = (
+            "The error arose for the first argument of jnp.unique(). To make jnp.unique() "
+            "compatible with JIT and other transforms, you can specify a concrete value for the "
+            "size argument, which will determine the output size."
+        )
+    return as_value(concrete_or_error(None, x, about))
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,  # noqa: A002: names as in NumPy
+) -> Any:
+    """The different elements, in ascending order.
+
+    Args:
+      ar: an array.
+      return_index: whether to give where each comes first.
+      return_inverse: whether to give which of them each element is.
+      return_counts: whether to give how often each comes.
+      axis: slices along it are compared; elements if None.
+      equal_nan: whether NaNs count as one value.
+      size: how many values are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least value by default.
+      sorted: has no effect; values are in order always.
+
+    Returns: the values, or a tuple of them and what was asked for.
+    """
+    util.check_arraylike("unique", ar)
+    x = _concrete(ar, "jnp.unique", size)
+    shape = x.shape
+    if axis is None:
+        x, dim = _flat(x), 0
+    else:
+        dim = canonical_axis(int(axis), x.ndim)
+    wanted = (return_index, return_inverse, return_counts)
+    out = list(_unique(x, dim, size, fill_value, wanted, equal_nan))
+    if return_inverse and axis is None:
+        place = 1 + return_index
+        out[place] = reshape(out[place], shape)
+    return tuple(out) if any(wanted) else out[0]
+
+
+class _UniqueAllResult(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class _UniqueCountsResult(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class _UniqueInverseResult(NamedTuple):
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements, where each comes first, which each element is, and counts."""
+    util.check_arraylike("unique_all", x)
+    return _UniqueAllResult(
+        *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    )
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements and how often each comes."""
+    util.check_arraylike("unique_counts", x)
+    return _UniqueCountsResult(
+        *unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
+    )
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements and which of them each element is."""
+    util.check_arraylike("unique_inverse", x)
+    return _UniqueInverseResult(
+        *unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
+    )
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements."""
+    util.check_arraylike("unique_values", x)
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+# --- operations of sets ---------------------------------------------------------------------------
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements of both arrays; see `unique` for `size` and `fill_value`."""
+    util.check_arraylike("union1d", ar1, ar2)
+    x, y = (_flat(_concrete(a, "union1d", size)) for a in (ar1, ar2))
+    return unique(concatenate([x, y]), size=size, fill_value=fill_value)
+
+
+def _picked(x: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
+    """The elements of `x` where `mask` holds, filled up to `size`."""
+    if size is None:
+        return x[mask]
+    (places,) = nonzero(mask, size=size)
+    return _filled(x[places], sum_of(mask), size, fill_value)
+
+
+def _filled(values: Any, count: Any, size: int, fill_value: Any) -> Any:
+    """`values` with `fill_value` from number `count` on."""
+    present = compare.lt(iota(count.dtype, size), _spread(count, size))
+    return where(present, values, convert(as_value(fill_value), values.dtype))
+
+
+def setdiff1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements of `ar1` that are not in `ar2`.
+
+    Args:
+      ar1: an array.
+      ar2: an array.
+      assume_unique: that elements of each differ already; `ar1` is then not sorted.
+      size: how many are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; 0 by default.
+    """
+    util.check_arraylike("setdiff1d", ar1, ar2)
+    x, y = (_flat(_concrete(a, "setdiff1d", size)) for a in (ar1, ar2))
+    fill = 0 if fill_value is None else fill_value
+    if size is None:
+        x = x if assume_unique else unique(x)
+        return x[_in1d(x, y, invert=True)]
+    if x.size == 0:
+        return full((size,), fill, x.dtype)
+    if assume_unique:
+        return _picked(x, _in1d(x, y, invert=True), size, fill)
+    ordered, first, _ = _unique_sorted_mask(x, axis=0)
+    mask = binary.bitwise_and(first, _in1d(ordered, y, invert=True))
+    return _picked(ordered, mask, size, fill)
+
+
+def setxor1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements that are in one of the arrays only; see `setdiff1d`."""
+    util.check_arraylike("setxor1d", ar1, ar2)
+    x, y = (_flat(_concrete(a, "setxor1d", size)) for a in (ar1, ar2))
+    x, y = util.promote_dtypes(x, y)
+    if size is None:
+        if not assume_unique:
+            x, y = unique(x), unique(y)
+        both = sort(concatenate([x, y]))
+        if both.size == 0:
+            return both
+        return both[_alone(both)]
+    both, first, order = _unique_sorted_mask(concatenate([x, y]), axis=0)
+    if both.size == 0:
+        return full((size,), 0 if fill_value is None else fill_value, both.dtype)
+    # Of each run of equal elements: whether one, and not the other, of the arrays has it.
+    run = cumsum(first) - 1
+    from_y = compare.ge(order, _spread(as_value(np.asarray(x.size, order.dtype)), order.shape[0]))
+    n = both.shape[0]
+    in_y = zeros((n,), _index_dtype()).at[run].add(convert(from_y, _index_dtype()))
+    in_x = zeros((n,), _index_dtype()).at[run].add(convert(~from_y, _index_dtype()))
+    one_only = ((in_x > 0) ^ (in_y > 0))[run]
+    mask = binary.bitwise_and(first, one_only)
+    fill = _least(both, mask) if fill_value is None else fill_value
+    return _picked(both, mask, size, fill)
+
+
+def _least(x: Any, mask: Any) -> Any:
+    """The least element of `x` where `mask` holds; 0 if it holds nowhere."""
+    return where(any_true(mask), min_of(where(mask, x, max_of(x))), 0)
+
+
+def _alone(x: Any) -> Any:
+    """Which elements of sorted `x` have no equal neighbour."""
+    edge = full((1,), True, _BOOL)
+    differ = concatenate([edge, compare.ne(x[1:], x[:-1]), edge])
+    return binary.bitwise_and(differ[1:], differ[:-1])
+
+
+@partial(
+    jit_when_traced, name="_intersect1d_size", static_argnames=("size", "return_indices")
+)
+def _intersect_of_size(
+    x: Any, y: Any, fill_value: Any, *, size: int, return_indices: bool
+) -> Any:
+    index_dtype = _index_dtype()
+    if x.size == 0 or y.size == 0:
+        values = full((size,), 0 if fill_value is None else fill_value, x.dtype)
+        nowhere = full((size,), 0, index_dtype)
+        return (values, nowhere, nowhere) if return_indices else values
+    both, first, order = _unique_sorted_mask(concatenate([x, y]), axis=0)
+    run = cumsum(first) - 1
+    n = both.shape[0]
+    split = as_value(np.asarray(x.size, order.dtype))
+    from_y = compare.ge(order, _spread(split, n))
+    in_y = full((n,), n, index_dtype).at[run].min(where(from_y, order, n))
+    in_x = full((n,), n, index_dtype).at[run].min(where(from_y, n, order))
+    shared = binary.bitwise_and((in_x < n)[run], (in_y < n)[run])
+    mask = binary.bitwise_and(first, shared)
+    (places,) = nonzero(mask, size=size)
+    count = sum_of(mask)
+    values = both[places]
+    if fill_value is None:
+        fill_value = _least(both, mask)
+    values = _filled(values, count, size, fill_value)
+    if not return_indices:
+        return values
+    runs = run[places]
+    return (
+        values,
+        _filled(in_x[runs], count, size, x.size),
+        _filled(in_y[runs] - x.size, count, size, y.size),
+    )
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements that are in both arrays.
+
+    Args:
+      ar1: an array.
+      ar2: an array.
+      assume_unique: that elements of each differ already.
+      return_indices: whether to give where each comes first in the arrays, too.
+      size: how many are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least common element, or 0, by default.
+    """
+    util.check_arraylike("intersect1d", ar1, ar2)
+    x, y = (_flat(_concrete(a, "intersect1d", size)) for a in (ar1, ar2))
+    x, y = map(as_value, util.promote_dtypes(x, y))
+    if size is not None:
+        return _intersect_of_size(x, y, fill_value, size=size, return_indices=return_indices)
+    index_dtype = _index_dtype()
+    if assume_unique:
+        first_x, first_y = iota(index_dtype, x.size), iota(index_dtype, y.size)
+    else:
+        x, first_x = unique(x, return_index=True)
+        y, first_y = unique(y, return_index=True)
+    both = concatenate([x, y])
+    order = lexsort((both,))
+    ordered = both[order]
+    pairs = compare.eq(ordered[1:], ordered[:-1])
+    values = ordered[:-1][pairs]
+    if not return_indices:
+        return values
+    return values, first_x[order[:-1][pairs]], first_y[order[1:][pairs] - x.size]
+
+
+# --- membership -----------------------------------------------------------------------------------
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Any:
+    """True where an element is among `test_elements`; where it is not if `invert`.
+
+    Args:
+      element: an array.
+      test_elements: an array.
+      assume_unique: has no effect.
+      invert: whether to negate.
+      method: "auto", "compare_all", "binary_search" or "sort"; the result is the same.
+    """
+    del assume_unique
+    x, y = util.ensure_arraylike("isin", element, test_elements)
+    found = _in1d(_flat(x), _flat(y), invert=bool(invert), method=method)
+    return reshape(found, x.shape)
+
+
+_MANY = 100_000  # pairs beyond which elements are searched for rather than compared
+
+
+@partial(jit_when_traced, name="_in1d", static_argnames=("invert", "method"))
+def _in1d(x: Any, y: Any, *, invert: bool, method: str = "auto") -> Any:
+    if method == "auto":
+        method = "compare_all" if x.size * y.size <= _MANY else "binary_search"
+    if method not in ("compare_all", "binary_search", "sort"):
+        raise ValueError(
+            f"{method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', "
+            "and 'auto'"
+        )
+    x, y = map(as_value, util.promote_dtypes(x, y))
+    if x.size == 0 or y.size == 0:
+        return full(x.shape, invert, _BOOL)
+    if method == "compare_all":
+        column, row = util.broadcast_arrays(expand_dims(x, (1,)), expand_dims(y, (0,)))
+        reduction: Callable[..., Any] = all_true if invert else any_true
+        return reduction((compare.ne if invert else compare.eq)(column, row), axis=1)
+    y = sort(y)
+    place = searchsorted(y, x)
+    near = get(y, (where(place < y.size, place, y.size - 1),))
+    return (compare.ne if invert else compare.eq)(near, x)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"
