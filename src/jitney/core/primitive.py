@@ -63,6 +63,7 @@ class Primitive:
     def _set(self, slot: str, rule: Rule) -> Rule:
         assert slot not in self.rules, f"{self.name} has a rule for {slot} already"
         self.rules[slot] = rule
+        self.absences.pop(slot, None)
         return rule
 
     def abstract(self, rule: Rule) -> Rule:
@@ -84,6 +85,15 @@ class Primitive:
 
     def lower(self, rule: Rule) -> Rule:
         return self._set("lower", rule)
+
+    def partial(self, rule: Rule) -> Rule:
+        """Divides a call of a program into what is known and what is not: `transforms.partial`."""
+        return self._set("partial", rule)
+
+    def batch_with_axis(self, rule: Rule) -> Rule:
+        """`batch` for operations that ask for the axis itself: (axis_data, args, dims, **params)."""
+        self.absences.setdefault("batch", "has a rule that is given the axis")
+        return self._set("batch_with_axis", rule)
 
     def absent(self, *slots: str, why: str) -> None:
         """Says that the primitive has no rule for `slots`, and why."""

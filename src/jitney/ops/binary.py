@@ -15,8 +15,9 @@ from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.ops import kit, rules
 from jitney.ops.kit import BITS, FLOAT, INEXACT, INTEGER, NUMERIC, REAL, binary
+from jitney.transforms.zero import Zero, instantiate
 
 # --- arithmetic -------------------------------------------------------------------------------
 
@@ -140,8 +141,184 @@ shift_right_logical_p, shift_right_logical = binary(
     "shift_right_logical", INTEGER, "x shifted right by y bits, zeros put in."
 )
 
-kit.later(
+# --- derivatives --------------------------------------------------------------------------------
+
+
+def _result_shape(x: Any, y: Any) -> tuple[int, ...]:
+    a, b = rules.shape_of(x), rules.shape_of(y)
+    if not a or not b:
+        return a or b
+    return tuple(m if n == 1 else n for n, m in zip(a, b, strict=True))
+
+
+def _sum_jvp(prim: Any, sign: Any) -> None:
+    """The forward derivative of x + y or x - y."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+        out = prim.bind(*primals)
+        t, u = tangents
+        shape = _result_shape(*primals)
+        if type(t) is Zero and type(u) is Zero:
+            return out, rules.zero_tangent(out)
+        if type(u) is Zero:
+            return out, rules.broadcast_to_result(t, shape)
+        if type(t) is Zero:
+            return out, rules.broadcast_to_result(sign(u), shape)
+        return out, prim.bind(t, u)
+
+    @prim.transpose
+    def _(ct: Any, x: Any, y: Any) -> list[Any]:
+        return [
+            rules.unbroadcast(x, ct) if rules.is_linear(x) else None,
+            rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct)) if rules.is_linear(y) else None,
+        ]
+
+
+_sum_jvp(add_p, lambda t: t)
+_sum_jvp(sub_p, lambda t: rules.op("neg")(t))
+_sum_jvp(add_any_p, lambda t: t)
+
+
+def _mul_by_left(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    return rules.unbroadcast(x, mul_p.bind(ct, y, out_dtype=out_dtype))
+
+
+def _mul_by_right(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    return rules.unbroadcast(y, mul_p.bind(x, ct, out_dtype=out_dtype))
+
+
+rules.defbilinear(mul_p, _mul_by_left, _mul_by_right)
+
+rules.defjvp(
+    div_p,
+    lambda t, x, y: div(t, y),
+    lambda t, x, y: mul(mul(rules.op("neg")(t), x), rules.op("integer_pow")(y, y=-2)),
+)
+
+
+@div_p.transpose
+def _(ct: Any, x: Any, y: Any) -> list[Any]:
+    assert rules.is_linear(x) and not rules.is_linear(y), "a quotient is linear in its dividend"
+    return [ct if type(ct) is Zero else rules.unbroadcast(x, div(ct, y)), None]
+
+
+def _whole_quotient(x: Any, y: Any) -> Any:
+    """x / y truncated toward zero."""
+    return mul(
+        rules.op("sign")(div(x, y)), rules.op("floor")(rules.op("abs")(div(x, y)))
+    )
+
+
+rules.defjvp(
+    rem_p,
+    lambda t, x, y: rules.broadcast_to_result(t, _result_shape(x, y)),
+    lambda t, x, y: mul(rules.op("neg")(t), _whole_quotient(x, y)),
+)
+
+
+def _share(x: Any, out: Any, y: Any) -> Any:
+    """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
+    eq, select_n = rules.op("eq"), rules.op("select_n")
+
+    def full(value: float) -> Any:
+        return rules.broadcast_to_result(rules.const(out, value), rules.shape_of(out))
+
+    mine, its = eq(x, out), eq(y, out)
+    return div(select_n(mine, full(0), full(1)), select_n(its, full(1), full(2)))
+
+
+for _prim in (max_p, min_p):
+    rules.defjvp2(
+        _prim,
+        lambda t, out, x, y: mul(t, _share(x, out, y)),
+        lambda t, out, x, y: mul(t, _share(y, out, x)),
+    )
+
+
+@pow_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x, y), (t, u) = primals, tangents
+    out = pow_p.bind(x, y)
+    parts: list[Any] = []
+    select_n, eq = rules.op("select_n"), rules.op("eq")
+    if type(t) is not Zero:
+        parts.append(mul(t, _pow_slope(x, y)))
+    if type(u) is not Zero:
+        shape = rules.shape_of(out)
+        # log(x) x^y, where the limit at x = 0 is 0.
+        zero = eq(x, rules.const(x, 0))
+        one = rules.broadcast_to_result(rules.const(x, 1), rules.shape_of(x))
+        safe = select_n(zero, x, one)
+        part = mul(u, mul(rules.op("log")(safe, accuracy=None), out))
+        parts.append(rules.broadcast_to_result(part, shape))
+    if not parts:
+        return out, rules.zero_tangent(out)
+    return out, parts[0] if len(parts) == 1 else add_any(*parts)
+
+
+def _pow_slope(x: Any, y: Any) -> Any:
+    """y x^(y - 1); for integers y, 0 where y is 0 whatever x is."""
+    aval = rules.aval_of(y)
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        return mul(y, pow(x, sub(y, rules.const(y, 1))))
+    select_n, eq = rules.op("select_n"), rules.op("eq")
+    wide = rules.op("convert_element_type")(
+        y, new_dtype=rules.aval_of(x).dtype, weak_type=False, sharding=None
+    )
+    shape = rules.shape_of(wide)
+
+    def full(value: float) -> Any:
+        return rules.broadcast_to_result(rules.const(wide, value), shape)
+
+    zero = eq(wide, full(0))
+    safe = select_n(zero, wide, full(1))
+    slope = mul(safe, pow(x, sub(wide, full(1))))
+    nothing = rules.broadcast_to_result(rules.const(slope, 0), rules.shape_of(slope))
+    return select_n(rules.broadcast_to_result(zero, rules.shape_of(slope)), slope, nothing)
+
+
+def _atan2_slope(number: Any, x: Any, y: Any) -> Any:
+    square = rules.op("square")
+    return div(number, add(square(x), square(y)))
+
+
+rules.defjvp(
+    atan2_p,
+    lambda t, x, y: mul(t, _atan2_slope(y, x, y)),
+    lambda t, x, y: mul(t, _atan2_slope(rules.op("neg")(x), x, y)),
+)
+
+
+@complex_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    out = complex_p.bind(*primals)
+    if all(type(t) is Zero for t in tangents):
+        return out, rules.zero_tangent(out)
+    return out, complex_p.bind(*map(instantiate, tangents))
+
+
+@complex_p.transpose
+def _(ct: Any, x: Any, y: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None, None]
+    minus_imag = lambda c: rules.op("imag")(rules.op("neg")(c))  # noqa: E731
+    return [
+        rules.unbroadcast(x, rules.op("real")(ct)) if rules.is_linear(x) else None,
+        rules.unbroadcast(y, minus_imag(ct)) if rules.is_linear(y) else None,
+    ]
+
+
+rules.def_zero_derivative(
+    and_p, or_p, xor_p, shift_left_p, shift_right_arithmetic_p, shift_right_logical_p, mulhi_p
+)
+nextafter_p.absent("jvp", why="JAX defines none")
+_ALL = (
     add_p, sub_p, mul_p, div_p, rem_p, max_p, min_p, nextafter_p, mulhi_p, add_any_p, pow_p,
     atan2_p, complex_p, and_p, or_p, xor_p, shift_left_p, shift_right_arithmetic_p,
     shift_right_logical_p,
 )  # fmt: skip
+rules.broadcasting(*_ALL)
+for _prim in _ALL:
+    if "transpose" not in _prim.rules:
+        _prim.absent("transpose", why="not linear")

@@ -5,7 +5,7 @@ The `_to` forms are total orders on floats: -NaN < -inf < ... < -0.0 < 0.0 < ...
 
 from __future__ import annotations
 
-from jitney.ops import kit
+from jitney.ops import rules
 from jitney.ops.kit import ORDERED, binary, to_bool
 
 eq_p, eq = binary("eq", None, "x == y.", result=to_bool)
@@ -18,4 +18,8 @@ eq_to_p, eq_to = binary("eq_to", None, "x == y in the total order.", result=to_b
 lt_to_p, lt_to = binary("lt_to", ORDERED, "x < y in the total order.", result=to_bool)
 le_to_p, le_to = binary("le_to", ORDERED, "x <= y in the total order.", result=to_bool)
 
-kit.later(eq_p, ne_p, lt_p, le_p, gt_p, ge_p, eq_to_p, lt_to_p, le_to_p)
+_ALL = (eq_p, ne_p, lt_p, le_p, gt_p, ge_p, eq_to_p, lt_to_p, le_to_p)
+rules.def_zero_derivative(*_ALL)
+rules.broadcasting(*_ALL)
+for _prim in _ALL:
+    _prim.absent("transpose", why="not linear")

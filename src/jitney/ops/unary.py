@@ -13,8 +13,9 @@ from jitney.compiler import numerics
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.ops import kit, rules
 from jitney.ops.kit import BITS, COMPLEX, FLOAT, INEXACT, INTEGER, NUMERIC, to_bool, unary
+from jitney.ops.rules import const, op
 
 # --- arithmetic -------------------------------------------------------------------------------
 
@@ -161,11 +162,118 @@ def reciprocal(x: Any) -> Any:
     return integer_pow(x, -1)
 
 
-kit.later(
-    *(p for p in (
-        neg_p, sign_p, abs_p, square_p, floor_p, ceil_p, is_finite_p, sqrt_p, rsqrt_p, cbrt_p,
-        exp_p, exp2_p, expm1_p, log_p, log1p_p, logistic_p, sin_p, cos_p, tan_p, asin_p, acos_p,
-        atan_p, sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p, real_p, imag_p, conj_p, not_p,
-        population_count_p, clz_p, integer_pow_p,
-    ))
+# --- derivatives --------------------------------------------------------------------------------
+
+
+def _times(slope: Any) -> Any:
+    """The rule t * slope(x)."""
+    return lambda t, x, **_: op("mul")(t, slope(x), out_dtype=None)
+
+
+def mul_(x: Any, y: Any) -> Any:
+    """x * y, for rules: `mul` is declared in a module that comes later."""
+    return op("mul")(x, y, out_dtype=None)
+
+
+def _add(x: Any, y: Any) -> Any:
+    return op("add")(x, y)
+
+
+def _sub(x: Any, y: Any) -> Any:
+    return op("sub")(x, y)
+
+
+def _div(x: Any, y: Any) -> Any:
+    return op("div")(x, y)
+
+
+rules.deflinear(neg_p, lambda ct, x: neg(ct))
+
+
+@abs_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    out = abs_p.bind(x)
+    if rules.aval_of(x).dtype.kind != "c":
+        return out, op("select_n")(op("ge")(x, const(x, 0)), neg(t), t)
+    # The tangent of |z| is Re(conj(z) dz) / |z|, 0 at 0.
+    dtype = rules.aval_of(x).dtype
+    size = op("convert_element_type")(out, new_dtype=dtype, weak_type=False, sharding=None)
+    safe = op("select_n")(op("eq")(size, const(x, 0)), size, _ones_like(size))
+    return out, real(mul_(t, _div(conj(x), safe)))
+
+
+def _ones_like(x: Any) -> Any:
+    shape = rules.shape_of(x)
+    one = const(x, 1)
+    if not shape:
+        return one
+    return op("broadcast_in_dim")(one, shape=shape, broadcast_dimensions=(), sharding=None)
+
+
+rules.defjvp(square_p, lambda t, x: mul_(t, mul_(const(x, 2), x)))
+rules.def_zero_derivative(
+    sign_p, floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p
+)
+rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul_(t, _div(const(x, 0.5), y)))
+rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, -0.5), _div(y, x))))
+rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, 1 / 3), integer_pow(y, -2))))
+rules.defjvp2(exp_p, lambda t, y, x, **_: mul_(t, y))
+rules.defjvp2(exp2_p, lambda t, y, x, **_: mul_(log(const(x, 2)), mul_(t, y)))
+rules.defjvp2(expm1_p, lambda t, y, x, **_: mul_(t, _add(y, const(y, 1))))
+rules.defjvp(log_p, lambda t, x, **_: _div(t, x))
+rules.defjvp(log1p_p, lambda t, x, **_: _div(t, _add(x, const(x, 1))))
+rules.defjvp2(logistic_p, lambda t, y, x, **_: mul_(t, mul_(y, _sub(const(x, 1), y))))
+rules.defjvp(sin_p, _times(lambda x: cos(x)))
+rules.defjvp(cos_p, lambda t, x, **_: neg(mul_(t, sin(x))))
+rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(const(x, 1), square(y))))
+rules.defjvp(asin_p, _times(lambda x: rsqrt(_sub(const(x, 1), square(x)))))
+rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(_sub(const(x, 1), square(x))))))
+rules.defjvp(atan_p, lambda t, x: _div(t, _add(const(x, 1), square(x))))
+rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
+rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
+# t (1 + y)(1 - y), which keeps its accuracy where y is near 1.
+rules.defjvp2(
+    tanh_p, lambda t, y, x, **_: mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y))
+)
+rules.defjvp(asinh_p, _times(lambda x: rsqrt(_add(square(x), const(x, 1)))))
+rules.defjvp(acosh_p, _times(lambda x: rsqrt(_sub(square(x), const(x, 1)))))
+rules.defjvp(
+    atanh_p,
+    lambda t, x: mul_(reciprocal(_add(const(x, 1), x)), _div(t, _sub(const(x, 1), x))),
+)
+rules.deflinear(
+    real_p, lambda ct, x: op("complex")(ct, rules.zeros_like(ct)) if rules.shape_of(ct) else op("complex")(ct, const(ct, 0))
+)
+rules.deflinear(imag_p, lambda ct, x: op("complex")(rules.zeros_like(ct), ct))
+
+
+def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> Any:
+    out = conj_p.bind(ct, input_dtype=rules.aval_of(ct).dtype)
+    return real(out) if np.dtype(input_dtype).kind == "f" else out
+
+
+rules.deflinear(conj_p, _conj_transpose)
+
+
+def _integer_pow_jvp(t: Any, x: Any, *, y: int) -> Any:
+    if y == 0:
+        return rules.zeros_like(t)
+    if y == 1:
+        return t
+    power = x if y == 2 else integer_pow(x, y - 1)
+    return mul_(t, mul_(const(x, y), power))
+
+
+rules.defjvp(integer_pow_p, _integer_pow_jvp)
+
+_ALL = (
+    neg_p, sign_p, abs_p, square_p, floor_p, ceil_p, is_finite_p, sqrt_p, rsqrt_p, cbrt_p, exp_p,
+    exp2_p, expm1_p, log_p, log1p_p, logistic_p, sin_p, cos_p, tan_p, asin_p, acos_p, atan_p,
+    sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p, real_p, imag_p, conj_p, not_p,
+    population_count_p, clz_p, integer_pow_p,
 )  # fmt: skip
+rules.vectorized(*_ALL)
+for _prim in _ALL:
+    if "transpose" not in _prim.rules:
+        _prim.absent("transpose", why="not linear")

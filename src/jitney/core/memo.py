@@ -1,0 +1,34 @@
+"""Memoisation of functions of programs: results live as long as the program they were computed from."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from jitney.core import config
+from jitney.core.trace import state
+
+Result = TypeVar("Result")
+
+
+def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Memoises `function` by the identity of its first argument and the values of the others.
+
+    The first argument must allow weak references; configuration and named axes are part of the key.
+    """
+    memo: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(function)
+    def wrapper(first: Any, *rest: Any) -> Result:
+        known = memo.get(first)
+        if known is None:
+            known = memo[first] = {}
+        key = (rest, config.trace_epoch(), state.axis_env)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = function(first, *rest)
+        return found
+
+    return wrapper

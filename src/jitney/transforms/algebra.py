@@ -1,0 +1,29 @@
+"""The few operations that transformations themselves need; `ops` fills them in.
+
+This is the knot's untying: rules of `jit` or `scan` need the transformations, and the transformations
+need to add, to make zeros and to move axes. They ask here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Algebra:
+    """Operations on values of any trace; set by `ops.algebra`.
+
+    Attributes:
+      zeros: aval -> zeros of that type.
+      add: (x, y) -> their sum, for cotangents.
+      move_axis: (x, source, destination) -> x.
+      insert_axis: (x, position, extent) -> x repeated along a new axis.
+      instantiate: (x) -> x as an array or tracer.
+    """
+
+    zeros: Any = None
+    add: Any = None
+    move_axis: Any = None
+    insert_axis: Any = None
+
+
+algebra = Algebra()

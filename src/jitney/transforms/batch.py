@@ -1,0 +1,195 @@
+"""Batching: each value may have one more axis, somewhere.
+
+`BatchTrace` hands the values and the positions of their extra axes to the primitive's `batch` rule,
+which computes with the operations of the parent trace. Values without the axis pass through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import Primitive
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Trace, Tracer, TraceTag, extend_axis_env, set_current_trace, state
+from jitney.transforms.algebra import algebra
+
+
+@dataclass(frozen=True, slots=True)
+class AxisData:
+    """The axis that a `vmap` adds.
+
+    Attributes:
+      name: how collectives call it; None if it has no name.
+      size: its extent.
+      spmd_name: names for placement; unused on one device.
+    """
+
+    name: Any
+    size: int
+    spmd_name: Any = None
+
+
+not_mapped = None
+
+
+class BatchTracer(Tracer):
+    """A value with an extra axis at `batch_dim`."""
+
+    __slots__ = ("batch_dim", "val")
+
+    def __init__(self, trace: Trace, val: Any, batch_dim: int) -> None:
+        self._trace = trace
+        self.val = val
+        self.batch_dim = batch_dim
+
+    @property
+    def aval(self) -> AbstractValue:
+        whole = get_aval(self.val)
+        assert isinstance(whole, ShapedArray)
+        d = self.batch_dim
+        return whole.update(shape=whole.shape[:d] + whole.shape[d + 1 :])
+
+    def _origin_msg(self) -> str:
+        return self.val._origin_msg() if isinstance(self.val, Tracer) else ""
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval}>with<{self._trace}>with\n  val = {self.val!r}\n  batch_dim = {self.batch_dim}"
+
+
+class BatchTrace(Trace):
+    """Batches operations as they come."""
+
+    __slots__ = ("axis_data", "parent_trace", "tag")
+
+    def __init__(self, parent: Trace, axis_data: AxisData, tag: TraceTag) -> None:
+        super().__init__()
+        self.parent_trace = parent
+        self.axis_data = axis_data
+        self.tag = tag
+
+    def to_batch_info(self, x: Any) -> tuple[Any, int | None]:
+        """(value, position of its extra axis or None)."""
+        if isinstance(x, BatchTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+            return x.val, x.batch_dim
+        return x, None
+
+    def pure(self, x: Any) -> Any:
+        with set_current_trace(self.parent_trace):
+            return self.parent_trace.pure(x)
+
+    lift = pure
+
+    def wrap(self, val: Any, dim: int | None) -> Any:
+        """A tracer, or the value itself if it has no extra axis."""
+        return val if dim is None else BatchTracer(self, val, dim)
+
+    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+        infos = [self.to_batch_info(x) for x in args]
+        vals = [v for v, _ in infos]
+        dims = [d for _, d in infos]
+        parent = self.parent_trace
+        with_axis = primitive.rules.get("batch_with_axis")
+        with set_current_trace(parent):
+            if with_axis is not None:
+                out, dim = with_axis(self.axis_data, vals, dims, **params)
+            elif all([d is None for d in dims]):
+                return parent.process_primitive(primitive, vals, params)
+            else:
+                rule = primitive.rules.get("batch")
+                if rule is None:
+                    raise NotImplementedError(_missing_rule(primitive))
+                out, dim = rule(vals, dims, **params)
+        if primitive.multiple_results:
+            dim = [dim] * len(out) if dim is None or isinstance(dim, int) else dim
+            return [self.wrap(v, d) for v, d in zip(out, dim, strict=True)]
+        return self.wrap(out, dim)
+
+    def __repr__(self) -> str:
+        return "BatchTrace"
+
+    __str__ = __repr__
+
+
+def _missing_rule(primitive: Primitive) -> str:
+    return (
+        f"Batching rule for '{primitive}' not implemented. For a primitive of your own, set one by "
+        "jax.interpreters.batching.primitive_batchers"
+    )
+
+
+def move_to(x: Any, dim: int | None, destination: int, size: int) -> Any:
+    """`x` with its extra axis at `destination`; repeated along a new axis if it has none."""
+    if dim is None:
+        return algebra.insert_axis(x, destination, size)
+    return x if dim == destination else algebra.move_axis(x, dim, destination)
+
+
+def batch_flat(
+    fun: Callable[..., Sequence[Any]],
+    axis_data: AxisData,
+    vals: Sequence[Any],
+    dims: Sequence[int | None],
+) -> tuple[list[Any], list[int | None]]:
+    """Results of `fun`, a function of flat values, for all indices of the axis, and where it is."""
+    parent = state.trace
+    trace = BatchTrace(parent, axis_data, TraceTag())
+    args = [trace.wrap(v, d) for v, d in zip(vals, dims, strict=True)]
+    axes = () if axis_data.name is None else ((axis_data.name, axis_data.size),)
+    try:
+        with set_current_trace(trace), extend_axis_env(*axes):
+            outs = fun(*args)
+        infos = [trace.to_batch_info(x) for x in outs]
+    finally:
+        trace.invalidate()
+    return [v for v, _ in infos], [d for _, d in infos]
+
+
+@memoize_by_identity
+def batch_jaxpr(
+    closed: ClosedJaxpr,
+    axis_data: AxisData,
+    batched: tuple[bool, ...],
+    instantiated: bool | tuple[bool, ...],
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The program `closed` with an extra leading axis on the operands marked in `batched`.
+
+    Args:
+      closed: a program.
+      axis_data: the axis.
+      batched: which operands have it.
+      instantiated: which results are to have it in any case.
+
+    Returns: (program; which results have the axis, in front).
+    """
+    wanted = (
+        (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated
+    )
+    found: list[tuple[bool, ...]] = []
+
+    def fun(*args: Any) -> list[Any]:
+        outs, dims = batch_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs),
+            axis_data,
+            args,
+            [0 if b else None for b in batched],
+        )
+        mapped = tuple(d is not None or w for d, w in zip(dims, wanted, strict=True))
+        found.append(mapped)
+        return [
+            move_to(x, d, 0, axis_data.size) if m else x
+            for x, d, m in zip(outs, dims, mapped, strict=True)
+        ]
+
+    avals = [
+        a.update(shape=(axis_data.size, *a.shape)) if b else a  # type: ignore[attr-defined]
+        for a, b in zip(closed.in_avals, batched, strict=True)
+    ]
+    info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts), found[0]

@@ -1,0 +1,167 @@
+"""Forward derivatives: each value is a pair (primal, tangent).
+
+`JVPTrace` hands an operation's primals and tangents to the primitive's `jvp` rule, which computes with
+the operations of the parent trace. Where all tangents are zero nothing is differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import Primitive
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
+from jitney.transforms.zero import Zero, instantiate
+
+
+class JVPTracer(Tracer):
+    """A value with its tangent."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: Trace, primal: Any, tangent: Any) -> None:
+        self._trace = trace
+        self.primal = primal
+        self.tangent = tangent
+
+    @property
+    def aval(self) -> AbstractValue:
+        return get_aval(self.primal)
+
+    def to_concrete_value(self) -> Any:
+        primal = self.primal
+        return primal.to_concrete_value() if isinstance(primal, Tracer) else primal
+
+    def full_lower(self) -> Any:
+        return self.primal if isinstance(self.tangent, Zero) else self
+
+    def _origin_msg(self) -> str:
+        return self.primal._origin_msg() if isinstance(self.primal, Tracer) else ""
+
+    def __repr__(self) -> str:
+        return f"{_primal_text(self)}with\n  primal={self.primal!r}\n  tangent={self.tangent!r}"
+
+
+def _primal_text(tracer: JVPTracer) -> str:
+    return f"Traced<{tracer.aval}>with<{tracer._trace}>"
+
+
+class JVPTrace(Trace):
+    """Differentiates operations as they come."""
+
+    __slots__ = ("parent_trace", "tag")
+
+    def __init__(self, parent: Trace, tag: TraceTag) -> None:
+        super().__init__()
+        self.parent_trace = parent
+        self.tag = tag
+
+    def to_pair(self, x: Any) -> tuple[Any, Any]:
+        """(primal, tangent) of an operand."""
+        if isinstance(x, JVPTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+            return x.primal, x.tangent
+        return x, Zero.from_primal_value(x)
+
+    def pure(self, x: Any) -> Any:
+        with set_current_trace(self.parent_trace):
+            return self.parent_trace.pure(x)
+
+    lift = pure
+
+    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+        pairs = [self.to_pair(x) for x in args]
+        primals = [p for p, _ in pairs]
+        tangents = [t for _, t in pairs]
+        parent = self.parent_trace
+        with set_current_trace(parent):
+            if all([type(t) is Zero for t in tangents]):
+                return parent.process_primitive(primitive, primals, params)
+            rule = primitive.rules.get("jvp")
+            if rule is None:
+                raise NotImplementedError(_missing_rule(primitive))
+            out, dout = rule(primals, tangents, **params)
+        if primitive.multiple_results:
+            return [self.pair(p, t) for p, t in zip(out, dout, strict=True)]
+        return self.pair(out, dout)
+
+    def pair(self, primal: Any, tangent: Any) -> Any:
+        """A tracer, or the primal itself if its tangent is zero."""
+        return primal if isinstance(tangent, Zero) else JVPTracer(self, primal, tangent)
+
+    def __repr__(self) -> str:
+        return "JVPTrace"
+
+    __str__ = __repr__
+
+
+def _missing_rule(primitive: Primitive) -> str:
+    why = primitive.absences.get("jvp")
+    reason = f": {why}" if why else ""
+    return (
+        f"Differentiation rule for '{primitive}' not implemented{reason}. For a primitive of your "
+        "own, set one by jax.interpreters.ad.primitive_jvps"
+    )
+
+
+def jvp_flat(
+    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Values and tangents of `fun`, a function of flat values, under the current trace.
+
+    Tangents may be `Zero`, in and out.
+    """
+    parent = state.trace
+    trace = JVPTrace(parent, TraceTag())
+    args = [trace.pair(p, t) for p, t in zip(primals, tangents, strict=True)]
+    try:
+        with set_current_trace(trace):
+            outs = fun(*args)
+        pairs = [trace.to_pair(x) for x in outs]
+    finally:
+        trace.invalidate()
+    return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+@memoize_by_identity
+def jvp_jaxpr(
+    closed: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiated: bool | tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The program that computes values and tangents of `closed`.
+
+    Args:
+      closed: a program.
+      nonzeros: which operands have a tangent; these tangents follow the operands.
+      instantiated: which results' tangents are wanted even if they are zero.
+
+    Returns: (program: operands, tangents of some -> results, tangents of some; which results have one).
+    """
+    wanted = (
+        (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated
+    )
+    found: list[tuple[bool, ...]] = []
+
+    def fun(*args: Any) -> list[Any]:
+        primals, given = args[: len(nonzeros)], iter(args[len(nonzeros) :])
+        tangents = [
+            next(given) if nz else Zero(a.to_tangent_aval())
+            for nz, a in zip(nonzeros, closed.in_avals, strict=True)
+        ]
+        outs, douts = jvp_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), primals, tangents
+        )
+        douts = [instantiate(t) if w else t for t, w in zip(douts, wanted, strict=True)]
+        found.append(tuple(not isinstance(t, Zero) for t in douts))
+        return [*outs, *(t for t in douts if not isinstance(t, Zero))]
+
+    avals = [
+        *closed.in_avals,
+        *(a.to_tangent_aval() for a, nz in zip(closed.in_avals, nonzeros, strict=True) if nz),
+    ]
+    info = closed.jaxpr.debug_info
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, DebugInfo("jvp", info.func_src_info))
+    return ClosedJaxpr(jaxpr, consts), found[0]

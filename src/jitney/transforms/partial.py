@@ -1,0 +1,134 @@
+"""Partial evaluation: what is known is computed now, what depends on unknowns is recorded.
+
+`PartialTrace` sends an operation whose operands are all known to its parent, and records any other in
+the jaxpr of the unknowns, in which known operands become constants (residuals). Primitives that hold
+programs (`jit`, `scan`, ...) have a rule `partial` that divides the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import Primitive
+from jitney.core.staging import DynamicJaxprTracer, JaxprTrace, trace_to_jaxpr
+from jitney.core.trace import Trace, set_current_trace, state
+
+
+class PartialTrace(Trace):
+    """Divides operations between a parent trace and a jaxpr under construction.
+
+    Attributes:
+      parent_trace: computes what is known.
+      unknown_trace: records the rest.
+    """
+
+    __slots__ = ("parent_trace", "unknown_trace")
+
+    def __init__(self, parent: Trace, unknown: JaxprTrace) -> None:
+        super().__init__()
+        self.parent_trace = parent
+        self.unknown_trace = unknown
+
+    def is_unknown(self, x: Any) -> bool:
+        """Whether `x` depends on unknowns."""
+        return type(x) is DynamicJaxprTracer and x._trace is self.unknown_trace
+
+    def pure(self, x: Any) -> Any:
+        return x if self.is_unknown(x) else self.parent_trace.pure(x)
+
+    lift = pure
+
+    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+        unknown = [self.is_unknown(x) for x in args]
+        if not any(unknown):
+            with set_current_trace(self.parent_trace):
+                return self.parent_trace.process_primitive(primitive, args, params)
+        rule = primitive.rules.get("partial")
+        if rule is not None:
+            return rule(self, unknown, args, params)
+        return self.unknown_trace.process_primitive(primitive, args, params)
+
+    def __repr__(self) -> str:
+        return "JaxprTrace"
+
+    __str__ = __repr__
+
+
+def trace_partially(
+    closed: ClosedJaxpr, unknown: Sequence[bool], wanted_unknown: Sequence[bool] | bool
+) -> Any:
+    """`partial_eval_jaxpr` for sequences."""
+    wanted = (
+        (wanted_unknown,) * len(closed.out_avals)
+        if isinstance(wanted_unknown, bool)
+        else tuple(wanted_unknown)
+    )
+    return partial_eval_jaxpr(closed, tuple(unknown), wanted)
+
+
+@memoize_by_identity
+def partial_eval_jaxpr(
+    closed: ClosedJaxpr, unknown: tuple[bool, ...], wanted_unknown: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
+    """`closed` as two programs: what the known operands determine, and the rest.
+
+    Args:
+      closed: a program.
+      unknown: which operands are unknown.
+      wanted_unknown: which results count as unknown even if they are not.
+
+    Returns: (known program: known operands -> known results, residuals;
+      unknown program: residuals, unknown operands -> unknown results;
+      which results are unknown; number of residuals).
+    """
+    parts: list[Any] = []
+
+    def fun(*known_args: Any) -> list[Any]:
+        outer = state.trace
+        rest = JaxprTrace(DebugInfo("partial", closed.jaxpr.debug_info.func_src_info), outer)
+        trace = PartialTrace(outer, rest)
+        known = iter(known_args)
+        args = [
+            rest.new_arg(aval) if u else next(known)
+            for u, aval in zip(unknown, closed.in_avals, strict=True)
+        ]
+        with set_current_trace(trace):
+            outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        out_unknown = tuple(
+            trace.is_unknown(x) or w for x, w in zip(outs, wanted_unknown, strict=True)
+        )
+        late = [rest.to_tracer(x) for x, u in zip(outs, out_unknown, strict=True) if u]
+        jaxpr, residuals = rest.to_jaxpr(late, rest.debug_info)
+        rest.invalidate()
+        trace.invalidate()
+        parts.append((jaxpr, out_unknown, len(residuals)))
+        return [*(x for x, u in zip(outs, out_unknown, strict=True) if not u), *residuals]
+
+    avals = [a for a, u in zip(closed.in_avals, unknown, strict=True) if not u]
+    info = DebugInfo("known", closed.jaxpr.debug_info.func_src_info)
+    known_jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    jaxpr, out_unknown, n_residuals = parts[0]
+    late = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+    return ClosedJaxpr(known_jaxpr, consts), ClosedJaxpr(late, []), out_unknown, n_residuals
+
+
+def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
+    """`jaxpr` without what its results marked in `used` do not need.
+
+    Returns: (the jaxpr with the used results alone and all operands; which operands it needs).
+    """
+    needed: set[Var] = {
+        v for v, u in zip(jaxpr.outvars, used, strict=True) if u and isinstance(v, Var)
+    }
+    kept: list[JaxprEqn] = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or any(v in needed for v in eqn.outvars):
+            kept.append(eqn)
+            needed.update(a for a in eqn.invars if not isinstance(a, Literal))
+    kept.reverse()
+    outvars = [v for v, u in zip(jaxpr.outvars, used, strict=True) if u]
+    return jaxpr.replace(eqns=kept, outvars=outvars), [v in needed for v in jaxpr.invars]

@@ -1,0 +1,117 @@
+"""Transposition of linear programs: from cotangents of results to cotangents of operands.
+
+The equations are walked backwards; a primitive's `transpose` rule is given the cotangent of its result
+and its operands, of which the linear ones are `UndefinedPrimal`s: only their type is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jitney.core.avals import AbstractValue
+from jitney.core.jaxpr import Jaxpr, Literal, Var
+from jitney.core.primitive import Primitive
+from jitney.transforms.zero import Zero, add_tangents
+
+
+class UndefinedPrimal:
+    """Stands for an operand in which an operation is linear."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: AbstractValue) -> None:
+        self.aval = aval
+
+    @property
+    def shape(self) -> Any:
+        return self.aval.shape  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval})"
+
+
+def is_undefined_primal(x: Any) -> bool:
+    """Whether `x` stands for a linear operand."""
+    return type(x) is UndefinedPrimal
+
+
+def backward_pass(
+    jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
+    """Cotangents of the operands of `jaxpr`, which is linear in those given as `UndefinedPrimal`.
+
+    Args:
+      jaxpr: a program.
+      consts: values of its constants.
+      primals: operands: values, or `UndefinedPrimal` for the linear ones.
+      cotangents: of its results; `Zero` where there is none.
+
+    Returns: a cotangent, or `Zero`, for each operand.
+    """
+    values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    for var, x in zip(jaxpr.invars, primals, strict=True):
+        if type(x) is not UndefinedPrimal:
+            values[var] = x
+    known = set(values)
+    linear: list[Any] = []
+    for eqn in jaxpr.eqns:
+        if all(isinstance(a, Literal) or a in known for a in eqn.invars):
+            # Depends on no linear operand: computed forwards.
+            outs = eqn.primitive.bind(*[_read(a, values) for a in eqn.invars], **eqn.params)
+            outs = outs if eqn.primitive.multiple_results else [outs]
+            values.update(zip(eqn.outvars, outs, strict=True))
+            known.update(eqn.outvars)
+        else:
+            linear.append(eqn)
+    cts: dict[Var, Any] = {}
+
+    def accumulate(atom: Any, ct: Any) -> None:
+        if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in known:
+            return
+        cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct
+
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
+        accumulate(atom, ct)
+    for eqn in reversed(linear):
+        ct_out = [cts.pop(v, None) for v in eqn.outvars]
+        if all(ct is None for ct in ct_out):
+            continue
+        ct_out = [
+            Zero(v.aval.to_cotangent_aval()) if ct is None else ct
+            for v, ct in zip(eqn.outvars, ct_out, strict=True)
+        ]
+        operands = [
+            _read(a, values)
+            if isinstance(a, Literal) or a in known
+            else UndefinedPrimal(a.aval)
+            for a in eqn.invars
+        ]
+        rule = eqn.primitive.rules.get("transpose")
+        if rule is None:
+            raise NotImplementedError(_missing_rule(eqn.primitive))
+        given = ct_out if eqn.primitive.multiple_results else ct_out[0]
+        ct_in = rule(given, *operands, **eqn.params)
+        for atom, ct in zip(eqn.invars, ct_in, strict=True):
+            accumulate(atom, ct)
+    return [
+        cts.get(v, Zero(v.aval.to_cotangent_aval())) if v not in known else Zero(v.aval.to_cotangent_aval())
+        for v in jaxpr.invars
+    ]
+
+
+def _read(atom: Any, values: dict[Var, Any]) -> Any:
+    return atom.val[()] if isinstance(atom, Literal) else values[atom]
+
+
+def _missing_rule(primitive: Primitive) -> str:
+    why = primitive.absences.get("transpose")
+    reason = f" ({why})" if why else ""
+    return (
+        f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented"
+        f"{reason}. For a primitive of your own, set one by jax.interpreters.ad.primitive_transposes"
+    )

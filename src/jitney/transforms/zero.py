@@ -1,0 +1,61 @@
+"""Symbolic zeros: tangents and cotangents of which nothing is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.transforms.algebra import algebra
+
+
+class Zero:
+    """A tangent or cotangent that is zero. `aval` is its type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: AbstractValue) -> None:
+        self.aval = aval
+
+    @staticmethod
+    def from_primal_value(value: Any) -> Zero:
+        """The zero tangent of a value."""
+        return Zero(get_aval(value).to_tangent_aval())
+
+    def instantiate(self) -> Any:
+        """Zeros as an array or tracer."""
+        return algebra.zeros(self.aval)
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval})"
+
+
+class SymbolicZero(Zero):
+    """A zero as users' rules see it (`symbolic_zeros=True`): it has a shape and a dtype."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> Any:
+        return self.aval.shape  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype  # type: ignore[attr-defined]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+def instantiate(x: Any) -> Any:
+    """`x`, or zeros if it is a symbolic zero."""
+    return x.instantiate() if isinstance(x, Zero) else x
+
+
+def add_tangents(x: Any, y: Any) -> Any:
+    """The sum of two tangents or cotangents."""
+    if isinstance(x, Zero):
+        return y
+    if isinstance(y, Zero):
+        return x
+    return algebra.add(x, y)
