@@ -46,12 +46,12 @@ def _monoid(
                 "logical reduction requires operand dtype bool or int, got "
                 f"{dtypes.long_name(x.dtype)}."
             )
+        _check_axes(axes, x)
         if not kit.is_accepted(x.dtype, accepts):
             raise TypeError(
                 f"{name} does not accept dtype {dtypes.long_name(x.dtype)}. "
                 "Accepted dtypes are subtypes of number."
             )
-        _check_axes(axes, x)
         return x.update(shape=_without(x.shape, axes))
 
     @prim.eager
@@ -111,14 +111,14 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..
         (axis,) = axes
         if not 0 <= axis < x.ndim:
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
-        if not dtypes.issubdtype(index_dtype, np.integer):
-            raise TypeError(
-                f"index_dtype must be an integer type, but got {dtypes.long_name(index_dtype)}"
-            )
         if x.shape[axis] < 1:
             raise ValueError(
                 f"argmin and argmax require non-empty reduced dimension. operand.shape={x.shape} "
                 f"{axis=}"
+            )
+        if not dtypes.issubdtype(index_dtype, np.integer):
+            raise TypeError(
+                f"index_dtype must be an integer type, but got {dtypes.long_name(index_dtype)}"
             )
         kit.check_dtype("gt" if kind == "max" else "lt", x.dtype, kit.ORDERED, 0)
         return shaped_array(_without(x.shape, axes), np.dtype(index_dtype))

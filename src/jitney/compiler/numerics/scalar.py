@@ -66,6 +66,8 @@ def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
         return convert(x.real, dtype)
     if _is_integer(dtype) and _is_float(old):
         return _truncate(x, dtype)
+    if _is_integer(old) and old.kind == "V":  # no casts between the smallest integers
+        x = x.astype(np.int8)
     return x.astype(dtype)
 
 
