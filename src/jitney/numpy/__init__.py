@@ -70,6 +70,12 @@ from jitney.numpy.cumulative import cumulative_prod as cumulative_prod
 from jitney.numpy.cumulative import cumulative_sum as cumulative_sum
 from jitney.numpy.cumulative import nancumprod as nancumprod
 from jitney.numpy.cumulative import nancumsum as nancumsum
+from jitney.numpy.differences import diff as diff
+from jitney.numpy.differences import ediff1d as ediff1d
+from jitney.numpy.differences import gradient as gradient
+from jitney.numpy.differences import interp as interp
+from jitney.numpy.differences import trapezoid as trapezoid
+from jitney.numpy.differences import unwrap as unwrap
 from jitney.numpy.einsum import einsum as einsum
 from jitney.numpy.einsum import einsum_path as einsum_path
 from jitney.numpy.index_tricks import c_ as c_

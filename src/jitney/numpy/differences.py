@@ -1,0 +1,350 @@
+"""Differences and what is made of them: `diff`, `gradient`, `trapezoid`, `unwrap`, `interp`."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.arithmetic import remainder
+from jitney.numpy.cumulative import cumsum
+from jitney.numpy.reductions import sum as sum_of
+from jitney.numpy.selection import clip, where
+from jitney.numpy.sorting import searchsorted
+from jitney.ops import binary, compare, sort as lax_sort, unary
+from jitney.ops.convert import as_value, convert, scalar_operand
+from jitney.ops.join import concatenate
+from jitney.ops.shape import broadcast_to, canonical_axes, canonical_axis, reshape, shape_of
+from jitney.ops.slice import slice_in_dim
+
+__all__ = ["diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
+
+_BOOL = np.dtype(bool)
+
+
+# --- differences ----------------------------------------------------------------------------------
+
+
+def _edge(x: Any, value: Any, axis: int) -> Any:
+    """What goes before or after `x` along `axis`; a scalar as one slice."""
+    util.check_arraylike("diff", value)
+    if not shape_of(value):
+        shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+        return broadcast_to(value, shape)
+    return as_value(value)
+
+
+@partial(jit_when_traced, static_argnames=("n", "axis"))
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along `axis`, taken `n` times; of booleans whether they differ.
+
+    Args:
+      a: an array.
+      n: how often.
+      axis: the axis, which gets shorter by `n`.
+      prepend: what to put before it first.
+      append: what to put after it first.
+    """
+    x = util.ensure_arraylike("diff", a)
+    n = operator.index(concrete_or_error(None, n, "'n' argument of jnp.diff"))
+    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.diff"))
+    if n == 0:
+        return x
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if x.ndim == 0:
+        raise ValueError(f"diff requires input that is at least one dimensional; got {a}")
+    axis = canonical_axis(axis, x.ndim)
+    parts = [x]
+    if prepend is not None:
+        parts.insert(0, _edge(x, prepend, axis))
+    if append is not None:
+        parts.append(_edge(x, append, axis))
+    if len(parts) > 1:
+        x = concatenate(util.promote_dtypes(*parts), axis)
+    op = compare.ne if x.dtype == _BOOL else binary.sub
+    lead = (slice(None),) * axis
+    for _ in range(n):
+        x = op(x[(*lead, slice(1, None))], x[(*lead, slice(None, -1))])
+    return x
+
+
+@jit_when_traced
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours in the flattened array.
+
+    Args:
+      ary: an array.
+      to_end: what to put after them.
+      to_begin: what to put before them.
+    """
+    x = util.ensure_arraylike("ediff1d", ary)
+    x = reshape(x, (x.size,))
+    out = binary.sub(x[1:], x[:-1])
+    if to_begin is not None:
+        util.check_arraylike("ediff1d", to_begin)
+        start = convert(to_begin, x.dtype)
+        out = concatenate([reshape(start, (start.size,)), out], 0)
+    if to_end is not None:
+        util.check_arraylike("ediff1d", to_end)
+        end = convert(to_end, x.dtype)
+        out = concatenate([out, reshape(end, (end.size,))], 0)
+    return out
+
+
+@partial(jit_when_traced, static_argnames=("axis", "edge_order"))
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+    """Derivatives along axes by central differences, by one-sided ones at the edges.
+
+    Args:
+      f: values on a grid.
+      *varargs: distances: none (1), one for all axes, or one per axis; an array of rank 1 gives the
+        coordinates along an axis.
+      axis: an axis or several; all by default.
+      edge_order: must be None.
+
+    Returns: an array, or a list of them if there are several axes.
+    """
+    if edge_order is not None:
+        raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
+    util.check_arraylike("gradient", f, *varargs)
+    x, *spacings = map(as_value, util.promote_dtypes_inexact(f, *varargs))
+    axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
+    if any(x.shape[k] < 2 for k in axes):
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least 2 elements are "
+            "required."
+        )
+    if not axes:
+        return []
+    if not spacings:
+        spacings = [scalar_operand(1, x.dtype, False)] * len(axes)
+    elif len(spacings) == 1:
+        spacings = spacings * len(axes)
+    elif len(spacings) != len(axes):
+        raise TypeError(
+            f"Invalid number of spacing arguments {len(spacings)} for axis={axes}"
+        )
+    out = [_slopes(x, h, k) for h, k in zip(spacings, axes, strict=True)]
+    return out[0] if len(axes) == 1 else out
+
+
+def _slopes(x: Any, h: Any, axis: int) -> Any:
+    n = x.shape[axis]
+    first = _between(x, 0, 1, axis)
+    last = _between(x, n - 2, n - 1, axis)
+    if shape_of(h):
+        return _uneven_slopes(x, h, axis, first, last)
+    middle = binary.sub(
+        slice_in_dim(x, 2, n, axis=axis), slice_in_dim(x, 0, n - 2, axis=axis)
+    )
+    middle = binary.div(binary.mul(middle, scalar_operand(0.5, x.dtype, False)), h)
+    last = binary.div(last, h)
+    return concatenate([binary.div(first, h), middle, last], axis)
+
+
+def _between(x: Any, low: int, high: int, axis: int) -> Any:
+    """Slice `high` less slice `low`."""
+    return binary.sub(
+        slice_in_dim(x, high, high + 1, axis=axis), slice_in_dim(x, low, low + 1, axis=axis)
+    )
+
+
+def _uneven_slopes(x: Any, h: Any, axis: int, first: Any, last: Any) -> Any:
+    """Slopes on coordinates `h`: of the parabola through three points."""
+    if shape_of(h) != (x.shape[axis],):
+        raise ValueError("Spacing arrays must have the same length as the dimension of gradient.")
+    n = x.shape[axis]
+    column = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)
+
+    def part(low: int, high: int) -> Any:
+        return slice_in_dim(h, low, high)
+
+    def along(y: Any) -> Any:
+        return reshape(y, tuple(y.shape[0] if k == -1 else k for k in column))
+
+    first = binary.div(first, along(binary.sub(part(1, 2), part(0, 1))))
+    last = binary.div(last, along(binary.sub(part(n - 1, n), part(n - 2, n - 1))))
+    before = binary.sub(part(1, n - 1), part(0, n - 2))
+    after = binary.sub(part(2, n), part(1, n - 1))
+    a = binary.div(unary.neg(after), binary.mul(before, binary.add(before, after)))
+    b = binary.div(binary.sub(after, before), binary.mul(before, after))
+    c = binary.div(before, binary.mul(after, binary.add(before, after)))
+    middle = binary.mul(along(a), slice_in_dim(x, 0, n - 2, axis=axis))
+    middle = binary.add(middle, binary.mul(along(b), slice_in_dim(x, 1, n - 1, axis=axis)))
+    middle = binary.add(middle, binary.mul(along(c), slice_in_dim(x, 2, n, axis=axis)))
+    return concatenate([first, middle, last], axis)
+
+
+# --- integrals, phases ----------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("axis",))
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral along `axis` by the trapezoidal rule.
+
+    Args:
+      y: values.
+      x: coordinates; of rank 1 or of the shape of `y`.
+      dx: their distance, if no coordinates are given.
+      axis: the axis.
+    """
+    from jitney.numpy.manipulation import moveaxis
+
+    if x is None:
+        y, dx = map(as_value, util.promote_dtypes_inexact(y, dx))
+        y = moveaxis(y, axis, -1)
+        total = sum_of(y, axis=-1)
+        ends = binary.add(y[..., 0], y[..., -1])
+        half = scalar_operand(0.5, y.dtype, False)
+        return _times(dx, binary.sub(total, binary.mul(half, ends)))
+    y, x = map(as_value, util.promote_dtypes_inexact(y, x))
+    y = moveaxis(y, axis, -1)
+    widths = diff(x) if x.ndim == 1 else moveaxis(diff(x, axis=axis), axis, -1)
+    sums = binary.add(y[..., 1:], y[..., :-1])
+    total = sum_of(_times(widths, sums), axis=-1)
+    return _times(scalar_operand(0.5, total.dtype, False), total)
+
+
+def _times(x: Any, y: Any) -> Any:
+    return binary.mul(*util.promote_shapes("multiply", x, y))
+
+
+@partial(jit_when_traced, static_argnames=("axis",))
+def unwrap(
+    p: Any, discont: Any = None, axis: int = -1, period: Any = 6.283185307179586
+) -> Any:
+    """`p` with jumps of more than half a period taken out, by multiples of the period.
+
+    Args:
+      p: phases.
+      discont: jumps up to this stay; half a period by default.
+      axis: the axis.
+      period: the period.
+    """
+    x = util.ensure_arraylike("unwrap", p)
+    if util.is_complex(x.dtype):
+        raise ValueError("jnp.unwrap does not support complex inputs.")
+    if x.shape[axis] == 0:
+        return x
+    common = dtypes.result_type(x, period)
+    whole = not util.is_inexact(common)
+    dtype = common
+    period = convert(as_value(period), dtype)
+    x = convert(x, dtype)
+    if whole:
+        interval, rest = divmod(period, 2)
+        low = -interval
+        interval = interval + rest
+        reach = interval if discont is None else discont
+    else:
+        reach = _halved(period) if discont is None else convert(as_value(discont), dtype)
+        interval = _halved(period)
+        low = unary.neg(interval)
+    axis = canonical_axis(axis, x.ndim)
+    steps = diff(x, axis=axis)
+    phase = remainder(steps - low, period) + low if whole else remainder(
+        steps + interval, period
+    ) - interval
+    if not whole:
+        at_edge = binary.bitwise_and(phase == low, steps > 0)
+        phase = where(at_edge, interval, phase)
+    else:
+        at_edge = binary.bitwise_and(phase == low, steps > 0)
+        phase = where(at_edge, -low, phase)
+    correction = where(abs(steps) < reach, 0, phase - steps)
+    n = x.shape[axis]
+    first = slice_in_dim(x, 0, 1, axis=axis)
+    rest_of = slice_in_dim(x, 1, n, axis=axis)
+    return concatenate([first, rest_of + cumsum(correction, axis=axis)], axis)
+
+
+def _halved(x: Any) -> Any:
+    return binary.div(x, scalar_operand(2, x.dtype, False))
+
+
+# --- interpolation --------------------------------------------------------------------------------
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """Values at `x` of the piecewise linear function through points (`xp`, `fp`).
+
+    Args:
+      x: where to evaluate.
+      xp: coordinates of the points, ascending unless `period` is given.
+      fp: values there.
+      left: the value left of all points; the first one by default; "extrapolate" goes on.
+      right: the value right of all points, likewise.
+      period: the function's period; `left` and `right` have no effect then.
+    """
+    static_left = left if isinstance(left, str) else None
+    static_right = right if isinstance(right, str) else None
+    return _interp(
+        x,
+        xp,
+        fp,
+        None if static_left else left,
+        None if static_right else right,
+        period,
+        left_mode=static_left,
+        right_mode=static_right,
+    )
+
+
+@partial(jit_when_traced, name="_interp", static_argnames=("left_mode", "right_mode"))
+def _interp(
+    x: Any,
+    xp: Any,
+    fp: Any,
+    left: Any,
+    right: Any,
+    period: Any,
+    *,
+    left_mode: str | None,
+    right_mode: str | None,
+) -> Any:
+    util.check_arraylike("interp", x, xp, fp)
+    if shape_of(xp) != shape_of(fp) or len(shape_of(xp)) != 1:
+        raise ValueError("xp and fp must be one-dimensional arrays of equal size")
+    x, xp = map(as_value, util.promote_dtypes_inexact(x, xp))
+    (fp,) = map(as_value, util.promote_dtypes_inexact(fp))
+    for mode in (left_mode, right_mode):
+        if mode not in (None, "extrapolate"):
+            raise ValueError(
+                f"the only valid string value of `left` and `right` is 'extrapolate', but got: {mode}"
+            )
+    if period is not None:
+        if shape_of(period):
+            raise ValueError(f"period must be a scalar; got {period}")
+        period = unary.abs(period)
+        x, xp = remainder(x, period), remainder(xp, period)
+        xp, fp = lax_sort.sort((xp, fp), num_keys=1)
+        xp = concatenate([xp[-1:] - period, xp, xp[:1] + period], 0)
+        fp = concatenate([fp[-1:], fp, fp[:1]], 0)
+    n = xp.shape[0]
+    i = clip(searchsorted(xp, x, side="right"), 1, n - 1)
+    rise = fp[i] - fp[i - 1]
+    width = xp[i] - xp[i - 1]
+    beyond = x - xp[i - 1]
+    # Points that coincide have no slope.
+    narrow = abs(width) <= np.spacing(np.finfo(xp.dtype).eps)
+    out = where(narrow, fp[i - 1], fp[i - 1] + (beyond / where(narrow, 1, width)) * rise)
+    if period is not None:
+        return out
+    if left_mode != "extrapolate":
+        out = where(x < xp[0], fp[0] if left is None else left, out)
+    if right_mode != "extrapolate":
+        out = where(x > xp[-1], fp[-1] if right is None else right, out)
+    return out
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"
