@@ -170,8 +170,20 @@ def shaped_array(shape: Shape, dtype: Any, weak_type: bool = False) -> ShapedArr
 pytype_aval_mappings: dict[type, Callable[[Any], AbstractValue]] = {}
 
 
-def _scalar_aval(x: Any) -> ShapedArray:
-    return shaped_array((), dtypes.canonicalize_dtype(dtypes.python_scalar_dtype(type(x))), True)
+def _integer_aval(x: int) -> ShapedArray:
+    dtype = dtypes.canonicalize_dtype(_INT)
+    bits = 8 * dtype.itemsize - 1
+    if not -(1 << bits) <= x < 1 << bits:
+        raise OverflowError(f"Python int {x} too large to convert to {dtype.name}")
+    return shaped_array((), dtype, True)
+
+
+def _float_aval(x: float) -> ShapedArray:
+    return shaped_array((), dtypes.canonicalize_dtype(_FLOAT), True)
+
+
+def _complex_aval(x: complex) -> ShapedArray:
+    return shaped_array((), dtypes.canonicalize_dtype(_COMPLEX), True)
 
 
 def _bool_aval(x: Any) -> ShapedArray:
@@ -191,10 +203,11 @@ def _generic_aval(x: np.generic) -> ShapedArray:
 
 
 _BOOL = np.dtype(bool)
+_INT, _FLOAT, _COMPLEX = [dtypes.python_scalar_dtype(kind) for kind in (int, float, complex)]
 pytype_aval_mappings[bool] = _bool_aval
-pytype_aval_mappings[int] = _scalar_aval
-pytype_aval_mappings[float] = _scalar_aval
-pytype_aval_mappings[complex] = _scalar_aval
+pytype_aval_mappings[int] = _integer_aval
+pytype_aval_mappings[float] = _float_aval
+pytype_aval_mappings[complex] = _complex_aval
 pytype_aval_mappings[np.ndarray] = _ndarray_aval
 for _scalar_type in dtypes.numpy_scalar_types:
     pytype_aval_mappings[_scalar_type] = _generic_aval

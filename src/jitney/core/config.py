@@ -6,11 +6,13 @@ makes so, calling it gives a context manager that overrides it in the current th
 
 `trace_epoch()` is a number that stands for the present values of all options that change what
 tracing gives: equal settings have equal numbers, so caches hit again when a setting comes back.
+`call_epoch()` minds, beside these, the options that change what calling a traced function does.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -21,12 +23,13 @@ class _Local(threading.local):
     """Overrides in this thread; None while there are none, which is what fast paths look at."""
 
     values: dict[str, Any] | None = None
-    epoch: int | None = None
+    epochs: tuple[int, int] | None = None
 
 
 _local = _Local()
+_epoch_numbers = itertools.count()
 _epochs: dict[tuple[Any, ...], int] = {}
-_global_epoch = 0
+_global_epochs = (0, 0)  # of tracing, of calling
 _lock = threading.Lock()
 
 
@@ -37,6 +40,7 @@ class State:
       name: such as "jax_enable_x64".
       global_value: value where no override is active.
       traced: whether it changes what tracing gives.
+      called: whether it changes what calling a traced function does.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class State:
         parse: Callable[[Any], Any],
         *,
         traced: bool = False,
+        called: bool = False,
         context: bool = False,
         help: str = "",
     ) -> None:
@@ -53,6 +58,7 @@ class State:
         self.default = default
         self.parse = parse
         self.traced = traced
+        self.called = called
         self.context = context
         self.__doc__ = help
         self.__name__ = name[4:] if name.startswith("jax_") else name
@@ -81,21 +87,21 @@ class State:
     def __call__(self, new_value: Any = True) -> Iterator[None]:
         """Within the context, in this thread, the option has the value `new_value`."""
         parsed = self.parse(new_value)
-        outer_values, outer_epoch = _local.values, _local.epoch
+        outer_values, outer_epochs = _local.values, _local.epochs
         _local.values = {**(outer_values or {}), self.name: parsed}
-        if self.traced:
-            _local.epoch = _epoch_of(_local.values)
+        if self.traced or self.called:
+            _local.epochs = _epochs_of(_local.values)
         try:
             yield
         finally:
-            _local.values, _local.epoch = outer_values, outer_epoch
+            _local.values, _local.epochs = outer_values, outer_epochs
 
     def set_global(self, value: Any) -> None:
-        global _global_epoch
+        global _global_epochs
         with _lock:
             self.global_value = self.parse(value)
-        if self.traced:
-            _global_epoch = _epoch_of({})
+        if self.traced or self.called:
+            _global_epochs = _epochs_of({})
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -120,16 +126,36 @@ def _from_text(text: str, default: Any) -> Any:
     return text
 
 
-def _epoch_of(overrides: dict[str, Any]) -> int:
-    key = tuple(overrides.get(s.name, s.global_value) for s in _traced_states)
+def _epochs_of(overrides: dict[str, Any]) -> tuple[int, int]:
+    traced = tuple(overrides.get(s.name, s.global_value) for s in _traced_states)
+    called = tuple(overrides.get(s.name, s.global_value) for s in _called_states)
     with _lock:
-        return _epochs.setdefault(key, len(_epochs))
+        for key in (traced, (traced, called)):
+            if key not in _epochs:
+                _epochs[key] = next(_epoch_numbers)
+        return _epochs[traced], _epochs[traced, called]
 
 
 def trace_epoch() -> int:
     """Stands for the values of all options that change what tracing gives."""
-    epoch = _local.epoch
-    return _global_epoch if epoch is None else epoch
+    epochs = _local.epochs
+    return _global_epochs[0] if epochs is None else epochs[0]
+
+
+def call_epoch() -> int:
+    """Stands for the values of all options that change what a call of a traced function does."""
+    epochs = _local.epochs
+    return _global_epochs[1] if epochs is None else epochs[1]
+
+
+def renew_epochs() -> None:
+    """Gives all settings new numbers: whatever is kept under the old ones is not found again."""
+    global _global_epochs
+    with _lock:
+        _epochs.clear()
+    _global_epochs = _epochs_of({})
+    if _local.epochs is not None:
+        _local.epochs = _epochs_of(_local.values or {})
 
 
 # --- kinds of values ------------------------------------------------------------------------------
@@ -203,10 +229,10 @@ disable_jit_state = _add(
     "jax_disable_jit", False, traced=True, context=True, help="Jitted functions run as they are."
 )
 debug_nans = _add(
-    "jax_debug_nans", False, traced=True, context=True, help="A NaN result raises an error."
+    "jax_debug_nans", False, called=True, context=True, help="A NaN result raises an error."
 )
 debug_infs = _add(
-    "jax_debug_infs", False, traced=True, context=True, help="An infinite result raises an error."
+    "jax_debug_infs", False, called=True, context=True, help="An infinite result raises an error."
 )
 debug_key_reuse = _add(
     "jax_debug_key_reuse", False, traced=True, context=True,
@@ -233,7 +259,9 @@ explain_cache_misses = _add(
 enable_custom_prng = _add("jax_enable_custom_prng", False, traced=True, context=True)
 softmax_custom_jvp = _add("jax_softmax_custom_jvp", False, traced=True, context=True)
 no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an error.")
-no_execution = _add("jax_no_execution", False, context=True, help="Running raises an error.")
+no_execution = _add(
+    "jax_no_execution", False, called=True, context=True, help="Running raises an error."
+)
 allow_f16_reductions = _add("jax_allow_f16_reductions", True, context=True)
 array_garbage_collection_guard = _add(
     "jax_array_garbage_collection_guard", None, _one_of(None, "allow", "log", "fatal"), context=True
@@ -290,7 +318,8 @@ for _name, _default in (
     _add(_name, _default, _anything)
 
 _traced_states = tuple(s for s in _states.values() if s.traced)
-_global_epoch = _epoch_of({})
+_called_states = tuple(s for s in _states.values() if s.called)
+_global_epochs = _epochs_of({})
 
 
 # --- the public object ----------------------------------------------------------------------------

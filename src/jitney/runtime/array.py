@@ -122,17 +122,15 @@ class ArrayImpl(NativeArray, Array):
     # --- life -------------------------------------------------------------------------------------
 
     def _data(self) -> np.ndarray:
-        value = self._value
-        if value is _DELETED:
-            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
-        return value
+        return self._value
 
     def delete(self) -> None:
         """Gives up the data; the array must not be used any more."""
-        self._value = _DELETED
+        self._value = None  # type: ignore[assignment]
+        self.__class__ = DeletedArray
 
     def is_deleted(self) -> bool:
-        return self._value is _DELETED
+        return False
 
     # --- value ------------------------------------------------------------------------------------
 
@@ -214,8 +212,6 @@ class ArrayImpl(NativeArray, Array):
         raise TypeError(f"unhashable type: '{type(self).__name__}'")
 
     def __repr__(self) -> str:
-        if self._value is _DELETED:
-            return f"Array(<deleted>, shape={self.aval.shape}, dtype={dtypes.long_name(self.dtype)})"
         return array_text.array_repr(self._value, self.aval)
 
     def __str__(self) -> str:
@@ -236,6 +232,35 @@ class ArrayImpl(NativeArray, Array):
 ArrayImpl.__module__ = "jaxlib._jax"
 
 
+class DeletedArray(ArrayImpl):
+    """What an array becomes when its data is given up: its type is known still, no more."""
+
+    __slots__ = ()
+
+    @property
+    def _value(self) -> np.ndarray:  # type: ignore[override]
+        raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
+
+    def delete(self) -> None:
+        """There is nothing left to give up."""
+
+    def is_deleted(self) -> bool:
+        return True
+
+    def devices(self) -> set[device.Device]:
+        """Fails: the array is nowhere."""
+        self._data()
+        return set()
+
+    def __repr__(self) -> str:
+        name = dtypes.long_name(self.dtype)
+        return f"Array(<deleted>, shape={self.aval.shape}, dtype={name})"
+
+
+DeletedArray.__name__ = "ArrayImpl"
+DeletedArray.__module__ = "jaxlib._jax"
+
+
 class Shard:
     """The part of an array that is on one device: here, all of it."""
 
@@ -253,13 +278,6 @@ class Shard:
 
     def __repr__(self) -> str:
         return f"Shard(device={self.device!r}, index={self.index}, replica_id=0, data={self.data})"
-
-
-class _Deleted(np.ndarray):
-    """In place of deleted data."""
-
-
-_DELETED = np.empty(0).view(_Deleted)
 
 
 def _writeable_alias(value: np.ndarray) -> np.ndarray:
