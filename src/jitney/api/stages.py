@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from jitney.api.jit_call import JitCall, TracedProgram
@@ -13,6 +14,7 @@ from jitney.api.make_jaxpr import result_structure
 from jitney.core import pytrees
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.pytree_errors import equality_errors_pytreedef
 from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch
 
@@ -188,28 +190,35 @@ class Compiled(Stage):
         if tree != self.in_tree:
             raise TypeError(
                 f"Function {self.fun_name} was compiled for input pytree {self.in_tree}, but "
-                f"called with input pytree {tree}"
+                f"called with input pytree {tree}" + "".join(_differences(self.in_tree, tree))
             )
-        self._check_types(leaves, (args, kwargs))
+        self._check_types(leaves)
         outs = self._executable.run(leaves)
         return pytrees.tree_unflatten(self.out_tree, outs)
 
-    def _check_types(self, leaves: list[Any], tree: Any) -> None:
+    def _check_types(self, leaves: list[Any]) -> None:
         wrong: list[str] = []
-        paths = [p for p, _ in pytrees.tree_flatten_with_path(tree)[0]]
-        expected = self.program.closed.in_avals
-        for path, x, aval in zip(paths, leaves, expected, strict=True):
+        closed = self.program.closed
+        names = closed.jaxpr.debug_info.safe_arg_names(len(leaves))
+        for name, x, aval in zip(names, leaves, closed.in_avals, strict=True):
             got = get_aval(x)
             if not same_type(got, aval):
                 wrong.append(
-                    f"  argument {pytrees.keystr(path)}: compiled for {aval.str_short()}, "
-                    f"called with {got.str_short()}"
+                    f"  argument '{name}': compiled for {aval.str_short()}, called with "
+                    f"{got.str_short()}"
                 )
         if wrong:
             raise TypeError(
                 "Argument types differ from the types for which this computation was compiled. "
                 "The mismatches are:\n" + "\n".join(wrong)
             )
+
+
+def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iterator[str]:
+    """A line for each place where two structures of (args, kwargs) differ."""
+    for path, before, now, reason in equality_errors_pytreedef(compiled, called):
+        where = ("args", "kwargs")[path[0].idx] + pytrees.keystr(path[1:]) if path else "the call"
+        yield f"\n  * at {where}: compiled for {before}, called with {now}: {reason}"
 
 
 def trace(call: JitCall, args: Any, kwargs: Any) -> Traced:

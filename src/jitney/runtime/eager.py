@@ -21,6 +21,7 @@ from jitney.runtime import debug_checks, dispatch, quiet
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _errors, _quiet = quiet.variable, quiet.quiet
+_ndarray = np.ndarray
 
 
 class EvalTrace(Trace):
@@ -36,7 +37,8 @@ class EvalTrace(Trace):
         avals: list[AbstractValue] = []
         for x in args:
             if type(x) is ArrayImpl:
-                values.append(x._value)
+                value = x._value
+                values.append(value if type(value) is _ndarray else x._data())
                 avals.append(x.aval)
             else:
                 value, aval = host_operand(x)
@@ -86,7 +88,7 @@ def host_operand(x: Any) -> tuple[np.ndarray, AbstractValue]:
     if isinstance(x, Tracer):
         raise escaped_tracer_error(x)
     if isinstance(x, ArrayImpl):
-        return x._value, x.aval
+        return x._data(), x.aval
     aval = get_aval(x)
     assert isinstance(aval, ShapedArray), aval
     if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex):
