@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, source_info
+from jitney.core import config, dtypes, leaks, source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
 from jitney.core.effects import Effect
 from jitney.core.jaxpr import (
@@ -305,7 +305,11 @@ def trace_to_jaxpr(
             out_tracers = [trace.to_tracer(x) for x in outs]
         del args
         jaxpr, consts = trace.to_jaxpr(out_tracers, trace.debug_info)
-        return jaxpr, [t.aval for t in out_tracers], consts
+        out_avals = [t.aval for t in out_tracers]
+        if config.check_tracer_leaks.value:
+            del outs, out_tracers
+            leaks.check(trace, {id(t) for t in trace._const_tracers.values()})
+        return jaxpr, out_avals, consts
     finally:
         trace.invalidate()
 
@@ -321,13 +325,10 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo, paths: Sequence[st
             )
 
 
-
-
 __all__ = [
     "DynamicJaxprTracer",
     "JaxprTrace",
     "check_results",
     "literal_value",
-
     "trace_to_jaxpr",
 ]
