@@ -1,0 +1,17 @@
+"""What the tests know of each operation, one `Record` for each, by family."""
+
+from records import (
+    binary,
+    unary,
+)
+from records.record import Record
+
+FAMILIES = {
+    "unary": unary.RECORDS,
+    "binary": binary.RECORDS,
+}
+
+
+def all_records() -> list[tuple[str, Record]]:
+    """(family, record) of every operation."""
+    return [(family, r) for family, records in FAMILIES.items() for r in records]
