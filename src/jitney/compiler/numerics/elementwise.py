@@ -37,7 +37,7 @@ def select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
     """min(max(x, low), high); NaN in any operand gives NaN."""
-    return np.minimum(np.maximum(low, x), high)
+    return scalar.function("clamp")(low, x, high)
 
 
 def bitcast(x: np.ndarray, dtype: Any) -> np.ndarray:
@@ -45,7 +45,7 @@ def bitcast(x: np.ndarray, dtype: Any) -> np.ndarray:
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
         return x
-    x = np.ascontiguousarray(x)
+    x = np.asarray(x, order="C")  # ascontiguousarray would add an axis to scalars
     old, new = x.dtype.itemsize, dtype.itemsize
     if old == new:
         return x.view(dtype)

@@ -89,10 +89,10 @@ def _truncate(x: np.ndarray, dtype: Any) -> np.ndarray:
 _table.update(
     neg=np.negative, abs=np.abs, square=np.square, floor=np.floor, ceil=np.ceil,
     is_finite=np.isfinite, sqrt=np.sqrt, cbrt=np.cbrt, exp=np.exp, exp2=np.exp2, expm1=np.expm1,
-    log=np.log, log1p=np.log1p, sin=np.sin, cos=np.cos, tan=np.tan, asin=np.arcsin,
+    log=np.log, sin=np.sin, cos=np.cos, tan=np.tan, asin=np.arcsin,
     acos=np.arccos, atan=np.arctan, sinh=np.sinh, cosh=np.cosh, tanh=np.tanh, asinh=np.arcsinh,
     acosh=np.arccosh, atanh=np.arctanh, conj=np.conj, add=np.add, mul=np.multiply,
-    max=np.maximum, min=np.minimum, nextafter=np.nextafter, pow=np.power, atan2=np.arctan2,
+    pow=np.power, atan2=np.arctan2,
     xor=np.bitwise_xor, eq=np.equal, ne=np.not_equal, lt=np.less, le=np.less_equal,
     gt=np.greater, ge=np.greater_equal, select=np.where, round_even=np.rint,
     logaddexp=np.logaddexp,
@@ -120,9 +120,43 @@ def _sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.bitwise_xor(x, y) if x.dtype == _BOOL else np.subtract(x, y)
 
 
+def _extreme(name: str, order: np.ufunc, of_zeros: Function) -> None:
+    """Enters `order`; of zeros of both signs, NumPy's takes either, depending on their place."""
+
+    def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        out = order(x, y)
+        if not _is_float(x.dtype) or out.all():
+            return out
+        return np.where((x == 0) & (y == 0), of_zeros(x, y), out)
+
+    _table[name] = rule
+
+
+_extreme("max", np.maximum, np.add)
+_extreme("min", np.minimum, lambda x, y: -(-x - y))
+
+
 @_meaning("clamp")
 def _clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
-    return np.minimum(np.maximum(low, x), high)
+    return _table["min"](_table["max"](low, x), high)
+
+
+@_meaning("nextafter")
+def _nextafter(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.where(x == y, y, np.nextafter(x, y))  # NumPy keeps the sign of x in float16
+
+
+@_meaning("log1p")
+def _log1p(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    # NumPy's adds 1 first, and loses the digits of small numbers.
+    out = np.asarray(np.log1p(x))
+    re, im = x.real, x.imag
+    with np.errstate(all="ignore"):
+        near = np.maximum(np.abs(re), np.abs(im)) < 0.5
+        out.real = np.where(near, np.log1p(re * (2 + re) + im * im) / 2, out.real)
+    return out
 
 
 @_meaning("sign")
@@ -306,22 +340,32 @@ def _special() -> Any:
     return scipy.special
 
 
+_ODD = {"erf_inv", "bessel_i1e"}  # SciPy's lose the sign of zero
+
+
 def _from_scipy(name: str, scipy_name: str) -> None:
     def rule(*xs: np.ndarray) -> np.ndarray:
         dtype = xs[0].dtype
         if dtype.itemsize == 2:
             xs = tuple([x.astype(np.float32) for x in xs])
-        return np.asarray(getattr(_special(), scipy_name)(*xs)).astype(dtype)
+        out = np.asarray(getattr(_special(), scipy_name)(*xs)).astype(dtype)
+        return np.copysign(out, xs[0]).astype(dtype) if name in _ODD else out
 
     _table[name] = rule
 
 
 for _name, _scipy_name in {
-    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammaln",
+    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv",
     "bessel_i0e": "i0e", "bessel_i1e": "i1e", "igamma": "gammainc", "igammac": "gammaincc",
     "zeta": "zeta", "regularized_incomplete_beta": "betainc",
 }.items():  # fmt: skip
     _from_scipy(_name, _scipy_name)
+
+
+@_meaning("lgamma")
+def _lgamma(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.where(np.isinf(wide), np.inf, _special().gammaln(wide)).astype(x.dtype)
 
 
 @_meaning("digamma")
