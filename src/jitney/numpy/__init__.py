@@ -76,6 +76,11 @@ from jitney.numpy.differences import gradient as gradient
 from jitney.numpy.differences import interp as interp
 from jitney.numpy.differences import trapezoid as trapezoid
 from jitney.numpy.differences import unwrap as unwrap
+from jitney.numpy.editing import append as append
+from jitney.numpy.editing import delete as delete
+from jitney.numpy.editing import insert as insert
+from jitney.numpy.editing import resize as resize
+from jitney.numpy.editing import trim_zeros as trim_zeros
 from jitney.numpy.einsum import einsum as einsum
 from jitney.numpy.einsum import einsum_path as einsum_path
 from jitney.numpy.index_tricks import c_ as c_
@@ -166,6 +171,7 @@ from jitney.numpy.nonzero import tril_indices_from as tril_indices_from
 from jitney.numpy.nonzero import triu_indices as triu_indices
 from jitney.numpy.nonzero import triu_indices_from as triu_indices_from
 from jitney.numpy.nonzero import unravel_index as unravel_index
+from jitney.numpy.padding import pad as pad
 from jitney.numpy.quantiles import median as median
 from jitney.numpy.quantiles import nanmedian as nanmedian
 from jitney.numpy.quantiles import nanpercentile as nanpercentile

@@ -313,8 +313,9 @@ def _roll_dynamic(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
     for k, axis in enumerate(axes):
         one = lax_shape.squeeze(lax_slice(shifts, (k,), (k + 1,), (1,)), (0,))
         n = a.shape[axis]
+        one = convert(one, _INT32)
         extent = binary.max(scalar_operand(n, _INT32, False), scalar_operand(1, _INT32, False))
-        rest = remainder(convert(one, _INT32), extent)
+        rest = remainder(one, extent)
         doubled = join.concatenate([a, a], axis)
         starts: list[Any] = [0] * a.ndim
         starts[axis] = binary.sub(scalar_operand(n, _INT32, False), rest)

@@ -166,7 +166,7 @@ def _linspace(
     head, tail = shape[:axis], shape[axis:]
     column = (*head, 1, *tail)
     intervals = num - 1 if endpoint else num
-    if num > 1 or (num == 1 and not endpoint):
+    if num > 1:
         step = binary.div(
             binary.sub(stop, start), scalar_operand(intervals, working, False)
         )
@@ -174,7 +174,9 @@ def _linspace(
         if endpoint:
             out = concatenate([out, expand_dims(stop, (axis,))], axis)
     else:
-        step = as_value(scalar_operand(math.nan, working, False)) if retstep else None
+        step = binary.sub(stop, start) if num == 1 and not endpoint else None
+        if retstep and step is None:
+            step = as_value(scalar_operand(math.nan, working, False))
         out = reshape(start, column) if num == 1 else _none(working, (*head, 0, *tail))
     if util.is_integer(dtype) and not util.is_integer(working):
         out = unary.floor(out)

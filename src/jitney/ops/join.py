@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler import numerics
+from jitney.compiler.numerics import indexing
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.ops import kit, rules
 from jitney.ops.shape import canonical_axis, shape_of
+from jitney.transforms.zero import Zero, instantiate
 
 # --- concatenate ------------------------------------------------------------------------------
 
@@ -267,7 +268,7 @@ def _columns(padding_config: Any) -> tuple[tuple[int, ...], tuple[int, ...], tup
 
 @pad_p.eager
 def _(x: np.ndarray, value: np.ndarray, *, padding_config: Any) -> np.ndarray:
-    return numerics.pad(x, value, *_columns(padding_config))
+    return indexing.pad(x, value, *_columns(padding_config))
 
 
 @pad_p.lower
@@ -288,5 +289,163 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
     return pad_p.bind(operand, padding_value, padding_config=config)
 
 
-kit.later(concatenate_p, stack_p, unstack_p, split_p, tile_p, pad_p)
+# --- derivatives and batching ---------------------------------------------------------------------
 
+
+def _part(ct: Any, axis: int, start: int, stop: int) -> Any:
+    """Elements start .. stop of `ct` along `axis`."""
+    shape = rules.shape_of(ct)
+    low, high = [0] * len(shape), list(shape)
+    low[axis], high[axis] = start, stop
+    return rules.op("slice")(
+        ct, start_indices=tuple(low), limit_indices=tuple(high), strides=None
+    )
+
+
+rules.def_jointly_linear_jvp(concatenate_p)
+
+
+@concatenate_p.transpose
+def _(ct: Any, *xs: Any, dimension: int) -> list[Any]:
+    if type(ct) is Zero:
+        return [None] * len(xs)
+    out: list[Any] = []
+    start = 0
+    for x in xs:
+        stop = start + rules.shape_of(x)[dimension]
+        out.append(_part(ct, dimension, start, stop) if rules.is_linear(x) else None)
+        start = stop
+    return out
+
+
+def _all_in_front(args: Any, dims: Any) -> list[Any]:
+    """Operands with the batch axis in front of all of them."""
+    size = rules.batch_size(args, dims)
+    return [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+
+
+@concatenate_p.batch
+def _(args: Any, dims: Any, *, dimension: int) -> Any:
+    return concatenate_p.bind(*_all_in_front(args, dims), dimension=dimension + 1), 0
+
+
+rules.def_jointly_linear_jvp(stack_p)
+
+
+@stack_p.transpose
+def _(ct: Any, *xs: Any, axis: int) -> list[Any]:
+    if type(ct) is Zero:
+        return [None] * len(xs)
+    parts = unstack_p.bind(ct, axis=axis)
+    return [p if rules.is_linear(x) else None for p, x in zip(parts, xs, strict=True)]
+
+
+@stack_p.batch
+def _(args: Any, dims: Any, *, axis: int) -> Any:
+    return stack_p.bind(*_all_in_front(args, dims), axis=axis + 1), 0
+
+
+def _linear_in_one(prim: Any) -> None:
+    """The forward derivative of a linear primitive of one operand and several results."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+        return prim.bind(*primals, **params), prim.bind(*map(instantiate, tangents), **params)
+
+
+_linear_in_one(unstack_p)
+_linear_in_one(split_p)
+
+
+@unstack_p.transpose
+def _(cts: Any, x: Any, *, axis: int) -> list[Any]:
+    return [stack_p.bind(*map(instantiate, cts), axis=axis)]
+
+
+@unstack_p.batch
+def _(args: Any, dims: Any, *, axis: int) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    out = unstack_p.bind(x, axis=axis + 1)
+    return out, [0] * len(out)
+
+
+@split_p.transpose
+def _(cts: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    return [concatenate_p.bind(*map(instantiate, cts), dimension=axis)]
+
+
+@split_p.batch
+def _(args: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+    (x,), (d,) = args, dims
+    out = split_p.bind(x, sizes=sizes, axis=axis + (axis >= d))
+    return out, [d] * len(out)
+
+
+def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
+    shape = rules.shape_of(x)
+    wide = tuple(k for n, r in zip(shape, reps, strict=True) for k in (r, n))
+    apart = rules.op("reshape")(ct, new_sizes=wide, dimensions=None, sharding=None)
+    return rules.op("reduce_sum")(apart, axes=tuple(range(0, len(wide), 2)), out_sharding=None)
+
+
+rules.deflinear(tile_p, _tile_transpose)
+
+
+@tile_p.batch
+def _(args: Any, dims: Any, *, reps: tuple[int, ...]) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    return tile_p.bind(x, reps=(1, *reps)), 0
+
+
+rules.def_jointly_linear_jvp(pad_p)
+
+
+@pad_p.transpose
+def _(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None, None]
+    low, high, interior = _columns(padding_config)
+    ct_x: Any = None
+    if rules.is_linear(x) or rules.is_linear(value):
+        zero = rules.const(ct, 0)
+        undo = tuple((-lo, -hi, 0) for lo, hi in zip(low, high, strict=True))
+        ct_x = pad_p.bind(ct, zero, padding_config=undo) if any(low) or any(high) else ct
+        if any(interior):
+            ct_x = rules.op("slice")(
+                ct_x,
+                start_indices=(0,) * len(interior),
+                limit_indices=rules.shape_of(ct_x),
+                strides=tuple(n + 1 for n in interior),
+            )
+    ct_value: Any = None
+    if rules.is_linear(value):
+        total, kept = (
+            rules.op("reduce_sum")(c, axes=tuple(range(len(low))), out_sharding=None)
+            for c in (ct, ct_x)
+        )
+        ct_value = rules.op("sub")(total, kept)
+    return [ct_x if rules.is_linear(x) else None, ct_value]
+
+
+@pad_p.batch
+def _(args: Any, dims: Any, *, padding_config: Any) -> Any:
+    (x, value), (d, e) = args, dims
+    if e is None:
+        config = list(padding_config)
+        config.insert(d, (0, 0, 0))
+        return pad_p.bind(x, value, padding_config=tuple(config)), d
+    # One padding value for each index: pad with zeros, then put the values where the mask says.
+    size = rules.batch_size(args, dims)
+    x = rules.to_front(x, d, size)
+    value = rules.move_axis(value, e, 0)
+    config = ((0, 0, 0), *padding_config)
+    zero = rules.const(x, 0)
+    padded = pad_p.bind(x, zero, padding_config=config)
+    inside = rules.op("broadcast_in_dim")(
+        np.bool_(True), shape=rules.shape_of(x), broadcast_dimensions=(), sharding=None
+    )
+    mask = pad_p.bind(inside, np.bool_(False), padding_config=config)
+    spread = rules.op("broadcast_in_dim")(
+        value, shape=rules.shape_of(padded), broadcast_dimensions=(0,), sharding=None
+    )
+    return rules.op("select_n")(mask, spread, padded), 0

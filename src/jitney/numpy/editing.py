@@ -1,0 +1,235 @@
+"""Elements put in and taken out: `append`, `insert`, `delete`, `resize`, `trim_zeros`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.creation import full, zeros
+from jitney.numpy.manipulation import moveaxis
+from jitney.numpy.selection import clip, where
+from jitney.numpy.sorting import argsort, sort
+from jitney.ops import binary
+from jitney.ops.convert import as_value, convert, scalar_operand
+from jitney.ops.creation import iota
+from jitney.ops.join import concatenate, tile
+from jitney.ops.shape import (
+    broadcast_in_dim,
+    broadcast_to,
+    canonical_axis,
+    canonical_shape,
+    expand_dims,
+    reshape,
+    shape_of,
+)
+from jitney.ops.slice import slice_in_dim
+
+__all__ = ["append", "delete", "insert", "resize", "trim_zeros"]
+
+_INT32 = np.dtype(np.int32)
+
+
+def _flat(x: Any) -> Any:
+    return reshape(x, (x.size,))
+
+
+def _along(x: Any, axis: int | None) -> tuple[Any, int]:
+    return (_flat(x), 0) if axis is None else (x, canonical_axis(axis, x.ndim))
+
+
+@partial(jit_when_traced, static_argnames=("axis",))
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """`values` after `arr` along `axis`; both flattened if it is None."""
+    from jitney.numpy.joining import concatenate as joined
+
+    x, y = util.ensure_arraylike("append", arr, values)
+    return joined([_flat(x), _flat(y)]) if axis is None else joined([x, y], axis=axis)
+
+
+def _positions(index: Any, n: int) -> Any:
+    """Indices, counted from the end if negative, limited to 0..n."""
+    wrapped = where(index < 0, index + scalar_operand(n, index.dtype, index.weak_type), index)
+    return clip(wrapped, 0, n)
+
+
+# --- insert ---------------------------------------------------------------------------------------
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """`arr` with `values` put in before the positions `obj`.
+
+    Args:
+      arr: an array; flattened if `axis` is None.
+      obj: an integer, an array of integers, or a slice; positions in `arr`.
+      values: what to put in, broadcast.
+      axis: along which.
+    """
+    from jitney.numpy.nonzero import nonzero
+    from jitney.numpy.ranges import arange
+
+    util.check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)
+    x, axis = _along(as_value(arr), axis)
+    n = x.shape[axis]
+    new = convert(values, x.dtype)
+    new = expand_dims(new, tuple(range(max(0, x.ndim - new.ndim))))
+    if isinstance(obj, slice):
+        index = arange(*obj.indices(n))
+    else:
+        index = as_value(obj)
+        if not util.is_integer(index.dtype):
+            raise ValueError(f"jnp.insert(): index array must be integer typed; got {obj}")
+        if index.ndim == 0:
+            # At one place several slices may go in; NumPy takes them from the first axis.
+            new = moveaxis(new, 0, axis)
+            index = reshape(index, (1,))
+        else:
+            index = _flat(index)
+    if index.shape[0] == 1:
+        count = new.shape[axis]
+        index = broadcast_to(index[0], (count,))
+    shape = list(x.shape)
+    count = index.shape[0]
+    shape[axis] = count
+    new = broadcast_to(new, tuple(shape))
+    shape[axis] = n + count
+    index = _positions(index, n)
+    # Positions in the result: each is moved by what goes in before it.
+    order = argsort(index)
+    places = convert(index, _INT32).at[order].add(iota(_INT32, count))
+    kept = full((n + count,), True, np.dtype(bool)).at[places].set(False)
+    (old_places,) = nonzero(kept, size=n)
+    lead = (slice(None),) * axis
+    out = zeros(tuple(shape), x.dtype)
+    return out.at[(*lead, places)].set(new).at[(*lead, old_places)].set(x)
+
+
+# --- delete ---------------------------------------------------------------------------------------
+
+
+def delete(
+    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Any:
+    """`arr` without the elements at positions `obj`.
+
+    Args:
+      arr: an array; flattened if `axis` is None.
+      obj: an integer, an array of integers or booleans, or a slice.
+      axis: along which.
+      assume_unique_indices: that no position comes twice; `obj` may then be traced.
+    """
+    util.check_arraylike("delete", arr, 0 if isinstance(obj, slice) else obj)
+    x, axis = _along(as_value(arr), axis)
+    n = x.shape[axis]
+    lead = (slice(None),) * axis
+    if isinstance(obj, slice):
+        from jitney.numpy.ranges import arange
+
+        start, stop, step = obj.indices(n)
+        count = len(range(start, stop, step))
+        if count == 0:
+            return x
+        index = arange(n)[start : start + count : 1] if step == 1 else arange(start, stop, step)
+        return _without(x, index, axis)
+    dtype = util.dtype_of(obj)
+    if not util.is_integer(dtype) and dtype != np.bool_:
+        raise ValueError(
+            f"np.delete(arr, obj): got obj.dtype={np.asarray(obj).dtype}; must be integer or bool."
+        )
+    if isinstance(obj, int | np.integer) or (shape_of(obj) == () and util.is_integer(dtype)):
+        at = concrete_or_error(operator.index, obj, "'obj' array argument of jnp.delete()")
+        at = canonical_axis(at, n)
+        parts = [slice_in_dim(x, 0, at, axis=axis), slice_in_dim(x, at + 1, n, axis=axis)]
+        return concatenate(parts, axis)
+    if util.is_integer(dtype) and assume_unique_indices:
+        return _without(x, _flat(as_value(obj)), axis)
+    found = np.asarray(concrete_or_error(np.asarray, obj, "'obj' array argument of jnp.delete()"))
+    if found.dtype == np.bool_:
+        if found.shape != (n,):
+            raise ValueError(
+                "np.delete(arr, obj): for boolean indices, obj must be one-dimensional with "
+                "length matching specified axis."
+            )
+        kept = ~found
+    else:
+        kept = np.ones(n, bool)
+        wrapped = np.where(found < 0, found + n, found)
+        if ((wrapped < 0) | (wrapped >= n)).any():
+            bad = found[(wrapped < 0) | (wrapped >= n)][0]
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+        kept[wrapped] = False
+    return x[(*lead, as_value(np.flatnonzero(kept).astype(_INT32)))]
+
+
+def _without(x: Any, index: Any, axis: int) -> Any:
+    """`x` without the slices at `index`, which differ."""
+    from jitney.numpy.reductions import sum as sum_of
+
+    n, count = x.shape[axis], index.shape[0]
+    gone = sort(_positions(index, n))
+    before = binary.sub(gone, iota(gone.dtype, count))
+    rest = iota(_INT32, n - count)
+    later = broadcast_in_dim(rest, (1, n - count), (1,)) >= broadcast_in_dim(
+        before, (count, 1), (0,)
+    )
+    source = rest + sum_of(later, axis=0)
+    return x[(*((slice(None),) * axis), source)]
+
+
+# --- resize, trim ---------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("new_shape",))
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements of `a`, again and again, in shape `new_shape`."""
+    x = util.ensure_arraylike("resize", a)
+    shape = canonical_shape(new_shape)
+    if any(n < 0 for n in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    flat = _flat(x)
+    size = math.prod(shape)
+    if flat.shape[0] == 0 or size == 0:
+        return zeros(shape, x.dtype)
+    times = -(-size // flat.shape[0])
+    return reshape(tile(flat, (times,))[:size], shape)
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """`filt` without zeros at the front and the back.
+
+    Args:
+      filt: an array; its values must be known.
+      trim: "f", "b" or both: where to trim.
+      axis: an axis or several; all by default.
+    """
+    x = util.ensure_arraylike("trim_zeros", filt)
+    known = concrete_or_error(
+        np.asarray,
+        x if isinstance(x, Array) else as_value(x),
+        "Error arose in the `filt` argument of trim_zeros()",
+    )
+    trim = trim.lower()
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    where_nonzero = np.nonzero(known)
+    index: list[slice] = [slice(None)] * x.ndim
+    for k in axes:
+        k = canonical_axis(k, x.ndim)
+        found = where_nonzero[k]
+        if not found.size:
+            index[k] = slice(0, 0)
+            continue
+        low = int(found.min()) if "f" in trim else None
+        high = int(found.max()) + 1 if "b" in trim else None
+        index[k] = slice(low, high)
+    return x[tuple(index)]
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

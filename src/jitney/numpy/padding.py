@@ -1,0 +1,304 @@
+"""`pad`, in all its modes.
+
+Axes are padded one after the other; where a mode looks at values, later axes see what earlier ones
+put there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.creation import array, zeros
+from jitney.numpy.manipulation import flip, repeat
+from jitney.numpy.ranges import linspace
+from jitney.ops import join
+from jitney.ops.convert import as_value, convert, scalar_operand
+from jitney.ops.join import concatenate
+from jitney.ops.shape import shape_of, squeeze
+from jitney.ops.slice import slice_in_dim
+
+__all__ = ["pad"]
+
+_STATISTICS = ("maximum", "mean", "median", "minimum")
+# Modes and the options each takes.
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "constant": ("constant_values",),
+    "edge": (),
+    "linear_ramp": ("end_values",),
+    "maximum": ("stat_length",),
+    "mean": ("stat_length",),
+    "median": ("stat_length",),
+    "minimum": ("stat_length",),
+    "reflect": ("reflect_type",),
+    "symmetric": ("reflect_type",),
+    "wrap": (),
+    "empty": (),
+}
+
+Widths = tuple[tuple[int, int], ...]
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """`array` with elements put before and after it along each axis.
+
+    Args:
+      array: an array.
+      pad_width: how many: a number, (before, after), or such a pair for each axis.
+      mode: "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect",
+        "symmetric", "wrap" or "empty"; or a function of (vector, widths, axis, options) that gives
+        a padded vector.
+      **kwargs: of "constant": `constant_values`; of "linear_ramp": `end_values`; of statistics:
+        `stat_length`, how many elements at the edge count; of "reflect" and "symmetric":
+        `reflect_type`, "even" or "odd". Values are given as `pad_width` is.
+
+    Raises:
+      ValueError: if an option does not go with the mode, or a width is negative.
+    """
+    util.check_arraylike("pad", array)
+    x = as_value(array)
+    widths = _pairs(_integers(pad_width), x.ndim, "pad_width")
+    if any(n < 0 for pair in widths for n in pair):
+        raise ValueError("index can't contain negative values")
+    if callable(mode):
+        return _by_function(x, widths, mode, kwargs)
+    if mode not in _OPTIONS:
+        raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad.")
+    unknown = set(kwargs) - set(_OPTIONS[mode])
+    if unknown:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+    stat_length = kwargs.get("stat_length")
+    if stat_length is not None:
+        stat_length = _pairs(_integers(stat_length, "stat_length"), x.ndim, "stat_length")
+    return _pad(
+        x,
+        kwargs.get("constant_values", 0),
+        kwargs.get("end_values"),
+        widths=widths,
+        mode=mode,
+        stat_length=stat_length,
+        reflect_type=kwargs.get("reflect_type", "even"),
+    )
+
+
+def _integers(value: Any, name: str = "pad_width") -> Any:
+    value = concrete_or_error(None, value, f"{name} argument of jnp.pad")
+    found = np.asarray(value)
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"`{name}` must be of integral type.")
+    return found
+
+
+def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:
+    """A (before, after) pair for each axis."""
+    if value.shape == (1, 2) or value.shape == (2,):
+        value = np.broadcast_to(value.reshape(1, 2), (rank, 2))
+    elif value.shape in ((), (1,)):
+        value = np.broadcast_to(value.reshape(1, 1), (rank, 2))
+    elif value.shape != (rank, 2):
+        raise ValueError(
+            f"jnp.pad: {name} with nd={rank} has unsupported shape {value.shape}. Valid shapes are "
+            f"({rank}, 2), (1, 2), (2,), (1,), or ()."
+        )
+    return tuple((int(low), int(high)) for low, high in value)
+
+
+@partial(
+    jit_when_traced,
+    name="_pad",
+    static_argnames=("widths", "mode", "stat_length", "reflect_type"),
+)
+def _pad(
+    x: Any,
+    constant_values: Any,
+    end_values: Any,
+    *,
+    widths: Widths,
+    mode: str,
+    stat_length: Any,
+    reflect_type: str,
+) -> Any:
+    if mode == "constant":
+        return _constant(x, widths, constant_values)
+    if mode == "wrap":
+        return _each(x, widths, _wrapped, mode)
+    if mode in ("reflect", "symmetric"):
+        return _each(x, widths, partial(_mirrored, mode=mode, kind=reflect_type), mode)
+    if mode == "edge":
+        return _each(x, widths, _edges, mode)
+    if mode == "linear_ramp":
+        ends = _values(0 if end_values is None else end_values, x)
+        return _each(x, widths, partial(_ramp, ends=ends), "")
+    if mode == "empty":
+        return _each(x, widths, _empty, "")
+    return _each(x, widths, partial(_statistic, mode=mode, lengths=stat_length), "")
+
+
+def _each(x: Any, widths: Widths, function: Callable[..., Any], name: str) -> Any:
+    """`x` padded by `function(x, axis, low, high)` along each axis; `name`: of a mode that needs
+    elements there.
+    """
+    for axis, (low, high) in enumerate(widths):
+        if not low and not high:
+            continue
+        if name and x.shape[axis] == 0:
+            raise ValueError(f"Cannot apply '{name}' padding to empty axis")
+        x = function(x, axis, low, high)
+    return x
+
+
+def _values(value: Any, x: Any) -> Callable[[int, int], Any]:
+    """(axis, side) -> the value of the dtype of `x` that was given for it."""
+    if isinstance(value, list | tuple):
+        value = array(value)
+    if not shape_of(value):
+        return lambda axis, side: value
+    value = convert(value, x.dtype)
+    shape = shape_of(value)
+    if shape == (1,):
+        return lambda axis, side: value[0]
+    if shape == (2,):
+        return lambda axis, side: value[side]
+    if shape == (1, 2):
+        return lambda axis, side: value[0, side]
+    if shape != (x.ndim, 2):
+        raise ValueError(f"jnp.pad: values for padding have unsupported shape {shape}")
+    return lambda axis, side: value[axis, side]
+
+
+# --- modes ----------------------------------------------------------------------------------------
+
+
+def _constant(x: Any, widths: Widths, value: Any) -> Any:
+    if not isinstance(value, list | tuple) and shape_of(value) == ():
+        fill = convert(value, x.dtype, x.weak_type)
+        return join.pad(x, fill, tuple([(low, high, 0) for low, high in widths]))
+    values = _values(value, x)
+    nothing = (0, 0, 0)
+    for axis, (low, high) in enumerate(widths):
+        for side, width in enumerate((low, high)):
+            if width:
+                config = [nothing] * x.ndim
+                config[axis] = (0, width, 0) if side else (width, 0, 0)
+                x = join.pad(x, convert(values(axis, side), x.dtype), config)
+    return x
+
+
+def _empty(x: Any, axis: int, low: int, high: int) -> Any:
+    parts = [
+        zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in (low, high)
+    ]
+    return concatenate([parts[0], x, parts[1]], axis)
+
+
+def _edges(x: Any, axis: int, low: int, high: int) -> Any:
+    n = x.shape[axis]
+    first = repeat(slice_in_dim(x, 0, 1, axis=axis), low, axis=axis)
+    last = repeat(slice_in_dim(x, n - 1, n, axis=axis), high, axis=axis)
+    return concatenate([first, x, last], axis)
+
+
+def _wrapped(x: Any, axis: int, low: int, high: int) -> Any:
+    n = x.shape[axis]
+    low_times, low_rest = divmod(low, n)
+    high_times, high_rest = divmod(high, n)
+    parts = [slice_in_dim(x, n - low_rest, n, axis=axis)] if low_rest else []
+    parts += [x] * (low_times + 1 + high_times)
+    parts += [slice_in_dim(x, 0, high_rest, axis=axis)] if high_rest else []
+    return concatenate(parts, axis)
+
+
+def _mirrored(x: Any, axis: int, low: int, high: int, *, mode: str, kind: str) -> Any:
+    # "reflect" leaves the element at the edge out of its mirror image, "symmetric" repeats it.
+    offset = 1 if mode == "reflect" else 0
+    if kind not in ("even", "odd"):
+        raise ValueError(f"reflect_type must be 'even' or 'odd', got {kind!r}")
+    for before, width in ((True, low), (False, high)):
+        n = x.shape[axis]
+        if n == 1 and offset:
+            edge = repeat(x, width, axis=axis)
+            x = concatenate([edge, x] if before else [x, edge], axis)
+            continue
+        while width > 0:
+            size = x.shape[axis]
+            step = min(width, size - offset)
+            edge_at = 0 if before else size - 1
+            edge = slice_in_dim(x, edge_at, edge_at + 1, axis=axis)
+            start = offset if before else size - offset - step
+            image = flip(slice_in_dim(x, start, start + step, axis=axis), axis)
+            if kind == "odd":
+                image = edge * 2 - image
+            x = concatenate([image, x] if before else [x, image], axis)
+            width -= step
+    return x
+
+
+def _ramp(x: Any, axis: int, low: int, high: int, *, ends: Callable[[int, int], Any]) -> Any:
+    n = x.shape[axis]
+    first = slice_in_dim(x, 0, 1, axis=axis)
+    last = slice_in_dim(x, n - 1, n, axis=axis)
+    before, after = (
+        linspace(
+            ends(axis, side), squeeze(edge, (axis,)), width, endpoint=False, dtype=x.dtype, axis=axis
+        )
+        for side, edge, width in ((0, first, low), (1, last, high))
+    )
+    return concatenate([before, x, flip(after, axis)], axis)
+
+
+def _statistic(
+    x: Any, axis: int, low: int, high: int, *, mode: str, lengths: Widths | None
+) -> Any:
+    from jitney.numpy import quantiles, reductions
+    from jitney.numpy.rounding import round as round_to
+
+    functions: dict[str, Callable[..., Any]] = {
+        "maximum": reductions.max,
+        "minimum": reductions.min,
+        "mean": reductions.mean,
+        "median": quantiles.median,
+    }
+    function = functions[mode]
+
+    def edge(part: Any, width: int) -> Any:
+        value = function(part, axis=axis, keepdims=True)
+        if mode in ("mean", "median") and util.is_integer(x.dtype):
+            value = round_to(value)
+        return repeat(convert(value, x.dtype), width, axis=axis)
+
+    n = x.shape[axis]
+    if lengths is None:
+        value = function(x, axis=axis, keepdims=True)
+        if mode in ("mean", "median") and util.is_integer(x.dtype):
+            value = round_to(value)
+        value = convert(value, x.dtype)
+        before, after = repeat(value, low, axis=axis), repeat(value, high, axis=axis)
+    else:
+        first, last = (min(length, n) for length in lengths[axis])
+        if first == 0 or last == 0:
+            raise ValueError(f"stat_length of {min(lengths[axis])} yields no value for padding")
+        before = edge(slice_in_dim(x, 0, first, axis=axis), low)
+        after = edge(slice_in_dim(x, n - last, n, axis=axis), high)
+    return concatenate([before, x, after], axis)
+
+
+def _by_function(
+    x: Any, widths: Widths, function: Callable[..., Any], options: dict[str, Any]
+) -> Any:
+    from jitney.numpy.apply import apply_along_axis
+
+    x = join.pad(
+        x, scalar_operand(0, x.dtype, False), tuple([(low, high, 0) for low, high in widths])
+    )
+    for axis, pair in enumerate(widths):
+        x = apply_along_axis(function, axis, x, pair, axis, options)
+    return x
+
+
+pad.__module__ = "jax.numpy"
