@@ -12,6 +12,7 @@ from jitney.core.trace import Tracer
 from jitney.ops.convert import as_value
 from jitney.runtime import device as _device
 from jitney.runtime.array import ArrayImpl
+from jitney.runtime.sharding import Sharding
 
 
 def device_put(
@@ -21,7 +22,14 @@ def device_put(
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.
+      ValueError: if `device` names no place.
     """
+    for place in pytrees.tree_leaves(device):
+        if not isinstance(place, _device.Device | Sharding):
+            raise ValueError(
+                "device_put takes None, a Device, a Sharding, or a pytree of these as its second "
+                f"argument. Received invalid value: {place}"
+            )
 
     def put(leaf: Any) -> Any:
         if not is_valid_operand(leaf):

@@ -38,7 +38,7 @@ def arithmetic(
                 if isinstance(y, Array):
                     if y.aval is aval:  # type: ignore[attr-defined]
                         return op(x, y)
-                elif (type(y) is float and dtype in _FLOATS) or type(y) is int:
+                elif dtype in _FLOATS if type(y) is float else type(y) is int and dtype in _NUMBERS:
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
         x, y = promote_args(name, x, y)
         if bool_op is not None and util.dtype_of(x) == _BOOL:
@@ -51,6 +51,8 @@ def arithmetic(
 _FLOATS: frozenset[Any] = frozenset(
     map(np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128))
 )
+
+_NUMBERS = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
 add = arithmetic("add", binary.add, binary.bitwise_or, "x + y; the logical or of booleans.")
 subtract = arithmetic("subtract", binary.sub, None, "x - y.")

@@ -7,7 +7,7 @@ NumPy stay scalars (they become literals of the program), converted to the commo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,22 +140,32 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
 # --- both -------------------------------------------------------------------------------------
 
 
+def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[Any]) -> list[Any]:
+    """Operands checked and promoted by one of the functions above, of one rank (scalars aside)."""
+    check_arraylike(name, *operands)
+    try:
+        promoted = promote(*operands)
+    except dtypes.TypePromotionError:
+        if any(dtypes.is_extended(dtype_of(x)) for x in operands):
+            found = ", ".join(dtypes.long_name(dtype_of(x)) for x in operands)
+            raise TypeError(f"{name} does not accept dtypes {found}.") from None
+        raise
+    return promote_shapes(name, *promoted)
+
+
 def promote_args(name: str, *operands: Any) -> list[Any]:
     """Operands checked, of one dtype, of one rank (scalars aside)."""
-    check_arraylike(name, *operands)
-    return promote_shapes(name, *promote_dtypes(*operands))
+    return _promoted(promote_dtypes, name, operands)
 
 
 def promote_args_inexact(name: str, *operands: Any) -> list[Any]:
     """`promote_args` with a float or complex common dtype."""
-    check_arraylike(name, *operands)
-    return promote_shapes(name, *promote_dtypes_inexact(*operands))
+    return _promoted(promote_dtypes_inexact, name, operands)
 
 
 def promote_args_numeric(name: str, *operands: Any) -> list[Any]:
     """`promote_args` with booleans turned into integers."""
-    check_arraylike(name, *operands)
-    return promote_shapes(name, *promote_dtypes_numeric(*operands))
+    return _promoted(promote_dtypes_numeric, name, operands)
 
 
 def ensure_arraylike(name: str, *operands: Any) -> Any:

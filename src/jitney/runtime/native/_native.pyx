@@ -162,9 +162,9 @@ cdef object _binary(NativeArray x, object other, str name, object ufunc):
 
 
 cdef inline bint _is_plain(cnp.ndarray a):
-    """Whether elements are of a built-in number type but bool."""
+    """Whether elements are of a built-in number type but bool, and uint64, which carries keys."""
     cdef int kind = cnp.PyArray_TYPE(a)
-    return cnp.NPY_BOOL < kind <= cnp.NPY_DOUBLE
+    return cnp.NPY_BOOL < kind <= cnp.NPY_DOUBLE and kind != cnp.NPY_UINT64
 
 
 def use_error_state(variable, quiet):
@@ -270,7 +270,7 @@ cdef class Program:
         cdef void *arena = NULL
         cdef void *aligned = NULL
         cdef int i, k, nd, status
-        cdef cnp.npy_intp dims[32]
+        cdef cnp.npy_intp dims[64]
         cdef tuple shape
         cdef cnp.ndarray value
         cdef list results = []
@@ -315,7 +315,8 @@ cdef class _Entry:
     """One known signature."""
 
     cdef object epoch
-    cdef tuple patterns
+    cdef tuple patterns  # of positional arguments, then of keyword arguments
+    cdef tuple names  # of keyword arguments, sorted
     cdef Program program
     cdef object unflatten  # None for a bare result
 
@@ -352,7 +353,12 @@ cdef bint match(object pattern, object arg, Arguments *a) except -1:
     p = <tuple>pattern
     code = p[0]
     if code == P_STATIC:
-        return arg is p[1]
+        if type(arg) is not type(p[1]):
+            return False
+        try:
+            return hash(arg) == p[2] and (arg is p[1] or bool(arg == p[1]))
+        except Exception:  # the Python code says what is wrong with it
+            return False
     if code == P_NONE:
         return arg is None
     if code == P_TUPLE or code == P_LIST:
@@ -429,18 +435,18 @@ cdef class FastFunction:
 
     def clear_fast_path(self):
         """Forgets the signatures of earlier calls."""
-        self._entries.clear()
+        self._entries = []
 
-    def remember(self, epoch, tuple patterns, Program program, unflatten):
-        """Enters a signature: a pattern for each positional argument."""
+    def remember(self, epoch, tuple patterns, tuple names, Program program, unflatten):
+        """Enters a signature: a pattern for each argument, keyword arguments last and by name."""
         cdef _Entry entry = _Entry.__new__(_Entry)
         entry.epoch = epoch
         entry.patterns = patterns
+        entry.names = names
         entry.program = program
         entry.unflatten = unflatten
-        if len(self._entries) >= 8:
-            self._entries.pop()
-        self._entries.insert(0, entry)
+        # A new list: another thread may be going through the old one.
+        self._entries = [entry, *self._entries[:7]]
 
     def __call__(self, *args, **kwargs):
         cdef _Entry entry
@@ -449,12 +455,19 @@ cdef class FastFunction:
         cdef Arguments a
         cdef list results
         cdef bint same
-        cdef int i
+        cdef int i, n
         cdef tuple given = <tuple>args
-        if not kwargs and self._entries and _state.trace is _eval_trace:
+        cdef dict named = <dict>kwargs
+        cdef list entries = self._entries
+        n = <int>len(given)
+        if entries and _state.trace is _eval_trace:
             epoch = _epoch()
-            for entry in self._entries:
-                if entry.epoch != epoch or len(entry.patterns) != len(given):
+            for entry in entries:
+                if (
+                    entry.epoch != epoch
+                    or len(entry.patterns) != n + len(named)
+                    or len(entry.names) != len(named)
+                ):
                     continue
                 a.n = 0
                 a.scalars = 0
@@ -466,10 +479,16 @@ cdef class FastFunction:
                     a.scratch = <char *>malloc(a.capacity * 8)
                 try:
                     same = True
-                    for i in range(len(given)):
+                    for i in range(n):
                         if not match(entry.patterns[i], given[i], &a):
                             same = False
                             break
+                    if same and named:
+                        for i in range(n, <int>len(entry.patterns)):
+                            key = entry.names[i - n]
+                            if key not in named or not match(entry.patterns[i], named[key], &a):
+                                same = False
+                                break
                     if same and a.n == entry.program.n_inputs:
                         results = entry.program.call(a.pointers)
                         if entry.unflatten is None:
