@@ -140,7 +140,10 @@ class _RegionPlan:
             return True
         if isinstance(node, hlo.Constant):
             return node.type.size != 1  # type: ignore[union-attr]
-        return node in self.demanded and fusion.is_alias(node) and _base(node)[0] in self.buffers
+        if node not in self.demanded or not fusion.is_alias(node):
+            return False
+        base, _ = _base(node)
+        return base in self.buffers or isinstance(base, hlo.Constant)
 
     def buffer(self, node: hlo.Node) -> ir.Buffer:
         """Where the value of `node` is."""

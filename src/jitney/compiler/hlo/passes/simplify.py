@@ -166,19 +166,30 @@ def _apply_like(b: Builder, node: ir.Apply, args: list[ir.Node]) -> ir.Node:
 
 
 def _no_loss(old: np.dtype, new: np.dtype) -> bool:
-    return np.can_cast(old, new) if old.kind != "V" and new.kind != "V" else False
+    """Whether every value of `old` is one of `new`."""
+    if "V" in (old.kind, new.kind):
+        return False
+    if old.kind in "iu" and new.kind == "f":  # NumPy calls int64 to float64 safe
+        return old.itemsize < new.itemsize
+    return np.can_cast(old, new)
 
 
 def convert_of_convert(b: Builder, node: ir.Apply) -> ir.Node | None:
-    """convert(convert(x)) -> convert(x) where the first loses nothing."""
+    """convert(convert(x)) -> convert(x) where the first loses nothing.
+
+    Not where integers go to integers by way of floats: floats out of range are clamped, integers wrap.
+    """
     if node.fn != "convert":
         return None
     (x,) = node.args
-    if isinstance(x, ir.Apply) and x.fn == "convert":
-        source = x.args[0]
-        if _no_loss(source.dtype, x.dtype) and source.dtype.kind != "b":
-            return b.convert(source, node.dtype)
-    return None
+    if not isinstance(x, ir.Apply) or x.fn != "convert":
+        return None
+    source = x.args[0]
+    kinds = source.dtype.kind + x.dtype.kind + node.dtype.kind
+    wraps = kinds[0] in "iu" and kinds[1] == "f" and kinds[2] in "iu"
+    if kinds[0] == "b" or wraps or not _no_loss(source.dtype, x.dtype):
+        return None
+    return b.convert(source, node.dtype)
 
 
 # --- views --------------------------------------------------------------------------------------
