@@ -20,13 +20,13 @@ class Example:
     expected: str
 
 
-def read(filename: str) -> list[Example]:
-    """The examples of a file: `=== name`, code, `--- gives`, text."""
+def read(filename: str, outcome: str = "gives") -> list[Example]:
+    """The examples of a file: `=== name`, code, `--- gives` (or another outcome), text."""
     text = (DATA / filename).read_text()
     found: list[Example] = []
     for block in re.split(r"^=== ", text, flags=re.M)[1:]:
         name, _, rest = block.partition("\n")
-        code, _, expected = rest.partition("--- gives\n")
+        code, _, expected = rest.partition(f"--- {outcome}\n")
         found.append(Example(name.strip(), code, expected.strip("\n")))
     return found
 

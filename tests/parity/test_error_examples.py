@@ -1,0 +1,175 @@
+"""Errors are of JAX's classes, and tell the facts that JAX's messages tell."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.parity.examples import Example, namespace, read
+from tests.parity.facts import facts, normalise
+
+EXAMPLES = read("error_examples.txt", "raises")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What running an example led to.
+
+    Attributes:
+      error: name of the class, and of the classes it is derived from; empty if there was no error.
+      message: of the error.
+      value: repr of what the example returned, if it returned.
+      warned: (class, message) of warnings.
+    """
+
+    error: str
+    message: str
+    value: str
+    warned: tuple[tuple[str, str], ...]
+
+
+def observe(code: str) -> Outcome:
+    """Runs an example: the body of a function."""
+    names = namespace()
+    body = "def example():\n" + textwrap.indent(code, "    ")
+    error, message, value = "", "", ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(compile(body, "<script>", "exec"), names)
+            value = repr(names["example"]())
+        except Exception as e:
+            error, message = describe(type(e)), str(e)
+    warned = tuple((w.category.__name__, str(w.message)) for w in caught)
+    return Outcome(error, message, value, warned)
+
+
+def describe(kind: type[BaseException]) -> str:
+    """ "TypeError (is a ...)", as recorded."""
+    plain = (Exception, BaseException, object)
+    bases = ", ".join(base.__name__ for base in kind.__mro__[1:] if base not in plain)
+    return kind.__name__ + (f" (is a {bases})" if bases else "")
+
+
+def recorded(example: Example) -> Outcome:
+    """What real jax did."""
+    first, _, rest = example.expected.partition("\n")
+    pattern = r"^warns (\w+): ((?:.*\n?)*?)(?=^warns |\Z)"
+    warned = tuple(re.findall(pattern, rest, flags=re.M))
+    rest = re.sub(pattern, "", rest, flags=re.M)
+    if first == "no exception":
+        return Outcome("", "", rest.removeprefix("returns ").strip(), warned)
+    return Outcome(first.removeprefix("jax.errors."), rest, "", warned)
+
+
+def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
+    return ((name, reason) for name in names)
+
+
+# Examples that end in another way yet, and what they wait for.
+NOT_YET: dict[str, str] = dict(
+    (
+        *_because(
+            "derivatives",
+            "bool_of_tracer_in_grad_of_jit", "leaked_tracer_from_grad", "grad_of_int",
+            "grad_of_vector_output", "grad_of_int_output", "grad_of_complex",
+            "grad_of_tuple_output", "grad_has_aux_without_pair", "grad_argnums_out_of_range",
+            "grad_of_keyword_only", "jacfwd_of_int", "jvp_tangent_dtype", "jvp_tangent_shape",
+            "jvp_not_a_tuple", "vjp_cotangent_shape", "vjp_cotangent_structure",
+            "linearized_called_with_other_shape", "linear_transpose_of_nonlinear",
+            "grad_of_while_loop", "grad_of_pure_callback", "custom_vjp_without_rules",
+            "custom_vjp_wrong_number_of_cotangents", "custom_vjp_cotangent_shape",
+            "custom_vjp_fwd_without_residuals", "custom_vjp_forward_mode",
+            "custom_jvp_without_rule", "custom_jvp_returns_one_value", "custom_jvp_tangent_type",
+            "checkpoint_static_bool",
+        ),
+        *_because(
+            "batching",
+            "float_of_vmapped_value", "bool_of_vmapped_value", "leaked_tracer_from_vmap",
+            "vmap_sizes", "vmap_sizes_in_tree", "vmap_in_axes_length", "vmap_in_axes_structure",
+            "vmap_in_axes_type", "vmap_axis_out_of_range", "vmap_of_scalar", "vmap_nothing_mapped",
+            "vmap_out_axes_none_of_mapped", "vmap_out_axes_structure", "unbound_axis_name",
+        ),
+        *_because(
+            "control flow",
+            "leaked_tracer_from_scan", "scan_carry_dtype", "scan_carry_shape",
+            "scan_carry_structure", "scan_body_without_pair", "scan_lengths", "scan_without_length",
+            "cond_branch_shapes", "cond_branch_structures", "cond_predicate_shape",
+            "cond_branch_not_callable", "switch_float_index", "switch_without_branches",
+            "while_body_type", "while_body_structure", "while_condition_type",
+            "while_condition_shape", "fori_loop_body_type", "fori_loop_bounds", "map_unequal",
+        ),
+        *_because(
+            "several devices",
+            "two_devices", "two_devices_jit", "make_mesh_size", "sharding_not_divisible",
+            "sharding_unknown_axis", "sharding_rank", "shard_map_specs", "transfer_guard",
+        ),
+        *_because(
+            "callbacks",
+            "pure_callback_shape", "pure_callback_raises", "debug_print_format",
+            "debug_print_f_string",
+        ),
+        *_because("checkify", "checkify_check", "checkify_not_functionalized"),
+        *_because("convolutions", "conv_channels"),
+        *_because("jnp.linalg", "cholesky_not_square"),
+        *_because("references", "reference_returned"),
+        *_because("the check of keys", "random_key_reuse"),
+    )
+)  # fmt: skip
+
+# Facts of JAX's messages, and classes of its warnings, that are not so here.
+DIFFERENT: dict[str, tuple[str, ...]] = {
+    # The count of what is not zero is traced there; here the operand is named.
+    "nonzero_under_jit": ("int32[]",),
+    "where_with_one_argument_under_jit": ("int32[]", "int32"),
+    # NumPy warns there of a spelling that is not used here.
+    "array_of_strings": ("DeprecationWarning",),
+    # Seeds are looked at before anything is traced.
+    "random_key_from_float": ("float32[]", "float32"),
+    # There is one implementation of keys.
+    "random_key_unknown_implementation": (
+        "philox2x32", "philox4x32", "rbg", "unsafe_rbg", "threefry4x32",
+    ),
+    "removed_name": ("jax.numpy",),
+}  # fmt: skip
+
+
+def missing(example: Example, got: Outcome) -> list[str]:
+    """In what an outcome differs from the recorded one."""
+    wanted = recorded(example)
+    absent = re.search(r"module 'jitney\S*' has no attribute '(\w+)'", got.message)
+    if absent and absent[1] not in wanted.message:
+        return [got.message]
+    if got.error != wanted.error:
+        return [f"{wanted.error or 'no exception'}; got {got.error or 'none'}: {got.message}"]
+    found: list[str] = []
+    if wanted.value and got.value != wanted.value:
+        found.append(f"returns {wanted.value}; got {got.value}")
+    message = normalise(got.message, example.name)
+    other = DIFFERENT.get(example.name, ())
+    for fact in facts(normalise(wanted.message, example.name)):
+        if fact not in message and fact not in other:
+            found.append(f"{fact!r} in the message: {message}")
+    classes = {kind for kind, _ in got.warned}
+    found += [f"warns {kind}" for kind, _ in wanted.warned if kind not in classes | {*other}]
+    return found
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+def test_raises_as_jax(example: Example) -> None:
+    differences = missing(example, observe(example.code))
+    if example.name in NOT_YET:
+        assert differences, f"{example.name} is right: take it off NOT_YET"
+    else:
+        assert not differences, "\n".join(differences)
+
+
+def test_names_of_the_lists_exist() -> None:
+    names: set[Any] = {example.name for example in EXAMPLES}
+    assert set(NOT_YET) | set(DIFFERENT) <= names
