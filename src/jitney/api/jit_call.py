@@ -13,6 +13,7 @@ Under another trace the call becomes one `jit` equation holding the traced progr
 from __future__ import annotations
 
 import functools
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from jitney.core import config, pytrees, source_info, staging
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.liveness import live_inputs
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
 from jitney.ops.call import jit_p
@@ -38,7 +40,7 @@ from jitney.runtime import dispatch
 from jitney.runtime.sharding import UNSPECIFIED
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class TracedProgram:
     """What tracing a function on arguments of certain types gave.
 
@@ -53,13 +55,55 @@ class TracedProgram:
     out_tree: pytrees.PyTreeDef
     outer_tracers: tuple[Any, ...]
     params: dict[str, Any]
+    _given_up: tuple[bool, ...] | None = None
+
+    def given_up(self) -> tuple[bool, ...]:
+        """For each flat operand, whether its buffer is used up: donated, and of a result's type.
+
+        Warns, once, of donated ones that are of no result's type. Those that are not used at all
+        are left alone silently.
+        """
+        if self._given_up is None:
+            free = [(a.shape, a.dtype) for a in self.closed.out_avals]  # type: ignore[attr-defined]
+            flags: list[bool] = []
+            useless: list[str] = []
+            live = live_inputs(self.closed.jaxpr)
+            keep_unused = self.params["keep_unused"]
+            donated = [
+                is_donated and (is_live or keep_unused)
+                for is_donated, is_live in zip(self.params["donated_invars"], live, strict=True)
+            ]
+            for aval, is_donated in zip(self.closed.in_avals, donated, strict=True):
+                kind = (aval.shape, aval.dtype)  # type: ignore[attr-defined]
+                flags.append(is_donated and kind in free)
+                if flags[-1]:
+                    free.remove(kind)
+                elif is_donated:
+                    useless.append(aval.str_short())
+            self._given_up = tuple(flags)
+            if useless:
+                warnings.warn(
+                    f"Some donated buffers were not usable: {', '.join(useless)}. No result is of "
+                    "their type.",
+                    stacklevel=2,
+                )
+        return self._given_up
 
 
-# Function -> (its options and call's key -> traced program). Two `jit`s of one function share.
-_traced: weakref.WeakKeyDictionary[Any, dict[Any, TracedProgram]] = weakref.WeakKeyDictionary()
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trace:
+    """What a function did; `jit`s of one function with different options share it."""
+
+    closed: ClosedJaxpr
+    out_tree: pytrees.PyTreeDef
+    outer_tracers: tuple[Any, ...]
 
 
-def _cache_of(fun: Callable[..., Any]) -> dict[Any, TracedProgram]:
+# Function -> traces by the call's key, and traced programs by options and key.
+_traced: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def _cache_of(fun: Callable[..., Any]) -> dict[Any, Any]:
     try:
         cache = _traced.get(fun)
         if cache is None:
@@ -93,8 +137,7 @@ class JitCall:
         self.inline = inline
         self.name = name or fun_name(fun)
         self.cache = _cache_of(fun)
-        self.options = (spec.static_argnums, spec.static_argnames, spec.donate_argnums,
-                        spec.donate_argnames, keep_unused, inline)  # fmt: skip
+        self.options = (spec.donate_argnums, spec.donate_argnames, keep_unused, inline, self.name)
 
     # --- arguments --------------------------------------------------------------------------------
 
@@ -119,6 +162,9 @@ class JitCall:
             is_valid = is_abstract_operand if abstract else is_valid_operand
             self._refuse(leaves, dynamic, kwargs, static, is_valid)
             raise
+        except OverflowError:
+            self._refuse_integer(leaves, dynamic, kwargs, static)
+            raise
 
     def _refuse(
         self, leaves: Sequence[Any], dynamic: Any, kwargs: Any, static: Any, is_valid: Any
@@ -134,6 +180,16 @@ class JitCall:
                     "the static_argnums or static_argnames parameters of jax.jit."
                 ) from None
 
+    def _refuse_integer(
+        self, leaves: Sequence[Any], dynamic: Any, kwargs: Any, static: Any
+    ) -> None:
+        names = self.spec.argument_names(dynamic, kwargs, static)
+        for x, name in zip(leaves, names, strict=True):
+            try:
+                abstractify(x)
+            except OverflowError as error:
+                raise OverflowError(f"argument {name} of {self.name}: {error}") from None
+
     # --- tracing ----------------------------------------------------------------------------------
 
     def trace(
@@ -145,17 +201,35 @@ class JitCall:
         """
         leaves, tree, dynamic, dynamic_kwargs, static = self.flatten(args, kwargs)
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
-        key = (self.options, static, tree, avals, config.trace_epoch(), state.axis_env)
-        program = self.cache.get(key)
+        key = (static, tree, avals, config.trace_epoch(), state.axis_env)
+        program = self.cache.get((self.options, key))
         if program is None:
-            program = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
+            traced = self.cache.get(key)
+            if traced is None:
+                traced = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
+            program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
             if not program.outer_tracers:
-                self.cache[key] = program
+                self.cache[key] = traced
+                self.cache[self.options, key] = program
         return program, leaves
+
+    def _program(self, traced: _Trace, donated: tuple[bool, ...]) -> TracedProgram:
+        closed, outer = traced.closed, traced.outer_tracers
+        params = jit_params(
+            self.name,
+            len(closed.in_avals),
+            len(closed.out_avals),
+            donated=(False,) * len(outer) + donated,
+            keep_unused=self.keep_unused,
+            inline=self.inline,
+        )
+        return TracedProgram(closed, traced.out_tree, outer, params)
 
     def _trace(
         self, tree: Any, avals: Sequence[AbstractValue], dynamic: Any, kwargs: Any, static: Any
-    ) -> TracedProgram:
+    ) -> _Trace:
+        if config.no_tracing.value:
+            raise RuntimeError(f"jit({self.name}) has to be traced anew, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
         info = DebugInfo("jit", source_info.fun_sourceinfo(self.fun), names)
         out_trees: list[Any] = []
@@ -172,16 +246,7 @@ class JitCall:
             return outs
 
         closed, outer = trace_closed(flat_fun, avals, info)
-        donated = self.spec.donated(dynamic, kwargs)
-        params = jit_params(
-            self.name,
-            len(closed.in_avals),
-            len(closed.out_avals),
-            donated=(False,) * len(outer) + donated,
-            keep_unused=self.keep_unused,
-            inline=self.inline,
-        )
-        return TracedProgram(closed, out_trees[0], outer, params)
+        return _Trace(closed, out_trees[0], outer)
 
     # --- calling ----------------------------------------------------------------------------------
 
@@ -191,7 +256,7 @@ class JitCall:
         Args:
           args: positional arguments.
           kwargs: keyword arguments.
-          note: told of calls that were evaluated: (args, program, result tree, static positions).
+          note: told of calls that were evaluated: (args, kwargs, program, result tree, roles).
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
@@ -200,11 +265,12 @@ class JitCall:
             outs = dispatch.run(
                 program.closed,
                 leaves,
-                donated=program.params["donated_invars"],
+                donated=program.given_up() if any(program.params["donated_invars"]) else (),
+                keep_unused=self.keep_unused,
                 name=self.name,
             )
             if note is not None and not any(program.params["donated_invars"]):
-                note(args, program.closed, program.out_tree, self.spec.static_argnums)
+                note(args, kwargs, program.closed, program.out_tree, self.spec)
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)
@@ -300,7 +366,7 @@ def make_call(
     check_argnums(signature, fun, d_numbers or (), "donate_argnums")
     check_argnames(signature, fun, d_names or (), "donate_argnames")
     d_numbers, d_names = infer_argnums_and_argnames(signature, d_numbers, d_names)
-    both = sorted(set(numbers) & set(d_numbers)) or sorted(set(names) & set(d_names))
+    both = sorted(set(names) & set(d_names)) or sorted(set(numbers) & set(d_numbers))
     if both:
         raise ValueError(f"static and donated arguments cannot intersect, but both name {both}")
     spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))

@@ -263,7 +263,7 @@ def format_eqn(eqn: JaxprEqn) -> str:
 def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
     shared = _shared_programs(jaxpr)
     for program, suggestion in shared:
-        context.shared[program] = context.suggest_shared_name(suggestion)
+        context.shared[program] = context.suggest_shared_name(suggestion.strip("<>"))
     parts: list[Doc] = []
     for program, _ in shared:
         body = jaxpr_doc(program, context, settings)

@@ -7,12 +7,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jitney.compiler import lower as lowering
-from jitney.core import config, pytrees
+from jitney.core import config, dtypes, pytrees
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.liveness import live_inputs
 from jitney.runtime import sharding, signatures
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.native._native import FastFunction
 
@@ -33,10 +36,32 @@ def run(
     leaves: Sequence[Any],
     *,
     donated: Sequence[bool] = (),
+    keep_unused: bool = True,
     name: str = "main",
 ) -> list[ArrayImpl]:
-    """Results of `closed` on flat operands."""
+    """Results of `closed` on flat operands.
+
+    Args:
+      closed: the program.
+      leaves: its operands.
+      donated: for each operand, whether its buffer is given up; empty if none is.
+      keep_unused: whether operands that no result depends on must be there, too.
+      name: what the program is called.
+    """
+    if config.no_execution.value:
+        raise RuntimeError(f"jit({name}) was to be executed, but no_execution is set")
+    if not keep_unused and any([type(x) is DeletedArray for x in leaves]):
+        leaves = [
+            x if type(x) is not DeletedArray or is_live else _zeros(aval)
+            for x, is_live, aval in zip(
+                leaves, live_inputs(closed.jaxpr), closed.in_avals, strict=True
+            )
+        ]
     return executable_of(closed, name).run(leaves, donated)
+
+
+def _zeros(aval: Any) -> np.ndarray:
+    return np.zeros(aval.shape, dtypes.physical_dtype(aval.dtype))
 
 
 def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
@@ -46,8 +71,9 @@ def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
 
 
 def clear_caches() -> None:
-    """Forgets all executables."""
+    """Forgets all executables, and the calls that native code knows."""
     _executables.clear()
+    config.renew_epochs()
 
 
 def shardings_of(tree: pytrees.PyTreeDef) -> Any:
@@ -72,19 +98,29 @@ class PjitFunction(FastFunction):
     @api_boundary
     def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call by way of Python."""
-        return self.call.call(args, kwargs, None if kwargs else self._remember)
+        return self.call.call(args, kwargs, self._remember)
 
     def _remember(
-        self, args: tuple[Any, ...], closed: ClosedJaxpr, out_tree: Any, static: Sequence[int]
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        closed: ClosedJaxpr,
+        out_tree: Any,
+        spec: Any,
     ) -> None:
         """Enters the signature of a call that has just been made, if native code can check it."""
         executable = _executables.get(closed)
-        if executable is None or config.checks_values() or config.disable_jit_enabled():
+        if executable is None or config.checks_values():
             return
-        found = tuple([signatures.pattern(x, i in static) for i, x in enumerate(args)])
+        static = {i if i >= 0 else i + len(args) for i in spec.static_argnums}
+        names = tuple(sorted(kwargs))
+        found = [signatures.pattern(x, i in static) for i, x in enumerate(args)]
+        found += [signatures.pattern(kwargs[k], k in spec.static_argnames) for k in names]
         if None not in found:
             unflatten = signatures.unflatten_function(out_tree)
-            self.remember(config.trace_epoch(), found, executable.native, unflatten)
+            self.remember(
+                config.call_epoch(), tuple(found), names, executable.native, unflatten
+            )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

@@ -22,7 +22,7 @@ def install(operators: Any) -> None:
         not two arrays of one type, and under transformations.
     """
     _native.configure(
-        state, state.eval_trace, ArrayImpl, config.trace_epoch, natives.raise_pending
+        state, state.eval_trace, ArrayImpl, config.call_epoch, natives.raise_pending
     )
     if quiet.quiet is not None:
         _native.use_error_state(quiet.variable, quiet.quiet)

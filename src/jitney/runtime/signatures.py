@@ -25,10 +25,10 @@ _SCALARS = {int: CODES["int"], float: CODES["float"], bool: CODES["bool"]}
 def pattern(x: Any, is_static: bool = False) -> ShapedArray | tuple[Any, ...] | None:
     """The pattern of one argument; None if native code cannot check such arguments.
 
-    Static arguments are known by identity: an equal but different object takes the slow way.
+    Static arguments are known again if type, hash and value are the same.
     """
     if is_static:
-        return (CODES["static"], x)
+        return (CODES["static"], x, hash(x))
     kind = type(x)
     if kind is ArrayImpl:
         return x.aval

@@ -1,0 +1,35 @@
+"""Which operands of a program its results depend on."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+
+from jitney.core.jaxpr import Jaxpr, Var
+
+_live: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
+
+
+def live_inputs(jaxpr: Jaxpr) -> tuple[bool, ...]:
+    """For each operand of `jaxpr`, whether a result or an effect depends on it."""
+    found = _live.get(jaxpr)
+    if found is None:
+        found = _live[jaxpr] = _find(jaxpr, (True,) * len(jaxpr.outvars))
+    return found
+
+
+def _find(jaxpr: Jaxpr, live_outputs: Sequence[bool]) -> tuple[bool, ...]:
+    pairs = zip(jaxpr.outvars, live_outputs, strict=True)
+    live = {v for v, is_live in pairs if is_live and isinstance(v, Var)}
+    for eqn in reversed(jaxpr.eqns):
+        wanted = [v in live for v in eqn.outvars]
+        if not eqn.effects and not any(wanted):
+            continue
+        needed: Sequence[bool] = (True,) * len(eqn.invars)
+        if eqn.primitive.name == "jit" and not eqn.effects:
+            needed = _find(eqn.params["jaxpr"].jaxpr, wanted)
+        live.update(
+            v for v, is_live in zip(eqn.invars, needed, strict=True)
+            if is_live and isinstance(v, Var)
+        )  # fmt: skip
+    return tuple([v in live for v in jaxpr.invars])
