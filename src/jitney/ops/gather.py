@@ -19,9 +19,10 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import declare
 from jitney.core.trace import Tracer
-from jitney.ops import binary, compare, convert, join, kit, select
+from jitney.ops import binary, compare, convert, join, kit, rules, select
 from jitney.ops.kit import Shape
 from jitney.ops.shape import canonical_shape, expand_dims, shape_of
+from jitney.transforms.zero import Zero
 
 Axes = tuple[int, ...]
 
@@ -409,4 +410,98 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     )
 
 
-kit.later(gather_p)
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+@gather_p.jvp
+def _(primals: Any, tangents: Any, *, fill_value: Any, **params: Any) -> tuple[Any, Any]:
+    x, indices = primals
+    out = gather_p.bind(x, indices, fill_value=fill_value, **params)
+    if type(tangents[0]) is Zero:
+        return out, rules.zero_tangent(out)
+    # What fills is constant.
+    fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
+    return out, gather_p.bind(tangents[0], indices, fill_value=fill, **params)
+
+
+@gather_p.transpose
+def _(
+    ct: Any,
+    x: Any,
+    indices: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: GatherScatterMode,
+    fill_value: Any,
+) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(rules.aval_of(x)), None]
+    from jitney.ops.scatter import ScatterDimensionNumbers, scatter_add
+
+    offset, collapsed, index_map, batching, index_batching = dimension_numbers
+    out = scatter_add(
+        rules.zeros_like(x),
+        indices,
+        ct,
+        ScatterDimensionNumbers(offset, collapsed, index_map, batching, index_batching),
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
+    )
+    return [out, None]
+
+
+def after_batch_axis(axes: Axes) -> Axes:
+    """Axes of an array as axes of the array with a batch axis in front."""
+    return tuple([np.int64(axis + 1) for axis in axes])  # type: ignore[misc]
+
+
+def batch_gather(
+    args: Any,
+    dims: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    **params: Any,
+) -> tuple[Any, int]:
+    """The batching rule of gather: one gather, in which batch axes go together."""
+    (x, indices), (x_dim, indices_dim) = args, dims
+    offset, collapsed, index_map, batching, index_batching = dimension_numbers
+    shifted = after_batch_axis
+    if x_dim is not None:
+        x = rules.move_axis(x, x_dim, 0)
+        collapsed, index_map, batching = shifted(collapsed), shifted(index_map), shifted(batching)
+    if indices_dim is not None:
+        indices = rules.move_axis(indices, indices_dim, 0)
+        index_batching = shifted(index_batching)
+    size = shape_of(x if x_dim is not None else indices)[0]
+    if x_dim is None:
+        offset = tuple([axis + 1 for axis in offset])
+        indices_are_sorted = unique_indices = False
+    elif indices_dim is None:
+        offset = (0, *shifted(offset))
+        slice_sizes = (size, *slice_sizes)
+    else:
+        offset = shifted(offset)
+        batching, index_batching = (0, *batching), (0, *index_batching)
+        slice_sizes = (min(size, 1), *slice_sizes)
+    out = gather_p.bind(
+        x,
+        indices,
+        dimension_numbers=GatherDimensionNumbers(
+            offset, collapsed, index_map, batching, index_batching
+        ),
+        slice_sizes=slice_sizes,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        **params,
+    )
+    return out, 0
+
+
+gather_p.batch(batch_gather)

@@ -24,12 +24,13 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.primitive import Primitive, declare
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Tracer
-from jitney.ops import binary, kit
+from jitney.ops import binary, kit, rules
 from jitney.ops.convert import convert
 from jitney.ops.gather import (
     MODES,
     Axes,
     GatherScatterMode,
+    after_batch_axis,
     check_axes,
     check_batching,
     check_disjoint,
@@ -119,6 +120,31 @@ def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype
     return Builder().region([scalar, scalar], lambda b, *args: lowering.inline(b, closed, args))
 
 
+def batch_scatter(
+    prim: Primitive,
+    args: Any,
+    dims: Any,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    **params: Any,
+) -> tuple[Any, int]:
+    """The batching rule of a scatter: one scatter, in which batch axes go together."""
+    (x, indices, updates), (x_dim, indices_dim, updates_dim) = args, dims
+    size = rules.batch_size(args, dims)
+    x, updates = rules.to_front(x, x_dim, size), rules.to_front(updates, updates_dim, size)
+    window, inserted, index_map, batching, index_batching = dimension_numbers
+    window, inserted, index_map, batching = map(
+        after_batch_axis, (window, inserted, index_map, batching)
+    )
+    if indices_dim is None:
+        window = (0, *window)
+    else:
+        indices = rules.move_axis(indices, indices_dim, 0)
+        batching, index_batching = (0, *batching), (0, *after_batch_axis(index_batching))
+    numbers = ScatterDimensionNumbers(window, inserted, index_map, batching, index_batching)
+    return prim.bind(x, indices, updates, dimension_numbers=numbers, **params), 0
+
+
 def _declare(name: str, fn: str | None) -> Primitive:
     """Declares the scatter that combines by the scalar function `fn`, None: by its program."""
     prim = declare(name)
@@ -176,7 +202,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
         dims = _dims(dimension_numbers)
         return b.scatter(x, indices, updates, dims, combine, MODES[mode], unique_indices)
 
-    kit.later(prim)
+    prim.batch(functools.partial(batch_scatter, prim))
     return prim
 
 
@@ -352,3 +378,6 @@ def _applying_program(func: Callable[[Any], Any], dtype: Any) -> tuple[Jaxpr, tu
             f"{dtypes.long_name(dtype)}, got {result.str_short()}"
         )
     return program, tuple(consts)
+
+
+from jitney.ops import scatter_derivatives as _derivatives  # noqa: E402, F401  # sets their rules

@@ -16,9 +16,12 @@ from jitney.compiler.numerics import indexing
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.primitive import Primitive, declare
-from jitney.ops import binary, compare, convert, kit, select
+from jitney.ops import binary, compare, convert, kit, rules, select
+from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, batch_gather
 from jitney.ops.kit import Shape
+from jitney.ops.scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
 from jitney.ops.shape import canonical_axis, canonical_shape, expand_dims, shape_of, squeeze
+from jitney.transforms.zero import Zero, instantiate
 
 _slice = slice
 
@@ -374,4 +377,142 @@ def dynamic_update_index_in_dim(
     )
 
 
-kit.later(slice_p, dynamic_slice_p, dynamic_update_slice_p)
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _pad_back(
+    ct: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> Any:
+    """`ct` where the slice was, zeros elsewhere."""
+    steps = [np.int64(s) for s in strides] if strides else [1] * len(start_indices)
+    config: list[tuple[Any, Any, Any]] = []
+    for n, low, step, taken in zip(
+        rules.shape_of(x), start_indices, steps, rules.shape_of(ct), strict=True
+    ):
+        end = low + (taken - 1) * step + 1 if taken else low
+        config.append((low, np.int64(n - end), step - 1))
+    return rules.op("pad")(ct, rules.const(ct, 0), padding_config=tuple(config))
+
+
+rules.deflinear(slice_p, _pad_back)
+
+
+@slice_p.batch
+def _(
+    args: Any, dims: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> tuple[Any, int]:
+    (x,), (d,) = args, dims
+
+    def with_axis(values: Shape, value: int) -> Shape:
+        return (*values[:d], value, *values[d:])
+
+    out = slice_p.bind(
+        x,
+        start_indices=with_axis(start_indices, 0),
+        limit_indices=with_axis(limit_indices, shape_of(x)[d]),
+        strides=None if strides is None else with_axis(strides, 1),
+    )
+    return out, d
+
+
+@dynamic_slice_p.jvp
+def _(primals: Any, tangents: Any, *, slice_sizes: Shape) -> tuple[Any, Any]:
+    out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
+    if type(tangents[0]) is Zero:
+        return out, rules.zero_tangent(out)
+    return out, dynamic_slice_p.bind(tangents[0], *primals[1:], slice_sizes=slice_sizes)
+
+
+@dynamic_slice_p.transpose
+def _(ct: Any, x: Any, *starts: Any, slice_sizes: Shape) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(rules.aval_of(x))] + [None] * len(starts)
+    moved = dynamic_update_slice_p.bind(rules.zeros_like(x), ct, *starts)
+    return [moved] + [None] * len(starts)
+
+
+def _index_vectors(starts: Any, dims: Any) -> tuple[Any, int | None]:
+    """Start indices as index vectors, and where their batch axis is."""
+    broadcast, concatenate = rules.op("broadcast_in_dim"), rules.op("concatenate")
+    if all(d is None for d in dims):
+        parts = [
+            broadcast(s, shape=(1,), broadcast_dimensions=(), sharding=None) for s in starts
+        ]
+        return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=0)), None
+    size = rules.batch_size(starts, dims)
+    parts = [
+        broadcast(
+            s, shape=(size, 1), broadcast_dimensions=() if d is None else (0,), sharding=None
+        )
+        for s, d in zip(starts, dims, strict=True)
+    ]
+    return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=1)), 0
+
+
+@dynamic_slice_p.batch
+def _(args: Any, dims: Any, *, slice_sizes: Shape) -> tuple[Any, int]:
+    x, *starts = args
+    if not starts:
+        return x, 0
+    vectors, vectors_dim = _index_vectors(starts, dims[1:])
+    axes = tuple(range(len(slice_sizes)))
+    return batch_gather(
+        (x, vectors),
+        (dims[0], vectors_dim),
+        dimension_numbers=GatherDimensionNumbers(axes, (), axes),
+        slice_sizes=slice_sizes,
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )
+
+
+@dynamic_update_slice_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    starts = primals[2:]
+    out = dynamic_update_slice_p.bind(*primals)
+    if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
+        return out, rules.zero_tangent(out)
+    t, u = map(instantiate, tangents[:2])
+    return out, dynamic_update_slice_p.bind(t, u, *starts)
+
+
+@dynamic_update_slice_p.transpose
+def _(ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
+    rest = [None] * len(starts)
+    if type(ct) is Zero:
+        return [
+            *(Zero(rules.aval_of(v)) if rules.is_linear(v) else None for v in (x, update)), *rest
+        ]
+    of_x = of_update = None
+    if rules.is_linear(x):
+        nothing = Zero(rules.aval_of(update)).instantiate()
+        of_x = dynamic_update_slice_p.bind(ct, nothing, *starts)
+    if rules.is_linear(update):
+        of_update = dynamic_slice_p.bind(ct, *starts, slice_sizes=rules.shape_of(update))
+    return [of_x, of_update, *rest]
+
+
+@dynamic_update_slice_p.batch
+def _(args: Any, dims: Any) -> tuple[Any, int]:
+    x, update, *starts = args
+    if not starts:
+        return rules.to_front(update, dims[1], rules.batch_size(args, dims)), 0
+    vectors, vectors_dim = _index_vectors(starts, dims[2:])
+    axes = tuple(range(len(starts)))
+    return batch_scatter(
+        scatter_p,
+        (x, vectors, update),
+        (dims[0], vectors_dim, dims[1]),
+        dimension_numbers=ScatterDimensionNumbers(axes, (), axes),
+        update_jaxpr=None,
+        update_consts=(),
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+    )
+
+
+for _prim in (slice_p, dynamic_slice_p, dynamic_update_slice_p):
+    assert not _prim.missing(), _prim

@@ -1,0 +1,124 @@
+"""Derivatives and batching of slices, gathers, scatters, sorts, folds and special functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.transforms.rules_checks import Case, check_jvp, check_vjp, check_vmap
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((5, 4))
+V = RNG.standard_normal(6)
+I, J = np.int64(1), np.int64(2)
+ROWS = np.array([[0], [3], [1]])
+AGAIN = np.array([[0], [3], [0]])
+OUT = np.array([[7], [-1], [2]])
+PAIRS = np.array([[[0, 1], [2, 2]], [[4, 0], [1, 3]]])
+
+
+def gather(window: Any, collapsed: Any, index_map: Any, sizes: Any, **options: Any) -> Any:
+    batching = options.pop("batching", ((), ()))
+
+    def f(lax: Any, x: Any, indices: Any) -> Any:
+        numbers = lax.GatherDimensionNumbers(window, collapsed, index_map, *batching)
+        return lax.gather(x, indices, numbers, sizes, **options)
+
+    return f
+
+
+def scatter(name: str, window: Any, inserted: Any, index_map: Any, **options: Any) -> Any:
+    batching = options.pop("batching", ((), ()))
+
+    def f(lax: Any, x: Any, indices: Any, updates: Any) -> Any:
+        numbers = lax.ScatterDimensionNumbers(window, inserted, index_map, *batching)
+        return getattr(lax, name)(x, indices, updates, numbers, **options)
+
+    return f
+
+
+CASES: dict[str, Case] = {
+    "slice": Case(lambda lax, x: lax.slice(x, (1, 0), (4, 3)), (X,)),
+    "slice_strides": Case(lambda lax, x: lax.slice(x, (1, 0), (5, 3), (2, 1)), (X,)),
+    "slice_empty": Case(lambda lax, x: lax.slice(x, (1, 0), (1, 3), (2, 1)), (X,)),
+    "dynamic_slice": Case(
+        lambda lax, x, i, j: lax.dynamic_slice(x, (i, j), (2, 3)), (X, I, J)
+    ),
+    "dynamic_slice_beyond": Case(
+        lambda lax, x, i: lax.dynamic_slice(x, (i, 1), (2, 3)), (X, np.int64(9))
+    ),
+    "dynamic_slice_scalar": Case(lambda lax, x: lax.dynamic_slice(x, (), ()), (X[0, 0],), same=()),
+    "dynamic_slice_vector": Case(lambda lax, x, i: lax.dynamic_slice(x, (i,), (2,)), (V, J)),
+    "dynamic_update_slice": Case(
+        lambda lax, x, u, i, j: lax.dynamic_update_slice(x, u, (i, j)), (X, X[1:3, :3] * 2, I, J)
+    ),
+    "dynamic_update_slice_vector": Case(
+        lambda lax, x, u, i: lax.dynamic_update_slice(x, u, (i,)), (V, V[:2] * 2, J)
+    ),
+    "dynamic_update_slice_scalar": Case(
+        lambda lax, x, u: lax.dynamic_update_slice(x, u, ()), (V[0], V[1]), same=()
+    ),
+    "gather_rows": Case(gather((1,), (0,), (0,), (1, 4)), (X, ROWS)),
+    "gather_flags": Case(
+        gather((1,), (0,), (0,), (1, 4), unique_indices=True, mode="clip"), (X, ROWS)
+    ),
+    "gather_clip": Case(gather((1,), (0,), (0,), (1, 4), mode="clip"), (X, OUT)),
+    "gather_fill": Case(gather((1,), (0,), (0,), (1, 4), mode="fill", fill_value=3), (X, OUT)),
+    "gather_elements": Case(gather((), (0, 1), (0, 1), (1, 1)), (X, PAIRS)),
+    "gather_windows": Case(gather((0, 3), (), (0, 1), (1, 2), mode="clip"), (X, PAIRS)),
+    "gather_batched": Case(
+        gather((1,), (), (1,), (1, 2), batching=((0,), (0,)), mode="clip"),
+        (X, np.array([[0], [1], [3], [2], [2]])),
+    ),
+    "scatter": Case(scatter("scatter", (1,), (0,), (0,)), (X, ROWS, X[:3] * 2)),
+    "scatter_again": Case(scatter("scatter", (1,), (0,), (0,)), (X, AGAIN, X[:3] * 2)),
+    "scatter_again_clip": Case(
+        scatter("scatter", (1,), (0,), (0,), mode="clip"), (X, OUT, X[:3] * 2), same=("vjp", "vmap")
+    ),
+    "scatter_outside": Case(
+        scatter("scatter", (1,), (0,), (0,), mode="drop"), (X, OUT, X[:3] * 2)
+    ),
+    "scatter_elements": Case(
+        scatter("scatter", (), (0, 1), (0, 1), unique_indices=True), (X, PAIRS, X[:2, :2] * 2)
+    ),
+    "scatter_unique": Case(
+        scatter("scatter", (1,), (0,), (0,), unique_indices=True, indices_are_sorted=False),
+        (X, ROWS, X[:3] * 2),
+    ),
+    "scatter_add": Case(scatter("scatter_add", (1,), (0,), (0,)), (X, AGAIN, X[:3] * 2)),
+    "scatter_add_clip": Case(
+        scatter("scatter_add", (1,), (0,), (0,), mode="clip"), (X, OUT, X[:3] * 2)
+    ),
+    "scatter_add_batched": Case(
+        scatter("scatter_add", (1,), (), (1,), batching=((0,), (0,))),
+        (X, np.array([[0], [1], [2], [2], [2]]), X[:, :2] * 2),
+    ),
+    "scatter_sub": Case(scatter("scatter_sub", (1,), (0,), (0,)), (X, AGAIN, X[:3] * 2)),
+    "scatter_mul": Case(
+        scatter("scatter_mul", (1,), (0,), (0,), unique_indices=True), (X, ROWS, X[:3] * 2)
+    ),
+    "scatter_min": Case(scatter("scatter_min", (1,), (0,), (0,)), (X, AGAIN, X[1:4] * 2)),
+    "scatter_max": Case(scatter("scatter_max", (1,), (0,), (0,)), (X, AGAIN, X[1:4] * 2)),
+    "scatter_max_ties": Case(
+        scatter("scatter_max", (1,), (0,), (0,)), (np.round(X), AGAIN, np.round(X[1:4])), False
+    ),
+    "scatter_min_outside": Case(
+        scatter("scatter_min", (1,), (0,), (0,)), (X, OUT, X[1:4] * 2), False
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_jvp(case: Case) -> None:
+    check_jvp(case)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_vjp(case: Case) -> None:
+    check_vjp(case)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_vmap(case: Case) -> None:
+    check_vmap(case)
