@@ -256,8 +256,9 @@ def to_front(x: Any, dim: int | None, size: int) -> Any:
     if dim is not None:
         return move_axis(x, dim, 0)
     shape = shape_of(x)
+    kept = tuple(map(np.int64, range(1, len(shape) + 1)))
     return op("broadcast_in_dim")(
-        x, shape=(size, *shape), broadcast_dimensions=tuple(range(1, len(shape) + 1)), sharding=None
+        x, shape=(size, *shape), broadcast_dimensions=kept, sharding=None
     )
 
 
