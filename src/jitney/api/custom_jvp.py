@@ -7,10 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney.api.jit_call import make_call
-from jitney.core import pytrees
+from jitney.api.signature import positional
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
-from jitney.core.trace import state
-from jitney.ops.custom import custom_jvp_call_p
+from jitney.core.trace import set_current_trace, state
+from jitney.ops.custom import FlatRule, custom_jvp_call_p, visible_tangent
+from jitney.transforms.jvp import JVPTrace
+from jitney.transforms.partial import PartialTrace
+from jitney.transforms.zero import SymbolicZero, Zero
 
 
 class custom_jvp:  # noqa: N801: the API's name
@@ -29,7 +34,12 @@ class custom_jvp:  # noqa: N801: the API's name
     ...     return f(x), 3 * x * dx
     """
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.nondiff_argnums = tuple(nondiff_argnums)
@@ -63,25 +73,106 @@ class custom_jvp:  # noqa: N801: the API's name
 
         self.defjvp(jvp)
 
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(
                 f"No JVP defined for custom_jvp function {self.__name__} using defjvp."  # type: ignore[attr-defined]
             )
-        if state.trace is state.eval_trace:
-            return self.fun(*args, **kwargs)
-        program, leaves = self._call.trace(args, kwargs)
+        args = positional(self.fun, args, kwargs)
+        trace = state.trace
+        if trace is state.eval_trace:
+            return self.fun(*args)
+        static = {i: args[i] for i in self.nondiff_argnums}
+        dynamic = [x for i, x in enumerate(args) if i not in static]
+        leaves, in_tree = pytrees.tree_flatten(tuple(dynamic))
+        if type(trace) is JVPTrace:
+            return self._differentiate(trace, args, static, leaves, in_tree)
+        if type(trace) is PartialTrace and not any(trace.is_unknown(x) for x in leaves):
+            with set_current_trace(trace.parent_trace):
+                return self(*args)
+        program, leaves = self._call.trace(args, {})
+        rule = FlatRule(self._flat_rule(static, in_tree, []), self.jvp.__name__)
         outs = custom_jvp_call_p.bind(
             *program.outer_tracers,
             *leaves,
             name=self._call.name,
             call_jaxpr=program.closed,
-            jvp=self.jvp,
+            jvp=rule,
             num_consts=len(program.outer_tracers),
             symbolic_zeros=self.symbolic_zeros,
         )
         return pytrees.tree_unflatten(program.out_tree, outs)
+
+    def _differentiate(
+        self, trace: JVPTrace, args: Any, static: dict[int, Any], leaves: list[Any], tree: Any
+    ) -> Any:
+        """The call under forward differentiation: the rule runs on the values themselves."""
+        pairs = [trace.to_pair(x) for x in leaves]
+        with set_current_trace(trace.parent_trace):
+            if all(type(t) is Zero for _, t in pairs):
+                primals = pytrees.tree_unflatten(tree, [p for p, _ in pairs])
+                return self(*_merged(len(args), static, primals))
+            trees: list[Any] = []
+            given = [visible_tangent(t, self.symbolic_zeros) for _, t in pairs]
+            outs, douts = self._flat_rule(static, tree, trees)([p for p, _ in pairs], given)
+        tracers = [trace.pair(p, t) for p, t in zip(outs, douts, strict=True)]
+        return pytrees.tree_unflatten(trees[0], tracers)
+
+    def _flat_rule(self, static: dict[int, Any], in_tree: Any, trees: list[Any]) -> Any:
+        rule, name = self.jvp, self._call.name
+        assert rule is not None
+
+        def flat(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            args = pytrees.tree_unflatten(in_tree, primals)
+            dargs = pytrees.tree_unflatten(in_tree, tangents)
+            result = rule(*static.values(), args, dargs)
+            if not isinstance(result, list | tuple) or len(result) != 2:
+                raise TypeError(
+                    f"Custom JVP rule {rule.__name__} for function {name} must produce a pair (list "
+                    "or tuple of length two) representing primal and tangent outputs, but got "
+                    f"{result!r}."
+                )
+            outs, out_tree = pytrees.tree_flatten(result[0])
+            douts, dout_tree = pytrees.tree_flatten(result[1], is_leaf=_is_zero)
+            if out_tree != dout_tree:
+                raise TypeError(
+                    f"Custom JVP rule {rule.__name__} for function {name} must produce primal and "
+                    f"tangent outputs with equal container (pytree) structures, but got {out_tree} "
+                    f"and {dout_tree} respectively."
+                )
+            trees.append(out_tree)
+            return outs, [_checked(rule, name, p, t) for p, t in zip(outs, douts, strict=True)]
+
+        return flat
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, Zero)
+
+
+def _checked(rule: Callable[..., Any], name: str, primal: Any, tangent: Any) -> Any:
+    """A tangent that a rule returned, if it is of the type that belongs to the primal."""
+    wanted: Any = get_aval(primal).to_tangent_aval()
+    if isinstance(tangent, SymbolicZero) or wanted.dtype == dtypes.float0:
+        return Zero(wanted)
+    got: Any = get_aval(tangent)
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        raise TypeError(
+            f"Custom JVP rule {rule.__name__} for function {name} must produce primal and tangent "
+            "outputs with corresponding shapes and dtypes. Expected "
+            f"{wanted.str_short()} (tangent type of {get_aval(primal).str_short()}) but got "
+            f"{got.str_short()}."
+        )
+    return tangent
+
+
+def _merged(n: int, static: dict[int, Any], dynamic: Sequence[Any]) -> list[Any]:
+    rest = iter(dynamic)
+    return [static[i] if i in static else next(rest) for i in range(n)]
 
 
 def _add_trees(a: Any, b: Any) -> Any:

@@ -266,3 +266,24 @@ def _bind_names(
         label = name if name in keyword_names or variadic is None else f"{variadic.name}['{name}']"
         named.append((label, kwargs[name]))
     return named
+
+
+def positional(fun: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, ...]:
+    """All arguments of a call by position, keywords and defaults resolved.
+
+    Raises:
+      TypeError: if the arguments do not fit, or some cannot be given by position.
+    """
+    signature = signature_of(fun)
+    if signature is None:
+        if kwargs:
+            raise TypeError(f"{fun} has no signature that keyword arguments could be resolved by")
+        return tuple(args)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            "keyword arguments could not be resolved to positions: "
+            f"{', '.join(bound.kwargs)} of {fun}"
+        )
+    return bound.args

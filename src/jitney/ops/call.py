@@ -10,8 +10,18 @@ from typing import Any
 
 from jitney.compiler import lower as lowering
 from jitney.core import text
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Literal, Var
+from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import set_current_trace
+from jitney.ops import rules
+from jitney.runtime.sharding import UNSPECIFIED
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import PartialTrace, trace_partially
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import Zero
 
 jit_p = declare("jit", multiple_results=True)
 jit_p.effectful = True
@@ -30,7 +40,128 @@ def _(b: Any, *nodes: Any, jaxpr: ClosedJaxpr, **_: Any) -> Any:
 jit_p.absent(
     "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
 )
-jit_p.absent("jvp", "transpose", "batch", why="comes with the transformations")
+
+
+def call_params(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
+    """The parameters of a call like another one, of program `jaxpr`."""
+    n_in, n_out = len(jaxpr.in_avals), len(jaxpr.out_avals)
+    return {
+        **params,
+        "jaxpr": jaxpr,
+        "in_shardings": (UNSPECIFIED,) * n_in,
+        "out_shardings": (UNSPECIFIED,) * n_out,
+        "in_layouts": (None,) * n_in,
+        "out_layouts": (None,) * n_out,
+        "donated_invars": (False,) * n_in,
+    }
+
+
+@jit_p.jvp
+def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    nonzero = tuple(type(t) is not Zero for t in tangents)
+    program, nonzero_out = jvp_jaxpr(jaxpr, nonzero, False)
+    given = [t for t in tangents if type(t) is not Zero]
+    outs = jit_p.bind(*primals, *given, **call_params(params, program))
+    n = len(jaxpr.out_avals)
+    rest = iter(outs[n:])
+    return outs[:n], [
+        next(rest) if nz else Zero(a.to_tangent_aval())
+        for nz, a in zip(nonzero_out, jaxpr.out_avals, strict=True)
+    ]
+
+
+@jit_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    jaxpr: ClosedJaxpr = params["jaxpr"]
+    known, late, out_unknown, n_residuals = trace_partially(jaxpr, unknown, False)
+    known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
+    outs: list[Any] = []
+    if known.out_avals:
+        known, places = without_forwarded(known)
+        with set_current_trace(trace.parent_trace):
+            computed = iter(
+                jit_p.bind(*known_args, **call_params(params, known)) if known.out_avals else ()
+            )
+        outs = [known_args[k] if k is not None else next(computed) for k in places]
+    n_known = len(outs) - n_residuals
+    residuals = outs[n_known:]
+    unknown_args = [x for x, u in zip(args, unknown, strict=True) if u]
+    late_outs = iter(
+        trace.unknown_trace.process_primitive(
+            jit_p, [*residuals, *unknown_args], call_params(params, late)
+        )
+    )
+    known_outs = iter(outs[:n_known])
+    return [next(late_outs) if u else next(known_outs) for u in out_unknown]
+
+
+def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int | None]]:
+    """`closed` without the results that are operands; and for each result which operand it is."""
+    position = {v: k for k, v in enumerate(closed.jaxpr.invars)}
+    places = [position.get(v) if isinstance(v, Var) else None for v in closed.jaxpr.outvars]
+    kept = [v for v, k in zip(closed.jaxpr.outvars, places, strict=True) if k is None]
+    if len(kept) == len(places):
+        return closed, places
+    return ClosedJaxpr(closed.jaxpr.replace(outvars=kept), closed.consts), places
+
+
+@jit_p.transpose
+def _(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    linear = tuple(type(x) is UndefinedPrimal for x in args)
+    nonzero = tuple(type(ct) is not Zero for ct in cts)
+    program, has_ct = transposed_program(jaxpr, linear, nonzero)
+    given = [x for x, lin in zip(args, linear, strict=True) if not lin]
+    given += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(jit_p.bind(*given, **call_params(params, program)))
+    found = iter(has_ct)
+    return [next(outs) if lin and next(found) else None for lin in linear]
+
+
+@memoize_by_identity
+def transposed_program(
+    closed: ClosedJaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The program of the cotangents of `closed`.
+
+    Args:
+      closed: a program, linear in some operands.
+      linear: which ones.
+      nonzero: which results have a cotangent.
+
+    Returns: (program: other operands, cotangents of some results -> cotangents of linear operands;
+      which of the linear operands have one).
+    """
+    found: list[tuple[bool, ...]] = []
+
+    def fun(*xs: Any) -> list[Any]:
+        values = iter(xs)
+        operands = [
+            UndefinedPrimal(a) if lin else next(values)
+            for a, lin in zip(closed.in_avals, linear, strict=True)
+        ]
+        cts = [
+            next(values) if nz else Zero(a.to_cotangent_aval())
+            for a, nz in zip(closed.out_avals, nonzero, strict=True)
+        ]
+        out = backward_pass(closed.jaxpr, closed.consts, operands, cts)
+        wanted = [ct for ct, lin in zip(out, linear, strict=True) if lin]
+        found.append(tuple(type(ct) is not Zero for ct in wanted))
+        return [ct for ct in wanted if type(ct) is not Zero]
+
+    avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
+    avals += [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]
+    info = DebugInfo("transpose", closed.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts), found[0]
+
+
+@jit_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    batched = tuple(d is not None for d in dims)
+    program, out_batched = batch_jaxpr(jaxpr, axis_data, batched, False)
+    moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    outs = jit_p.bind(*moved, **call_params(params, program))
+    return outs, [0 if b else None for b in out_batched]
 
 
 def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:

@@ -19,9 +19,10 @@ from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.trace import state
-from jitney.ops import kit
+from jitney.ops import kit, rules
 from jitney.runtime.array import array_from_numpy
 from jitney.runtime.eager import host_operand
+from jitney.transforms.zero import Zero
 
 # --- convert_element_type ---------------------------------------------------------------------
 
@@ -246,4 +247,44 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     )
 
 
-kit.later(convert_element_type_p, bitcast_convert_type_p, reduce_precision_p)
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+@convert_element_type_p.jvp
+def _(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    out = convert_element_type_p.bind(
+        x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
+    )
+    target = rules.zero_tangent(out)
+    if type(t) is Zero or rules.is_float0(target.aval) or rules.is_float0(rules.aval_of(t)):
+        return out, target
+    return out, convert_element_type_p.bind(
+        t, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
+    )
+
+
+@convert_element_type_p.transpose
+def _(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None]
+    aval = rules.aval_of(x)
+    return [
+        convert_element_type_p.bind(
+            ct, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None
+        )
+    ]
+
+
+rules.vectorized(convert_element_type_p, reduce_precision_p)
+rules.def_zero_derivative(bitcast_convert_type_p)
+bitcast_convert_type_p.absent("transpose", why="not linear")
+
+
+@bitcast_convert_type_p.batch
+def _(args: Any, dims: Any, *, new_dtype: Any) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), 0
+
+
+rules.deflinear(reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind(ct, **params))

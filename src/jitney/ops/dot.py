@@ -13,7 +13,7 @@ from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.ops import kit, rules
 from jitney.ops.precision import Precision as Precision, canonical_precision, computation_dtype
 from jitney.ops.shape import shape_of
 
@@ -263,4 +263,83 @@ def _print_dot(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
 
 text.printing_rules["dot_general"] = _print_dot
 
-kit.later(dot_general_p)
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+def _transposed(
+    ct: Any, x: Any, y: Any, numbers: Any, precision: Any, preferred: Any, swapped: bool
+) -> Any:
+    """Cotangent of the first operand x of a contraction with y; the other way round if `swapped`."""
+    (cx, cy), (bx, by) = numbers
+    rank_x, rank_y = len(rules.shape_of(x)), len(rules.shape_of(y))
+    free_x = [k for k in range(rank_x) if k not in cx and k not in bx]
+    free_y = [k for k in range(rank_y) if k not in cy and k not in by]
+    n_batch = len(bx)
+    if swapped:
+        ct_free_y = tuple(range(n_batch, n_batch + len(free_y)))
+    else:
+        ct_free_y = tuple(range(n_batch + len(free_x), n_batch + len(free_x) + len(free_y)))
+    batch = tuple(range(n_batch))
+    dtype = rules.aval_of(x).dtype
+    out = dot_general_p.bind(
+        ct,
+        y,
+        dimension_numbers=((ct_free_y, tuple(free_y)), (batch, tuple(by))),
+        precision=precision,
+        preferred_element_type=None if preferred is None else dtype,
+        out_sharding=None,
+    )
+    # Axes of `out`: batch, free ones of x, contracted ones in the order of y's axes.
+    order = sorted(range(len(cy)), key=lambda k: cy[k])
+    axes = [*bx, *free_x, *(cx[k] for k in order)]
+    permutation = tuple(int(k) for k in np.argsort(axes))
+    if permutation != tuple(range(len(permutation))):
+        out = rules.op("transpose")(out, permutation=permutation)
+    if rules.aval_of(out).dtype != dtype:
+        out = rules.op("convert_element_type")(
+            out, new_dtype=dtype, weak_type=False, sharding=None
+        )
+    return out
+
+
+def _by_left(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+    return _transposed(
+        ct, x, y, params["dimension_numbers"], params["precision"],
+        params["preferred_element_type"], False,
+    )  # fmt: skip
+
+
+def _by_right(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+    (cx, cy), (bx, by) = params["dimension_numbers"]
+    return _transposed(
+        ct, y, x, ((cy, cx), (by, bx)), params["precision"], params["preferred_element_type"], True
+    )
+
+
+rules.defbilinear(dot_general_p, _by_left, _by_right)
+
+
+@dot_general_p.batch
+def _(args: Any, dims: Any, *, dimension_numbers: Any, **params: Any) -> Any:
+    (x, y), (dx, dy) = args, dims
+    (cx, cy), (bx, by) = dimension_numbers
+    n_batch = len(bx)
+
+    def moved(axes: Any, d: int | None) -> tuple[int, ...]:
+        return tuple(axes) if d is None else rules.shifted_axes(axes, d)
+
+    contract = moved(cx, dx), moved(cy, dy)
+    batch = moved(bx, dx), moved(by, dy)
+    if dx is not None and dy is not None:
+        batch = (dx, *batch[0]), (dy, *batch[1])
+        position = 0
+    elif dx is not None:
+        free = [k for k in range(len(rules.shape_of(x))) if k not in contract[0] + batch[0]]
+        position = n_batch + free.index(dx)
+    else:
+        assert dy is not None
+        n_free = len(rules.shape_of(x)) - len(cx) - n_batch
+        free = [k for k in range(len(rules.shape_of(y))) if k not in contract[1] + batch[1]]
+        position = n_batch + n_free + free.index(dy)
+    out = dot_general_p.bind(x, y, dimension_numbers=(contract, batch), **params)
+    return out, position

@@ -13,10 +13,14 @@ from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.numerics import reduction
 from jitney.core import dtypes, pytrees, staging, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import Primitive, declare
 from jitney.core.trace import Tracer
-from jitney.ops import binary, kit
+from jitney.ops import binary, kit, rules
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.zero import Zero
 
 Axes = tuple[int, ...]
 
@@ -308,7 +312,125 @@ def reduce(
     return pytrees.tree_unflatten(tree, out)
 
 
-kit.later(
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+def _sum_transpose(ct: Any, x: Any, *, axes: Axes, out_sharding: Any) -> Any:
+    shape = rules.shape_of(x)
+    kept = tuple(k for k in range(len(shape)) if k not in axes)
+    return rules.op("broadcast_in_dim")(
+        ct, shape=shape, broadcast_dimensions=kept, sharding=None
+    )
+
+
+rules.deflinear(reduce_sum_p, _sum_transpose)
+
+
+def _extreme_jvp(t: Any, out: Any, x: Any, *, axes: Axes) -> Any:
+    # The tangent is the mean of the tangents at the extreme elements.
+    shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
+    place = rules.op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
+    where = rules.op("convert_element_type")(
+        rules.op("eq")(x, place), new_dtype=rules.aval_of(t).dtype, weak_type=False, sharding=None
+    )
+    count = reduce_sum_p.bind(where, axes=axes, out_sharding=None)
+    total = reduce_sum_p.bind(
+        rules.op("mul")(t, where, out_dtype=None), axes=axes, out_sharding=None
+    )
+    return rules.op("div")(total, count)
+
+
+rules.defjvp2(reduce_max_p, _extreme_jvp)
+rules.defjvp2(reduce_min_p, _extreme_jvp)
+
+
+def _halving(x: Any, axes: Axes, combine: Any, neutral: Any) -> Any:
+    """`x` folded over `axes` by multiplying halves: made of operations with derivatives."""
+    for axis in sorted(axes, reverse=True):
+        while rules.shape_of(x)[axis] > 1:
+            n = rules.shape_of(x)[axis]
+            half = (n + 1) // 2
+            low, high = _cut(x, axis, 0, half), _cut(x, axis, half, n)
+            if n % 2:
+                config = tuple(
+                    (0, 1, 0) if k == axis else (0, 0, 0) for k in range(len(rules.shape_of(x)))
+                )
+                high = rules.op("pad")(high, neutral, padding_config=config)
+            x = combine(low, high)
+        if rules.shape_of(x)[axis] == 0:
+            shape = list(rules.shape_of(x))
+            shape[axis] = 1
+            x = rules.broadcast_to_result(neutral, tuple(shape))
+        x = rules.op("squeeze")(x, dimensions=(axis,))
+    return x
+
+
+def _cut(x: Any, axis: int, start: int, stop: int) -> Any:
+    shape = rules.shape_of(x)
+    low, high = [0] * len(shape), list(shape)
+    low[axis], high[axis] = start, stop
+    return rules.op("slice")(
+        x, start_indices=tuple(low), limit_indices=tuple(high), strides=(1,) * len(shape)
+    )
+
+
+@reduce_prod_p.jvp
+def _(primals: Any, tangents: Any, *, axes: Axes) -> Any:
+    one = rules.const(primals[0], 1)
+
+    def product(x: Any) -> list[Any]:
+        return [_halving(x, axes, lambda u, v: rules.op("mul")(u, v, out_dtype=None), one)]
+
+    (out,), (dout,) = jvp_flat(product, primals, tangents)
+    return out, dout
+
+
+rules.reducer(
     reduce_sum_p, reduce_prod_p, reduce_max_p, reduce_min_p, reduce_and_p, reduce_or_p,
-    reduce_xor_p, argmax_p, argmin_p, reduce_p,
+    reduce_xor_p, argmax_p, argmin_p,
 )  # fmt: skip
+rules.def_zero_derivative(reduce_and_p, reduce_or_p, reduce_xor_p, argmax_p, argmin_p)
+for _prim in (
+    reduce_prod_p, reduce_max_p, reduce_min_p, reduce_and_p, reduce_or_p, reduce_xor_p, argmax_p,
+    argmin_p, reduce_p,
+):  # fmt: skip
+    _prim.absent("transpose", why="not linear")
+
+
+@reduce_p.jvp
+def _(primals: Any, tangents: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+    n = len(primals) // 2
+    xs, inits = primals[:n], primals[n:]
+    if n != 1 or any(type(t) is not Zero for t in tangents[n:]):
+        raise NotImplementedError(
+            "the derivative of lax.reduce is defined for one operand and constant init values"
+        )
+
+    def combine(u: Any, v: Any) -> Any:
+        whole = vectorized_program(jaxpr, rules.shape_of(u))
+        return eval_jaxpr(whole.jaxpr, whole.consts, u, v)[0]
+
+    (out,), (dout,) = jvp_flat(
+        lambda x: [_halving(x, dimensions, combine, inits[0])], xs, tangents[:n]
+    )
+    return [out], [dout]
+
+
+def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJaxpr:
+    """A program of scalars as one of arrays of `shape`, elementwise."""
+    for size in reversed(shape):
+        batched = (True,) * len(closed.in_avals)
+        closed, _ = batch_jaxpr(closed, AxisData(None, size), batched, True)
+    return closed
+
+
+@reduce_p.batch
+def _(args: Any, dims: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+    n = len(args) // 2
+    if any(d is not None for d in dims[n:]):
+        raise NotImplementedError("lax.reduce: init values cannot be batched")
+    size = rules.batch_size(args, dims)
+    xs = [rules.to_front(x, d, size) for x, d in zip(args[:n], dims[:n], strict=True)]
+    axes = tuple(k + 1 for k in dimensions)
+    out = reduce_p.bind(*xs, *args[n:], computation=computation, jaxpr=jaxpr, dimensions=axes)
+    return out, [0] * n

@@ -11,8 +11,9 @@ from jitney.compiler import numerics
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.ops import kit, rules
 from jitney.runtime.native import _native
+from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 # --- select_n ---------------------------------------------------------------------------------
 
@@ -161,4 +162,101 @@ def round(  # noqa: A001
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
-kit.later(select_n_p, clamp_p, round_p)
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+@select_n_p.jvp
+def _(primals: Any, tangents: Any) -> Any:
+    which, *cases = primals
+    out = select_n_p.bind(*primals)
+    given = tangents[1:]
+    if all(type(t) is Zero for t in given):
+        return out, rules.zero_tangent(out)
+    return out, select_n_p.bind(which, *map(instantiate, given))
+
+
+@select_n_p.transpose
+def _(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None] * (1 + len(cases))
+    zeros = rules.zeros_like(ct)
+    if not hasattr(zeros, "aval") and rules.shape_of(ct):
+        zeros = rules.broadcast_to_result(zeros, rules.shape_of(ct))
+    return [
+        None,
+        *(
+            select_n_p.bind(which, *(ct if i == j else zeros for j in range(len(cases))))
+            if rules.is_linear(c)
+            else None
+            for i, c in enumerate(cases)
+        ),
+    ]
+
+
+@select_n_p.batch
+def _(args: Any, dims: Any) -> Any:
+    which, *cases = args
+    dw, *dc = dims
+    size = rules.batch_size(args, dims)
+    if dw is None and not rules.shape_of(which):
+        return select_n_p.bind(which, *(rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True))), 0
+    same = {d for d in dims}
+    if len(same) == 1 and len({rules.shape_of(x) for x in args}) == 1:
+        return select_n_p.bind(*args), dw
+    cases = [rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True)]
+    which = rules.to_front(which, dw, size)
+    shape = rules.shape_of(cases[0])
+    if rules.shape_of(which) != shape:  # a scalar choice per index
+        dims_ = tuple(range(len(rules.shape_of(which))))
+        which = rules.op("broadcast_in_dim")(
+            which, shape=shape, broadcast_dimensions=dims_, sharding=None
+        )
+    return select_n_p.bind(which, *cases), 0
+
+
+def _clamp_jvp(primals: Any, tangents: Any) -> Any:
+    low, x, high = primals
+    out = clamp_p.bind(low, x, high)
+    shape = rules.shape_of(x)
+    low, high = (rules.broadcast_to_result(b, shape) for b in (low, high))
+    gt, lt, both = rules.op("gt"), rules.op("lt"), rules.op("and")
+    conditions = (
+        lambda: both(gt(low, x), lt(low, high)),
+        lambda: both(gt(x, low), lt(x, high)),
+        lambda: lt(high, x),
+    )
+    total: Any = None
+    for t, condition in zip(tangents, conditions, strict=True):
+        if type(t) is Zero:
+            continue
+        t = rules.broadcast_to_result(t, shape)
+        part = select_n_p.bind(condition(), rules.zeros_like(t), t)
+        total = part if total is None else add_tangents(total, part)
+    return out, rules.zero_tangent(out) if total is None else total
+
+
+clamp_p.jvp(_clamp_jvp)
+
+
+@clamp_p.batch
+def _(args: Any, dims: Any) -> Any:
+    low, x, high = args
+    dl, dx, dh = dims
+    if dl is None and dh is None and not rules.shape_of(low) and not rules.shape_of(high):
+        return clamp_p.bind(*args), dx
+    size = rules.batch_size(args, dims)
+    x = rules.to_front(x, dx, size)
+    shape = rules.shape_of(x)
+    bounds = []
+    for b, d in ((low, dl), (high, dh)):
+        b = rules.to_front(b, d, size)
+        if rules.shape_of(b) != shape:
+            b = rules.op("broadcast_in_dim")(b, shape=shape, broadcast_dimensions=(0,), sharding=None)
+        bounds.append(b)
+    return clamp_p.bind(bounds[0], x, bounds[1]), 0
+
+
+rules.def_zero_derivative(round_p)
+rules.vectorized(round_p)
+clamp_p.absent("transpose", why="not linear")
+round_p.absent("transpose", why="not linear")

@@ -19,7 +19,7 @@ from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.trace import Tracer
-from jitney.ops import kit
+from jitney.ops import rules
 from jitney.ops.convert import as_value
 from jitney.ops.kit import Shape
 
@@ -441,4 +441,94 @@ def _print_broadcast(eqn: JaxprEqn, context: text.Context, settings: text.Settin
 
 text.printing_rules["broadcast_in_dim"] = _print_broadcast
 
-kit.later(broadcast_in_dim_p, reshape_p, transpose_p, squeeze_p, rev_p)
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+def _broadcast_transpose(ct: Any, x: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any) -> Any:
+    dims = tuple(int(d) for d in broadcast_dimensions)
+    old = rules.shape_of(x)
+    repeated = {d for n, d in zip(old, dims, strict=True) if n == 1 != shape[d]}
+    axes = tuple(k for k in range(len(shape)) if k not in dims or k in repeated)
+    out = rules.op("reduce_sum")(ct, axes=axes, out_sharding=None) if axes else ct
+    order = tuple(int(k) for k in np.argsort(np.argsort([d for d in dims if d not in repeated])))
+    if order != tuple(range(len(order))):
+        out = transpose_p.bind(out, permutation=order)
+    if repeated:
+        out = reshape_p.bind(out, new_sizes=old, dimensions=None, sharding=None)
+    return out
+
+
+rules.deflinear(broadcast_in_dim_p, _broadcast_transpose)
+
+
+@broadcast_in_dim_p.batch
+def _(args: Any, dims: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    out = broadcast_in_dim_p.bind(
+        x,
+        shape=(x.shape[0], *shape),
+        broadcast_dimensions=(0, *(d + 1 for d in broadcast_dimensions)),
+        sharding=sharding,
+    )
+    return out, 0
+
+
+def _reshape_transpose(
+    ct: Any, x: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any
+) -> Any:
+    if dimensions is None:
+        return reshape(ct, rules.shape_of(x))
+    old = rules.shape_of(x)
+    moved = reshape(ct, tuple(old[k] for k in dimensions))
+    return transpose(moved, tuple(int(k) for k in np.argsort(dimensions)))
+
+
+rules.deflinear(reshape_p, _reshape_transpose)
+
+
+@reshape_p.batch
+def _(args: Any, dims: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    if dimensions is not None:
+        dimensions = (0, *(d + 1 for d in dimensions))
+    sizes = (x.shape[0], *new_sizes)
+    return reshape_p.bind(x, new_sizes=sizes, dimensions=dimensions, sharding=sharding), 0
+
+
+rules.deflinear(
+    transpose_p,
+    lambda ct, x, *, permutation: transpose_p.bind(
+        ct, permutation=tuple(int(k) for k in np.argsort(permutation))
+    ),
+)
+
+
+@transpose_p.batch
+def _(args: Any, dims: Any, *, permutation: tuple[int, ...]) -> Any:
+    (x,), (d,) = args, dims
+    moved = (d, *(k + (k >= d) for k in permutation))
+    return transpose_p.bind(x, permutation=moved), 0
+
+
+def _squeeze_transpose(ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    shape = rules.shape_of(x)
+    kept = tuple(k for k in range(len(shape)) if k not in dimensions)
+    return broadcast_in_dim_p.bind(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
+
+
+rules.deflinear(squeeze_p, _squeeze_transpose)
+
+
+@squeeze_p.batch
+def _(args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    return squeeze_p.bind(x, dimensions=tuple(k + 1 for k in dimensions)), 0
+
+
+rules.deflinear(rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=dimensions))
+
+
+@rev_p.batch
+def _(args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> Any:
+    (x,), (d,) = args, dims
+    return rev_p.bind(x, dimensions=rules.shifted_axes(dimensions, d)), d

@@ -59,7 +59,8 @@ class BatchTracer(Tracer):
         return self.val._origin_msg() if isinstance(self.val, Tracer) else ""
 
     def __repr__(self) -> str:
-        return f"Traced<{self.aval}>with<{self._trace}>with\n  val = {self.val!r}\n  batch_dim = {self.batch_dim}"
+        whole = get_aval(self.val)
+        return f"VmapTracer(aval={self.aval.str_short()}, batched={whole.str_short()})"
 
 
 class BatchTrace(Trace):

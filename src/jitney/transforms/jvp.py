@@ -14,7 +14,7 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
-from jitney.core.staging import trace_to_jaxpr
+from jitney.core.staging import DynamicJaxprTracer, trace_to_jaxpr
 from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
 from jitney.transforms.zero import Zero, instantiate
 
@@ -44,11 +44,13 @@ class JVPTracer(Tracer):
         return self.primal._origin_msg() if isinstance(self.primal, Tracer) else ""
 
     def __repr__(self) -> str:
-        return f"{_primal_text(self)}with\n  primal={self.primal!r}\n  tangent={self.tangent!r}"
-
-
-def _primal_text(tracer: JVPTracer) -> str:
-    return f"Traced<{tracer.aval}>with<{tracer._trace}>"
+        tangent = self.tangent
+        if isinstance(tangent, Tracer) or isinstance(tangent, Zero):
+            shown = f"typeof(tangent)={tangent.aval.str_short(short_dtypes=True)}"
+        else:
+            shown = f"{tangent=!s}"
+        kind = "GradTracer" if isinstance(tangent, DynamicJaxprTracer) else "JVPTracer"
+        return f"{kind}(primal={self.primal}, {shown})"
 
 
 class JVPTrace(Trace):

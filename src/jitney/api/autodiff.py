@@ -1,0 +1,501 @@
+"""Derivatives: `jvp`, `linearize`, `vjp`, `grad`, `value_and_grad`, `linear_transpose`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit_call import fun_name
+from jitney.core import dtypes, pytrees, source_info
+from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
+from jitney.core.errors import api_boundary
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import DebugInfo
+from jitney.core.shape_dtype import abstractify
+from jitney.core.staging import trace_to_jaxpr
+from jitney.ops import algebra as _algebra  # noqa: F401: hands operations to the transformations
+from jitney.ops.convert import as_value
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.linearize import Linear, linearize_flat
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import Zero, instantiate
+
+
+class FlatFunction:
+    """A function of pytrees as one of flat values; remembers the structure of its result.
+
+    Attributes:
+      out_tree: structure of the result of the last call.
+      aux: what the function returned besides, with `has_aux`.
+    """
+
+    def __init__(self, fun: Callable[..., Any], in_tree: Any, has_aux: bool = False) -> None:
+        self.fun = fun
+        self.in_tree = in_tree
+        self.has_aux = has_aux
+        self.out_tree: Any = None
+        self.aux: Any = None
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        out = self.fun(*pytrees.tree_unflatten(self.in_tree, leaves))
+        if self.has_aux:
+            if not isinstance(out, list | tuple) or len(out) != 2:
+                raise TypeError(
+                    "expected function with aux output to return a two-element tuple, but got type "
+                    f"{type(out)} with value {out!r}"
+                )
+            out, self.aux = out
+        leaves_out, self.out_tree = pytrees.tree_flatten(out)
+        for x in leaves_out:
+            if not is_valid_operand(x):
+                raise TypeError(
+                    f"function {fun_name(self.fun)} returned a value of type {type(x)}, which is not "
+                    "a valid JAX type and cannot be differentiated"
+                )
+        return leaves_out
+
+
+def debug_info(fun: Callable[..., Any], traced_for: str) -> DebugInfo:
+    """Where `fun` comes from, for messages."""
+    return DebugInfo(traced_for, source_info.fun_sourceinfo(fun))
+
+
+def check_callable(fun: Any) -> None:
+    """Raises TypeError unless `fun` can be called."""
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+
+
+def lowered(tree: Any) -> Any:
+    """`tree` with tracers that hold nothing of a finished derivative replaced by their values."""
+    return pytrees.tree_map(lambda x: x.full_lower() if hasattr(x, "full_lower") else x, tree)
+
+
+def _values(leaves: Sequence[Any]) -> list[Any]:
+    return [x if not isinstance(x, np.ndarray | np.generic) else as_value(x) for x in leaves]
+
+
+# --- forward ------------------------------------------------------------------------------------
+
+
+@api_boundary
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> Any:
+    """Value and directional derivative of `fun`.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      primals: where: a tuple or list of its arguments.
+      tangents: in which direction: of the same structure, shapes and tangent dtypes.
+      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+
+    Returns: (value, derivative), and what is not differentiated with `has_aux`.
+    """
+    check_callable(fun)
+    if not isinstance(primals, list | tuple) or not isinstance(tangents, list | tuple):
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must be tuples or lists; found "
+            f"{type(primals).__name__} and {type(tangents).__name__}."
+        )
+    leaves, tree = pytrees.tree_flatten(tuple(primals))
+    dleaves, dtree = pytrees.tree_flatten(tuple(tangents))
+    if tree != dtree:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "
+            f"tree structure {tree} whereas tangents have tree structure {dtree}."
+        )
+    given = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
+    flat = FlatFunction(fun, tree, has_aux)
+    outs, douts = jvp_flat(flat, _values(leaves), given)
+    value = pytrees.tree_unflatten(flat.out_tree, outs)
+    derivative = pytrees.tree_unflatten(flat.out_tree, [_instantiated(t) for t in douts])
+    return (value, derivative, lowered(flat.aux)) if has_aux else (value, derivative)
+
+
+def _instantiated(t: Any) -> Any:
+    t = instantiate(t)
+    return t if dtypes.dtype(t) == dtypes.float0 else as_value(t)
+
+
+def _checked_tangent(primal: Any, tangent: Any) -> Any:
+    wanted: Any = get_aval(primal).to_tangent_aval()
+    if isinstance(tangent, np.ndarray) and tangent.dtype == dtypes.float0:
+        return Zero(wanted)
+    got: Any = get_aval(tangent)
+    if got.dtype != wanted.dtype:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of "
+            "int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
+            f"{dtypes.long_name(get_aval(primal).dtype)} and so expected tangent dtype "  # type: ignore[attr-defined]
+            f"{dtypes.long_name(wanted.dtype)}, but got tangent dtype {dtypes.long_name(got.dtype)} "
+            "instead."
+        )
+    if got.shape != wanted.shape:
+        raise ValueError(
+            "jvp called with different primal and tangent shapes; Got primal shape "
+            f"{wanted.shape} and tangent shape as {got.shape}"
+        )
+    return tangent if not isinstance(tangent, np.ndarray | np.generic) else as_value(tangent)
+
+
+@api_boundary
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Value of `fun` at `primals`, and its derivative there as a function of tangents.
+
+    The derivative can be called many times; nothing of `fun` is computed again.
+    """
+    check_callable(fun)
+    leaves, tree = pytrees.tree_flatten(primals)
+    flat = FlatFunction(fun, tree, has_aux)
+    outs, linear = linearize_flat(flat, _values(leaves), debug_info(fun, "linearize"))
+    out_tree = flat.out_tree
+    avals = [get_aval(x) for x in leaves]
+
+    @api_boundary
+    def fun_lin(*tangents: Any) -> Any:
+        given, dtree = pytrees.tree_flatten(tangents)
+        if dtree != tree:
+            raise TypeError(
+                "linearized function called on tangent values of another structure than the primal "
+                f"values: expected {tree}, got {dtree}"
+            )
+        for aval, t in zip(avals, given, strict=True):
+            wanted: Any = aval.to_tangent_aval()
+            got: Any = get_aval(t)
+            if got.shape != wanted.shape or got.dtype != wanted.dtype:
+                raise ValueError(
+                    "linearized function called on tangent values inconsistent with the original "
+                    f"primal values. Got tangent aval {got} for primal aval {aval}"
+                )
+        return pytrees.tree_unflatten(out_tree, apply_linear(linear, given))
+
+    value = pytrees.tree_unflatten(out_tree, outs)
+    partial = pytrees.Partial(fun_lin)
+    return (value, partial, lowered(flat.aux)) if has_aux else (value, partial)
+
+
+def apply_linear(linear: Linear, tangents: Sequence[Any]) -> list[Any]:
+    """The derivative applied to flat tangents."""
+    given = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
+    outs = iter(eval_jaxpr(linear.jaxpr, linear.consts, *given))
+    return [
+        as_value(next(outs)) if nz else _instantiated(Zero(a))
+        for nz, a in zip(linear.nonzero_out, linear.out_avals, strict=True)
+    ]
+
+
+# --- reverse ------------------------------------------------------------------------------------
+
+
+def pull_back(linear: Linear, cts: Sequence[Any]) -> list[Any]:
+    """Cotangents of the arguments for flat cotangents of the results; `Zero` where there is none."""
+    given = [ct for ct, nz in zip(cts, linear.nonzero_out, strict=True) if nz]
+    operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
+    found = iter(backward_pass(linear.jaxpr, linear.consts, operands, given))
+    return [next(found) if nz else None for nz in linear.nonzero_in]
+
+
+@api_boundary
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
+) -> Any:
+    """Value of `fun` at `primals`, and the function from cotangents of it to cotangents of `primals`.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      primals: its arguments.
+      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      reduce_axes: accepted for compatibility.
+
+    Returns: (value, pullback), and what is not differentiated with `has_aux`. The pullback takes a
+      cotangent of the structure of the value and returns a tuple, one entry per argument.
+    """
+    check_callable(fun)
+    leaves, tree = pytrees.tree_flatten(primals)
+    _check_operands(leaves, "vjp")
+    flat = FlatFunction(fun, tree, has_aux)
+    outs, linear = linearize_flat(flat, _values(leaves), debug_info(fun, "vjp"))
+    out_tree = flat.out_tree
+    out_avals = [get_aval(x) for x in outs]
+    in_avals = [get_aval(x) for x in leaves]
+
+    @api_boundary
+    def pullback(ct: Any) -> Any:
+        cts, ct_tree = pytrees.tree_flatten(ct)
+        if ct_tree != out_tree:
+            raise ValueError(
+                "unexpected tree structure of argument to vjp function: got "
+                f"{ct_tree}, but expected {out_tree}"
+            )
+        given = [_checked_cotangent(c, a, fun) for c, a in zip(cts, out_avals, strict=True)]
+        found = pull_back(linear, given)
+        result = [
+            _cotangent(ct, aval) for ct, aval in zip(found, in_avals, strict=True)
+        ]
+        return pytrees.tree_unflatten(tree, result)
+
+    value = pytrees.tree_unflatten(out_tree, outs)
+    partial = pytrees.Partial(pullback)
+    return (value, partial, lowered(flat.aux)) if has_aux else (value, partial)
+
+
+def _check_operands(leaves: Sequence[Any], name: str) -> None:
+    for x in leaves:
+        if not is_valid_operand(x):
+            raise TypeError(
+                f"Argument '{x}' of type {type(x)} is not a valid JAX type, and {name} cannot "
+                "differentiate with respect to it"
+            )
+
+
+def _cotangent(ct: Any, aval: Any) -> Any:
+    """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
+    wanted = aval.to_cotangent_aval()
+    if ct is None or isinstance(ct, Zero):
+        return _instantiated(Zero(wanted))
+    return as_value(ct)
+
+
+def _checked_cotangent(ct: Any, aval: Any, fun: Callable[..., Any]) -> Any:
+    wanted: Any = aval.to_cotangent_aval()
+    if wanted.dtype == dtypes.float0:
+        return Zero(wanted)
+    got: Any = get_aval(ct)
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        raise ValueError(
+            "unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
+            f"{got.str_short()}, but expected {wanted.str_short()} because the corresponding output "
+            f"of the differentiated function {fun_name(fun)} had JAX type {aval.str_short()}"
+        )
+    return ct if not isinstance(ct, np.ndarray | np.generic) else as_value(ct)
+
+
+def _check_scalar(out: Any, holomorphic: bool, name: str) -> None:
+    try:
+        aval: Any = get_aval(out)
+    except TypeError:
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output was {out}."
+        ) from None
+    if aval.shape != ():
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}."
+        )
+    kind = np.complexfloating if holomorphic else np.floating
+    if dtypes.issubdtype(aval.dtype, kind):
+        return
+    got = dtypes.long_name(aval.dtype)
+    if holomorphic:
+        raise TypeError(
+            f"{name} with holomorphic=True requires outputs with a dtype that is a sub-dtype of "
+            f"np.complexfloating, but got {got}."
+        )
+    advice = (
+        "For holomorphic differentiation, pass holomorphic=True. For differentiation of "
+        "non-holomorphic functions involving complex outputs, use jax.vjp directly."
+        if dtypes.issubdtype(aval.dtype, np.complexfloating)
+        else "For differentiation of functions with integer outputs, use jax.vjp directly."
+    )
+    raise TypeError(
+        f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+        f"but got {got}. {advice}"
+    )
+
+
+def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: Any) -> None:
+    """Raises TypeError if `name` cannot differentiate with respect to `x`."""
+    aval: Any = get_aval(x)
+    if dtypes.is_extended(aval.dtype):
+        raise TypeError(f"{name} requires numeric inputs, but got {aval.str_short()}.")
+    if holomorphic:
+        if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+            raise TypeError(
+                f"{name} with holomorphic=True requires inputs with complex dtype, but got "
+                f"{dtypes.long_name(aval.dtype)}."
+            )
+        return
+    if not dtypes.issubdtype(aval.dtype, np.inexact) and not allow_int:
+        raise TypeError(
+            f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+            f"np.inexact), but got {dtypes.long_name(aval.dtype)}. If you want to use Boolean- or "
+            "integer-valued inputs, use vjp or set allow_int to True."
+        )
+
+
+def argnums_partial(
+    fun: Callable[..., Any], argnums: int | Sequence[int], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """(function of the arguments at `argnums` alone, those arguments).
+
+    Raises:
+      TypeError: if there are not so many positional arguments.
+    """
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    least = max([n + 1 if n >= 0 else -n for n in numbers], default=0)
+    if len(args) < least:
+        raise TypeError(
+            f"differentiating with respect to {argnums=} requires at least {least} positional "
+            f"arguments to be passed by the caller, but got only {len(args)} positional arguments."
+        )
+    places = [n % len(args) for n in numbers]
+
+    def partial(*chosen: Any) -> Any:
+        merged = list(args)
+        for place, x in zip(places, chosen, strict=True):
+            merged[place] = x
+        return fun(*merged, **kwargs)
+
+    functools.update_wrapper(partial, fun, updated=())
+    return partial, tuple(args[p] for p in places)
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function that computes `fun` and its gradient.
+
+    Args:
+      fun: takes pytrees of arrays, returns a scalar (a pair with `has_aux`).
+      argnums: which positional arguments to differentiate with respect to: one, or several.
+      has_aux: whether `fun` returns (scalar, more).
+      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
+      allow_int: whether inputs may be integers; their gradients are float0.
+      reduce_axes: accepted for compatibility.
+
+    Returns: a function of `fun`'s arguments that returns (value, gradient), or ((value, more),
+      gradient); the gradient has the structure of the arguments at `argnums`.
+    """
+    check_callable(fun)
+    name = "value_and_grad"
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
+        return _value_and_grad(
+            name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs
+        )
+
+    return value_and_grad_f
+
+
+def _value_and_grad(
+    name: str,
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    args: Any,
+    kwargs: Any,
+) -> Any:
+    partial, chosen = argnums_partial(fun, argnums, args, kwargs)
+    leaves, tree = pytrees.tree_flatten(chosen)
+    _check_operands(leaves, name)
+    for x in leaves:
+        check_input_dtype("grad", holomorphic, allow_int, x)
+    flat = FlatFunction(partial, tree, has_aux)
+    values = _values(leaves)
+    outs, linear = linearize_flat(flat, values, debug_info(fun, name))
+    value = pytrees.tree_unflatten(flat.out_tree, outs)
+    _check_scalar(value, holomorphic, "grad")
+    aval: Any = get_aval(outs[0])
+    one = np.ones((), aval.dtype)
+    ct = one.item() if aval.weak_type else one[()]
+    found = pull_back(linear, [ct])
+    gradients = [_cotangent(g, get_aval(x)) for g, x in zip(found, leaves, strict=True)]
+    gradient = pytrees.tree_unflatten(tree, gradients)
+    result = gradient[0] if isinstance(argnums, int) else gradient
+    if has_aux:
+        return (value, lowered(flat.aux)), result
+    return value, result
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function that computes the gradient of `fun`; for the arguments see `value_and_grad`.
+
+    >>> float(grad(lambda x: x**3)(2.0))
+    12.0
+    """
+    check_callable(fun)
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def grad_f(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = _value_and_grad(
+            "grad", fun, argnums, has_aux, holomorphic, allow_int, args, kwargs
+        )
+        return (gradient, value[1]) if has_aux else gradient
+
+    return grad_f
+
+
+def fwd_and_bwd(
+    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """(forward, backward): values and residuals, and cotangents from residuals."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        partial, chosen = argnums_partial(fun, argnums, args, kwargs)
+        out = vjp(partial, *chosen, has_aux=has_aux)
+        return (out[0], out[2], out[1]) if has_aux else out
+
+    def backward(residuals: Any, ct: Any) -> Any:
+        out = residuals(ct)
+        return out[0] if isinstance(argnums, int) else out
+
+    return forward, backward
+
+
+def linear_transpose(
+    fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()
+) -> Callable[..., Any]:
+    """The transpose of `fun`, which is linear, as a function of cotangents.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      primals: its arguments, or their types (`ShapeDtypeStruct`).
+      reduce_axes: accepted for compatibility.
+    """
+    check_callable(fun)
+    leaves, tree = pytrees.tree_flatten(primals)
+    avals = [abstractify(x) for x in leaves]
+    flat = FlatFunction(fun, tree)
+    jaxpr, out_avals, consts = trace_to_jaxpr(flat, avals, debug_info(fun, "linear_transpose"))
+    out_tree = flat.out_tree
+
+    @api_boundary
+    def transposed(ct: Any) -> Any:
+        cts, ct_tree = pytrees.tree_flatten(ct)
+        if ct_tree != out_tree:
+            raise TypeError(f"cotangent tree does not match function output, expected {out_tree} but got {ct_tree}")
+        for c, a in zip(cts, out_avals, strict=True):
+            got: Any = get_aval(c)
+            assert isinstance(a, ShapedArray)
+            if got.shape != a.shape or got.dtype != a.dtype:
+                raise TypeError(
+                    "cotangent type does not match function output, expected "
+                    f"{a.str_short()} but got {got.str_short()}"
+                )
+        operands = [UndefinedPrimal(a) for a in avals]
+        found = backward_pass(jaxpr, consts, operands, cts)
+        return pytrees.tree_unflatten(
+            tree, [_cotangent(c, a) for c, a in zip(found, avals, strict=True)]
+        )
+
+    return transposed

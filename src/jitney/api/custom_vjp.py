@@ -1,0 +1,224 @@
+"""`custom_vjp`: functions with a reverse derivative of their own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.api.jit_call import make_call
+from jitney.api.signature import positional
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
+from jitney.core.trace import set_current_trace, state
+from jitney.ops.custom import FlatRule, custom_vjp_call_p, differentiate_custom_vjp
+from jitney.transforms.jvp import JVPTrace
+from jitney.transforms.partial import PartialTrace
+from jitney.transforms.zero import Zero
+
+
+class CustomVJPPrimal:
+    """An argument of a forward function with `symbolic_zeros`: a value, and whether it is perturbed."""
+
+    __slots__ = ("perturbed", "value")
+
+    def __init__(self, value: Any, perturbed: bool) -> None:
+        self.value = value
+        self.perturbed = perturbed
+
+
+class custom_vjp:  # noqa: N801: the API's name
+    """A function whose reverse derivative is given by `defvjp` instead of by its operations.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      nondiff_argnums: positions of arguments that the forward function gets in their place, and the
+        backward function first, as they are.
+
+    >>> @custom_vjp
+    ... def f(x):
+    ...     return x * x
+    >>> f.defvjp(lambda x: (f(x), x), lambda x, ct: (3 * x * ct,))
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = tuple(nondiff_argnums)
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+        self.optimize_remat = False
+        self._call = make_call(fun, self.nondiff_argnums or None)
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Sets the rules.
+
+        Args:
+          fwd: the function's arguments -> (its result, residuals).
+          bwd: (residuals, cotangent of the result) -> tuple of cotangents of the arguments.
+          symbolic_zeros: whether `fwd` gets `CustomVJPPrimal`s and `bwd` symbolic zeros.
+          optimize_remat: accepted for compatibility.
+        """
+        self.fwd, self.bwd = fwd, bwd
+        self.symbolic_zeros = symbolic_zeros
+        self.optimize_remat = optimize_remat
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(
+                f"No VJP defined for custom_vjp function {self.__name__} using defvjp."  # type: ignore[attr-defined]
+            )
+        args = positional(self.fun, args, kwargs)
+        trace = state.trace
+        if trace is state.eval_trace:
+            return self.fun(*args)
+        static = {i: args[i] for i in self.nondiff_argnums}
+        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
+        leaves, in_tree = pytrees.tree_flatten(dynamic)
+        if type(trace) is PartialTrace and not any(trace.is_unknown(x) for x in leaves):
+            with set_current_trace(trace.parent_trace):
+                return self(*args)
+        rules = _Rules(self, len(args), static, in_tree)
+        if type(trace) is JVPTrace:
+            pairs = [trace.to_pair(x) for x in leaves]
+            with set_current_trace(trace.parent_trace):
+                if all(type(t) is Zero for _, t in pairs):
+                    plain = pytrees.tree_unflatten(in_tree, [p for p, _ in pairs])
+                    return self(*rules.merged(plain))
+                outs, douts = differentiate_custom_vjp(
+                    [p for p, _ in pairs], [t for _, t in pairs],
+                    fwd=rules.fwd, bwd=rules.bwd, num_consts=0, symbolic_zeros=self.symbolic_zeros,
+                )  # fmt: skip
+            tracers = [trace.pair(p, t) for p, t in zip(outs, douts, strict=True)]
+            return pytrees.tree_unflatten(rules.out_tree, tracers)
+        program, leaves = self._call.trace(args, {})
+        outs = custom_vjp_call_p.bind(
+            *program.outer_tracers,
+            *leaves,
+            name=self._call.name,
+            call_jaxpr=program.closed,
+            fwd=rules.fwd,
+            bwd=rules.bwd,
+            num_consts=len(program.outer_tracers),
+            out_trees=None,
+            symbolic_zeros=self.symbolic_zeros,
+        )
+        return pytrees.tree_unflatten(program.out_tree, outs)
+
+
+class _Rules:
+    """The user's two functions as functions of flat values, for one call."""
+
+    def __init__(self, owner: custom_vjp, n_args: int, static: dict[int, Any], in_tree: Any) -> None:
+        assert owner.fwd is not None and owner.bwd is not None
+        self.owner = owner
+        self.n_args = n_args
+        self.static = static
+        self.in_tree = in_tree
+        self.out_tree: Any = None
+        self.res_tree: Any = None
+        self.in_avals: list[Any] = []
+        self.fwd = FlatRule(self._fwd, owner.fwd.__name__)
+        self.bwd = FlatRule(self._bwd, owner.bwd.__name__)
+
+    def merged(self, dynamic: Sequence[Any]) -> list[Any]:
+        """All arguments in their places."""
+        rest = iter(dynamic)
+        return [self.static[i] if i in self.static else next(rest) for i in range(self.n_args)]
+
+    def _fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+        owner = self.owner
+        self.in_avals = [get_aval(x) for x in primals]
+        given: Sequence[Any] = primals
+        if owner.symbolic_zeros:
+            given = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
+        result = owner.fwd(*self.merged(pytrees.tree_unflatten(self.in_tree, given)))  # type: ignore[misc]
+        name = self._name()
+        if not isinstance(result, list | tuple) or len(result) != 2:
+            raise TypeError(
+                f"Custom VJP fwd rule {self.fwd.__name__} for function {name} must produce a pair "
+                "(list or tuple of length two) where the first element represents the primal output "
+                "(equal to the output of the custom_vjp-decorated function) and the second element "
+                f"represents residuals, but got: {result!r}."
+            )
+        outs, self.out_tree = pytrees.tree_flatten(result[0])
+        residuals, self.res_tree = pytrees.tree_flatten(result[1])
+        return outs, residuals
+
+    def _name(self) -> str:
+        return self.owner.__name__  # type: ignore[attr-defined]
+
+    def _bwd(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        residual_tree = pytrees.tree_unflatten(self.res_tree, residuals)
+        ct_tree = pytrees.tree_unflatten(self.out_tree, cts)
+        result = self.owner.bwd(*self.static.values(), residual_tree, ct_tree)  # type: ignore[misc]
+        if isinstance(result, list):
+            result = tuple(result)
+        empty = pytrees.tree_unflatten(self.in_tree, list(range(self.in_tree.num_leaves)))
+        if not isinstance(result, tuple) or len(result) != len(empty):
+            raise TypeError(
+                f"Custom VJP bwd rule {self.bwd.__name__} must produce a tuple of cotangents with one "
+                f"entry for each of the {len(empty)} differentiable arguments of {self._name()}, but "
+                f"got {result!r}."
+            )
+        # None stands for a zero cotangent of a whole argument.
+        out: list[Any] = [Zero(a.to_cotangent_aval()) for a in self.in_avals]
+
+        def enter(positions: Any, ct: Any) -> None:
+            if ct is None or isinstance(ct, Zero):
+                return
+            places, tree = pytrees.tree_flatten(positions)
+            values, ct_structure = pytrees.tree_flatten(ct)
+            if tree != ct_structure:
+                parts = pytrees.tree_flatten(positions, is_leaf=lambda x: x is not positions)[0]
+                ct_parts = pytrees.tree_flatten(
+                    ct, is_leaf=lambda x: x is None or (x is not ct)
+                )[0]
+                if len(parts) == len(ct_parts) and len(parts) > 1:
+                    for p, c in zip(parts, ct_parts, strict=True):
+                        enter(p, c)
+                    return
+                raise TypeError(
+                    f"Custom VJP bwd rule {self.bwd.__name__} must produce an output with the same "
+                    f"container (pytree) structure as the arguments of {self._name()}: got "
+                    f"{ct_structure}, expected {tree}."
+                )
+            for place, value in zip(places, values, strict=True):
+                out[place] = self._checked(place, value)
+
+        for positions, ct in zip(empty, result, strict=True):
+            enter(positions, ct)
+        return out
+
+    def _checked(self, place: int, ct: Any) -> Any:
+        wanted = self.in_avals[place].to_cotangent_aval()
+        if isinstance(ct, Zero) or wanted.dtype == dtypes.float0:
+            return Zero(wanted)
+        got: Any = get_aval(ct)
+        if got.shape != wanted.shape or got.dtype != wanted.dtype:
+            raise ValueError(
+                f"Custom VJP bwd rule {self.bwd.__name__} must produce cotangents of the types of the "
+                f"arguments of {self._name()}: argument leaf {place} is of type "
+                f"{self.in_avals[place].str_short()}, its cotangent of type {got.str_short()}."
+            )
+        return ct
+
+
+custom_vjp.__module__ = "jax"

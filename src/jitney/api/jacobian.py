@@ -1,0 +1,154 @@
+"""Matrices of derivatives: `jacfwd`, `jacrev`, `jacobian`, `hessian`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.api.autodiff import argnums_partial, check_callable, check_input_dtype, jvp, vjp
+from jitney.api.vmap import vmap
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
+from jitney.ops.compare import eq
+from jitney.ops.binary import add
+from jitney.ops.convert import convert
+from jitney.ops.creation import broadcasted_iota
+from jitney.ops.join import split
+from jitney.ops.shape import reshape, shape_of
+
+
+def _standard_basis(tree: Any) -> Any:
+    """A pytree like `tree` of which entry i has 1 at flat position i and 0 elsewhere."""
+    leaves, structure = pytrees.tree_flatten(tree)
+    sizes = [int(np.prod(shape_of(x))) for x in leaves]
+    n = int(np.sum(sizes))
+    dtype = dtypes.result_type(*leaves)
+    eye = _eye(n, dtype)
+    parts = split(eye, tuple(np.int64(s) for s in sizes), 1)
+    shaped = [
+        convert(reshape(part, (n, *shape_of(x))), get_aval(x).dtype)  # type: ignore[attr-defined]
+        for part, x in zip(parts, leaves, strict=True)
+    ]
+    return pytrees.tree_unflatten(structure, shaped)
+
+
+def _eye(n: int, dtype: Any) -> Any:
+    rows = broadcasted_iota(np.int32, (n, n), 0)
+    columns = broadcasted_iota(np.int32, (n, n), 1)
+    return convert(eq(add(rows, np.int32(0)), columns), dtype)
+
+
+def _divided(tree: Any, axis: int, matrix: Any) -> Any:
+    """`matrix` cut along `axis` into parts of the shapes of the leaves of `tree`."""
+    leaves, structure = pytrees.tree_flatten(tree)
+    sizes = tuple(np.int64(np.prod(shape_of(x))) for x in leaves)
+    axis = axis % len(shape_of(matrix))
+    parts = split(matrix, sizes, axis)
+    shape = shape_of(matrix)
+    shaped = [
+        reshape(part, (*shape[:axis], *shape_of(x), *shape[axis + 1 :]))
+        for part, x in zip(parts, leaves, strict=True)
+    ]
+    return pytrees.tree_unflatten(structure, shaped)
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that computes the Jacobian of `fun`, column by column, by forward derivatives.
+
+    Entry [i, j] (axes of the result, then axes of the argument) is d result[i] / d argument[j].
+    """
+    check_callable(fun)
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def jacobian_f(*args: Any, **kwargs: Any) -> Any:
+        partial, chosen = argnums_partial(fun, argnums, args, kwargs)
+        for x in pytrees.tree_leaves(chosen):
+            _check_input("jacfwd", holomorphic, x)
+        aux: list[Any] = []
+
+        def push(tangents: Any) -> Any:
+            out = jvp(partial, chosen, tangents, has_aux=has_aux)
+            if has_aux:
+                aux.append(out[2])
+            return (out[0], out[1])
+
+        values, columns = vmap(push, out_axes=(None, -1))(_standard_basis(chosen))
+        del values
+        example = chosen if not isinstance(argnums, int) else chosen[0]
+        result = pytrees.tree_map(lambda m: _divided(example, -1, m), columns)
+        return (result, aux[0]) if has_aux else result
+
+    return jacobian_f
+
+
+def _check_input(name: str, holomorphic: bool, x: Any) -> None:
+    aval: Any = get_aval(x)
+    if not holomorphic and not dtypes.issubdtype(aval.dtype, np.floating):
+        advice = (
+            "For holomorphic differentiation, pass holomorphic=True. For differentiation of "
+            "non-holomorphic functions involving complex inputs or integer inputs, use jax.jvp directly."
+        )
+        raise TypeError(
+            f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+            f"but got {dtypes.long_name(aval.dtype)}. {advice}"
+        )
+    check_input_dtype(name, holomorphic, False, x)
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """A function that computes the Jacobian of `fun`, row by row, by reverse derivatives."""
+    check_callable(fun)
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def jacobian_f(*args: Any, **kwargs: Any) -> Any:
+        partial, chosen = argnums_partial(fun, argnums, args, kwargs)
+        for x in pytrees.tree_leaves(chosen):
+            check_input_dtype("jacrev", holomorphic, allow_int, x)
+        out = vjp(partial, *chosen, has_aux=has_aux)
+        value, pullback = out[0], out[1]
+        rows = vmap(pullback)(_standard_basis(value))
+        rows = rows[0] if isinstance(argnums, int) else rows
+        example = chosen[0] if isinstance(argnums, int) else chosen
+        by_argument = pytrees.tree_map(lambda m: _divided(value, 0, m), rows)
+        result = pytrees.tree_transpose(
+            pytrees.tree_structure(example), pytrees.tree_structure(value), by_argument
+        )
+        return (result, out[2]) if has_aux else result
+
+    return jacobian_f
+
+
+jacobian = jacrev
+
+
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that computes the second derivatives of `fun`: forward over reverse."""
+    return jacfwd(
+        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
+        argnums,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+    )
+

@@ -1,0 +1,211 @@
+"""`vmap`: a function applied along an axis of its arguments, all at once."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit_call import fun_name
+from jitney.core import pytrees
+from jitney.core.avals import is_valid_operand
+from jitney.core.errors import api_boundary
+from jitney.ops import algebra as _algebra  # noqa: F401: hands operations to the transformations
+from jitney.ops.convert import as_value
+from jitney.ops.shape import shape_of
+from jitney.transforms.batch import AxisData, batch_flat, move_to
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+    sum_match: bool = False,
+) -> Callable[..., Any]:
+    """`fun`, for all indices of an axis of its arguments at once.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      in_axes: which axis of each argument: an integer, None for arguments that are the same for all
+        indices, or a tuple of these or of pytrees of these, one per positional argument.
+      out_axes: where the axis is in the result: likewise.
+      axis_name: how collectives within `fun` call the axis.
+      axis_size: its extent, where no argument has it.
+      spmd_axis_name: accepted for compatibility.
+
+    Returns: a function of the same arguments with one more axis. Keyword arguments have it in front.
+
+    Raises:
+      ValueError: if extents differ, or axes and arguments do not fit.
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not isinstance(in_axes, int | tuple | type(None)) and not hasattr(in_axes, "__index__"):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
+            f"arguments passed to the function, but got {in_axes}."
+        )
+    for leaf in [*_axis_leaves(in_axes), *_axis_leaves(out_axes)]:
+        if leaf is not None and not _is_integer(leaf):
+            raise TypeError(
+                f"vmap in_axes and out_axes must be ints, None, or trees of these; got {leaf!r} of "
+                f"type {type(leaf)}"
+            )
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def vmap_f(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+                "positional arguments passed to the function, but got "
+                f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
+            )
+        leaves, tree = pytrees.tree_flatten((args, kwargs))
+        dims = _flat_axes("vmap in_axes", tree, (in_axes, 0), kws=True)
+        size = _axis_size(fun, args, kwargs, leaves, dims, axis_size)
+        values = [x if not isinstance(x, np.ndarray | np.generic) else as_value(x) for x in leaves]
+        places = [
+            None if d is None else _normalized(d, len(shape_of(x)))
+            for x, d in zip(values, dims, strict=True)
+        ]
+        out_trees: list[Any] = []
+
+        def flat(*xs: Any) -> list[Any]:
+            inner_args, inner_kwargs = pytrees.tree_unflatten(tree, xs)
+            out = fun(*inner_args, **inner_kwargs)
+            outs, out_tree = pytrees.tree_flatten(out)
+            for x in outs:
+                if not is_valid_operand(x):
+                    raise TypeError(
+                        f"Output from batched function {x!r} with type {type(x)} is not a valid JAX "
+                        "type"
+                    )
+            out_trees.append(out_tree)
+            return outs
+
+        data = AxisData(axis_name, size, spmd_axis_name)
+        outs, out_dims = batch_flat(flat, data, values, places)
+        wanted = _flat_axes("vmap out_axes", out_trees[0], out_axes)
+        result = [
+            _placed(fun, x, d, w, size) for x, d, w in zip(outs, out_dims, wanted, strict=True)
+        ]
+        return pytrees.tree_unflatten(out_trees[0], result)
+
+    return vmap_f
+
+
+def _is_integer(x: Any) -> bool:
+    return isinstance(x, int | np.integer) and not isinstance(x, bool)
+
+
+def _axis_leaves(axes: Any) -> list[Any]:
+    return pytrees.tree_leaves(axes, is_leaf=lambda x: x is None)
+
+
+def _flat_axes(name: str, tree: Any, axes: Any, kws: bool = False) -> list[Any]:
+    """One axis for each leaf of `tree`, of which `axes` is a prefix; None is an axis."""
+    example = pytrees.tree_unflatten(tree, [_Leaf()] * tree.num_leaves)
+    try:
+        if kws:
+            positional = _broadcast(axes[0], example[0])
+            return positional + [axes[1]] * len(pytrees.tree_leaves(example[1]))
+        return _broadcast(axes, example)
+    except ValueError:
+        pass
+    got = axes[0] if kws else axes
+    raise ValueError(
+        f"{name} specification must be a tree prefix of the corresponding value, got specification "
+        f"{got} for value tree {pytrees.tree_structure(example[0] if kws else example)}."
+    )
+
+
+class _Leaf:
+    """Stands for an argument's leaf."""
+
+
+def _broadcast(prefix: Any, full: Any) -> list[Any]:
+    return pytrees.broadcast_prefix(prefix, full, is_leaf=lambda x: x is None)
+
+
+def _normalized(axis: Any, rank: int) -> int:
+    axis = int(axis)
+    return axis + rank if axis < 0 else axis
+
+
+def _axis_size(
+    fun: Callable[..., Any], args: Any, kwargs: Any, leaves: Any, dims: Any, given: int | None
+) -> int:
+    sizes: dict[int, list[int]] = {}
+    for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
+        if d is None:
+            continue
+        if not is_valid_operand(x):
+            raise TypeError(f"vmap got an argument {x!r} of type {type(x)}, which is not an array")
+        shape = shape_of(x)
+        if not -len(shape) <= d < len(shape):
+            if not shape:
+                raise ValueError(
+                    "vmap was requested to map its argument along axis "
+                    f"{d}, which implies that its rank should be at least {d + 1 if d >= 0 else -d}, "
+                    f"but is only 0 (its shape is {shape})"
+                )
+            raise ValueError(
+                f"vmap was requested to map its argument along axis {d}, which implies that its rank "
+                f"should be at least {d + 1 if d >= 0 else -d}, but is only {len(shape)} (its shape is "
+                f"{shape})"
+            )
+        sizes.setdefault(shape[d], []).append(i)
+    if given is not None:
+        sizes.setdefault(given, [])
+    if not sizes:
+        if leaves:
+            raise ValueError("vmap must have at least one non-None value in in_axes")
+        raise ValueError("vmap wrapped function must be passed at least one argument containing an array")
+    if len(sizes) == 1:
+        return next(iter(sizes))
+    paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
+    lines = [
+        f"  * axis {dims[i]} of argument {_argument_name(fun, paths[i])} of shape "
+        f"{shape_of(leaves[i])} has size {size}"
+        for size, positions in sizes.items()
+        for i in positions[:3]
+    ]
+    if given is not None:
+        lines.append(f"  * axis_size is {given}")
+    raise ValueError(
+        "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
+    )
+
+
+def _argument_name(fun: Callable[..., Any], path: Any) -> str:
+    head, rest = path[:2], path[2:]
+    where = pytrees.keystr(rest)
+    if head[0].idx == 1:
+        return f"kwargs{pytrees.keystr(path[1:])}"
+    try:
+        names = list(inspect.signature(fun).parameters)
+        return f"{names[head[1].idx]}{where}"
+    except (TypeError, ValueError, IndexError):
+        return f"args{pytrees.keystr(path[1:])}"
+
+
+def _placed(fun: Callable[..., Any], x: Any, dim: int | None, wanted: Any, size: int) -> Any:
+    """A result with its axis where `out_axes` wants it."""
+    if wanted is None:
+        if dim is not None:
+            raise ValueError(
+                f"vmap has mapped output (of {fun_name(fun)}) but out_axes is None: the result depends "
+                "on the mapped axis"
+            )
+        return as_value(x)
+    rank = len(shape_of(x)) + (dim is None)
+    return move_to(as_value(x), dim, _normalized(wanted, rank), size)
