@@ -173,11 +173,10 @@ class JitCall:
         for x, name in zip(leaves, names, strict=True):
             if not is_valid(x):
                 raise TypeError(
-                    f"Error interpreting argument to {self.fun} as an abstract array. The "
-                    f"problematic value is of type {type(x)} and was passed to the function at "
-                    f"path {name}.\nThis typically means that a jit-wrapped function was called "
-                    "with a non-array argument, and this argument was not marked as static using "
-                    "the static_argnums or static_argnames parameters of jax.jit."
+                    f"Error interpreting argument to {self.fun} as an abstract array. The value at "
+                    f"path {name} is of type {type(x)}, which is neither an array nor a scalar. If "
+                    "it is an option rather than data, name it in static_argnums or "
+                    "static_argnames."
                 ) from None
 
     def _refuse_integer(

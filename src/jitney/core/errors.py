@@ -106,8 +106,8 @@ def scalar_conversion_error(tracer: Any, kind: str) -> Exception:
     """For int(x), float(x), complex(x)."""
     return ConcretizationTypeError(
         tracer,
-        f"The problem arose with the `{kind}` function. If trying to convert the data type of a "
-        f"value, try using `x.astype({kind})` or `jnp.array(x, {kind})` instead.",
+        f"`{kind}(x)` makes a Python number, which needs the value. To change the dtype alone, use "
+        f"`x.astype({kind})`.",
     )
 
 
@@ -144,26 +144,24 @@ def escaped_tracer_message(tracer: Any, detail: str = "") -> str:
     """What to tell of a tracer met where its trace is not under way."""
     kind = type(tracer).__name__
     message = (
-        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, "
-        "allowing for a reference to an intermediate value with type "
-        f"{tracer.aval.str_short()} wrapped in a {kind} to escape the scope of the transformation."
-        "\nJAX transformations require that functions explicitly return their outputs, and "
-        "disallow saving intermediate values to global state."
+        "Encountered an unexpected tracer. A traced function kept an intermediate value of type "
+        f"{tracer.aval.str_short()}, a {kind}, which is used now that the function has returned."
+        "\nWhat is needed later has to be among the function's results; variables outside of it "
+        "cannot hold it."
     )
     info = getattr(tracer._trace, "debug_info", None)
     if info is not None:
         message += (
-            f"\nThe function being traced when the value leaked was {info.func_src_info} traced "
-            f"for {info.traced_for}."
+            f"\nThe function was {info.func_src_info}, traced for {info.traced_for}."
         )
     origin = source_info.summarize(getattr(tracer, "origin", None))
     if origin:
-        message += f"\nThe leaked intermediate value was created on line {origin}."
+        message += f"\nThe value was created on line {origin}."
     if detail:
         message += f"\nDetail: {detail}"
     return (
-        message + "\nTo catch the leak earlier, try setting the environment variable "
-        "JAX_CHECK_TRACER_LEAKS or using the `jax.checking_leaks` context manager."
+        message + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
+        "the end of the trace, and what refers to them."
         + _see("UnexpectedTracerError")
     )
 

@@ -141,13 +141,10 @@ def _concrete(x: Any, name: str, size: int | None) -> Any:
     """`x`, which must be known if no size is given."""
     if size is not None:
         return as_value(x)
-    about = f"The error arose in {name}()"
-    if name == "jnp.unique":
-        about = (
-            "The error arose for the first argument of jnp.unique(). To make jnp.unique() "
-            "compatible with JIT and other transforms, you can specify a concrete value for the "
-            "size argument, which will determine the output size."
-        )
+    about = (
+        f"The size of the result of {name}() depends on values of its argument; give it by `size` to "
+        f"use {name}() in traced functions."
+    )
     return as_value(concrete_or_error(None, x, about))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.ops.shape import canonical_shape
 
 Shape = tuple[int, ...]
 
@@ -19,10 +18,7 @@ def shape_of(shape: Any) -> Shape:
     Raises:
       TypeError: if an extent is not an integer known now, or is negative.
     """
-    if isinstance(shape, Sequence | np.ndarray):
-        out = tuple(operator.index(n) for n in shape)
-    else:
-        out = (operator.index(shape),)
+    out = canonical_shape(shape)
     if any(n < 0 for n in out):
         raise TypeError(f"shapes must have non-negative extents, got {shape}")
     return out
