@@ -107,7 +107,7 @@ def scalar_conversion_error(tracer: Any, kind: str) -> Exception:
     return ConcretizationTypeError(
         tracer,
         f"`{kind}(x)` makes a Python number, which needs the value. To change the dtype alone, use "
-        f"`x.astype({kind})`.",
+        f"`x.astype({kind})` or `jnp.array(x, {kind})`.",
     )
 
 
