@@ -4,7 +4,6 @@ import numpy as _np
 
 from jitney.numpy.apply import apply_along_axis as apply_along_axis
 from jitney.numpy.apply import apply_over_axes as apply_over_axes
-from jitney.numpy.arithmetic import add as add
 from jitney.numpy.arithmetic import arctan2 as arctan2
 from jitney.numpy.arithmetic import atan2 as atan2
 from jitney.numpy.arithmetic import divide as divide
@@ -18,23 +17,16 @@ from jitney.numpy.arithmetic import gcd as gcd
 from jitney.numpy.arithmetic import heaviside as heaviside
 from jitney.numpy.arithmetic import hypot as hypot
 from jitney.numpy.arithmetic import lcm as lcm
-from jitney.numpy.arithmetic import logaddexp as logaddexp
-from jitney.numpy.arithmetic import logaddexp2 as logaddexp2
-from jitney.numpy.arithmetic import maximum as maximum
-from jitney.numpy.arithmetic import minimum as minimum
 from jitney.numpy.arithmetic import mod as mod
-from jitney.numpy.arithmetic import multiply as multiply
 from jitney.numpy.arithmetic import nextafter as nextafter
 from jitney.numpy.arithmetic import pow as pow
 from jitney.numpy.arithmetic import power as power
 from jitney.numpy.arithmetic import remainder as remainder
-from jitney.numpy.arithmetic import subtract as subtract
 from jitney.numpy.arithmetic import true_divide as true_divide
-from jitney.numpy.bitwise import bitwise_and as bitwise_and
+from jitney.numpy.bits import packbits as packbits
+from jitney.numpy.bits import unpackbits as unpackbits
 from jitney.numpy.bitwise import bitwise_left_shift as bitwise_left_shift
-from jitney.numpy.bitwise import bitwise_or as bitwise_or
 from jitney.numpy.bitwise import bitwise_right_shift as bitwise_right_shift
-from jitney.numpy.bitwise import bitwise_xor as bitwise_xor
 from jitney.numpy.bitwise import left_shift as left_shift
 from jitney.numpy.bitwise import right_shift as right_shift
 from jitney.numpy.comparison import allclose as allclose
@@ -46,9 +38,6 @@ from jitney.numpy.comparison import greater_equal as greater_equal
 from jitney.numpy.comparison import isclose as isclose
 from jitney.numpy.comparison import less as less
 from jitney.numpy.comparison import less_equal as less_equal
-from jitney.numpy.comparison import logical_and as logical_and
-from jitney.numpy.comparison import logical_or as logical_or
-from jitney.numpy.comparison import logical_xor as logical_xor
 from jitney.numpy.comparison import not_equal as not_equal
 from jitney.numpy.creation import array as array
 from jitney.numpy.creation import asarray as asarray
@@ -83,6 +72,22 @@ from jitney.numpy.editing import resize as resize
 from jitney.numpy.editing import trim_zeros as trim_zeros
 from jitney.numpy.einsum import einsum as einsum
 from jitney.numpy.einsum import einsum_path as einsum_path
+from jitney.numpy.files import ComplexWarning as ComplexWarning
+from jitney.numpy.files import array_repr as array_repr
+from jitney.numpy.files import array_str as array_str
+from jitney.numpy.files import fromfile as fromfile
+from jitney.numpy.files import fromiter as fromiter
+from jitney.numpy.files import get_printoptions as get_printoptions
+from jitney.numpy.files import load as load
+from jitney.numpy.files import printoptions as printoptions
+from jitney.numpy.files import save as save
+from jitney.numpy.files import savez as savez
+from jitney.numpy.files import set_printoptions as set_printoptions
+from jitney.numpy.float_parts import copysign as copysign
+from jitney.numpy.float_parts import frexp as frexp
+from jitney.numpy.float_parts import ldexp as ldexp
+from jitney.numpy.float_parts import modf as modf
+from jitney.numpy.float_parts import spacing as spacing
 from jitney.numpy.index_tricks import c_ as c_
 from jitney.numpy.index_tricks import index_exp as index_exp
 from jitney.numpy.index_tricks import mgrid as mgrid
@@ -172,6 +177,17 @@ from jitney.numpy.nonzero import triu_indices as triu_indices
 from jitney.numpy.nonzero import triu_indices_from as triu_indices_from
 from jitney.numpy.nonzero import unravel_index as unravel_index
 from jitney.numpy.padding import pad as pad
+from jitney.numpy.polynomials import poly as poly
+from jitney.numpy.polynomials import polyadd as polyadd
+from jitney.numpy.polynomials import polyder as polyder
+from jitney.numpy.polynomials import polydiv as polydiv
+from jitney.numpy.polynomials import polyfit as polyfit
+from jitney.numpy.polynomials import polyint as polyint
+from jitney.numpy.polynomials import polymul as polymul
+from jitney.numpy.polynomials import polysub as polysub
+from jitney.numpy.polynomials import polyval as polyval
+from jitney.numpy.polynomials import roots as roots
+from jitney.numpy.polynomials import vander as vander
 from jitney.numpy.quantiles import median as median
 from jitney.numpy.quantiles import nanmedian as nanmedian
 from jitney.numpy.quantiles import nanpercentile as nanpercentile
@@ -252,6 +268,7 @@ from jitney.numpy.scalar_types import uint64 as uint64
 from jitney.numpy.scalar_types import uint8 as uint8
 from jitney.numpy.scalar_types import unsignedinteger as unsignedinteger
 from jitney.numpy.selection import clip as clip
+from jitney.numpy.selection import piecewise as piecewise
 from jitney.numpy.selection import select as select
 from jitney.numpy.selection import where as where
 from jitney.numpy.sets import intersect1d as intersect1d
@@ -264,6 +281,13 @@ from jitney.numpy.sets import unique_all as unique_all
 from jitney.numpy.sets import unique_counts as unique_counts
 from jitney.numpy.sets import unique_inverse as unique_inverse
 from jitney.numpy.sets import unique_values as unique_values
+from jitney.numpy.signal import bartlett as bartlett
+from jitney.numpy.signal import blackman as blackman
+from jitney.numpy.signal import convolve as convolve
+from jitney.numpy.signal import correlate as correlate
+from jitney.numpy.signal import hamming as hamming
+from jitney.numpy.signal import hanning as hanning
+from jitney.numpy.signal import kaiser as kaiser
 from jitney.numpy.sorting import argpartition as argpartition
 from jitney.numpy.sorting import argsort as argsort
 from jitney.numpy.sorting import digitize as digitize
@@ -272,6 +296,13 @@ from jitney.numpy.sorting import partition as partition
 from jitney.numpy.sorting import searchsorted as searchsorted
 from jitney.numpy.sorting import sort as sort
 from jitney.numpy.sorting import sort_complex as sort_complex
+from jitney.numpy.statistics import bincount as bincount
+from jitney.numpy.statistics import corrcoef as corrcoef
+from jitney.numpy.statistics import cov as cov
+from jitney.numpy.statistics import histogram as histogram
+from jitney.numpy.statistics import histogram2d as histogram2d
+from jitney.numpy.statistics import histogram_bin_edges as histogram_bin_edges
+from jitney.numpy.statistics import histogramdd as histogramdd
 from jitney.numpy.take import choose as choose
 from jitney.numpy.take import fill_diagonal as fill_diagonal
 from jitney.numpy.take import ix_ as ix_
@@ -293,6 +324,22 @@ from jitney.numpy.type_queries import promote_types as promote_types
 from jitney.numpy.type_queries import result_type as result_type
 from jitney.numpy.type_queries import shape as shape
 from jitney.numpy.type_queries import size as size
+from jitney.numpy.ufunc_api import add as add
+from jitney.numpy.ufunc_api import bitwise_and as bitwise_and
+from jitney.numpy.ufunc_api import bitwise_or as bitwise_or
+from jitney.numpy.ufunc_api import bitwise_xor as bitwise_xor
+from jitney.numpy.ufunc_api import frompyfunc as frompyfunc
+from jitney.numpy.ufunc_api import logaddexp as logaddexp
+from jitney.numpy.ufunc_api import logaddexp2 as logaddexp2
+from jitney.numpy.ufunc_api import logical_and as logical_and
+from jitney.numpy.ufunc_api import logical_or as logical_or
+from jitney.numpy.ufunc_api import logical_xor as logical_xor
+from jitney.numpy.ufunc_api import maximum as maximum
+from jitney.numpy.ufunc_api import minimum as minimum
+from jitney.numpy.ufunc_api import multiply as multiply
+from jitney.numpy.ufunc_api import negative as negative
+from jitney.numpy.ufunc_api import subtract as subtract
+from jitney.numpy.ufunc_api import ufunc as ufunc
 from jitney.numpy.ufuncs import abs as abs
 from jitney.numpy.ufuncs import absolute as absolute
 from jitney.numpy.ufuncs import acos as acos
@@ -340,7 +387,6 @@ from jitney.numpy.ufuncs import log1p as log1p
 from jitney.numpy.ufuncs import log2 as log2
 from jitney.numpy.ufuncs import logical_not as logical_not
 from jitney.numpy.ufuncs import nan_to_num as nan_to_num
-from jitney.numpy.ufuncs import negative as negative
 from jitney.numpy.ufuncs import positive as positive
 from jitney.numpy.ufuncs import rad2deg as rad2deg
 from jitney.numpy.ufuncs import radians as radians
@@ -357,8 +403,19 @@ from jitney.numpy.ufuncs import square as square
 from jitney.numpy.ufuncs import tan as tan
 from jitney.numpy.ufuncs import tanh as tanh
 from jitney.numpy.ufuncs import trunc as trunc
+from jitney.numpy.vectorize import vectorize as vectorize
 from jitney.numpy.views import astype as astype
 from jitney.numpy.scalar_types import bool_ as bool
 
 pi, e, inf, nan = _np.pi, _np.e, _np.inf, _np.nan
 euler_gamma, newaxis = _np.euler_gamma, None
+
+_REMOVED = {
+    "fix": "jax.numpy.fix was deprecated in JAX v0.9.0, and will be removed in JAX v0.10.0. Use "
+    "jax.numpy.trunc instead.",
+}
+
+
+def __getattr__(name: str) -> object:
+    message = _REMOVED.get(name, f"module 'jax.numpy' has no attribute {name!r}")
+    raise AttributeError(message)

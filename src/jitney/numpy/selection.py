@@ -110,3 +110,57 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     if max is not None:
         arr = binary.min(*util.promote_args("clip", max, arr))
     return arr
+
+
+def piecewise(
+    x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any
+) -> Any:
+    """Functions of `x`, each where its condition is the last to hold.
+
+    Args:
+      x: an array.
+      condlist: conditions; one array, or a sequence of them.
+      funclist: for each condition a function of arrays, or a value; one more is for where none
+        holds, 0 by default.
+      *args: handed to the functions.
+      **kw: handed to the functions.
+    """
+    from jitney.numpy.creation import array
+    from jitney.numpy.cumulative import cumsum
+    from jitney.numpy.joining import concatenate
+    from jitney.numpy.reductions import argmax
+    from jitney.ops.identity import stop_gradient
+
+    util.check_arraylike("piecewise", x)
+    conditions = array(condlist, dtype=np.dtype(bool))
+    count, given = conditions.shape[0], len(funclist)
+    if given == count + 1:
+        functions = [funclist[-1], *funclist[:-1]]
+    elif given == count:
+        functions = [0, *funclist]
+    else:
+        raise ValueError(
+            f"with {count} condition(s), either {count} or {count + 1} functions are expected; "
+            f"got {given}"
+        )
+    if count == 0:
+        raise ValueError("attempt to get argmax of an empty sequence")
+    value = convert.as_value(x)
+    rank = conditions.ndim - 1
+    none = creation.full((1, *conditions.shape[1:]), False, np.dtype(bool))
+    # The running count of conditions that hold is greatest first at the last of them.
+    index = argmax(cumsum(concatenate([none, conditions]), axis=0), axis=0)
+    index = broadcast_to(index, value.shape) if rank != value.ndim else index
+    cases: list[Any] = []
+    for k, function in enumerate(functions):
+        if not callable(function):
+            cases.append(broadcast_to(convert.convert(function, value.dtype), value.shape))
+            continue
+        # Where another function counts, this one's derivative must not.
+        here = compare.eq(index, convert.scalar_operand(k, index.dtype, False))
+        operand = value
+        if util.is_inexact(value.dtype):
+            operand = lax_select.select(here, value, stop_gradient(value))
+        result = convert.convert(convert.as_value(function(operand, *args, **kw)), value.dtype)
+        cases.append(broadcast_to(result, value.shape))
+    return lax_select.select_n(index, *cases)

@@ -243,6 +243,7 @@ def searchsorted(
     if native and type(a) is ArrayImpl and type(v) is ArrayImpl:
         found = np.searchsorted(a._value, v._value, side)
         return as_value(np.asarray(found).astype(dtype))
+    a, v = _ordered(a), _ordered(v)
     if method == "compare_all":
         return _count_below(a, v, side, dtype)
     return _bisect(a, v, side, dtype)
@@ -250,6 +251,8 @@ def searchsorted(
 
 def _ordered(x: Any) -> Any:
     """`x` such that the total order on it is that of sorting: one zero, one NaN."""
+    if util.is_complex(x.dtype):
+        return binary.complex(_ordered(unary.real(x)), _ordered(unary.imag(x)))
     if not util.is_floating(x.dtype):
         return x
     zero = full_like(x, 0)
@@ -258,13 +261,12 @@ def _ordered(x: Any) -> Any:
 
 
 def _goes_before(x: Any, y: Any, *, or_equal: bool) -> Any:
-    """Whether x comes before y in the order of sorting."""
+    """Whether x comes before y in the order of sorting; both are `_ordered`."""
     if util.is_complex(x.dtype):
         first = _goes_before(unary.real(x), unary.real(y), or_equal=False)
-        tie = compare.eq_to(_ordered(unary.real(x)), _ordered(unary.real(y)))
+        tie = compare.eq_to(unary.real(x), unary.real(y))
         second = _goes_before(unary.imag(x), unary.imag(y), or_equal=or_equal)
         return binary.bitwise_or(first, binary.bitwise_and(tie, second))
-    x, y = _ordered(x), _ordered(y)
     if util.is_floating(x.dtype):
         return compare.le_to(x, y) if or_equal else compare.lt_to(x, y)
     return compare.le(x, y) if or_equal else compare.lt(x, y)
@@ -290,10 +292,7 @@ def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
     for _ in range(n.bit_length()):
         middle = binary.add(low, binary.shift_right_logical(binary.sub(high, low), one))
         pivot = take(a, middle, mode="clip")
-        if side == "left":
-            goes_left = _goes_before(v, pivot, or_equal=True)
-        else:
-            goes_left = _goes_before(v, pivot, or_equal=False)
+        goes_left = _goes_before(v, pivot, or_equal=side == "left")
         # The interval may be empty already.
         is_open = compare.lt(low, high)
         next_low = select.select(goes_left, low, binary.add(middle, one))

@@ -1,0 +1,93 @@
+"""Bits as elements: `packbits`, `unpackbits`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.numpy import util
+from jitney.numpy.manipulation import moveaxis, swapaxes
+from jitney.numpy.padding import pad
+from jitney.numpy.reductions import sum as sum_of
+from jitney.numpy.ufuncs import to_bool
+from jitney.ops import binary
+from jitney.ops.convert import as_value, convert
+from jitney.ops.shape import canonical_axis, expand_dims, reshape
+
+__all__ = ["packbits", "unpackbits"]
+
+_UINT8 = np.dtype(np.uint8)
+
+
+def _weights(bitorder: str) -> Any:
+    """How far each of eight bits is shifted."""
+    if bitorder not in ("little", "big"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    shifts = np.arange(8, dtype=np.uint8)
+    return shifts if bitorder == "little" else shifts[::-1].copy()
+
+
+@partial(jit_when_traced, static_argnames=("axis", "bitorder"))
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Each eight elements along `axis`, as truth values, as the bits of a uint8.
+
+    Args:
+      a: integers or booleans.
+      axis: the axis; if None, `a` is flattened.
+      bitorder: "big": the first is the highest bit; or "little".
+    """
+    x = util.ensure_arraylike("packbits", a)
+    if not (util.is_integer(x.dtype) or x.dtype == np.bool_):
+        raise TypeError("Expected an input array of integer or boolean data type")
+    shifts = _weights(bitorder)
+    x = convert(to_bool(x), _UINT8)
+    if axis is None:
+        x, axis = reshape(x, (x.size,)), 0
+    axis = canonical_axis(axis, x.ndim)
+    x = swapaxes(x, axis, -1)
+    rest = x.shape[-1] % 8
+    if rest:
+        x = pad(x, ((0, 0),) * (x.ndim - 1) + ((0, 8 - rest),))
+    x = reshape(x, (*x.shape[:-1], x.shape[-1] // 8, 8))
+    row = reshape(as_value(shifts), (1,) * (x.ndim - 1) + (8,))
+    packed = sum_of(binary.shift_left(x, row), axis=-1, dtype=_UINT8)
+    return swapaxes(packed, axis, -1)
+
+
+@partial(jit_when_traced, static_argnames=("axis", "count", "bitorder"))
+def unpackbits(
+    a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Any:
+    """The bits of each uint8 as eight elements along `axis`; see `packbits`.
+
+    Args:
+      a: of dtype uint8.
+      axis: the axis; if None, `a` is flattened.
+      count: how many bits are wanted; if negative, how many to leave out at the end.
+      bitorder: as in `packbits`.
+    """
+    x = util.ensure_arraylike("unpackbits", a)
+    if x.dtype != _UINT8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    shifts = _weights(bitorder)
+    if axis is None:
+        x, axis = reshape(x, (x.size,)), 0
+    axis = canonical_axis(axis, x.ndim)
+    x = moveaxis(x, axis, -1)
+    masks = reshape(as_value(np.left_shift(np.uint8(1), shifts)), (1,) * x.ndim + (8,))
+    bits = convert(to_bool(binary.bitwise_and(expand_dims(x, (x.ndim,)), masks)), _UINT8)
+    bits = reshape(bits, (*x.shape[:-1], x.shape[-1] * 8))
+    if count is not None:
+        size = bits.shape[-1]
+        if count > size:
+            bits = pad(bits, ((0, 0),) * (bits.ndim - 1) + ((0, count - size),))
+        else:
+            bits = bits[..., :count]
+    return moveaxis(bits, -1, axis)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

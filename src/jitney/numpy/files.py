@@ -1,0 +1,50 @@
+"""Arrays in files and as text: `save`, `load`, `array_repr`, `printoptions`."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+import numpy as np
+
+from jitney.numpy.creation import asarray
+
+__all__ = [
+    "ComplexWarning", "array_repr", "array_str", "fromfile", "fromiter", "get_printoptions",
+    "load", "printoptions", "save", "savez", "set_printoptions",
+]  # fmt: skip
+
+# NumPy's own serve our arrays as they are.
+ComplexWarning = np.exceptions.ComplexWarning
+array_repr = np.array_repr
+array_str = np.array_str
+get_printoptions = np.get_printoptions
+printoptions = np.printoptions
+save = np.save
+savez = np.savez
+set_printoptions = np.set_printoptions
+
+
+def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) -> Any:
+    """The array in a file that `save` has written; see `numpy.load`."""
+    out = np.load(file, *args, **kwargs)
+    return asarray(out) if isinstance(out, np.ndarray) else out
+
+
+def _refuse(name: str) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"jnp.{name}() is not implemented because it may be non-pure and thus unsafe for use "
+            f"with JIT and other JAX transformations. Consider using jnp.asarray(np.{name}(...)) "
+            "instead."
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Raises NotImplementedError: use `numpy.{name}`."
+    function.__module__ = "jax.numpy"
+    return function
+
+
+fromfile = _refuse("fromfile")
+fromiter = _refuse("fromiter")
+load.__module__ = "jax.numpy"

@@ -1,0 +1,134 @@
+"""Parts of floats: `frexp`, `ldexp`, `modf`, `copysign`, `spacing`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.api.custom_jvp import custom_jvp
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.numpy import util
+from jitney.numpy.creation import zeros_like
+from jitney.numpy.selection import where
+from jitney.numpy.ufuncs import isinf, isnan, signbit
+from jitney.ops import binary, compare, unary
+from jitney.ops.convert import bitcast_convert_type, convert, scalar_operand
+
+__all__ = ["copysign", "frexp", "ldexp", "modf", "spacing"]
+
+_INT32 = np.dtype(np.int32)
+
+
+def _like(x: Any, value: Any) -> Any:
+    """`value` as a scalar of the dtype of `x`."""
+    return scalar_operand(value, x.dtype, False)
+
+
+@jit_when_traced
+def copysign(x1: Any, x2: Any, /) -> Any:
+    """|x1| with the sign of x2."""
+    x1, x2 = util.promote_args_inexact("copysign", x1, x2)
+    if util.is_complex(util.dtype_of(x1)):
+        raise TypeError("copysign does not support complex-valued inputs")
+    return where(signbit(x2), unary.neg(unary.abs(x1)), unary.abs(x1))
+
+
+@jit_when_traced
+def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+    """(fraction, integer part), both with the sign of x."""
+    util.check_no_out("modf", out)
+    (x,) = util.promote_args_inexact("modf", x)
+    whole = where(compare.ge(x, _zero(x)), unary.floor(x), unary.ceil(x))
+    return binary.sub(x, whole), whole
+
+
+def _zero(x: Any) -> Any:
+    return scalar_operand(0, util.dtype_of(x), False)
+
+
+@jit_when_traced
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """(m, e) such that x = m 2**e and 0.5 <= |m| < 1; zeros, infinities and NaN stay, with e = 0."""
+    util.check_arraylike("frexp", x)
+    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("frexp", x))
+    if util.is_complex(x.dtype):
+        raise TypeError("frexp does not support complex-valued inputs")
+    return _frexp(x)
+
+
+@custom_jvp
+def _frexp(x: Any) -> tuple[Any, Any]:
+    info = dtypes.finfo(x.dtype)
+    bits, mantissa_bits = dtypes.itemsize_bits(x.dtype), int(info.nmant)
+    exponent_bits = bits - mantissa_bits - 1
+    bias = 2 ** (exponent_bits - 1) - 1
+    # Subnormal numbers are made normal first.
+    small = compare.lt(unary.abs(x), _like(x, info.smallest_normal))
+    scaled = where(small, binary.mul(x, _like(x, 2.0**mantissa_bits)), x)
+    shift = where(small, np.int32(-mantissa_bits), np.int32(0))
+    pattern = bitcast_convert_type(scaled, np.dtype(f"int{bits}"))
+    exponent = binary.shift_right_arithmetic(pattern, _like(pattern, mantissa_bits))
+    exponent = binary.bitwise_and(exponent, _like(pattern, 2**exponent_bits - 1))
+    exponent = binary.sub(exponent, _like(pattern, bias))
+    exponent = convert(binary.add(exponent, _like(pattern, 1)), _INT32)
+    exponent = binary.add(shift, exponent)
+    field = (2**exponent_bits - 1) << mantissa_bits
+    pattern = binary.bitwise_and(pattern, _like(pattern, ~field))
+    pattern = binary.bitwise_or(pattern, _like(pattern, (bias - 1) << mantissa_bits))
+    mantissa = bitcast_convert_type(pattern, x.dtype)
+    special = binary.bitwise_or(isinf(x), isnan(x))
+    special = binary.bitwise_or(special, compare.eq(x, _zero(x)))
+    exponent = where(special, zeros_like(exponent), exponent)
+    return where(special, x, mantissa), exponent
+
+
+@_frexp.defjvp
+def _frexp_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (dx,) = primals, tangents
+    mantissa, exponent = _frexp(x)
+    scale = binary.pow(_like(x, 2), convert(unary.neg(exponent), x.dtype))
+    nothing = np.zeros(np.shape(exponent), dtypes.float0)
+    return (mantissa, exponent), (binary.mul(dx, scale), nothing)
+
+
+@jit_when_traced
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 2**x2, for integer x2."""
+    util.check_arraylike("ldexp", x1, x2)
+    kind = util.dtype_of(x2)
+    if not (util.is_integer(kind) or kind == np.bool_):
+        raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
+    if util.is_complex(util.dtype_of(x1)):
+        raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
+    x1, x2 = util.promote_args_inexact("ldexp", x1, x2)
+    x1, x2 = util.broadcast_arrays(x1, x2)
+    mantissa, exponent = frexp(x1)
+    total = binary.add(convert(exponent, x1.dtype), x2)
+    # The greatest numbers have an exponent whose power of 2 is not a number of the format.
+    positive = compare.gt(total, _zero(total))
+    mantissa = where(positive, binary.mul(mantissa, _like(mantissa, 2)), mantissa)
+    positive = compare.gt(total, _zero(total))
+    power = where(positive, binary.sub(total, _like(total, 1)), total)
+    scaled = binary.mul(mantissa, binary.pow(_like(power, 2), power))
+    special = binary.bitwise_or(isinf(x1), compare.eq(x1, _zero(x1)))
+    return where(special, x1, scaled)
+
+
+def spacing(x: Any, /) -> Any:
+    """The distance from x to the next number away from zero."""
+    (x,) = util.promote_args_inexact("spacing", x)
+    x = util.ensure_arraylike("spacing", x)
+    if util.is_complex(x.dtype):
+        raise ValueError("jnp.spacing is not defined for complex inputs.")
+    away = copysign(_like(x, np.inf), x)
+    if away.shape != x.shape:
+        away = util.broadcast_arrays(away, x)[0]
+    distance = binary.sub(binary.nextafter(x, away), x)
+    least = _like(x, dtypes.finfo(x.dtype).smallest_subnormal)
+    return where(compare.eq(distance, _zero(x)), copysign(least, x), distance)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

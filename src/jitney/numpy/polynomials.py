@@ -1,0 +1,349 @@
+"""Polynomials as arrays of coefficients, highest degree first: `polyval`, `polymul`, `roots`."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.creation import array, ones, zeros
+from jitney.numpy.editing import trim_zeros
+from jitney.numpy.joining import atleast_1d, concatenate
+from jitney.numpy.manipulation import broadcast_to
+from jitney.numpy.matrices import diag
+from jitney.numpy.ranges import arange
+from jitney.numpy.reductions import all as all_true, prod, sum as sum_of
+from jitney.numpy.selection import where
+from jitney.numpy.signal import convolve
+from jitney.ops import binary, unary
+from jitney.ops.convert import as_value, convert
+from jitney.ops.shape import expand_dims
+
+__all__ = [
+    "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",
+    "roots", "vander",
+]  # fmt: skip
+
+
+@partial(jit_when_traced, static_argnames=("unroll",))
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """The values of polynomial `p` at `x`, by Horner's rule. `unroll` has no effect."""
+    del unroll
+    util.check_arraylike("polyval", p, x)
+    p, x = (as_value(v) for v in util.promote_dtypes(p, x))
+    shape = np.broadcast_shapes(p.shape[1:], x.shape)
+    out = zeros(shape, x.dtype)
+    x = broadcast_to(x, shape)
+    for k in range(p.shape[0]):
+        out = binary.add(binary.mul(out, x), broadcast_to(p[k], shape))
+    return out
+
+
+# --- sums and products ----------------------------------------------------------------------------
+
+
+@jit_when_traced
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The sum of two polynomials."""
+    util.check_arraylike("polyadd", a1, a2)
+    x, y = (as_value(a) for a in util.promote_dtypes(a1, a2))
+    if x.ndim == 0 or y.ndim == 0:
+        raise IndexError("polyadd: coefficients must have at least one axis")
+    if y.shape[0] > x.shape[0]:
+        x, y = y, x
+    return x.at[x.shape[0] - y.shape[0] :].add(y)
+
+
+@jit_when_traced
+def polysub(a1: Any, a2: Any) -> Any:
+    """The difference of two polynomials."""
+    util.check_arraylike("polysub", a1, a2)
+    x, y = util.promote_dtypes(a1, a2)
+    return polyadd(x, unary.neg(y))
+
+
+def _trimmed(p: Any) -> Any:
+    """`p` without zeros in front; at least one coefficient stays."""
+    out = trim_zeros(p, "f")
+    return out if out.shape[0] else zeros((1,), p.dtype)
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """The product of two polynomials.
+
+    Args:
+      a1: coefficients.
+      a2: coefficients.
+      trim_leading_zeros: whether zeros in front are dropped first; values must be known then.
+    """
+    util.check_arraylike("polymul", a1, a2)
+    x, y = (as_value(a) for a in util.promote_dtypes_inexact(a1, a2))
+    if trim_leading_zeros and (x.shape[0] > 1 or y.shape[0] > 1):
+        x, y = _trimmed(x), _trimmed(y)
+    x = x if x.shape[0] else zeros((1,), y.dtype)
+    y = y if y.shape[0] else zeros((1,), x.dtype)
+    return convolve(x, y, mode="full")
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+    """(quotient, remainder) of two polynomials.
+
+    Args:
+      u: the dividend.
+      v: the divisor.
+      trim_leading_zeros: whether zeros in front of the remainder are dropped; values must be known
+        then.
+    """
+    util.check_arraylike("polydiv", u, v)
+    x, y = (as_value(a) for a in util.promote_dtypes_inexact(u, v))
+    m, n = x.shape[0] - 1, y.shape[0] - 1
+    scale = 1 / y[0]
+    quotient = zeros((max(m - n + 1, 1),), x.dtype)
+    for k in range(m - n + 1):
+        d = scale * x[k]
+        quotient = quotient.at[k].set(d)
+        x = x.at[k : k + n + 1].add(-d * y)
+    return quotient, trim_zeros(x, "f") if trim_leading_zeros else x
+
+
+# --- calculus -------------------------------------------------------------------------------------
+
+
+def _order(name: str, m: Any, what: str) -> int:
+    m = operator.index(concrete_or_error(operator.index, m, f"'m' argument of jnp.{name}"))
+    if m < 0:
+        raise ValueError(what)
+    return m
+
+
+@partial(jit_when_traced, static_argnames=("m",))
+def polyder(p: Any, m: int = 1) -> Any:
+    """The derivative of order `m`."""
+    m = _order("polyder", m, "Order of derivative must be positive")
+    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("polyder", p))
+    if m == 0:
+        return x
+    count = max(x.shape[0] - m, 0)
+    degrees = arange(m, m + count, dtype=x.dtype)
+    factors = prod(
+        expand_dims(degrees, (0,)) - expand_dims(arange(m, dtype=x.dtype), (1,)), axis=0
+    )
+    return x[:count] * factors[::-1]
+
+
+@partial(jit_when_traced, static_argnames=("m",))
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The integral of order `m`; `k` holds the constants, the first one's first, 0 by default."""
+    m = _order("polyint", m, "Order of integral must be positive (see polyder)")
+    k = 0 if k is None else k
+    util.check_arraylike("polyint", p, k)
+    x, constants = (as_value(a) for a in util.promote_dtypes_inexact(p, k))
+    if m == 0:
+        return x
+    constants = atleast_1d(constants)
+    if constants.shape[0] == 1:
+        constants = broadcast_to(constants[0], (m,))
+    if constants.shape != (m,):
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
+    degrees = arange(x.shape[0] + m, dtype=x.dtype)
+    below = expand_dims(degrees, (0,)) - expand_dims(arange(m, dtype=x.dtype), (1,))
+    factors = prod(_at_least_one(below), axis=0)[::-1]
+    return concatenate([x, constants]) / factors
+
+
+def _at_least_one(x: Any) -> Any:
+    from jitney.numpy.arithmetic import maximum
+
+    return maximum(1, x)
+
+
+# --- roots ----------------------------------------------------------------------------------------
+
+
+@jit_when_traced
+def poly(seq_of_zeros: Any) -> Any:
+    """The polynomial with given roots, or the characteristic polynomial of a matrix."""
+    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("poly", seq_of_zeros))
+    shape = x.shape
+    if len(shape) == 2 and shape[0] == shape[1] and shape[0] != 0:
+        from jitney.numpy.linalg import eigvals
+
+        x = eigvals(x)
+    if x.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    if x.shape[0] == 0:
+        return ones((), x.dtype)
+    out = ones((1,), x.dtype)
+    for k in range(x.shape[0]):
+        out = convolve(out, array([1, -x[k]], dtype=x.dtype), mode="full")
+    return out
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """The roots of a polynomial: eigenvalues of its companion matrix.
+
+    Args:
+      p: coefficients.
+      strip_zeros: whether zeros at both ends are dropped first; values must be known then.
+    """
+    util.check_arraylike("roots", p)
+    x = atleast_1d(*util.promote_dtypes_inexact(p))
+    if x.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    complex_dtype = dtypes.result_type(x.dtype, np.dtype(np.complex64))
+    if not strip_zeros:
+        return _roots_with_zeros(x, complex_dtype)
+    known = concrete_or_error(
+        np.asarray,
+        x,
+        "Error arose in the `p` argument of jnp.roots(). To use roots() within JIT, set "
+        "strip_zeros=False.",
+    )
+    nonzero = np.flatnonzero(known)
+    if not nonzero.size:
+        return zeros((0,), complex_dtype)
+    first, last = int(nonzero[0]), int(nonzero[-1])
+    out = _roots(x[first : last + 1], complex_dtype)
+    return concatenate([out, zeros((x.shape[0] - last - 1,), complex_dtype)])
+
+
+def _roots(p: Any, dtype: Any) -> Any:
+    """The roots if neither the first nor the last coefficient is 0."""
+    n = p.shape[0]
+    if n < 2:
+        return zeros((0,), dtype)
+    from jitney.numpy.linalg import eigvals
+
+    companion = diag(ones((n - 2,), p.dtype), k=-1)
+    companion = companion.at[0, :].set(-p[1:] / p[0])
+    return eigvals(companion)
+
+
+def _roots_with_zeros(p: Any, dtype: Any) -> Any:
+    """The roots, NaN for each coefficient 0 in front."""
+    n = p.shape[0]
+    if n < 2:
+        return zeros((0,), dtype)
+    from jitney.numpy.manipulation import roll
+
+    all_zero = all_true(p == 0)
+    # Zeros in front go to the end: they add roots 0, of which as many are taken back.
+    leading = sum_of(_leading_zeros(p))
+    rolled = roll(where(all_zero, 1, p), -leading)
+    found = _roots(rolled, dtype)
+    from jitney.numpy.sorting import argsort
+
+    order = argsort(abs(found) == 0, stable=True)
+    found = found[order]
+    missing = arange(n - 1) >= n - 1 - leading
+    return where(missing, complex(np.nan, np.nan), found)
+
+
+def _leading_zeros(p: Any) -> Any:
+    from jitney.numpy.cumulative import cumsum
+
+    return cumsum(p != 0) == 0
+
+
+# --- fits -----------------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("deg", "rcond", "full", "cov"))
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
+    """The polynomial of degree `deg` nearest to points, by least squares.
+
+    Args:
+      x: coordinates.
+      y: values, of rank 1, or 2: a column for each fit.
+      deg: the degree.
+      rcond: singular values smaller by this factor than the largest count as 0.
+      full: whether to return (p, residuals, rank, singular values, rcond).
+      w: weights of the points.
+      cov: whether to return (p, covariances); "unscaled": not scaled by the residuals.
+    """
+    from jitney.numpy.linalg import inv, lstsq
+
+    util.check_arraylike("polyfit", x, y, *([] if w is None else [w]))
+    deg = operator.index(concrete_or_error(operator.index, deg, "deg must be int"))
+    x, y = (as_value(a) for a in util.promote_dtypes_inexact(x, y))
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if rcond is None:
+        rcond = x.shape[0] * float(dtypes.finfo(x.dtype).eps)
+    left, right = vander(x, deg + 1), y
+    if w is not None:
+        w = convert(as_value(w), x.dtype)
+        if w.ndim != 1:
+            raise TypeError("expected a 1-d array for weights")
+        if w.shape[0] != y.shape[0]:
+            raise TypeError("expected w and y to have the same length")
+        left = left * expand_dims(w, (1,))
+        right = right * (w if right.ndim == 1 else expand_dims(w, (1,)))
+    scale = unary.sqrt(sum_of(left * left, axis=0))
+    left = left / expand_dims(scale, (0,))
+    c, residuals, rank, s = lstsq(left, right, rcond)
+    c = (c.T / expand_dims(scale, (0,)) if c.ndim == 2 else c / scale)
+    c = c.T if c.ndim == 2 else c
+    if full:
+        return c, residuals, rank, s, as_value(np.asarray(rcond, x.dtype))
+    if not cov:
+        return c
+    base = inv(left.T @ left)
+    base = base / (expand_dims(scale, (1,)) * expand_dims(scale, (0,)))
+    factor: Any = 1
+    if cov != "unscaled":
+        n = x.shape[0]
+        if n <= deg + 1:
+            raise ValueError(
+                "the number of data points must exceed order to scale the covariance matrix"
+            )
+        factor = residuals / (n - deg - 1)
+        factor = factor[0] if y.ndim == 1 else factor
+    if y.ndim == 1:
+        return c, base * factor
+    return c, expand_dims(base, (2,)) * factor
+
+
+@partial(jit_when_traced, static_argnames=("N", "increasing"))
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The matrix whose columns are powers of `x`, the highest first unless `increasing`."""
+    x = util.ensure_arraylike("vander", x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array")
+    count = x.shape[0] if N is None else operator.index(N)
+    if count < 0:
+        raise ValueError("N must be nonnegative")
+    from jitney.ops.creation import iota
+
+    powers = iota(x.dtype, count)
+    if not increasing:
+        powers = binary.sub(convert(count - 1, x.dtype), powers)
+    from jitney.numpy.arithmetic import power
+
+    return power(expand_dims(x, (1,)), expand_dims(powers, (0,)))
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

@@ -1,0 +1,176 @@
+"""Signals: `convolve`, `correlate`; and windows: `hanning`, `kaiser` and their kin."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.manipulation import flip
+from jitney.numpy.ufuncs import i0
+from jitney.ops import unary
+from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.creation import iota
+from jitney.ops.dot import dot_general
+from jitney.ops.join import pad
+
+__all__ = [
+    "bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "kaiser",
+]  # fmt: skip
+
+
+# --- sliding products -----------------------------------------------------------------------------
+
+
+def _check(name: str, a: Any, v: Any, mode: str, preferred: Any) -> tuple[Any, Any, Any]:
+    """Operands of one inexact dtype, and the dtype of the result."""
+    util.check_arraylike(name, a, v)
+    if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
+        raise ValueError(f"{name}() only support 1-dimensional inputs.")
+    common = util.to_inexact(dtypes.result_type(a, v))
+    if preferred is None:
+        result = common
+    else:
+        result = user_dtype(preferred, name)
+        if dtypes.itemsize_bits(result) < dtypes.itemsize_bits(common):
+            raise TypeError("`preferred_element_type` must not be narrower than the original type.")
+    a, v = (as_value(x) for x in util.promote_dtypes_inexact(a, v))
+    if a.size == 0 or v.size == 0:
+        raise ValueError(f"{name}: inputs cannot be empty, got shapes {a.shape} and {v.shape}.")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError("mode must be one of ['full', 'same', 'valid']")
+    return a, v, result
+
+
+@partial(jit_when_traced, static_argnames=("mode", "precision", "preferred_element_type"))
+def convolve(
+    a: Any,
+    v: Any,
+    mode: str = "full",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The convolution of two arrays of rank 1.
+
+    Args:
+      a: an array.
+      v: an array.
+      mode: "full": wherever they overlap; "same": as many as the longer one has elements, from the
+        middle; "valid": where they overlap wholly.
+      precision: handed to `dot_general`.
+      preferred_element_type: dtype of accumulation and result.
+    """
+    a, v, dtype = _check("convolve", a, v, mode, preferred_element_type)
+    if a.shape[0] < v.shape[0]:
+        a, v = v, a
+    return _slide(a, v, mode=mode, flipped=True, precision=precision, dtype=dtype)
+
+
+@partial(jit_when_traced, static_argnames=("mode", "precision", "preferred_element_type"))
+def correlate(
+    a: Any,
+    v: Any,
+    mode: str = "valid",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The correlation of two arrays of rank 1, the second conjugated; see `convolve`."""
+    a, v, dtype = _check("correlate", a, v, mode, preferred_element_type)
+    v = unary.conj(v) if util.is_complex(v.dtype) else v
+    if a.shape[0] >= v.shape[0]:
+        return _slide(a, v, mode=mode, flipped=False, precision=precision, dtype=dtype)
+    # The shorter one moves; the result is reversed then.
+    out = _slide(v, a, mode=mode, flipped=False, precision=precision, dtype=dtype)
+    return flip(out)
+
+
+@partial(
+    jit_when_traced, name="_conv", static_argnames=("mode", "flipped", "precision", "dtype")
+)
+def _slide(a: Any, v: Any, *, mode: str, flipped: bool, precision: Any, dtype: Any) -> Any:
+    """Products of `v` (reversed if `flipped`) with each window of the longer `a`."""
+    if flipped:
+        v = flip(v)
+    m = v.shape[0]
+    if mode == "full":
+        low = high = m - 1
+    elif mode == "same":
+        low, high = m // 2, m - m // 2 - 1
+    else:
+        low = high = 0
+    if low or high:
+        a = pad(a, scalar_operand(0, a.dtype, False), ((low, high, 0),))
+    count = a.shape[0] - m + 1
+    window = np.arange(count, dtype=np.int32)[:, None] + np.arange(m, dtype=np.int32)
+    windows = a[as_value(window)]
+    numbers = (((1,), (0,)), ((), ()))
+    out = dot_general(windows, v, numbers, precision, preferred_element_type=dtype)
+    return convert(out, dtype)
+
+
+# --- windows --------------------------------------------------------------------------------------
+
+
+def _window(name: str, size: Any) -> tuple[int, Any]:
+    """(size, 0, 1, ..., size - 1 as floats)."""
+    size = operator.index(concrete_or_error(operator.index, size, f"M argument of jnp.{name}"))
+    dtype = dtypes.canonicalize_dtype(np.float64)
+    return size, iota(dtype, max(size, 0))
+
+
+def _ones(n: Any) -> Any:
+    from jitney.numpy.creation import ones
+
+    return ones(n.shape, n.dtype)
+
+
+def bartlett(M: int) -> Any:  # noqa: N803: names as in NumPy
+    """The triangle window of `M` points, zero at the ends."""
+    size, n = _window("bartlett", M)
+    if size <= 1:
+        return _ones(n)
+    return 1 - abs(2 * n + 1 - size) / (size - 1)
+
+
+def blackman(M: int) -> Any:
+    """The Blackman window of `M` points."""
+    size, n = _window("blackman", M)
+    if size <= 1:
+        return _ones(n)
+    first = unary.cos(2 * np.pi * n / (size - 1))
+    out = 0.42 - 0.5 * first
+    return out + 0.08 * unary.cos(4 * np.pi * n / (size - 1))
+
+
+def hamming(M: int) -> Any:
+    """The Hamming window of `M` points."""
+    size, n = _window("hamming", M)
+    return _ones(n) if size <= 1 else 0.54 - 0.46 * unary.cos(2 * np.pi * n / (size - 1))
+
+
+def hanning(M: int) -> Any:
+    """The Hann window of `M` points."""
+    size, n = _window("hanning", M)
+    return _ones(n) if size <= 1 else 0.5 * (1 - unary.cos(2 * np.pi * n / (size - 1)))
+
+
+def kaiser(M: int, beta: Any) -> Any:
+    """The Kaiser window of `M` points and shape parameter `beta`."""
+    size, n = _window("kaiser", M)
+    util.check_arraylike("kaiser", beta)
+    if size <= 1:
+        return _ones(n)
+    half = 0.5 * (size - 1)
+    return i0(beta * unary.sqrt(1 - ((n - half) / half) ** 2)) / i0(beta)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

@@ -1,0 +1,341 @@
+"""Covariances and counts: `cov`, `corrcoef`, `bincount`, `histogram` and its kin."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import util
+from jitney.numpy.creation import array, asarray, full, ones_like, zeros
+from jitney.numpy.joining import atleast_2d, concatenate
+from jitney.numpy.linear import dot
+from jitney.numpy.matrices import diag
+from jitney.numpy.ranges import linspace
+from jitney.numpy.reductions import average, max as max_of, min as min_of, ptp, sum as sum_of
+from jitney.numpy.selection import clip, where
+from jitney.numpy.sorting import searchsorted
+from jitney.ops import binary, unary
+from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.shape import expand_dims, reshape, shape_of, transpose
+
+__all__ = [
+    "bincount", "corrcoef", "cov", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
+]  # fmt: skip
+
+
+# --- covariance -----------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("rowvar", "bias", "ddof", "dtype"))
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """The covariances of variables.
+
+    Args:
+      m: observations: a row for each variable.
+      y: more variables.
+      rowvar: False if there is a column for each variable.
+      bias: whether to divide by n instead of n - 1.
+      ddof: what is taken from n, if neither 1 nor 0.
+      fweights: how often each observation counts.
+      aweights: weights of the observations.
+      dtype: of the result.
+    """
+    if y is None:
+        (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("cov", m))
+        parts = [x]
+    else:
+        util.check_arraylike("cov", m, y)
+        parts = [as_value(p) for p in util.promote_dtypes_inexact(m, y)]
+    if dtype is not None:
+        parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
+    if any(p.ndim > 2 for p in parts):
+        raise ValueError("m has more than 2 dimensions")
+    x = atleast_2d(parts[0])
+    if not rowvar and x.shape[0] != 1 and parts[0].ndim != 1:
+        x = transpose(x, (1, 0))
+    if x.shape[0] == 0:
+        return full((0, 0), np.nan, x.dtype)
+    if y is not None:
+        other = atleast_2d(parts[1])
+        if not rowvar and other.shape[0] != 1:
+            other = transpose(other, (1, 0))
+        x = concatenate([x, other], axis=0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    weights = _observation_weights(x, fweights, aweights)
+    mean, total = average(x, axis=1, weights=weights, returned=True)
+    total = total[0]
+    if weights is None:
+        factor: Any = scalar_operand(x.shape[1] - ddof, _real(x.dtype), False)
+    elif ddof == 0:
+        factor = total
+    elif aweights is None:
+        factor = total - ddof
+    else:
+        factor = total - ddof * sum_of(weights * aweights) / total
+    x = x - expand_dims(mean, (1,))
+    right = transpose(x if weights is None else x * weights, (1, 0))
+    right = unary.conj(right) if util.is_complex(x.dtype) else right
+    out = binary.div(dot(x, right), convert(factor, x.dtype))
+    return out[0, 0] if out.shape == (1, 1) else out
+
+
+def _real(dtype: Any) -> Any:
+    return np.dtype(np.finfo(dtype).dtype) if util.is_complex(dtype) else dtype
+
+
+def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        util.check_arraylike("cov", given)
+        given = as_value(given)
+        if given.ndim > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if given.shape[0] != x.shape[1]:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if name == "fweights" and not util.is_integer(given.dtype):
+            raise TypeError("fweights must be integer.")
+        given = unary.abs(given) if name == "aweights" else given
+        weights = given if weights is None else weights * given
+    return weights
+
+
+@partial(jit_when_traced, static_argnames=("rowvar", "dtype"))
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """The correlations of variables; see `cov`."""
+    util.check_arraylike("corrcoef", x)
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not shape_of(c):
+        return binary.div(c, c)
+    spread = unary.sqrt(_real_part(diag(c)))
+    out = c / expand_dims(spread, (1,)) / expand_dims(spread, (0,))
+    if util.is_complex(c.dtype):
+        return binary.complex(
+            clip(unary.real(out), -1, 1), clip(unary.imag(out), -1, 1)
+        )
+    return clip(out, -1, 1)
+
+
+def _real_part(x: Any) -> Any:
+    return unary.real(x) if util.is_complex(x.dtype) else x
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def bincount(
+    x: Any,
+    weights: Any = None,
+    minlength: int = 0,
+    *,
+    length: int | None = None,
+    out_sharding: Any = None,
+) -> Any:
+    """How often each of the integers from 0 on comes.
+
+    Args:
+      x: integers, of rank 1; negative ones count as 0.
+      weights: what each adds.
+      minlength: the least extent of the result.
+      length: the extent, for use under `jit`; greater integers are left out.
+      out_sharding: unused on one device.
+    """
+    util.check_arraylike("bincount", x)
+    x = as_value(x)
+    if not (util.is_integer(x.dtype) or x.dtype == np.bool_):
+        raise TypeError(f"x argument to bincount must have an integer type; got {x.dtype}")
+    if x.ndim != 1:
+        raise ValueError("only 1-dimensional input supported.")
+    minlength = operator.index(concrete_or_error(None, minlength, "'minlength' of jnp.bincount"))
+    if length is None:
+        known = concrete_or_error(
+            np.asarray,
+            x,
+            "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, pass "
+            "a static `length` argument.",
+        )
+        length = max(minlength, int(known.max(initial=-1)) + 1)
+    else:
+        length = operator.index(concrete_or_error(None, length, "'length' of jnp.bincount"))
+    if x.dtype == np.bool_:
+        x = convert(x, dtypes.canonicalize_dtype(np.int64))
+    if weights is None:
+        weights = np.asarray(1, dtypes.canonicalize_dtype(np.int64))[()]
+    elif shape_of(weights) != x.shape:
+        raise ValueError("shape of weights must match shape of x.")
+    out = zeros((length,), util.dtype_of(weights))
+    return out.at[clip(x, 0)].add(weights, mode="drop")
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the intervals of a histogram.
+
+    Args:
+      a: values.
+      bins: how many intervals, or their edges.
+      range: (lowest, highest) edge; those of the values by default.
+      weights: has no effect.
+    """
+    del weights
+    if isinstance(bins, str):
+        raise NotImplementedError("string values for `bins` not implemented.")
+    util.check_arraylike("histogram_bin_edges", a, bins)
+    x = as_value(a)
+    dtype = util.to_inexact(x.dtype)
+    if len(shape_of(bins)) == 1:
+        return convert(bins, dtype)
+    count = operator.index(concrete_or_error(operator.index, bins, "bins argument of histogram"))
+    if range is None:
+        bounds = array([min_of(x), max_of(x)])
+    else:
+        bounds = asarray(range)
+    bounds = convert(bounds, dtype)
+    if bounds.shape != (2,):
+        raise ValueError(f"`range` must be either None or a sequence of scalars, got {bounds}")
+    low = where(ptp(bounds) == 0, bounds[0] - 0.5, bounds[0])
+    high = where(ptp(bounds) == 0, bounds[1] + 0.5, bounds[1])
+    return linspace(low, high, count + 1, dtype=dtype)
+
+
+def histogram(
+    a: Any,
+    bins: Any = 10,
+    range: Any = None,  # noqa: A002: names as in NumPy
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, Any]:
+    """(how many values lie in each interval, the edges of the intervals).
+
+    Args:
+      a: values.
+      bins: how many intervals, or their edges.
+      range: (lowest, highest) edge; those of the values by default.
+      weights: what each value adds.
+      density: whether to divide such that the integral is 1.
+    """
+    if weights is None:
+        x = util.ensure_arraylike("histogram", a)
+        x = convert(x, util.to_inexact(x.dtype))
+        weights = ones_like(x)
+    else:
+        x, weights = util.ensure_arraylike("histogram", a, weights)
+        if x.shape != weights.shape:
+            raise ValueError("weights should have the same shape as a.")
+        x, weights = (as_value(p) for p in util.promote_dtypes_inexact(x, weights))
+    edges = histogram_bin_edges(x, bins, range, weights)
+    index = searchsorted(edges, x, side="right")
+    # The last interval holds its right end.
+    index = where(x == edges[-1], edges.shape[0] - 1, index)
+    counts = zeros((edges.shape[0],), weights.dtype).at[index].add(weights)[1:]
+    if density:
+        widths = edges[1:] - edges[:-1]
+        counts = counts / widths / sum_of(counts)
+    return counts, edges
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, Any, Any]:
+    """(counts of points (x, y) in rectangles, edges along x, edges along y); see `histogram`."""
+    x, y = util.ensure_arraylike("histogram2d", x, y)
+    both = [bins, bins] if _is_edges(bins) else bins
+    from jitney.numpy.joining import stack
+
+    sample = stack([x, y], axis=-1)
+    counts, edges = histogramdd(sample, both, range, weights, density)
+    return counts, edges[0], edges[1]
+
+
+def _is_edges(bins: Any) -> bool:
+    """Whether `bins` are edges for both axes."""
+    if isinstance(bins, Array | np.ndarray):
+        return bins.ndim == 1 and bins.shape[0] not in (1, 2)  # type: ignore[union-attr]
+    return isinstance(bins, list | tuple) and len(bins) not in (1, 2)
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, list[Any]]:
+    """(counts of points in boxes, a list of the edges along each axis).
+
+    Args:
+      sample: a row for each point.
+      bins: how many intervals, for all axes or for each; or a list of edges for each.
+      range: a list of (lowest, highest) for each axis.
+      weights: what each point adds.
+      density: whether to divide such that the integral is 1.
+    """
+    if weights is None:
+        points = util.ensure_arraylike("histogramdd", sample)
+        points = convert(points, util.to_inexact(points.dtype))
+    else:
+        points, weights = util.ensure_arraylike("histogramdd", sample, weights)
+        points, weights = (as_value(p) for p in util.promote_dtypes_inexact(points, weights))
+    n, rank = points.shape
+    if weights is not None and weights.shape != (n,):
+        raise ValueError("should have one weight for each sample.")
+    if range is not None and len(range) != rank:
+        raise ValueError(f"For sample dimension {rank}, expected range of length {rank}")
+    each: Sequence[Any] = [bins] * rank if not shape_of_bins(bins) else bins
+    if len(each) != rank:
+        raise ValueError("should be a bin for each dimension.")
+    edges: list[Any] = []
+    index: list[Any] = []
+    for k, bin_of in enumerate(each):
+        along = points[:, k]
+        found = histogram_bin_edges(along, bin_of, None if range is None else range[k])
+        place = searchsorted(found, along, side="right")
+        index.append(where(along == found[-1], found.shape[0] - 1, place))
+        edges.append(found)
+    sizes = tuple([e.shape[0] + 1 for e in edges])
+    counts = _count_cells(index, sizes, weights)
+    counts = counts[(slice(1, -1),) * rank]
+    if density:
+        counts = counts / sum_of(counts)
+        for k, e in enumerate(edges):
+            widths = e[1:] - e[:-1]
+            counts = counts / reshape(widths, (1,) * k + widths.shape + (1,) * (rank - k - 1))
+    return counts, edges
+
+
+def shape_of_bins(bins: Any) -> bool:
+    """Whether `bins` are given for each axis."""
+    return isinstance(bins, list | tuple) or bool(shape_of(bins))
+
+
+def _count_cells(index: list[Any], sizes: tuple[int, ...], weights: Any) -> Any:
+    dtype = dtypes.canonicalize_dtype(np.int64) if weights is None else weights.dtype
+    one = scalar_operand(1, dtype, False)
+    return zeros(sizes, dtype).at[tuple(index)].add(one if weights is None else weights)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

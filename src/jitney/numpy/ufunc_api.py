@@ -1,0 +1,327 @@
+"""Universal functions as objects: `add.reduce`, `multiply.outer`, `frompyfunc`.
+
+Calling one is calling its function; `reduce` and `accumulate` use the reduction that belongs to it
+if there is one, and else go through the elements.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.numpy import arithmetic, bitwise, comparison, cumulative, reductions, ufuncs, util
+from jitney.numpy.creation import full
+from jitney.numpy.joining import stack
+from jitney.numpy.manipulation import moveaxis
+from jitney.numpy.vectorize import vectorize
+from jitney.ops.convert import as_value, convert
+from jitney.ops.shape import canonical_axis, expand_dims, reshape
+
+__all__ = [
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "logaddexp", "logaddexp2",
+    "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+    "subtract", "ufunc",
+]  # fmt: skip
+
+
+class ufunc:  # noqa: N801: named as NumPy names it
+    """A function of elements that can also reduce, accumulate and update.
+
+    Args:
+      func: takes `nin` scalars and gives `nout`.
+      nin: number of operands.
+      nout: number of results.
+      name: its name.
+      nargs: number of arguments of `func`.
+      identity: the value that changes nothing, or None.
+      call: the function of arrays; `func`, vectorized, by default.
+      reduce: a reduction (array, axis, keepdims, initial, where) that does what `func` does.
+      accumulate: a running one (array, axis, dtype) likewise.
+      at: the name of an update by index that does what `func` does.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        /,
+        nin: int,
+        nout: int,
+        *,
+        name: str | None = None,
+        nargs: int | None = None,
+        identity: Any = None,
+        call: Callable[..., Any] | None = None,
+        reduce: Callable[..., Any] | None = None,
+        accumulate: Callable[..., Any] | None = None,
+        at: str | None = None,
+    ) -> None:
+        self._func = func
+        self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
+        self.__doc__ = func.__doc__
+        self.nin = operator.index(nin)
+        self.nout = operator.index(nout)
+        self.nargs = self.nin if nargs is None else operator.index(nargs)
+        self.identity = identity
+        self._call = call if call is not None else vectorize(func)
+        self._reduce = reduce
+        self._accumulate = accumulate
+        self._at = at
+
+    def __repr__(self) -> str:
+        return f"<jnp.ufunc '{self.__name__}'>"
+
+    def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
+        if out is not None:
+            raise NotImplementedError(f"out argument of {self}")
+        if where is not None:
+            raise NotImplementedError(f"where argument of {self}")
+        return self._call(*args)
+
+    def _check_binary(self, method: str) -> None:
+        if self.nin != 2:
+            raise ValueError(f"{method} only supported for binary ufuncs")
+        if self.nout != 1:
+            raise ValueError(f"{method} only supported for functions returning a single value")
+
+    # --- folds ------------------------------------------------------------------------------------
+
+    @partial(jit_when_traced, static_argnames=("self", "axis", "dtype", "keepdims"))
+    def reduce(
+        self,
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        """The function applied to elements in turn along `axis`; over all of them if it is None.
+
+        Args:
+          a: an array.
+          axis: the axis.
+          dtype: of the result.
+          out: must be None.
+          keepdims: whether the axis stays, with extent 1.
+          initial: what to start from.
+          where: elements where it is false are left out; needs `initial` or an identity.
+        """
+        util.check_arraylike(f"{self.__name__}.reduce", a)
+        self._check_binary("reduce")
+        util.check_no_out(f"{self.__name__}.reduce", out)
+        if where is not None:
+            util.check_arraylike(f"{self.__name__}.reduce", where)
+            if self.identity is None and initial is None:
+                raise ValueError(
+                    f"reduction operation {self.__name__} does not have an identity, so to use a "
+                    "where mask one has to specify 'initial'."
+                )
+            if util.dtype_of(where) != np.bool_:
+                raise ValueError(
+                    "where argument must have dtype=bool; got dtype="
+                    f"{util.dtype_of(where)}"
+                )
+        x = as_value(a)
+        if axis is not None and not isinstance(axis, tuple):
+            canonical_axis(axis, x.ndim)
+        if self._reduce is not None:
+            if dtype is not None:
+                x = convert(x, util.dtype_of(np.empty(0, dtype)))
+            return self._reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
+        return self._reduce_in_turn(x, axis, dtype, keepdims, initial, where)
+
+    def _reduce_in_turn(
+        self, x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
+    ) -> Any:
+        from jitney.numpy.selection import where as choose
+
+        dtype = x.dtype if dtype is None else util.dtype_of(np.empty(0, dtype))
+        rank = x.ndim
+        if isinstance(axis, tuple):
+            raise NotImplementedError("Multi-axis reduction for ufuncs without a reduction")
+        if axis is None:
+            axes: tuple[int, ...] = tuple(range(rank))
+            where = None if where is None else reshape(util.broadcast_arrays(where, x)[0], (x.size,))
+            x, axis = reshape(x, (x.size,)), 0
+        else:
+            axis = canonical_axis(axis, rank)
+            axes = (axis,)
+            where = None if where is None else moveaxis(util.broadcast_arrays(where, x)[0], axis, 0)
+            x = moveaxis(x, axis, 0)
+        if initial is None and (x.shape[0] == 0 or where is not None):
+            initial = self.identity
+        if initial is None and x.shape[0] == 0:
+            raise ValueError(
+                f"zero-size array to reduction operation {self.__name__} which has no identity"
+            )
+        first = 0
+        if initial is None:
+            out, first = convert(x[0], dtype), 1
+        else:
+            out = full(x.shape[1:], initial, dtype)
+        for k in range(first, x.shape[0]):
+            new = convert(self(out, x[k]), dtype)
+            out = new if where is None else choose(where[k], new, out)
+        return expand_dims(out, axes) if keepdims else out
+
+    @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
+    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+        """The results so far of `reduce` along `axis`."""
+        util.check_arraylike(f"{self.__name__}.accumulate", a)
+        self._check_binary("accumulate")
+        util.check_no_out(f"{self.__name__}.accumulate", out)
+        x = as_value(a)
+        axis = canonical_axis(axis, x.ndim)
+        if self._accumulate is not None:
+            return self._accumulate(x, axis=axis, dtype=dtype)
+        dtype = x.dtype if dtype is None else util.dtype_of(np.empty(0, dtype))
+        rows = moveaxis(x, axis, 0)
+        if rows.shape[0] == 0:
+            return convert(x, dtype)
+        results = [convert(rows[0], dtype)]
+        for k in range(1, rows.shape[0]):
+            results.append(convert(self(results[-1], rows[k]), dtype))
+        return stack(results, axis=axis)
+
+    @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
+    def reduceat(
+        self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None
+    ) -> Any:
+        """`reduce` of the slices between `indices` along `axis`.
+
+        Slice k goes from `indices[k]` up to `indices[k + 1]`, or is one element if that is less.
+        """
+        util.check_arraylike(f"{self.__name__}.reduceat", a, indices)
+        self._check_binary("reduceat")
+        util.check_no_out(f"{self.__name__}.reduceat", out)
+        from jitney.numpy.selection import where as choose
+
+        x, starts = as_value(a), as_value(indices)
+        if starts.ndim != 1:
+            raise ValueError("reduceat: indices must be one-dimensional")
+        axis = canonical_axis(axis, x.ndim)
+        dtype = x.dtype if dtype is None else util.dtype_of(np.empty(0, dtype))
+        rows = moveaxis(x, axis, 0)
+        n = rows.shape[0]
+        count = starts.shape[0]
+        ends = starts.at[: count - 1].set(starts[1:]).at[count - 1].set(n)
+        out_rows = convert(rows[starts], dtype)
+        column = (count,) + (1,) * (rows.ndim - 1)
+        for k in range(n):
+            inside = reshape((starts < k) & (k < ends), column)
+            out_rows = choose(inside, convert(self(out_rows, rows[k]), dtype), out_rows)
+        return moveaxis(out_rows, 0, axis)
+
+    # --- pairs and updates ------------------------------------------------------------------------
+
+    @partial(jit_when_traced, static_argnums=(0,))
+    def outer(self, A: Any, B: Any, /) -> Any:  # noqa: N803: names as in NumPy
+        """The function of all pairs of an element of `A` and one of `B`."""
+        self._check_binary("outer")
+        util.check_arraylike(f"{self.__name__}.outer", A, B)
+        x, y = as_value(A), as_value(B)
+        x = expand_dims(x, tuple(range(x.ndim, x.ndim + y.ndim)))
+        return self(x, y)
+
+    def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
+        """`a` with the function applied to the elements at `indices`, repeated ones repeatedly.
+
+        Args:
+          a: an array.
+          indices: an index.
+          b: the second operand, if there is one.
+          inplace: must be False: arrays do not change.
+        """
+        if inplace:
+            raise NotImplementedError(
+                "Because JAX arrays are immutable, jnp.ufunc.at() cannot operate inplace like\n"
+                "np.ufunc.at(). Instead, you can pass inplace=False and capture the result; e.g.\n"
+                ">>> arr = jnp.add.at(arr, ind, val, inplace=False)\n"
+            )
+        return self._updated(a, indices, b)
+
+    @partial(jit_when_traced, name="at", static_argnums=(0,))
+    def _updated(self, a: Any, indices: Any, b: Any) -> Any:
+        util.check_arraylike(f"{self.__name__}.at", a)
+        x = as_value(a)
+        if b is not None and self._at is not None:
+            return getattr(x.at[indices], self._at)(b)
+        positions = reshape_like(x)[indices]
+        flat = reshape(x, (x.size,))
+        places = reshape(positions, (positions.size,))
+        if b is None:
+            for k in range(places.shape[0]):
+                flat = flat.at[places[k]].set(convert(self(flat[places[k]]), x.dtype))
+            return reshape(flat, x.shape)
+        values = reshape(util.broadcast_arrays(as_value(b), positions)[0], places.shape)
+        for k in range(places.shape[0]):
+            new = self(flat[places[k]], values[k])
+            flat = flat.at[places[k]].set(convert(new, x.dtype))
+        return reshape(flat, x.shape)
+
+
+ufunc.__module__ = "jax.numpy"
+
+
+def reshape_like(x: Array) -> Any:
+    """The flat position of each element of `x`."""
+    return as_value(np.arange(x.size, dtype=np.int32).reshape(x.shape))  # type: ignore[attr-defined]
+
+
+def frompyfunc(
+    func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None
+) -> ufunc:
+    """A `ufunc` of a function of scalars.
+
+    Args:
+      func: takes `nin` scalars and gives `nout`.
+      nin: number of operands.
+      nout: number of results.
+      identity: the value that changes nothing, if there is one.
+    """
+    return ufunc(func, nin, nout, identity=identity)
+
+
+frompyfunc.__module__ = "jax.numpy"
+
+
+def _made(function: Callable[..., Any], nin: int, identity: Any = None, **folds: Any) -> ufunc:
+    return ufunc(function, nin, 1, identity=identity, call=function, **folds)
+
+
+def _logical_fold(reduction: Callable[..., Any]) -> Callable[..., Any]:
+    def fold(x: Any, *, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+        out = reduction(x, axis=axis, keepdims=keepdims, where=where)
+        if initial is None:
+            return out
+        op = comparison.logical_and if reduction is reductions.all else comparison.logical_or
+        return op(initial, out)
+
+    return fold
+
+
+add = _made(
+    arithmetic.add, 2, 0, reduce=reductions.sum, accumulate=cumulative.cumsum, at="add"
+)
+multiply = _made(
+    arithmetic.multiply, 2, 1, reduce=reductions.prod, accumulate=cumulative.cumprod, at="multiply"
+)
+subtract = _made(arithmetic.subtract, 2, at="subtract")
+maximum = _made(arithmetic.maximum, 2, reduce=reductions.max, at="max")
+minimum = _made(arithmetic.minimum, 2, reduce=reductions.min, at="min")
+logaddexp = _made(arithmetic.logaddexp, 2, -np.inf)
+logaddexp2 = _made(arithmetic.logaddexp2, 2, -np.inf)
+negative = _made(ufuncs.negative, 1)
+logical_and = _made(comparison.logical_and, 2, True, reduce=_logical_fold(reductions.all))
+logical_or = _made(comparison.logical_or, 2, False, reduce=_logical_fold(reductions.any))
+logical_xor = _made(comparison.logical_xor, 2, False)
+bitwise_and = _made(bitwise.bitwise_and, 2, -1)
+bitwise_or = _made(bitwise.bitwise_or, 2, 0)
+bitwise_xor = _made(bitwise.bitwise_xor, 2, 0)

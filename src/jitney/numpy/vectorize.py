@@ -1,0 +1,221 @@
+"""`vectorize`: functions of scalars or small arrays, applied to arrays by broadcasting."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from jitney.numpy import util
+from jitney.ops.convert import as_value
+from jitney.ops.shape import broadcast_shapes, expand_dims, shape_of, squeeze
+
+__all__ = ["vectorize"]
+
+CoreDims = tuple[str, ...]
+
+_NAME = r"\w+"
+_DIMS = rf"(?:{_NAME}(?:,{_NAME})*)?"
+_ARGUMENT = rf"\({_DIMS}\)"
+_LIST = rf"{_ARGUMENT}(?:,{_ARGUMENT})*"
+_SIGNATURE = re.compile(rf"^{_LIST}->{_LIST}$")
+
+
+def _parse(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
+    """The names of core dimensions of operands and of results."""
+    if not _SIGNATURE.match(signature):
+        raise ValueError(f"not a valid gufunc signature: {signature}")
+    sides = [
+        [tuple(re.findall(_NAME, argument)) for argument in re.findall(_ARGUMENT, side)]
+        for side in signature.split("->")
+    ]
+    return sides[0], sides[1]
+
+
+def _match(shape: Sequence[int], dims: CoreDims, sizes: dict[str, int], error: str) -> None:
+    """Puts the extents of core dimensions `dims`, the last of `shape`, into `sizes`."""
+    if not dims:
+        return
+    if len(shape) < len(dims):
+        raise ValueError(
+            f"input with shape {tuple(shape)} does not have enough dimensions for all core "
+            f"dimensions {dims} {error}"
+        )
+    for name, n in zip(dims, shape[-len(dims) :], strict=True):
+        known = int(name) if name.isdigit() else sizes.get(name)
+        if known is not None and known != n:
+            raise ValueError(
+                f"inconsistent size for core dimension {name!r}: {n} vs {known} {error}"
+            )
+        sizes[name] = n
+
+
+def vectorize(
+    pyfunc: Callable[..., Any],
+    *,
+    excluded: Collection[int | str] = frozenset(),
+    signature: str | None = None,
+) -> Callable[..., Any]:
+    """`pyfunc`, made to take arrays of any leading axes, which are broadcast.
+
+    Args:
+      pyfunc: takes scalars, or arrays of the shapes that `signature` says.
+      excluded: positions and names of arguments that are handed on as they are.
+      signature: such as "(m,n),(n)->(m)": the axes that `pyfunc` sees and gives; scalars only by
+        default.
+
+    Returns: a function of arrays.
+
+    Raises:
+      ValueError: if the signature is wrong or does not fit, when the function is called.
+      TypeError: if `excluded` holds something else than integers and strings.
+    """
+    if any(not isinstance(k, int | str) for k in excluded):
+        raise TypeError(
+            "jax.numpy.vectorize can only exclude integer or string arguments, but excluded="
+            f"{excluded!r}"
+        )
+    if any(isinstance(k, int) and k < 0 for k in excluded):
+        raise ValueError(f"excluded={excluded!r} contains negative numbers")
+    excluded = frozenset(excluded)
+
+    @functools.wraps(pyfunc)
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        from jitney.api.vmap import vmap
+
+        error = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
+        function, operands = _only_arrays(pyfunc, args, kwargs, excluded)
+        if signature is None:
+            inputs, outputs = [()] * len(operands), None
+        else:
+            inputs, outputs = _parse(signature)
+        none = {k for k, x in enumerate(operands) if x is None}
+        if none:
+            function = _with_none(function, none, len(operands))
+            inputs = [d for k, d in enumerate(inputs) if k not in none]
+            operands = [x for k, x in enumerate(operands) if k not in none]
+        if len(inputs) != len(operands):
+            raise TypeError(
+                f"wrong number of positional arguments: expected {len(inputs)}, got "
+                f"{len(operands)} {error}"
+            )
+        util.check_arraylike("vectorize", *operands)
+        values = [as_value(x) for x in operands]
+        sizes: dict[str, int] = {}
+        for x, dims in zip(values, inputs, strict=True):
+            _match(x.shape, dims, sizes, error)
+        leading = [x.shape[: x.ndim - len(d)] for x, d in zip(values, inputs, strict=True)]
+        common = broadcast_shapes(*leading) if leading else ()
+        checked = _checking(function, outputs, sizes, error)
+        return _mapped(checked, values, leading, common, vmap)
+
+    return vectorized
+
+
+def _mapped(
+    function: Callable[..., Any],
+    values: list[Any],
+    leading: list[tuple[int, ...]],
+    common: tuple[int, ...],
+    vmap: Callable[..., Any],
+) -> Any:
+    """`function` mapped over the axes `common`, innermost last."""
+    rank = len(common)
+    # Axes of extent 1 are not mapped over; axes of the result that nothing maps are put in after.
+    kept: list[Any] = []
+    has_axis: list[list[bool]] = []
+    for x, shape in zip(values, leading, strict=True):
+        missing = rank - len(shape)
+        ones = [k for k, n in enumerate(shape) if n == 1]
+        kept.append(squeeze(x, ones) if ones else x)
+        flags = [False] * missing + [n != 1 for n in shape]
+        has_axis.append(flags)
+    unmapped: list[int] = []
+    for k in reversed(range(rank)):
+        flags = [f[k] for f in has_axis]
+        if any(flags):
+            function = vmap(function, in_axes=tuple(0 if flag else None for flag in flags))
+        else:
+            unmapped.append(k)
+    out = function(*kept)
+    if not unmapped:
+        return out
+    dims = tuple(sorted(unmapped))
+    if isinstance(out, tuple):
+        return tuple([expand_dims(as_value(y), dims) for y in out])
+    return expand_dims(as_value(out), dims)
+
+
+def _only_arrays(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], excluded: Any
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A function of the arguments that are not excluded, and these."""
+    fixed_args = {k: x for k, x in enumerate(args) if k in excluded}
+    fixed_kwargs = {k: x for k, x in kwargs.items() if k in excluded}
+    positions = [k for k in range(len(args)) if k not in excluded]
+    names = [k for k in kwargs if k not in excluded]
+    count = len(args)
+
+    def call(*free: Any) -> Any:
+        full: list[Any] = [None] * count
+        for k, x in fixed_args.items():
+            full[k] = x
+        for k, x in zip(positions, free[: len(positions)], strict=True):
+            full[k] = x
+        by_name = dict(zip(names, free[len(positions) :], strict=True))
+        return function(*full, **fixed_kwargs, **by_name)
+
+    return call, [args[k] for k in positions] + [kwargs[k] for k in names]
+
+
+def _with_none(
+    function: Callable[..., Any], none: Collection[int], count: int
+) -> Callable[..., Any]:
+    """`function` with None put in at positions `none` of `count`."""
+
+    def call(*free: Any) -> Any:
+        rest = iter(free)
+        return function(*[None if k in none else next(rest) for k in range(count)])
+
+    return call
+
+
+def _checking(
+    function: Callable[..., Any],
+    outputs: list[CoreDims] | None,
+    sizes: dict[str, int],
+    error: str,
+) -> Callable[..., Any]:
+    """`function` with a look at the shapes of its results."""
+
+    def call(*args: Any) -> Any:
+        out = function(*args)
+        results = out if isinstance(out, tuple) else (out,)
+        if outputs is None:
+            for x in results:
+                if shape_of(x):
+                    raise ValueError(
+                        f"output with shape {shape_of(x)} does not match the scalar results "
+                        f"expected {error}"
+                    )
+            return out
+        if len(outputs) > 1 and not isinstance(out, tuple):
+            raise TypeError(f"output must be a tuple when multiple outputs are expected, got: {out}")
+        if len(results) != len(outputs):
+            raise TypeError(
+                f"wrong number of output arguments: expected {len(outputs)}, got {len(results)}"
+            )
+        known = dict(sizes)
+        for x, dims in zip(results, outputs, strict=True):
+            if len(shape_of(x)) != len(dims):
+                raise ValueError(
+                    f"output shape {shape_of(x)} does not match core dimensions {dims} {error}"
+                )
+            _match(shape_of(x), dims, known, error)
+        return out
+
+    return call
+
+
+vectorize.__module__ = "jax.numpy"
