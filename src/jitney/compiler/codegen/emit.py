@@ -450,11 +450,25 @@ class Emitter:
 
     def fpext(self, a: Value, kind: str) -> Value:
         """Floats to a wider format."""
-        return self.cast("fpext", a, kind)
+        if a.kind != "f16":
+            return self.cast("fpext", a, kind)
+        half = self.half_type(a.lanes)
+        bits = self.emit(f"bitcast {a!r} to {half}", "f16", a.lanes)
+        return self.emit(f"fpext {half} {bits.text} to {type_text(kind, a.lanes)}", kind, a.lanes)
 
     def fptrunc(self, a: Value, kind: str) -> Value:
         """Floats to a narrower format, rounded to nearest even."""
-        return self.cast("fptrunc", a, kind)
+        if kind != "f16":
+            return self.cast("fptrunc", a, kind)
+        half = self.half_type(a.lanes)
+        rounded = self.emit(f"fptrunc {a!r} to {half}", "f16", a.lanes)
+        return self.emit(
+            f"bitcast {half} {rounded.text} to {type_text('i16', a.lanes)}", "f16", a.lanes
+        )
+
+    def half_type(self, lanes: int) -> str:
+        """LLVM's own float16, for the instructions that convert it."""
+        return "half" if lanes == 1 else f"<{lanes} x half>"
 
     def zext(self, a: Value, kind: str) -> Value:
         """Integers to a wider kind, with zeros."""
@@ -471,7 +485,9 @@ class Emitter:
     def bitcast(self, a: Value, kind: str) -> Value:
         """The bits of every lane as another kind of the same width."""
         assert BITS[a.kind] == BITS[kind], f"bitcast of {a.kind} to {kind}"
-        return a if a.kind == kind else self.cast("bitcast", a, kind)
+        if type_text(a.kind) == type_text(kind):
+            return Value(a.text, kind, a.lanes)
+        return self.cast("bitcast", a, kind)
 
     def bits(self, a: Value) -> Value:
         """The bits of floats, as integers of their width."""

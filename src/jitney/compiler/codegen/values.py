@@ -33,7 +33,8 @@ BITS: dict[str, int] = {
     "ptr": 64,
 }
 
-# LLVM's spelling of each kind.
+# LLVM's spelling of each kind. 16-bit floats are held as their bits: where a processor lacks them, LLVM
+# would call functions that nobody provides to move them about.
 _ELEMENT: dict[str, str] = {
     "i1": "i1",
     "i8": "i8",
@@ -41,8 +42,8 @@ _ELEMENT: dict[str, str] = {
     "i32": "i32",
     "i64": "i64",
     "i128": "i128",
-    "f16": "half",
-    "bf16": "bfloat",
+    "f16": "i16",
+    "bf16": "i16",
     "f32": "float",
     "f64": "double",
     "ptr": "ptr",
@@ -91,7 +92,7 @@ def type_text(kind: str, lanes: int = 1) -> str:
 @cache
 def mangled(kind: str, lanes: int = 1) -> str:
     """The suffix that overloaded intrinsics carry for a type: `f32`, `v16f32`, `p0`."""
-    element = "p0" if kind == "ptr" else kind
+    element = "p0" if kind == "ptr" else "i16" if kind in ("f16", "bf16") else kind
     return element if lanes == 1 else f"v{lanes}{element}"
 
 
@@ -135,17 +136,17 @@ def _float_constant(bits: bytes, kind: str, lanes: int) -> Value:
 
 
 def _float_text(value: float, kind: str) -> str:
-    """LLVM writes floats as the bits of the double they equal; 16-bit kinds as their own bits."""
+    """LLVM writes floats as the bits of the double they equal; 16-bit kinds are their own bits."""
     with np.errstate(all="ignore"):
         if kind == "f64":
             return f"0x{np.float64(value).view(np.uint64):016X}"
         if kind == "f32":
             return f"0x{np.float64(np.float32(value)).view(np.uint64):016X}"
         if kind == "f16":
-            return f"0xH{np.float16(value).view(np.uint16):04X}"
+            return str(int(np.float16(value).view(np.int16)))
         word = int(np.float32(value).view(np.uint32))
         rounded = (word + 0x7FFF + ((word >> 16) & 1)) >> 16 if value == value else 0x7FC0
-        return f"0xR{rounded:04X}"
+        return str(rounded - ((rounded & 0x8000) << 1))
 
 
 @lru_cache(maxsize=8192)

@@ -54,16 +54,16 @@ def _is_integer(dtype: Any) -> bool:
 def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
     """`x` as `dtype`.
 
-    Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap; complex
-    numbers lose their imaginary part; everything but 0 is True.
+    Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap; everything
+    but 0 is True. Complex numbers lose their imaginary part first.
     """
     old = x.dtype
     if old == dtype:
         return x
-    if dtype == _BOOL:
-        return x != 0 if old.kind != "V" else x.astype(np.float32) != 0
     if old.kind == "c" and np.dtype(dtype).kind != "c":
         return convert(x.real, dtype)
+    if dtype == _BOOL:
+        return x != 0 if old.kind != "V" else x.astype(np.float32) != 0
     if _is_integer(dtype) and _is_float(old):
         return _truncate(x, dtype)
     if _is_integer(old) and old.kind == "V":  # no casts between the smallest integers

@@ -77,8 +77,6 @@ def _convert(e: Emitter, x: Operand, old: np.dtype, new: np.dtype) -> Operand | 
     if new.name in _REAL_OF:
         re, im = (convert(e, v, part, real_dtype(new)) for v in x)
         return None if re is None or im is None else (re, im)
-    if new == np.bool_:
-        return e.or_(*[e.fcmp("une", v, e.const(0.0, v)) for v in x])
     return convert(e, x[0], part, new)
 
 
