@@ -282,7 +282,10 @@ def _truth(
     name: str, a: Any, op: Any, neutral: bool, axis: Any, out: Any, keepdims: bool, where: Any
 ) -> Any:
     util.check_no_out(name, out)
-    x = convert.convert(util.ensure_arraylike(name, a), _BOOL)
+    x = util.ensure_arraylike(name, a)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        x = unary.real(x)  # as in JAX, the imaginary part does not count
+    x = convert.convert(x, _BOOL)
     axes = reduced_axes(static_axis(axis), x.ndim)
     if where is not None:
         x = choose(_mask(name, where), x, np.bool_(neutral))

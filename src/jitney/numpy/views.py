@@ -9,8 +9,8 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.numpy import util
-from jitney.ops import binary, unary
-from jitney.ops.convert import bitcast_convert_type, convert, user_dtype
+from jitney.ops import binary, compare, unary
+from jitney.ops.convert import bitcast_convert_type, convert, scalar_operand, user_dtype
 from jitney.ops.join import stack
 from jitney.ops.shape import reshape, rev
 from jitney.ops.slice import slice as lax_slice
@@ -41,8 +41,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
         and not dtypes.is_extended(new)
         and dtypes.issubdtype(old, np.complexfloating)
         and not dtypes.issubdtype(new, np.complexfloating)
-        and new != _BOOL
     ):
+        if new == _BOOL:
+            return compare.ne(x, scalar_operand(0, old, False))
         warnings.warn(
             "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
             "jnp.real or jnp.imag to take the real/imaginary component of your input.",

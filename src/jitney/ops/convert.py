@@ -88,7 +88,6 @@ def warn_if_imaginary_dropped(old: Any, new: Any) -> None:
         not dtypes.is_extended(new)
         and dtypes.issubdtype(old, np.complexfloating)
         and not dtypes.issubdtype(new, np.complexfloating)
-        and new != kit.BOOL
     ):
         warnings.warn(
             "Casting complex values to real discards the imaginary part",
