@@ -2,6 +2,8 @@
 
 from records import (
     binary,
+    convert,
+    shape,
     unary,
 )
 from records.record import Record
@@ -9,6 +11,8 @@ from records.record import Record
 FAMILIES = {
     "unary": unary.RECORDS,
     "binary": binary.RECORDS,
+    "convert": convert.RECORDS,
+    "shape": shape.RECORDS,
 }
 
 
