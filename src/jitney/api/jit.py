@@ -134,12 +134,15 @@ def jit_when_traced(
     if inline:
         return fun
     body = fun
-    call = make_call(body, static_argnums, static_argnames, name=name)
+    # Made when it is first traced: importing the library should not cost it.
+    made: list[JitCall] = []
 
     @functools.wraps(body)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if state.trace is state.eval_trace:
             return body(*args, **kwargs)
-        return call.call(args, kwargs)
+        if not made:
+            made.append(make_call(body, static_argnums, static_argnames, name=name))
+        return made[0].call(args, kwargs)
 
     return wrapper
