@@ -26,7 +26,7 @@ from jitney.ops.creation import full, iota
 from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.ops.join import concatenate
 from jitney.ops.shape import broadcast_in_dim, broadcast_to, expand_dims, reshape, rev, squeeze
-from jitney.ops.slice import dynamic_slice_p, slice as lax_slice
+from jitney.ops.slice import dynamic_slice, dynamic_slice_p, slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _INT32 = np.dtype(np.int32)
@@ -230,6 +230,8 @@ def _get_static(x: Any, entries: Sequence[Span | int]) -> Any:
 
 def _get_dynamic(x: Any, p: Plan, wrap: bool) -> Any:
     entries = [e for e in p.entries if not isinstance(e, Points)]
+    if wrap and len(entries) == 1 and isinstance(entries[0], Scalar):
+        return dynamic_slice(x, (entries[0].value,), (1,))  # in the position's own dtype
     dtype = index_dtype(p.shape)
     if any(isinstance(e, Scalar) and e.value_dtype == _INT64 for e in entries):
         dtype = _INT64

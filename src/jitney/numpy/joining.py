@@ -256,7 +256,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = np.array([part + 1] * rest + [part] * (count - rest))
-    return list(join.split(ary, tuple(int(n) for n in sizes), axis=axis))
+    return list(join.split(ary, tuple(sizes.astype(np.int64)), axis=axis))
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:

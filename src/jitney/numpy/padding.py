@@ -106,7 +106,7 @@ def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:
             f"jnp.pad: {name} with nd={rank} has unsupported shape {value.shape}. Valid shapes are "
             f"({rank}, 2), (1, 2), (2,), (1,), or ()."
         )
-    return tuple((int(low), int(high)) for low, high in value)
+    return tuple((low, high) for low, high in value)
 
 
 @partial(

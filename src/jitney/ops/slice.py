@@ -417,10 +417,12 @@ def _(
 
 @dynamic_slice_p.jvp
 def _(primals: Any, tangents: Any, *, slice_sizes: Shape) -> tuple[Any, Any]:
-    out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
-    if type(tangents[0]) is Zero:
+    t = tangents[0]
+    if type(t) is Zero:
+        out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
         return out, rules.zero_tangent(out)
-    return out, dynamic_slice_p.bind(tangents[0], *primals[1:], slice_sizes=slice_sizes)
+    tangent = dynamic_slice_p.bind(t, *primals[1:], slice_sizes=slice_sizes)  # first, as in JAX
+    return dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes), tangent
 
 
 @dynamic_slice_p.transpose
