@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax as jax_lax
 
@@ -79,21 +80,28 @@ def with_both(case: Case) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return functools.partial(case.f, jax_lax), functools.partial(case.f, lax)
 
 
+def of_some(f: Callable[..., Any], args: Any, chosen: tuple[int, ...]) -> Callable[..., Any]:
+    """`f` as a function of the arguments `chosen`, the others fixed."""
+
+    def function(*xs: Any) -> Any:
+        full = list(args)
+        for k, x in zip(chosen, xs, strict=True):
+            full[k] = x
+        return f(*full)
+
+    return function
+
+
 def check_jvp(case: Case) -> None:
     """Forward derivatives: with each floating argument's tangent alone and all together."""
     theirs, ours = with_both(case)
     floats = [k for k, x in enumerate(case.args) if is_float(x)]
     with jax.enable_x64(True), jitney.enable_x64(True):
         for chosen in {(k,) for k in floats} | {tuple(floats)}:
-            fixed = [None if k in chosen else x for k, x in enumerate(case.args)]
-
-            def along(f: Any, *xs: Any, fixed: Any = fixed) -> Any:
-                given = iter(xs)
-                return f(*[next(given) if x is None else x for x in fixed])
-
             primals = tuple(case.args[k] for k in chosen)
             tangents = tuple(random_like(x, k) for k, x in enumerate(primals))
-            f, g = functools.partial(along, theirs), functools.partial(along, ours)
+            f = of_some(theirs, [jnp.asarray(x) for x in case.args], chosen)
+            g = of_some(ours, [jitney.numpy.asarray(x) for x in case.args], chosen)
             wanted = jax.jvp(f, primals, tangents)
             found = jitney.jvp(g, primals, tangents)
             compiled = jitney.jit(lambda p, t, g=g: jitney.jvp(g, p, t))(primals, tangents)
@@ -134,9 +142,13 @@ def check_vjp(case: Case) -> None:
 
         close(jitney.jit(compiled)(*case.args, ct), wanted, case.rtol)
         if "vjp" in case.same:
+            floats = tuple(k for k, x in enumerate(case.args) if is_float(x))
+            f = of_some(theirs, [jnp.asarray(x) for x in case.args], floats)
+            g = of_some(ours, [jitney.numpy.asarray(x) for x in case.args], floats)
+            xs = tuple(case.args[k] for k in floats)
             same_text(
-                jax.make_jaxpr(lambda xs, ct: jax.vjp(theirs, *xs)[1](ct))(case.args, ct),
-                jitney.make_jaxpr(lambda xs, ct: jitney.vjp(ours, *xs)[1](ct))(case.args, ct),
+                jax.make_jaxpr(lambda xs, ct: jax.vjp(f, *xs)[1](ct))(xs, ct),
+                jitney.make_jaxpr(lambda xs, ct: jitney.vjp(g, *xs)[1](ct))(xs, ct),
             )
 
 

@@ -17,6 +17,9 @@ AGAIN = np.array([[0], [3], [0]])
 OUT = np.array([[7], [-1], [2]])
 PAIRS = np.array([[[0, 1], [2, 2]], [[4, 0], [1, 3]]])
 
+# Which equations share one combining program is told differently in these backward programs.
+PROGRAM_SHARED = ("jvp", "vmap")
+
 
 def gather(window: Any, collapsed: Any, index_map: Any, sizes: Any, **options: Any) -> Any:
     batching = options.pop("batching", ((), ()))
@@ -96,15 +99,21 @@ CASES: dict[str, Case] = {
     ),
     "scatter_sub": Case(scatter("scatter_sub", (1,), (0,), (0,)), (X, AGAIN, X[:3] * 2)),
     "scatter_mul": Case(
-        scatter("scatter_mul", (1,), (0,), (0,), unique_indices=True), (X, ROWS, X[:3] * 2)
+        scatter("scatter_mul", (1,), (0,), (0,), unique_indices=True), (X, ROWS, X[:3] * 2),
+        same=PROGRAM_SHARED,
     ),
-    "scatter_min": Case(scatter("scatter_min", (1,), (0,), (0,)), (X, AGAIN, X[1:4] * 2)),
-    "scatter_max": Case(scatter("scatter_max", (1,), (0,), (0,)), (X, AGAIN, X[1:4] * 2)),
+    "scatter_min": Case(
+        scatter("scatter_min", (1,), (0,), (0,)), (X, AGAIN, X[1:4] * 2), same=PROGRAM_SHARED
+    ),
+    "scatter_max": Case(
+        scatter("scatter_max", (1,), (0,), (0,)), (X, AGAIN, X[1:4] * 2), same=PROGRAM_SHARED
+    ),
     "scatter_max_ties": Case(
-        scatter("scatter_max", (1,), (0,), (0,)), (np.round(X), AGAIN, np.round(X[1:4])), False
+        scatter("scatter_max", (1,), (0,), (0,)), (np.round(X), AGAIN, np.round(X[1:4])), False,
+        same=PROGRAM_SHARED,
     ),
     "scatter_min_outside": Case(
-        scatter("scatter_min", (1,), (0,), (0,)), (X, OUT, X[1:4] * 2), False
+        scatter("scatter_min", (1,), (0,), (0,)), (X, OUT, X[1:4] * 2), False, same=PROGRAM_SHARED
     ),
 }
 
