@@ -2,7 +2,9 @@
 
 from jitney.core.array import Array as Array
 from jitney.core.config import config as config  # isort: skip
+from jitney.core.config import allow_f16_reductions as allow_f16_reductions
 from jitney.core.config import array_garbage_collection_guard as array_garbage_collection_guard
+from jitney.core.config import auto_pcast as auto_pcast
 from jitney.core.config import check_tracer_leaks as check_tracer_leaks
 from jitney.core.config import checking_leaks as checking_leaks
 from jitney.core.config import debug_infs as debug_infs
@@ -16,19 +18,29 @@ from jitney.core.config import enable_checks as enable_checks
 from jitney.core.config import enable_custom_prng as enable_custom_prng
 from jitney.core.config import enable_x64 as enable_x64
 from jitney.core.config import explain_cache_misses as explain_cache_misses
+from jitney.core.config import legacy_prng_key as legacy_prng_key
 from jitney.core.config import log_compiles as log_compiles
 from jitney.core.config import no_execution as no_execution
 from jitney.core.config import no_tracing as no_tracing
 from jitney.core.config import numpy_dtype_promotion as numpy_dtype_promotion
 from jitney.core.config import numpy_rank_promotion as numpy_rank_promotion
 from jitney.core.config import softmax_custom_jvp as softmax_custom_jvp
+from jitney.core.config import thread_guard as thread_guard
 from jitney.core.config import threefry_partitionable as threefry_partitionable
+from jitney.core.config import transfer_guard as transfer_guard
+from jitney.core.config import transfer_guard_device_to_device as transfer_guard_device_to_device
+from jitney.core.config import transfer_guard_device_to_host as transfer_guard_device_to_host
+from jitney.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from jitney.core.dtypes import float0 as float0
 from jitney.core.shape_dtype import ShapeDtypeStruct as ShapeDtypeStruct
 from jitney.core.source_info import named_call as named_call
 from jitney.core.source_info import named_scope as named_scope
 from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_eval
+from jitney.runtime.array import Shard as Shard
 from jitney.runtime.device import Device as Device
+from jitney.runtime.mesh import NamedSharding as NamedSharding
+from jitney.runtime.mesh import PartitionSpec as P
+from jitney.runtime.mesh import set_mesh as set_mesh
 from jitney.api.autodiff import fwd_and_bwd as fwd_and_bwd
 from jitney.api.autodiff import grad as grad
 from jitney.api.autodiff import jvp as jvp
@@ -48,9 +60,15 @@ from jitney.api.device_put import device_put as device_put
 from jitney.api.device_put import devices as devices
 from jitney.api.device_put import local_device_count as local_device_count
 from jitney.api.device_put import local_devices as local_devices
+from jitney.api.device_put import host_count as host_count
+from jitney.api.device_put import host_id as host_id
+from jitney.api.device_put import host_ids as host_ids
 from jitney.api.device_put import process_count as process_count
 from jitney.api.device_put import process_index as process_index
 from jitney.api.device_put import process_indices as process_indices
+from jitney.api.environment import effects_barrier as effects_barrier
+from jitney.api.environment import live_arrays as live_arrays
+from jitney.api.environment import print_environment_info as print_environment_info
 from jitney.api.jacobian import hessian as hessian
 from jitney.api.jacobian import jacfwd as jacfwd
 from jitney.api.jacobian import jacobian as jacobian
@@ -59,17 +77,29 @@ from jitney.api.jit import jit as jit
 from jitney.api.make_jaxpr import eval_shape as eval_shape
 from jitney.api.make_jaxpr import make_jaxpr as make_jaxpr
 from jitney.api.make_jaxpr import typeof as typeof
+from jitney.api.placement import make_array_from_callback as make_array_from_callback
+from jitney.api.placement import (
+    make_array_from_process_local_data as make_array_from_process_local_data,
+    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+)
+from jitney.api.placement import make_mesh as make_mesh
+from jitney.api.placement import reshard as reshard
 from jitney.api.vmap import vmap as vmap
+from jitney import dlpack as dlpack
 from jitney import dtypes as dtypes
 from jitney import errors as errors
 from jitney import lax as lax
 from jitney import nn as nn
 from jitney import numpy as numpy
 from jitney import random as random
+from jitney import sharding as sharding
+from jitney import stages as stages
 from jitney import tree as tree
 from jitney import tree_util as tree_util
+from jitney import typing as typing
+from jitney import version as version
 from jitney import wiring as _wiring
 
 _wiring.install()
 
-__version__ = "0.1.0"
+__version__ = version.PACKAGE_VERSION

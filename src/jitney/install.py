@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-JAX_VERSION = "0.10.2"  # the release whose interface this package has
+from jitney import version
 
 # Packages of the implementation; their names mean nothing in JAX.
 _INTERNAL = frozenset(
@@ -32,8 +32,8 @@ def _own_name(fullname: str) -> str:
 class _Jax(ModuleType):
     """The module `jax`."""
 
-    __version__ = JAX_VERSION
-    __version_info__ = tuple(map(int, JAX_VERSION.split(".")))
+    __version__ = version.__version__
+    __version_info__ = version.__version_info__
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -12,7 +12,8 @@ from jitney.core.trace import Tracer
 from jitney.ops.convert import as_value
 from jitney.runtime import device as _device
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.sharding import Sharding
+from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
+from jitney.runtime.sharding import Format, Sharding, as_sharding
 
 
 def device_put(
@@ -25,21 +26,39 @@ def device_put(
       ValueError: if `device` names no place.
     """
     for place in pytrees.tree_leaves(device):
-        if not isinstance(place, _device.Device | Sharding):
+        if not isinstance(place, _device.Device | Sharding | PartitionSpec | Format):
             raise ValueError(
                 "device_put takes None, a Device, a Sharding, or a pytree of these as its second "
                 f"argument. Received invalid value: {place}"
             )
 
-    def put(leaf: Any) -> Any:
+    def put(leaf: Any, place: Any) -> Any:
         if not is_valid_operand(leaf):
             raise TypeError(
                 f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type, so device_put "
                 "cannot place it"
             )
-        return as_value(leaf)
+        value = as_value(leaf)
+        if place is None or isinstance(value, Tracer):
+            return value
+        return value.placed(_sharding_of(place))
 
-    return pytrees.tree_map(put, x)
+    if device is None:
+        return pytrees.tree_map(lambda leaf: put(leaf, None), x)
+    if isinstance(device, _device.Device | Sharding | PartitionSpec | Format):
+        return pytrees.tree_map(lambda leaf: put(leaf, device), x)
+    leaves, tree = pytrees.tree_flatten(x)
+    places = pytrees.broadcast_prefix(device, x, is_leaf=lambda place: place is None)
+    return pytrees.tree_unflatten(tree, [put(*pair) for pair in zip(leaves, places, strict=True)])
+
+
+def _sharding_of(place: Any) -> Sharding:
+    if not isinstance(place, PartitionSpec):
+        return as_sharding(place)
+    mesh = get_mesh()
+    if mesh.empty:
+        raise ValueError("a mesh has to be set by set_mesh to place arrays by a PartitionSpec")
+    return NamedSharding(mesh, place)
 
 
 def device_get(x: Any) -> Any:
@@ -111,6 +130,9 @@ def process_count(backend: str | None = None) -> int:
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of all processes."""
     return [0]
+
+
+host_count, host_id, host_ids = process_count, process_index, process_indices
 
 
 def default_backend() -> str:

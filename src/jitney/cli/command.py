@@ -6,7 +6,7 @@ import importlib.metadata
 import sys
 from collections.abc import Sequence
 
-from jitney.install import JAX_VERSION
+from jitney.version import __version__ as jax_version
 
 USAGE = """\
 usage: jitney program.py [argument ...]    run a program; its `import jax` gives jitney
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(USAGE, end="")
             return 0
         case ["-V" | "--version", *_]:
-            print(f"jitney {version()} (interface of jax {JAX_VERSION})")
+            print(f"jitney {version()} (interface of jax {jax_version})")
             return 0
         case ["tour", *rest]:
             from jitney.cli import tour

@@ -433,6 +433,17 @@ def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]
     return disable_jit_state(disable)
 
 
+@contextlib.contextmanager
+def transfer_guard(new_value: str) -> Iterator[None]:
+    """Within the context, the guards of transfers in all directions have the value `new_value`."""
+    with (
+        transfer_guard_host_to_device(new_value),
+        transfer_guard_device_to_device(new_value),
+        transfer_guard_device_to_host(new_value),
+    ):
+        yield
+
+
 def checking_leaks() -> contextlib.AbstractContextManager[None]:
     """Within the context, a tracer that outlives its trace raises an error."""
     return check_tracer_leaks(True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.api import dlpack
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand, shaped_array
@@ -392,9 +393,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array of an object that has `__dlpack__`."""
-    if isinstance(x, ArrayImpl):
-        return _array(x, None, bool(copy), 0)
-    return asarray(np.from_dlpack(x))
+    return dlpack.from_dlpack(x, device, copy)
 
 
 for _name in __all__:

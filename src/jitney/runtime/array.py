@@ -27,6 +27,7 @@ class ArrayImpl(NativeArray, Array):
 
     _value: np.ndarray
     aval: ShapedArray
+    placement: sharding.Sharding | None
 
     # --- type -----------------------------------------------------------------------------------
 
@@ -62,11 +63,11 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def sharding(self) -> sharding.Sharding:
-        return sharding.default
+        return self.placement or sharding.default
 
     @property
-    def format(self) -> Any:
-        return sharding.default
+    def format(self) -> sharding.Format:
+        return sharding.Format(sharding.Layout(tuple(range(self.ndim))), self.sharding)
 
     @property
     def device(self) -> device.Device:
@@ -78,7 +79,7 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def committed(self) -> bool:
-        return False
+        return self.placement is not None
 
     _committed = committed
 
@@ -101,8 +102,23 @@ class ArrayImpl(NativeArray, Array):
         return [self][index]
 
     def to_device(self, device: Any, *, stream: Any = None) -> ArrayImpl:
-        """The array on `device`."""
-        return self
+        """The array on `device`: a Device or a Sharding."""
+        return self.placed(sharding.as_sharding(device))
+
+    def placed(self, placement: sharding.Sharding) -> ArrayImpl:
+        """The array where `placement` says; the data stay where they are."""
+        out = ArrayImpl(self._data(), self.aval)
+        out.placement = placement
+        return out
+
+    def platform(self) -> str:
+        """The platform of the device: "cpu"."""
+        return device.cpu.platform
+
+    @property
+    def traceback(self) -> None:
+        """Where the array was made: not recorded."""
+        return
 
     def block_until_ready(self) -> ArrayImpl:
         """Waits until the data is there; returns the array."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from typing import Any
 
 
@@ -42,10 +41,10 @@ class Device:
         return
 
     def __repr__(self) -> str:
-        return f"{'CpuDevice'}(id={self.id})"
+        return f"CpuDevice(id={self.id})"
 
     def __str__(self) -> str:
-        return f"TFRT_CPU_{self.id}"
+        return f"{self.platform}:{self.id}"
 
     def __reduce__(self) -> Any:
         return _device_by_id, (self.id,)
@@ -72,7 +71,7 @@ class Client:
         return 0
 
 
-cpu = Device(0, "cpu", platform.processor() or "cpu")
+cpu = Device(0, "cpu", "cpu")
 client = Client()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray
+from jitney.core.errors import JaxRuntimeError
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl
@@ -72,6 +73,8 @@ class Executable:
 
     def run(self, leaves: Sequence[Any], donated: Sequence[bool] = ()) -> list[ArrayImpl]:
         """Results of the program on arrays, NumPy arrays or scalars of the right types."""
+        if any(donated):
+            _check_donated_once(leaves, donated)
         inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
         results = self.native.run(inputs)
         if config.checks_values():
@@ -91,6 +94,15 @@ class Executable:
             alias_size_in_bytes=0,
             generated_code_size_in_bytes=program.code_bytes,
         )
+
+
+def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:
+    for i, (x, is_donated) in enumerate(zip(leaves, donated, strict=True)):
+        if is_donated and isinstance(x, ArrayImpl) and sum(x is y for y in leaves) > 1:
+            raise JaxRuntimeError(
+                f"Attempt to donate a buffer that is used twice: flat argument {i} is given again "
+                "as another one"
+            )
 
 
 def host_data(x: Any, dtype: np.dtype) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from jitney.runtime import device as devices
@@ -29,7 +30,7 @@ class Sharding:
     __slots__ = ()
 
     device_set: set[Device]
-    memory_kind: str | None = None
+    memory_kind: str | None = "device"
 
     @property
     def addressable_devices(self) -> set[Device]:
@@ -51,6 +52,14 @@ class Sharding:
 
     addressable_devices_indices_map = devices_indices_map
 
+    @property
+    def _device_assignment(self) -> tuple[Device, ...]:
+        return tuple(self.device_set)
+
+    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
+        """Whether arrays of `ndim` axes lie alike by both."""
+        return isinstance(other, Sharding) and self.device_set == other.device_set
+
 
 class SingleDeviceSharding(Sharding):
     """All of an array on one device."""
@@ -67,7 +76,7 @@ class SingleDeviceSharding(Sharding):
 
     @property
     def memory_kind(self) -> str | None:  # type: ignore[override]
-        return self._memory_kind
+        return self._memory_kind or "device"
 
     @property
     def num_devices(self) -> int:
@@ -76,9 +85,6 @@ class SingleDeviceSharding(Sharding):
     def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
         return SingleDeviceSharding(self._device, memory_kind=kind)
 
-    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
-        return self == other
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SingleDeviceSharding) and other._device is self._device
 
@@ -86,7 +92,34 @@ class SingleDeviceSharding(Sharding):
         return hash(self._device.id)
 
     def __repr__(self) -> str:
-        return f"SingleDeviceSharding(device={self._device!r}, memory_kind=unpinned_host)"
+        return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
+
+    def __reduce__(self) -> Any:
+        return SingleDeviceSharding, (self._device,)
 
 
 default = SingleDeviceSharding(devices.cpu)
+
+
+def as_sharding(place: Device | Sharding | Format) -> Sharding:
+    """A device, a sharding or a format as a sharding."""
+    if isinstance(place, Format):
+        place = place.sharding or default
+    return SingleDeviceSharding(place) if isinstance(place, Device) else place
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The order of an array's axes in memory, slowest first."""
+
+    major_to_minor: tuple[int, ...]
+    tiling: tuple[tuple[int, ...], ...] | None = ()
+    sub_byte_element_size_in_bits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How an array lies in memory, and where."""
+
+    layout: Layout | None = None
+    sharding: Sharding | None = None

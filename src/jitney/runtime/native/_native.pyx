@@ -88,10 +88,12 @@ cdef class NativeArray:
     Attributes:
       _value: a read-only ndarray.
       aval: its ShapedArray.
+      placement: where the user put it; None where nobody said.
     """
 
     cdef public object _value
     cdef public object aval
+    cdef public object placement
     cdef object __weakref__
 
     def __init__(self, value, aval):

@@ -1,0 +1,47 @@
+"""Arrays of other libraries by DLPack, the protocol for exchanging them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.api.device_put import device_put
+from jitney.core import dtypes
+from jitney.runtime.array import array_of
+
+_KINDS = "biufc"
+
+
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
+    """An array of an object that has `__dlpack__`, such as another library's array on the CPU.
+
+    Args:
+      external_array: the object.
+      device: where to put the array; there is one device.
+      copy: the data are copied, so that the other library may change its own; False is refused.
+
+    Raises:
+      TypeError: if the object has not the methods of the protocol.
+      ValueError: if `copy` is False.
+    """
+    if not hasattr(external_array, "__dlpack__") or not hasattr(external_array, "__dlpack_device__"):
+        raise TypeError(
+            "from_dlpack takes an object with __dlpack__ and __dlpack_device__, not a "
+            f"{type(external_array).__name__}"
+        )
+    if copy is False:
+        raise ValueError("from_dlpack: copy=False is not possible: arrays must not change")
+    array = array_of(np.from_dlpack(external_array))
+    return array if device is None else device_put(array, device)
+
+
+def is_supported_dtype(dtype: Any) -> bool:
+    """Whether arrays of `dtype` can be exchanged."""
+    try:
+        found = dtypes.dtype(dtype)
+    except TypeError:
+        return False
+    return not dtypes.is_extended(found) and (
+        found.kind in _KINDS or found == np.dtype(dtypes.bfloat16)
+    )

@@ -1,0 +1,47 @@
+"""Looking at the process: which arrays live, on what everything runs."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import sys
+
+import numpy as np
+
+from jitney.runtime import device
+from jitney.runtime.array import ArrayImpl
+from jitney.version import PACKAGE_VERSION
+
+
+def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
+    """All arrays that hold data now.
+
+    Args:
+      platform: "cpu" or None.
+    """
+    device.devices(platform)
+    return [x for x in gc.get_objects() if type(x) is ArrayImpl]
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Prints versions and devices, or returns them as a string: put it into reports of errors."""
+    cpu = device.cpu
+    text = "\n".join(
+        (
+            f"jitney: {PACKAGE_VERSION}",
+            f"numpy:  {np.__version__}",
+            f"python: {sys.version}",
+            f"device info: {cpu.device_kind}, {len(device.devices())} local devices, "
+            f"{device.thread_count()} threads",
+            "process_count: 1",
+            f"platform: {platform.uname()}",
+        )
+    )
+    if return_string:
+        return text
+    print(text)
+    return None
+
+
+def effects_barrier() -> None:
+    """Waits for side effects of programs that run; they are done when a call returns."""

@@ -1,0 +1,104 @@
+"""Functions that make meshes and place arrays on them; one device makes them short."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.api.device_put import device_put
+from jitney.core import pytrees
+from jitney.runtime import device as devices
+from jitney.runtime.array import ArrayImpl, array_of
+from jitney.runtime.mesh import AxisType, Mesh
+from jitney.runtime.sharding import Sharding, SingleDeviceSharding
+
+
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[Any],
+    axis_types: Sequence[AxisType] | None = None,
+    *,
+    devices: Sequence[Any] | None = None,
+) -> Mesh:
+    """A mesh of the given extents and names.
+
+    Args:
+      axis_shapes: the extent of each axis.
+      axis_names: the name of each axis.
+      axis_types: who decides along each axis; all `Explicit` by default.
+      devices: the devices; all there are by default.
+
+    Raises:
+      ValueError: if there are fewer devices than the extents' product.
+    """
+    present = list(devices if devices is not None else _all_devices())
+    wanted = int(np.prod(axis_shapes, dtype=int))
+    if wanted > len(present):
+        raise ValueError(
+            f"Number of devices {len(present)} must be >= the product of mesh_shape "
+            f"{tuple(axis_shapes)}"
+        )
+    grid = np.array(present[:wanted], dtype=object).reshape(tuple(axis_shapes))
+    types = axis_types if axis_types is not None else (AxisType.Explicit,) * len(axis_names)
+    return Mesh(grid, axis_names, types)
+
+
+def _all_devices() -> list[devices.Device]:
+    return devices.devices()
+
+
+def make_single_device_sharding(
+    device: Any, *, memory_kind: str | None = None
+) -> SingleDeviceSharding:
+    """All of an array on `device`."""
+    return SingleDeviceSharding(device, memory_kind=memory_kind)
+
+
+def make_array_from_callback(
+    shape: Sequence[int], sharding: Sharding, data_callback: Callable[[Any], Any], dtype: Any = None
+) -> ArrayImpl:
+    """An array of `shape` of what `data_callback(index)` gives for the device's part of it."""
+    index = tuple([slice(None)] * len(tuple(shape)))
+    data = np.asarray(data_callback(index), dtype)
+    if data.shape != tuple(shape):
+        raise ValueError(f"data_callback gave shape {data.shape} for an array of shape {shape}")
+    return array_of(data).placed(sharding)
+
+
+def make_array_from_single_device_arrays(
+    shape: Sequence[int], sharding: Sharding, arrays: Sequence[Any], *, dtype: Any = None
+) -> ArrayImpl:
+    """The array whose one part is given."""
+    (only,) = arrays
+    if tuple(only.shape) != tuple(shape):
+        raise ValueError(f"the part has shape {only.shape}, the array is to have {tuple(shape)}")
+    return only.placed(sharding)
+
+
+def make_array_from_process_local_data(
+    sharding: Sharding, local_data: Any, global_shape: Sequence[int] | None = None
+) -> Any:
+    """Arrays of what this process, the only one, has."""
+    return pytrees.tree_map(lambda x: array_of(np.asarray(x)).placed(sharding), local_data)
+
+
+def reshard(xs: Any, out_shardings: Any) -> Any:
+    """`xs` (a pytree of arrays) placed as `out_shardings` says."""
+    return device_put(xs, out_shardings)
+
+
+def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+    """`f` as it is: with one device the compiler has nothing to decide."""
+    if f is None:
+        return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
+    return f
+
+
+def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
+    """`f` as it is: with one device the types have nothing to say."""
+    if f is None:
+        return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
+    return f

@@ -1,0 +1,4 @@
+"""`jax.dlpack`: arrays exchanged with other libraries without copying."""
+
+from jitney.api.dlpack import from_dlpack as from_dlpack
+from jitney.api.dlpack import is_supported_dtype as is_supported_dtype

@@ -1,0 +1,9 @@
+"""Versions: of this package, and of the JAX release whose interface it has.
+
+The module is public as `jax.version`, so the plain names are JAX's.
+"""
+
+PACKAGE_VERSION = "0.1.0"
+
+__version_info__ = (0, 10, 2)
+__version__ = ".".join(map(str, __version_info__))
