@@ -128,9 +128,6 @@ class Builder:
         if x.dtype == dtype:
             return x
         if x.dtype.kind == "c" and dtype.kind != "c":
-            if dtype == _BOOL:
-                zero = self.full(x.shape, 0, x.dtype)
-                return self.apply("ne", x, zero)
             return self.convert(self.apply("real", x), dtype)
         if dtype.kind == "c" and x.dtype.kind != "c":
             real = self.convert(x, _REAL_OF[dtype])
