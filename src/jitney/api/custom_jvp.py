@@ -45,6 +45,7 @@ class custom_jvp:  # noqa: N801: the API's name
         self.nondiff_argnums = tuple(nondiff_argnums)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
+        self.shares_program = False  # whether equations of equal types hold one program
         self._call = make_call(fun, self.nondiff_argnums or None)
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
@@ -100,7 +101,7 @@ class custom_jvp:  # noqa: N801: the API's name
             *program.outer_tracers,
             *leaves,
             name=self._call.name,
-            call_jaxpr=program.closed,
+            call_jaxpr=program.closed if self.shares_program else program.closed.copy(),
             jvp=rule,
             num_consts=len(program.outer_tracers),
             symbolic_zeros=self.symbolic_zeros,

@@ -113,7 +113,7 @@ class custom_vjp:  # noqa: N801: the API's name
             *program.outer_tracers,
             *leaves,
             name=self._call.name,
-            call_jaxpr=program.closed,
+            call_jaxpr=program.closed.copy(),
             fwd=rules.fwd,
             bwd=rules.bwd,
             num_consts=len(program.outer_tracers),

@@ -319,6 +319,23 @@ class ClosedJaxpr:
         """A copy with another program or other constants."""
         return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
 
+    def copy(self) -> ClosedJaxpr:
+        """The same program over variables of its own, as if it had been traced again."""
+        jaxpr = self.jaxpr
+        new: dict[Atom, Var] = {v: Var(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)}
+        eqns: list[JaxprEqn] = []
+        for eqn in jaxpr.eqns:
+            operands = [a if isinstance(a, Literal) else new[a] for a in eqn.invars]
+            new.update((v, type(v)(v.aval)) for v in eqn.outvars)
+            eqns.append(eqn.replace(invars=operands, outvars=[new[v] for v in eqn.outvars]))
+        renamed = jaxpr.replace(
+            constvars=[new[v] for v in jaxpr.constvars],
+            invars=[new[v] for v in jaxpr.invars],
+            outvars=[a if isinstance(a, Literal) else new[a] for a in jaxpr.outvars],
+            eqns=eqns,
+        )
+        return ClosedJaxpr(renamed, self.consts)
+
     def pretty_print(self, **kwargs: Any) -> str:
         return self.jaxpr.pretty_print(**kwargs)
 

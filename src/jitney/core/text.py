@@ -239,7 +239,8 @@ def _shared_programs(jaxpr: Jaxpr) -> list[tuple[Jaxpr, str]]:
         for eqn in queue.popleft().eqns:
             for program in map(_open, jaxprs_in_params(eqn.params)):
                 uses[program] += 1
-                names.setdefault(program, eqn.params.get("name", "jaxpr"))
+                named = eqn.primitive.name == "jit"
+                names.setdefault(program, eqn.params["name"] if named else "jaxpr")
                 # What a program used twice uses is used twice; more often does not matter.
                 if uses[program] <= 2:
                     queue.append(program)

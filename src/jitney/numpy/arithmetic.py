@@ -220,9 +220,11 @@ def float_power(x: Any, y: Any, /) -> Any:
 
 
 def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
-    """`custom_jvp(function)` whose equations carry `name`."""
+    """`custom_jvp(function)` whose equations carry `name` and share one program."""
     function.__name__ = name
-    return custom_jvp(function)
+    made = custom_jvp(function)
+    made.shares_program = True
+    return made
 
 
 @partial(_custom_jvp_named, "logaddexp")
