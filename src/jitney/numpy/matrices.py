@@ -206,12 +206,12 @@ def diagflat(v: Any, k: int = 0) -> Any:
     v = util.ensure_arraylike("diagflat", v)
     flat = reshape(v, (v.size,))
     n = flat.shape[0] + abs(k)
+    nothing = zeros((n * n,), v.dtype)
     count = iota(_INT32, flat.shape[0])
     column = binary.add(count, scalar_operand(max(0, k), _INT32, False))
     row = binary.add(count, scalar_operand(-k, _INT32, False)) if k < 0 else count
     positions = binary.add(column, binary.mul(row, scalar_operand(n, _INT32, False)))
-    out = zeros((n * n,), v.dtype).at[positions].set(flat)
-    return reshape(out, (n, n))
+    return reshape(nothing.at[positions].set(flat), (n, n))
 
 
 # --- grids ----------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand
+from jitney.core.jaxpr import Literal
 from jitney.ops.convert import as_value, convert_element_type_p, scalar_operand
 from jitney.ops.shape import broadcast_in_dim, broadcast_shapes, broadcast_to, shape_of
 
@@ -52,6 +53,9 @@ def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
         return x
     if aval.dtype == dtype and aval.weak_type and isinstance(x, np.ndarray):  # type: ignore[attr-defined]
         return x
+    atom = getattr(x, "atom", None)
+    if type(atom) is Literal:  # a constant of the program is converted here and now
+        return scalar_operand(atom.val[()], dtype, weak_type)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 

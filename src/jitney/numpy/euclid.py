@@ -1,0 +1,38 @@
+"""Greatest common divisors, by Euclid's algorithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.numpy.selection import where
+from jitney.ops import binary, compare
+from jitney.ops.convert import scalar_operand
+from jitney.runtime.array import ArrayImpl, array_from_numpy
+
+
+def _steps(dtype: Any) -> int:
+    """How many divisions numbers of `dtype` can take: neighbours in Fibonacci's sequence do."""
+    a, b, count = 1, 1, 0
+    while b <= int(dtypes.iinfo(dtype).max):
+        a, b, count = b, a + b, count + 1
+    return count + 1
+
+
+def gcd_of(x: Any, y: Any) -> Any:
+    """The greatest common divisors of numbers that are not negative, of one shape and dtype."""
+    if type(x) is ArrayImpl and type(y) is ArrayImpl:
+        # The least integer has no absolute value; its magnitude is what counts.
+        magnitude = [
+            a._value.view(a.dtype.str.replace("i", "u")) if a.dtype.kind == "i" else a._value
+            for a in (x, y)
+        ]
+        out = np.gcd(*magnitude).astype(x.dtype)
+        return array_from_numpy(out, x.aval.update(weak_type=x.weak_type and y.weak_type))
+    zero = scalar_operand(0, x.dtype, False)
+    for _ in range(_steps(x.dtype)):
+        more = compare.ne(y, zero)
+        x, y = where(more, y, x), where(more, binary.rem(x, where(more, y, 1)), zero)
+    return x
