@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
@@ -29,15 +29,12 @@ def eval_jaxpr(
     """
     env: dict[Var, Any] = {}
 
-    def read(atom: Atom) -> Any:
-        return atom.val if isinstance(atom, Literal) else env[atom]
-
     for var, value in zip(jaxpr.constvars, consts, strict=True):
         env[var] = value
     for var, value in zip(jaxpr.invars, args, strict=True):
         env[var] = value
     for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
-        operands = [_operand(atom, env) for atom in eqn.invars]
+        operands = [value_of(atom, env) for atom in eqn.invars]
         out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
         if eqn.primitive.multiple_results:
             env.update(zip(eqn.outvars, out, strict=True))
@@ -45,10 +42,11 @@ def eval_jaxpr(
             env[eqn.outvars[0]] = out
         for var in dying:
             env.pop(var, None)
-    return [read(atom) for atom in jaxpr.outvars]
+    return [value_of(atom, env) for atom in jaxpr.outvars]
 
 
-def _operand(atom: Atom, env: dict[Var, Any]) -> Any:
+def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:
+    """The value of a variable, or of a literal, to be bound to an operation."""
     if isinstance(atom, Var):
         return env[atom]
     # A weak literal must stay weak when it is bound again: as a Python scalar it does.

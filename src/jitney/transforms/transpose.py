@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jitney.core.avals import AbstractValue
+from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Jaxpr, Literal, Var
 from jitney.core.primitive import Primitive
 from jitney.transforms.zero import Zero, add_tangents
@@ -62,7 +63,7 @@ def backward_pass(
     for eqn in jaxpr.eqns:
         if all(isinstance(a, Literal) or a in known for a in eqn.invars):
             # Depends on no linear operand: computed forwards.
-            outs = eqn.primitive.bind(*[_read(a, values) for a in eqn.invars], **eqn.params)
+            outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
             outs = outs if eqn.primitive.multiple_results else [outs]
             values.update(zip(eqn.outvars, outs, strict=True))
             known.update(eqn.outvars)
@@ -86,7 +87,7 @@ def backward_pass(
             for v, ct in zip(eqn.outvars, ct_out, strict=True)
         ]
         operands = [
-            _read(a, values)
+            value_of(a, values)
             if isinstance(a, Literal) or a in known
             else UndefinedPrimal(a.aval)
             for a in eqn.invars
@@ -102,10 +103,6 @@ def backward_pass(
         cts.get(v, Zero(v.aval.to_cotangent_aval())) if v not in known else Zero(v.aval.to_cotangent_aval())
         for v in jaxpr.invars
     ]
-
-
-def _read(atom: Any, values: dict[Var, Any]) -> Any:
-    return atom.val[()] if isinstance(atom, Literal) else values[atom]
 
 
 def _missing_rule(primitive: Primitive) -> str:
