@@ -83,7 +83,7 @@ NOT_YET: dict[str, str] = dict(
            
             "vjp_cotangent_structure",
            
-            "grad_of_while_loop", "grad_of_pure_callback",
+            "grad_of_pure_callback",
            
            
            
@@ -98,16 +98,16 @@ NOT_YET: dict[str, str] = dict(
         ),
         *_because(
             "control flow",
-            "leaked_tracer_from_scan", "scan_carry_dtype", "scan_carry_shape",
-            "scan_carry_structure", "scan_body_without_pair", "scan_lengths", "scan_without_length",
-            "cond_branch_shapes", "cond_branch_structures", "cond_predicate_shape",
-            "cond_branch_not_callable", "switch_float_index", "switch_without_branches",
-            "while_body_type", "while_body_structure", "while_condition_type",
-            "while_condition_shape", "fori_loop_body_type", "fori_loop_bounds", "map_unequal",
+           
+           
+           
+           
+           
+           
         ),
         *_because(
             "several devices",
-            "two_devices", "two_devices_jit", "make_mesh_size", "sharding_not_divisible",
+            "two_devices", "two_devices_jit", "sharding_not_divisible",
             "sharding_unknown_axis", "sharding_rank", "shard_map_specs", "transfer_guard",
         ),
         *_because(

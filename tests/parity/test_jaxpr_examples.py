@@ -17,30 +17,30 @@ def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
 # Examples that do not print the same yet, and what they wait for.
 NOT_YET: dict[str, str] = dict(
     (
-        *_because("jnp.pad", "concatenate_stack_split"),
+        *_because("jnp.pad"),
         *_because("jnp.linalg", "variance_and_norm", "linear_algebra"),
         *_because("convolutions", "convolution"),
         *_because(
             "control flow",
-            "like_and_tri", "cond", "cond_closure", "switch", "while_loop", "fori_loop_static",
-            "fori_loop_traced_bound", "scan", "scan_options", "scan_length_and_map",
-            "associative_scan", "closure_constants_in_jit_and_scan",
-            "print: repr(make_jaxpr(f)(*args))", "print: str(closed.jaxpr)",
-            "print: params of the last equation: names", "print: pretty_print(print_shapes=False)",
-            "print: pretty_print(use_color=False, print_effects=True)",
-            "print: jax.jit(f).trace(*args).jaxpr",
+            "like_and_tri",
+            "fori_loop_traced_bound",
+           
+           
+           
+           
+           
         ),
         *_because(
             "derivatives",
-            "vjp",
-            "grad_of_indexing", "grad_of_reductions",
-            "jacobians", "hessian", "grad_of_scan", "grad_of_cond", "custom_jvp", "custom_vjp",
+           
+           
+            "jacobians", "hessian", "grad_of_scan", "grad_of_cond",
             "checkpoint", "checkpoint_grad", "checkpoint_policy",
            
         ),
         *_because(
             "batching",
-            "vmap_axis_name", "vmap_cond",
+            "vmap_axis_name",
             "vmap_while",
         ),
         *_because("callbacks", "debug_print", "debug_callback", "callbacks", "print: jaxpr.effects"),
