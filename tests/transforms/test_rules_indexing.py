@@ -14,6 +14,7 @@ V = RNG.standard_normal(6)
 I, J = np.int64(1), np.int64(2)
 ROWS = np.array([[0], [3], [1]])
 AGAIN = np.array([[0], [3], [0]])
+PERM = np.array([3, 1, 2, 1, 0, 9])
 OUT = np.array([[7], [-1], [2]])
 PAIRS = np.array([[[0, 1], [2, 2]], [[4, 0], [1, 3]]])
 
@@ -115,6 +116,30 @@ CASES: dict[str, Case] = {
     "scatter_min_outside": Case(
         scatter("scatter_min", (1,), (0,), (0,)), (X, OUT, X[1:4] * 2), False, same=PROGRAM_SHARED
     ),
+    "sort": Case(lambda lax, x: lax.sort(x, dimension=0), (X,)),
+    "sort_vector": Case(lambda lax, x: lax.sort(x), (V,)),
+    "sort_pairs": Case(lambda lax, x, y: lax.sort((x, y), dimension=1), (X, X * 2)),
+    "sort_two_keys": Case(
+        lambda lax, x, y: lax.sort((x, y), dimension=0, num_keys=2), (np.round(X), X), False
+    ),
+    "sort_values": Case(lambda lax, k, y: lax.sort((k, y), is_stable=True), (PERM, V), same=("vmap",)),
+    "top_k": Case(lambda lax, x: lax.top_k(x, 2)[0], (X,)),
+    "top_k_indices": Case(lambda lax, x: tuple(lax.top_k(x, 2, axis=0)), (X,), same=("vmap",)),
+    "top_k_vector": Case(lambda lax, x: lax.top_k(x, 3)[0], (V,)),
+    "cumsum": Case(lambda lax, x: lax.cumsum(x), (X,)),
+    "cumsum_reverse": Case(lambda lax, x: lax.cumsum(x, axis=1, reverse=True), (X,)),
+    "cumprod": Case(lambda lax, x: lax.cumprod(x, axis=0), (X,)),
+    "cumprod_reverse": Case(lambda lax, x: lax.cumprod(x, axis=1, reverse=True), (X,)),
+    "cumprod_zeros": Case(lambda lax, x: lax.cumprod(x), (np.round(V),)),
+    "cumprod_one": Case(lambda lax, x: lax.cumprod(x), (V[:1],)),
+    "cummax": Case(lambda lax, x: lax.cummax(x, axis=0), (X,)),
+    "cummax_ties": Case(lambda lax, x: lax.cummax(x, axis=0), (np.round(X),), False),
+    "cummin": Case(lambda lax, x: lax.cummin(x, axis=1, reverse=True), (X,)),
+    "cumlogsumexp": Case(lambda lax, x: lax.cumlogsumexp(x, axis=0), (X,), same=("vmap",)),
+    "cumlogsumexp_reverse": Case(
+        lambda lax, x: lax.cumlogsumexp(x, axis=1, reverse=True), (X * 99,), same=("vmap",)
+    ),
+    "cumlogsumexp_one": Case(lambda lax, x: lax.cumlogsumexp(x), (V[:1],), same=("vmap",)),
 }
 
 

@@ -221,11 +221,13 @@ def _share(x: Any, out: Any, y: Any) -> Any:
     """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
     eq, select_n = rules.op("eq"), rules.op("select_n")
 
-    def full(value: float) -> Any:
-        return rules.broadcast_to_result(rules.const(out, value), rules.shape_of(out))
+    def choose(mine: Any, yes: float, no: float) -> Any:
+        on_true, on_false = (
+            rules.broadcast_to_result(rules.const(out, v), rules.shape_of(out)) for v in (yes, no)
+        )
+        return select_n(mine, on_false, on_true)
 
-    mine, its = eq(x, out), eq(y, out)
-    return div(select_n(mine, full(0), full(1)), select_n(its, full(1), full(2)))
+    return div(choose(eq(x, out), 1, 0), choose(eq(y, out), 2, 1))
 
 
 for _prim in (max_p, min_p):

@@ -292,16 +292,6 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
 # --- derivatives and batching ---------------------------------------------------------------------
 
 
-def _part(ct: Any, axis: int, start: int, stop: int) -> Any:
-    """Elements start .. stop of `ct` along `axis`."""
-    shape = rules.shape_of(ct)
-    low, high = [0] * len(shape), list(shape)
-    low[axis], high[axis] = start, stop
-    return rules.op("slice")(
-        ct, start_indices=tuple(low), limit_indices=tuple(high), strides=None
-    )
-
-
 rules.def_jointly_linear_jvp(concatenate_p)
 
 
@@ -309,13 +299,9 @@ rules.def_jointly_linear_jvp(concatenate_p)
 def _(ct: Any, *xs: Any, dimension: int) -> list[Any]:
     if type(ct) is Zero:
         return [None] * len(xs)
-    out: list[Any] = []
-    start = 0
-    for x in xs:
-        stop = start + rules.shape_of(x)[dimension]
-        out.append(_part(ct, dimension, start, stop) if rules.is_linear(x) else None)
-        start = stop
-    return out
+    sizes = tuple([rules.shape_of(x)[dimension] for x in xs])
+    parts = split_p.bind(ct, sizes=sizes, axis=dimension)
+    return [p if rules.is_linear(x) else None for p, x in zip(parts, xs, strict=True)]
 
 
 def _all_in_front(args: Any, dims: Any) -> list[Any]:
@@ -404,19 +390,18 @@ rules.def_jointly_linear_jvp(pad_p)
 def _(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
     if type(ct) is Zero:
         return [None, None]
-    low, high, interior = _columns(padding_config)
+    low, high, interior = (tuple(map(np.int64, c)) for c in _columns(padding_config))
     ct_x: Any = None
     if rules.is_linear(x) or rules.is_linear(value):
-        zero = rules.const(ct, 0)
-        undo = tuple((-lo, -hi, 0) for lo, hi in zip(low, high, strict=True))
-        ct_x = pad_p.bind(ct, zero, padding_config=undo) if any(low) or any(high) else ct
-        if any(interior):
-            ct_x = rules.op("slice")(
-                ct_x,
-                start_indices=(0,) * len(interior),
-                limit_indices=rules.shape_of(ct_x),
-                strides=tuple(n + 1 for n in interior),
-            )
+        nothing = np.int64(0)
+        undo = tuple((-lo, -hi, nothing) for lo, hi in zip(low, high, strict=True))
+        ct_x = pad_p.bind(ct, rules.const(ct, 0), padding_config=undo)
+        ct_x = rules.op("slice")(
+            ct_x,
+            start_indices=(nothing,) * len(interior),
+            limit_indices=rules.shape_of(ct_x),
+            strides=tuple(n + 1 for n in interior),
+        )
     ct_value: Any = None
     if rules.is_linear(value):
         total, kept = (

@@ -384,7 +384,8 @@ def _pad_back(
     ct: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> Any:
     """`ct` where the slice was, zeros elsewhere."""
-    steps = [np.int64(s) for s in strides] if strides else [1] * len(start_indices)
+    spread = strides is not None and any(s != 1 for s in strides)
+    steps: Any = [np.int64(s) for s in strides or ()] if spread else [1] * len(start_indices)
     config: list[tuple[Any, Any, Any]] = []
     for n, low, step, taken in zip(
         rules.shape_of(x), start_indices, steps, rules.shape_of(ct), strict=True

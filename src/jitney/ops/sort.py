@@ -12,8 +12,10 @@ from jitney.compiler.numerics import order
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.ops import kit, rules
+from jitney.ops.gather import GatherDimensionNumbers, gather
 from jitney.ops.shape import canonical_axis, shape_of
+from jitney.transforms.zero import Zero
 
 sort_p = declare("sort", multiple_results=True)
 
@@ -109,4 +111,80 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     return top_k_p.bind(operand, k=k, axis=axis)
 
 
-kit.later(sort_p, top_k_p)
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _chosen(x: Any, indices: Any, axis: int, others: tuple[Any, ...]) -> Any:
+    """Elements of `x` along `axis` at `indices`, whose last axis is of extent 1."""
+    numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
+    return gather(x, indices, numbers, (1,) * len(shape_of(x)))
+
+
+@sort_p.jvp
+def _(
+    primals: Any, tangents: Any, *, dimension: int, is_stable: bool, num_keys: int
+) -> tuple[list[Any], list[Any]]:
+    # Tangents go where their elements go: positions are sorted along.
+    params = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
+    if all(type(t) is Zero for t in tangents):
+        outs = sort_p.bind(*primals, **params)
+        return outs, [rules.zero_tangent(x) for x in outs]
+    shape = shape_of(primals[0])
+    position_dtype = np.dtype(np.uint32 if shape[dimension] < 1 << 32 else np.uint64)
+    positions = rules.op("iota")(
+        dtype=position_dtype, shape=shape, dimension=dimension, sharding=None
+    )
+    *outs, order_ = sort_p.bind(*primals, positions, **params)
+    rank = len(shape)
+    indices = rules.op("broadcast_in_dim")(
+        order_, shape=(*shape, 1), broadcast_dimensions=tuple(range(rank)), sharding=None
+    )
+    others = tuple([np.int64(k) for k in range(rank) if k != dimension])
+    moved = [
+        rules.zero_tangent(out) if type(t) is Zero else _chosen(t, indices, dimension, others)
+        for out, t in zip(outs, tangents, strict=True)
+    ]
+    return outs, moved
+
+
+@sort_p.batch
+def _(
+    args: Any, dims: Any, *, dimension: int, **params: Any
+) -> tuple[list[Any], list[int]]:
+    size = rules.batch_size(args, dims)
+    place = next(d for d in dims if d is not None)
+    xs: list[Any] = []
+    for x, d in zip(args, dims, strict=True):
+        if d is None:
+            shape = shape_of(x)
+            kept = tuple([k for k in range(len(shape) + 1) if k != place])
+            x = rules.op("broadcast_in_dim")(
+                x, shape=(*shape[:place], size, *shape[place:]), broadcast_dimensions=kept,
+                sharding=None,
+            )  # fmt: skip
+        xs.append(x if d is None else rules.move_axis(x, d, place))
+    outs = sort_p.bind(*xs, dimension=dimension + (place <= dimension), **params)
+    return outs, [place] * len(outs)
+
+
+@top_k_p.jvp
+def _(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
+    (x,), (t,) = primals, tangents
+    values, indices = top_k_p.bind(x, k=k, axis=axis)
+    no_tangent = rules.zero_tangent(indices)
+    if type(t) is Zero:
+        return [values, indices], [rules.zero_tangent(values), no_tangent]
+    shape = shape_of(indices)
+    vectors = rules.op("reshape")(indices, new_sizes=(*shape, 1), dimensions=None, sharding=None)
+    others = tuple([i for i in range(len(shape)) if i != axis])
+    return [values, indices], [_chosen(t, vectors, axis, others), no_tangent]
+
+
+@top_k_p.batch
+def _(args: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any], list[int]]:
+    (x,), (d,) = args, dims
+    return top_k_p.bind(x, k=k, axis=axis + (d <= axis)), [d, d]
+
+
+sort_p.absent("transpose", why="not linear")
+top_k_p.absent("transpose", why="not linear")
