@@ -60,7 +60,7 @@ lock = threading.RLock()
 
 
 class Code:
-    """Machine code of one module; alive as long as this object."""
+    """Machine code of one module; alive as long as this object. `size` is in bytes."""
 
     __slots__ = ("_engine", "module", "size")
 
@@ -88,8 +88,10 @@ def compile_text(text: str) -> tuple[Code, float]:
         module.data_layout = lib.layout
         lib.tidy(module)
         engine = lib.llvm.create_mcjit_compiler(module, lib.new_machine())
+        sizes: list[int] = []
+        engine.set_object_cache(lambda _, code: sizes.append(len(code)))
         engine.finalize_object()
-    return Code(engine, module, 0), time.perf_counter() - start
+    return Code(engine, module, sum(sizes)), time.perf_counter() - start
 
 
 def assembly(text: str) -> str:

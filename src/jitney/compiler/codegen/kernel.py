@@ -44,8 +44,11 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     outermost = _outermost(plan)
     extents = tuple([-1 if k == outermost else n for k, n in enumerate(kernel.extents)])
     body = tuple([_statement_key(s) for s in kernel.body])
-    outputs = tuple([(type(o), o.param, o.index, o.value, getattr(o, "fn", "")) for o in kernel.outputs])
-    return (extents, kernel.reduced, kernel.params, body, outputs, _lanes_hint(kernel, plan))
+    outputs = tuple(
+        [(type(o), o.param, o.index, o.value, getattr(o, "fn", "")) for o in kernel.outputs]
+    )
+    # The order of loops may depend on the outermost extent, and the order of a sum on that.
+    return (extents, kernel.reduced, kernel.params, body, outputs, plan, _lanes_hint(kernel, plan))
 
 
 def _statement_key(s: ir.Statement) -> tuple[object, ...]:
@@ -158,7 +161,11 @@ class KernelWriter:
         axis = self.plan.vector
         if axis is None:
             return 1
-        widths = [BITS[_register_kind(s.dtype)] for i, s in enumerate(self.kernel.body) if self.varies[i]]
+        widths = [
+            BITS[_register_kind(s.dtype)]
+            for s, varies in zip(self.kernel.body, self.varies, strict=True)
+            if varies
+        ]
         widest = max(widths, default=32)
         lanes = max(self.target.vector_bits // max(widest, 8), 1)
         extent = self.kernel.extents[axis]
@@ -303,10 +310,9 @@ class KernelWriter:
             else:
                 per_lane = wide if per_lane is None else e.add(per_lane, wide)
         c = self._lane_stride(index)
-        if self.lanes > 1 and (per_lane is not None or c not in (0, 1)):
-            if c:
-                steps = constant_vector(tuple([c * j for j in range(self.lanes)]), "i64")
-                per_lane = steps if per_lane is None else e.add(per_lane, steps)
+        if self.lanes > 1 and c and (per_lane is not None or c != 1):
+            steps = constant_vector(tuple([c * j for j in range(self.lanes)]), "i64")
+            per_lane = steps if per_lane is None else e.add(per_lane, steps)
         return base, per_lane
 
     def _lane_stride(self, index: Affine) -> int:
@@ -533,7 +539,6 @@ class KernelWriter:
         return result
 
     def _finish_accumulators(self) -> None:
-        e = self.e
         lanes = self._accumulator_lanes()
         for j, o in enumerate(self.kernel.outputs):
             assert isinstance(o, ir.Fold)
@@ -606,7 +611,8 @@ def _memory_kind(dtype: np.dtype) -> str:
 
 
 def _constant(value: np.ndarray) -> Value:
-    return constant(value.astype(np.float64).item() if value.dtype.kind in "fV" else value.item(), _register_kind(value.dtype))
+    number = value.astype(np.float64) if value.dtype.kind in "fV" else value
+    return constant(number.item(), _register_kind(value.dtype))
 
 
 def neutral(fn: str, dtype: np.dtype) -> float | int:

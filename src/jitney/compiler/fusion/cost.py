@@ -18,6 +18,9 @@ _FUNCTION_COST: dict[str, int] = {
 # A value used by several kernels is stored if computing it costs more than this.
 STORE_ABOVE = 4
 
+# At how many different indices one kernel may compute the same node.
+MOST_WAYS = 16
+
 # Statements of one kernel: LLVM's cost grows faster than a function's length.
 KERNEL_LIMIT = 160
 

@@ -55,18 +55,36 @@ def is_alias(node: ir.Node) -> bool:
 
 
 class _Marks:
-    """State of the first pass."""
+    """State of the first pass.
+
+    Attributes:
+      demanded: nodes that need memory.
+      owner: for nodes that do not, the id of the root that is computed from them, or _MANY.
+      size: how many statements the unit of a root has, about.
+      ways: for each node, names of the ways through views by which its unit reaches it: as many
+        statements compute it, each at an index of its own.
+    """
 
     def __init__(self) -> None:
         self.demanded: set[ir.Node] = set()
         self.owner: dict[ir.Node, int] = {}
         self.size: dict[int, int] = {}
+        self.ways: dict[ir.Node, frozenset[int]] = {}
 
-    def inline(self, node: ir.Node, owner: int) -> None:
+    def inline(self, node: ir.Node, owner: int, ways: frozenset[int]) -> None:
         """Notes that the unit of root number `owner` computes `node`."""
         known = self.owner.setdefault(node, owner)
         if known != owner:
             self.owner[node] = _MANY
+        before = self.ways.get(node)
+        self.ways[node] = ways if before is None or before == ways else before | ways
+
+    def ways_of_operands(self, node: ir.Node) -> frozenset[int]:
+        """By which ways the operands of `node` are reached through it."""
+        ways = frozenset((node.id,)) if node in self.demanded else self.ways[node]
+        if isinstance(node, ir.Apply):
+            return ways
+        return frozenset([hash((node.id, way)) for way in ways])
 
 
 def group(
@@ -118,10 +136,12 @@ def _mark(
     inlined = isinstance(node, _INLINED) and is_native(node) and not _joins_axes(node)
     if node not in marks.demanded:
         owner = marks.owner[node]
-        if not inlined or (owner == _MANY and costs[node] > cost.STORE_ABOVE):
+        ways = len(marks.ways[node]) if node.type.size != 1 else 1  # type: ignore[union-attr]
+        repeated = (owner == _MANY or ways > 1) and costs[node] > cost.STORE_ABOVE
+        if not inlined or repeated or ways > cost.MOST_WAYS:
             marks.demanded.add(node)
         elif owner != _MANY:
-            marks.size[owner] = marks.size.get(owner, 0) + 1
+            marks.size[owner] = marks.size.get(owner, 0) + ways
             if marks.size[owner] > cost.KERNEL_LIMIT:
                 marks.demanded.add(node)
     if node in marks.demanded and is_alias(node):
@@ -132,11 +152,12 @@ def _mark(
         marks.demanded.update(walk.operands(node))
         return
     owner = node.id if node in marks.demanded else marks.owner[node]
+    ways = marks.ways_of_operands(node)
     for x in walk.operands(node):
         if _must_be_stored(node, x, costs):
             marks.demanded.add(x)
-        else:
-            marks.inline(x, owner)
+        elif not isinstance(x, ir.Parameter | ir.Constant):
+            marks.inline(x, owner, ways)
 
 
 def _joins_axes(node: ir.Node) -> bool:

@@ -8,7 +8,7 @@ written once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,14 +176,33 @@ class KernelBuilder:
 
     def value(self, node: hlo.Node, index: Index) -> int:
         """The statement that computes `node` at `index`."""
+        found = self._known(node, index)
+        if found is not None:
+            return found
+        # Rules say what they need by yielding it: programs may be deeper than Python's stack.
+        keys = [(node.id, index)]
+        rules = [_rules[type(node)](self, node, index)]
+        answer: int | None = None
+        while rules:
+            try:
+                node, index = rules[-1].send(answer)
+            except StopIteration as done:
+                rules.pop()
+                answer = self._value_of[keys.pop()] = done.value
+                continue
+            answer = self._known(node, index)
+            if answer is None:
+                keys.append((node.id, index))
+                rules.append(_rules[type(node)](self, node, index))
+        assert answer is not None
+        return answer
+
+    def _known(self, node: hlo.Node, index: Index) -> int | None:
+        """The statement for `node` at `index` if there is one, or if it is a load."""
         key = (node.id, index)
         found = self._value_of.get(key)
-        if found is None:
-            if self.has_buffer(node):
-                found = self.load(node, self.linear(node.shape, index))
-            else:
-                found = _rules[type(node)](self, node, index)
-            self._value_of[key] = found
+        if found is None and self.has_buffer(node):
+            found = self._value_of[key] = self.load(node, self.linear(node.shape, index))
         return found
 
     # --- outputs ----------------------------------------------------------------------------------
@@ -209,30 +228,36 @@ class KernelBuilder:
 
 # --- rules: how each kind of node is computed at an index -----------------------------------------
 
-_Rule = Callable[[KernelBuilder, Any, Index], int]
+# A rule yields (node, index), is sent the statement that computes it, and returns its own.
+_Steps = Generator[tuple[hlo.Node, Index], int, int]
+_Rule = Callable[[KernelBuilder, Any, Index], _Steps]
 
 
-def _constant(k: KernelBuilder, node: hlo.Constant, index: Index) -> int:
+def _constant(k: KernelBuilder, node: hlo.Constant, index: Index) -> _Steps:
     return k.number(node.value.reshape(-1)[0], node.dtype)
+    yield  # as all rules
 
 
-def _iota(k: KernelBuilder, node: hlo.Iota, index: Index) -> int:
+def _iota(k: KernelBuilder, node: hlo.Iota, index: Index) -> _Steps:
     return k.position(index[node.dim], node.dtype)
+    yield  # as all rules
 
 
-def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> int:
-    args = tuple([k.value(a, index) for a in node.args])
-    return k.call(node.fn, args, node.dtype)
+def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> _Steps:
+    args: list[int] = []
+    for a in node.args:
+        args.append((yield a, index))
+    return k.call(node.fn, tuple(args), node.dtype)
 
 
-def _broadcast(k: KernelBuilder, node: hlo.Broadcast, index: Index) -> int:
+def _broadcast(k: KernelBuilder, node: hlo.Broadcast, index: Index) -> _Steps:
     inner = [
         k.fixed(0) if n == 1 else index[d] for n, d in zip(node.x.shape, node.dims, strict=True)
     ]
-    return k.value(node.x, tuple(inner))
+    return (yield node.x, tuple(inner))
 
 
-def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> int:
+def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> _Steps:
     if k.has_buffer(node.x):  # the same elements in the same order
         return k.load(node.x, k.linear(node.shape, index))
     groups = reshape_groups(node.x.shape, node.shape)
@@ -241,29 +266,29 @@ def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> int:
         assert len(left) == 1, "a reshape that joins axes reads a buffer"
         strides = row_major([node.shape[j] for j in right])
         inner[left[0]] = combine([index[j] for j in right], strides, 0, k.rank)
-    return k.value(node.x, tuple(inner))
+    return (yield node.x, tuple(inner))
 
 
-def _transpose(k: KernelBuilder, node: hlo.Transpose, index: Index) -> int:
+def _transpose(k: KernelBuilder, node: hlo.Transpose, index: Index) -> _Steps:
     inner = [k.fixed(0)] * len(index)
     for j, axis in enumerate(node.perm):
         inner[axis] = index[j]
-    return k.value(node.x, tuple(inner))
+    return (yield node.x, tuple(inner))
 
 
-def _slice(k: KernelBuilder, node: hlo.Slice, index: Index) -> int:
+def _slice(k: KernelBuilder, node: hlo.Slice, index: Index) -> _Steps:
     inner = [
         k.scaled(i, step, start)
         for i, step, start in zip(index, node.strides, node.starts, strict=True)
     ]
-    return k.value(node.x, tuple(inner))
+    return (yield node.x, tuple(inner))
 
 
-def _reverse(k: KernelBuilder, node: hlo.Reverse, index: Index) -> int:
+def _reverse(k: KernelBuilder, node: hlo.Reverse, index: Index) -> _Steps:
     inner = [
         k.scaled(i, -1, node.shape[j] - 1) if j in node.dims else i for j, i in enumerate(index)
     ]
-    return k.value(node.x, tuple(inner))
+    return (yield node.x, tuple(inner))
 
 
 def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
@@ -283,17 +308,18 @@ def shifted(k: KernelBuilder, index: Affine, start: int) -> Affine:
     return combine([index, Affine(0, (0,) * k.rank, ((start, 1),))], [1, 1], 0, k.rank)
 
 
-def _dynamic_slice(k: KernelBuilder, node: hlo.DynamicSlice, index: Index) -> int:
+def _dynamic_slice(k: KernelBuilder, node: hlo.DynamicSlice, index: Index) -> _Steps:
     inner: list[Affine] = []
     for i, s, n, size in zip(index, node.starts, node.x.shape, node.sizes, strict=True):
         if n == size:
             inner.append(i)
         else:
-            inner.append(shifted(k, i, clamped_start(k, k.value(s, ()), n - size)))
-    return k.value(node.x, tuple(inner))
+            start = yield s, ()
+            inner.append(shifted(k, i, clamped_start(k, start, n - size)))
+    return (yield node.x, tuple(inner))
 
 
-def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> int:
+def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> _Steps:
     dims = node.dims
     batch = [i for j, i in enumerate(index) if j not in dims.offset_dims]
     window = iter([index[j] for j in dims.offset_dims])
@@ -307,7 +333,7 @@ def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> int:
         inner[axis] = batch[position]
     inside: int | None = None
     for j, axis in enumerate(dims.start_index_map):
-        start = k.value(node.indices, (*batch, k.fixed(j)))
+        start = yield node.indices, (*batch, k.fixed(j))
         most = node.x.shape[axis] - node.slice_sizes[axis]
         clamped = clamped_start(k, start, most)
         if node.mode == "fill":
@@ -315,7 +341,7 @@ def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> int:
             fits = k.call("eq", (wide, clamped), _BOOL)
             inside = fits if inside is None else k.call("and", (inside, fits), _BOOL)
         inner[axis] = shifted(k, inner[axis], clamped)
-    value = k.value(node.x, tuple(inner))
+    value = yield node.x, tuple(inner)
     if inside is None:
         return value
     fill = k.number(node.fill, node.dtype)

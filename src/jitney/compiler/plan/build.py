@@ -211,7 +211,7 @@ class _RegionPlan:
         k = KernelBuilder([first.x.shape[j] for j in order], len(first.dims), self.has_buffer)
         index = tuple([k.axis(order.index(j)) for j in range(len(order))])
         out = k.linear(first.shape, k.identity(range(len(kept))))
-        values = [_widened(k, k.value(root.x, index), root.fn) for root in roots]  # type: ignore[attr-defined]
+        values = [_widened(k, k.value(root.x, index)) for root in roots]  # type: ignore[attr-defined]
         for root, value in zip(roots, values, strict=True):
             self.new(root)
             k.fold(root, out, root.fn, value)  # type: ignore[attr-defined]
@@ -423,8 +423,7 @@ def _accumulator(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if is_half else dtype
 
 
-def _widened(k: KernelBuilder, value: int, fn: str) -> int:
-    if fn not in ("add", "mul"):
-        return value
+def _widened(k: KernelBuilder, value: int) -> int:
+    """The statement in the dtype that it is folded in: 16-bit floats are rounded once, at the end."""
     return k.convert(value, _accumulator(k.body[value].dtype))
 
