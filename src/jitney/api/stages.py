@@ -15,8 +15,9 @@ from jitney.core import pytrees
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.pytree_errors import equality_errors_pytreedef
+from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
-from jitney.runtime import dispatch
+from jitney.runtime import dispatch, sharding
 
 
 class ArgInfo:
@@ -37,7 +38,7 @@ class ArgInfo:
         return self._aval.dtype  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
-        return f"ArgInfo({self._aval!r}, donated={self.donated})"
+        return f"ArgInfo(_aval={self._aval!r}, donated={self.donated})"
 
 
 class Stage:
@@ -69,7 +70,8 @@ class Stage:
     @property
     def out_info(self) -> Any:
         """A pytree of `ShapeDtypeStruct`, of the structure of the result."""
-        return result_structure(self.program.closed.out_avals, self.out_tree)
+        avals = [a.strip_weak_type() for a in self.program.closed.out_avals]
+        return result_structure(avals, self.out_tree)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -85,6 +87,11 @@ class Traced(Stage):
     ) -> None:
         super().__init__(program, in_tree, name)
         self.seconds = seconds
+
+    @property
+    def out_info(self) -> Any:
+        """A pytree of `ShapeDtypeStruct`, of the structure of the result."""
+        return result_structure(self.program.closed.out_avals, self.out_tree)
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -174,11 +181,19 @@ class Compiled(Stage):
 
     @property
     def input_shardings(self) -> Any:
-        return dispatch.shardings_of(self.in_tree)
+        return pytrees.tree_map(lambda _: sharding.default, self.in_avals)
 
     @property
     def output_shardings(self) -> Any:
-        return dispatch.shardings_of(self.out_tree)
+        return pytrees.tree_map(lambda _: sharding.default, self.out_avals)
+
+    @property
+    def input_formats(self) -> Any:
+        return pytrees.tree_map(_format_of, self.in_avals)
+
+    @property
+    def output_formats(self) -> Any:
+        return pytrees.tree_map(_format_of, self.out_avals)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
@@ -193,7 +208,7 @@ class Compiled(Stage):
                 f"called with input pytree {tree}" + "".join(_differences(self.in_tree, tree))
             )
         self._check_types(leaves)
-        outs = self._executable.run(leaves)
+        outs = self._executable.run(leaves, self.program.given_up())
         return pytrees.tree_unflatten(self.out_tree, outs)
 
     def _check_types(self, leaves: list[Any]) -> None:
@@ -201,6 +216,11 @@ class Compiled(Stage):
         closed = self.program.closed
         names = closed.jaxpr.debug_info.safe_arg_names(len(leaves))
         for name, x, aval in zip(names, leaves, closed.in_avals, strict=True):
+            if isinstance(x, Tracer):
+                raise TypeError(
+                    "Cannot apply JAX transformations to a function lowered and compiled for a "
+                    f"particular signature: the argument '{name}' is a {type(x).__name__}"
+                )
             got = get_aval(x)
             if not same_type(got, aval):
                 wrong.append(
@@ -219,6 +239,10 @@ def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iter
     for path, before, now, reason in equality_errors_pytreedef(compiled, called):
         where = ("args", "kwargs")[path[0].idx] + pytrees.keystr(path[1:]) if path else "the call"
         yield f"\n  * at {where}: compiled for {before}, called with {now}: {reason}"
+
+
+def _format_of(aval: Any) -> sharding.Format:
+    return sharding.Format(sharding.Layout(tuple(range(len(aval.shape)))), sharding.default)
 
 
 def trace(call: JitCall, args: Any, kwargs: Any) -> Traced:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, dtypes, pytrees
+from jitney.core import config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
-from jitney.runtime import sharding, signatures
+from jitney.runtime import signatures
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.native._native import FastFunction
@@ -76,11 +76,6 @@ def clear_caches() -> None:
     config.renew_epochs()
 
 
-def shardings_of(tree: pytrees.PyTreeDef) -> Any:
-    """The placement of each leaf of `tree`."""
-    return pytrees.tree_unflatten(tree, [sharding.default] * tree.num_leaves)
-
-
 class PjitFunction(FastFunction):
     """A jitted function. The name is the one that libraries look for in JAX.
 
@@ -129,4 +124,4 @@ class PjitFunction(FastFunction):
         return f"<PjitFunction of {self.__wrapped__!r}>"
 
 
-__all__ = ["PjitFunction", "clear_caches", "executable_of", "lower", "run", "shardings_of"]
+__all__ = ["PjitFunction", "clear_caches", "executable_of", "lower", "run"]

@@ -40,6 +40,20 @@ class MemoryAnalysis:
     alias_size_in_bytes: int
     generated_code_size_in_bytes: int
 
+    # The device is the host, which is counted once.
+    host_argument_size_in_bytes = 0
+    host_output_size_in_bytes = 0
+    host_temp_size_in_bytes = 0
+    host_alias_size_in_bytes = 0
+    host_generated_code_size_in_bytes = 0
+
+    @property
+    def peak_memory_in_bytes(self) -> int:
+        """Memory that is in use at once, at most."""
+        return (
+            self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
+        )
+
 
 class Executable:
     """A compiled program that takes and returns flat sequences of arrays."""
