@@ -279,3 +279,13 @@ from jitney.ops.sort import sort_key_val as sort_key_val
 from jitney.ops.sort import sort_p as sort_p
 from jitney.ops.sort import top_k as top_k
 from jitney.ops.sort import top_k_p as top_k_p
+from jitney.ops.control.associative import associative_scan as associative_scan
+from jitney.ops.control.cond import cond as cond
+from jitney.ops.control.cond import cond_p as cond_p
+from jitney.ops.control.cond import switch as switch
+from jitney.ops.control.loop import fori_loop as fori_loop
+from jitney.ops.control.loop import while_loop as while_loop
+from jitney.ops.control.loop import while_p as while_p
+from jitney.ops.control.mapping import map as map
+from jitney.ops.control.scan import scan as scan
+from jitney.ops.control.scan import scan_p as scan_p

@@ -328,7 +328,11 @@ def _(ct: Any, *xs: Any, axis: int) -> list[Any]:
 
 @stack_p.batch
 def _(args: Any, dims: Any, *, axis: int) -> Any:
-    return stack_p.bind(*_all_in_front(args, dims), axis=axis + 1), 0
+    d = dims[0]
+    if d is None or any(other != d for other in dims):
+        args, d = _all_in_front(args, dims), 0
+    # The new axis goes where it is nearest: in front of the batch axis, or behind it.
+    return stack_p.bind(*args, axis=axis + (axis > d)), d + (axis <= d)
 
 
 def _linear_in_one(prim: Any) -> None:

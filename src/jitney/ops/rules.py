@@ -269,7 +269,7 @@ def batch_size(args: Any, dims: Any) -> int:
 
 def shifted_axes(axes: Any, dim: int) -> tuple[int, ...]:
     """Axes of an operand as axes of the operand with a batch axis at `dim`."""
-    return tuple(int(a) + (int(a) >= dim) for a in axes)
+    return tuple(np.int64(a + (a >= dim)) for a in axes)
 
 
 def reducer(*prims: Primitive) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo
+from jitney.compiler.hlo import walk
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels.build import KernelBuilder, clamped_start, combine, row_major, shifted
 from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
@@ -340,7 +341,8 @@ class _RegionPlan:
             return self._host_demanding(node)
         source = self.buffer(node.x)
         (target,) = self.new(node)
-        self.steps.append(ir.Copy(target, source))
+        if target is not source:
+            self.steps.append(ir.Copy(target, source))
         k = KernelBuilder(node.update.shape, 0, self.has_buffer)
         value = k.value(node.update, k.identity())
         index = []
@@ -363,22 +365,27 @@ class _RegionPlan:
         return True
 
     def loop(self, node: hlo.While) -> bool:
-        """A native loop; the carry lives in buffers of its own."""
+        """A native loop; what it changes lives in buffers of its own.
+
+        A carry that a turn only updates in part, and does not read otherwise, is updated in place.
+        """
+        parameters, results = node.body.parameters, node.body.results
+        changing = [r is not p for r, p in zip(results, parameters, strict=True)]
         carry = self.new(node)
-        for buffer, x in zip(carry, node.init, strict=True):
-            self.steps.append(ir.Copy(buffer, self.buffer(x)))
+        for i, x in enumerate(node.init):
+            if changing[i]:
+                self.steps.append(ir.Copy(carry[i], self.buffer(x)))
+            else:
+                carry[i] = self.buffer(x)
         predicate = ir.Buffer("arena", 1)
         cond = self.planner.region(node.cond, carry, [predicate])
-        changing = [
-            i
-            for i, (r, p) in enumerate(zip(node.body.results, node.body.parameters, strict=True))
-            if r is not p
-        ]
+        in_place = _updated_in_place(node.body)
         after = [
-            ir.Buffer("arena", b.nbytes) if i in changing else b for i, b in enumerate(carry)
+            ir.Buffer("arena", b.nbytes) if changing[i] and i not in in_place else b
+            for i, b in enumerate(carry)
         ]
         body = self.planner.region(node.body, carry, after)
-        body += [ir.Copy(carry[i], after[i]) for i in changing]
+        body += [ir.Copy(b, a) for b, a in zip(carry, after, strict=True) if a is not b]
         self.steps.append(ir.Loop(cond, predicate, body))
         return True
 
@@ -406,6 +413,19 @@ _single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
     hlo.Cond: _RegionPlan.branch,  # type: ignore[dict-item]
     hlo.Fence: _RegionPlan.fence,  # type: ignore[dict-item]
 }
+
+
+def _updated_in_place(body: hlo.Region) -> set[int]:
+    """Carries that `body` gives back with a part replaced and uses for nothing else."""
+    uses = walk.count_uses(walk.schedule(body.results), body.results)
+    return {
+        i
+        for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True))
+        if isinstance(result, hlo.DynamicUpdateSlice)
+        and result.x is parameter
+        and uses[parameter] == 1
+        and uses[result] == 1
+    }
 
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:

@@ -1,0 +1,338 @@
+"""`cond` and `switch`: one of several programs, chosen by an integer.
+
+The primitive has an int32 index and operands that all branches take. Its derivative is the branches'
+derivatives; a batched index runs all branches and selects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import config, dtypes, pytrees, text
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
+from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer, set_current_trace
+from jitney.ops import rules
+from jitney.ops.call import transposed_program
+from jitney.ops.control.tracing import check_branches, trace_function, with_common_consts
+from jitney.ops.convert import as_value, convert
+from jitney.ops.select import clamp
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import PartialTrace, trace_partially
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import Zero
+
+cond_p = declare("cond", multiple_results=True)
+cond_p.effectful = True
+
+_INT32 = np.dtype(np.int32)
+
+
+@cond_p.abstract
+def _(index: ShapedArray, *avals: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+    effects = frozenset().union(*(b.effects for b in branches))
+    weak = [all(t) for t in zip(*[[a.weak_type for a in b.out_avals] for b in branches], strict=True)]  # type: ignore[attr-defined]
+    out = [
+        a.update(weak_type=w)  # type: ignore[attr-defined]
+        for a, w in zip(branches[0].out_avals, weak, strict=True)
+    ]
+    return out, effects
+
+
+@cond_p.lower
+def _(b: Any, index: Any, *nodes: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+    types = [n.type for n in nodes]
+    regions = [
+        b.region(types, lambda inner, *args, _branch=branch: lowering.inline(inner, _branch, args))
+        for branch in branches
+    ]
+    return b.cond(b.convert(index, _INT32), regions, nodes)
+
+
+cond_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+
+def _bind(index: Any, operands: Sequence[Any], branches: Sequence[ClosedJaxpr]) -> list[Any]:
+    return cond_p.bind(index, *operands, branches=tuple(branches))
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+@cond_p.jvp
+def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+    index, *operands = primals
+    nonzero = tuple(type(t) is not Zero for t in tangents[1:])
+    n_out = len(branches[0].out_avals)
+    found = [jvp_jaxpr(b, nonzero, False)[1] for b in branches]
+    some = tuple(any(f[i] for f in found) for i in range(n_out))
+    programs = [jvp_jaxpr(b, nonzero, some)[0] for b in branches]
+    given = [t for t in tangents[1:] if type(t) is not Zero]
+    outs = _bind(index, [*operands, *given], programs)
+    rest = iter(outs[n_out:])
+    return outs[:n_out], [
+        next(rest) if s else Zero(a.to_tangent_aval())
+        for s, a in zip(some, branches[0].out_avals, strict=True)
+    ]
+
+
+@cond_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    branches: tuple[ClosedJaxpr, ...] = params["branches"]
+    index, *operands = args
+    if unknown[0]:  # which branch runs is not known: nothing is
+        return trace.unknown_trace.process_primitive(cond_p, args, params)
+    mask = list(unknown[1:])
+    found = [trace_partially(b, mask, False)[2] for b in branches]
+    n_out = len(branches[0].out_avals)
+    out_unknown = [any(f[i] for f in found) for i in range(n_out)]
+    parts = [trace_partially(b, mask, out_unknown) for b in branches]
+    n_known_out = n_out - sum(out_unknown)
+    residual_avals = [list(known.out_avals[n_known_out:]) for known, _, _, _ in parts]
+    known = [
+        _with_other_residuals(part[0], n_known_out, residual_avals, i)
+        for i, part in enumerate(parts)
+    ]
+    counts = [len(r) for r in residual_avals]
+    late = [_taking_residuals(part[1], residual_avals, i) for i, part in enumerate(parts)]
+    known_args = [x for x, u in zip(operands, mask, strict=True) if not u]
+    with set_current_trace(trace.parent_trace):
+        outs = _bind(index, known_args, known)
+    residuals = outs[n_known_out:]
+    assert len(residuals) == sum(counts)
+    unknown_args = [x for x, u in zip(operands, mask, strict=True) if u]
+    late_outs = iter(
+        trace.unknown_trace.process_primitive(
+            cond_p, [index, *residuals, *unknown_args], {"branches": tuple(late)}
+        )
+    )
+    known_outs = iter(outs[:n_known_out])
+    return [next(late_outs) if u else next(known_outs) for u in out_unknown]
+
+
+def _with_other_residuals(
+    closed: ClosedJaxpr, n_out: int, residuals: list[list[Any]], mine: int
+) -> ClosedJaxpr:
+    """`closed` with the other branches' residuals, as zeros, among its results."""
+
+    def fun(*args: Any) -> list[Any]:
+        outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        result = list(outs[:n_out])
+        for i, avals in enumerate(residuals):
+            result += outs[n_out:] if i == mine else [_filler(a) for a in avals]
+        return result
+
+    return _retraced(fun, closed.in_avals, closed)
+
+
+def _filler(aval: Any) -> Any:
+    zero = Zero(aval).instantiate() if not dtypes.is_extended(aval.dtype) else None
+    assert zero is not None
+    return convert(zero, aval.dtype, aval.weak_type)
+
+
+def _taking_residuals(closed: ClosedJaxpr, residuals: list[list[Any]], mine: int) -> ClosedJaxpr:
+    """`closed` taking all branches' residuals."""
+    start = sum(len(r) for r in residuals[:mine])
+    n, total = len(residuals[mine]), sum(len(r) for r in residuals)
+    avals = [a for r in residuals for a in r] + list(closed.in_avals[n:])
+
+    def fun(*args: Any) -> list[Any]:
+        own = [*args[start : start + n], *args[total:]]
+        return eval_jaxpr(closed.jaxpr, closed.consts, *own)
+
+    return _retraced(fun, avals, closed)
+
+
+def _retraced(fun: Callable[..., Any], avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
+    info = DebugInfo("cond", like.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+@cond_p.transpose
+def _(cts: Any, index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+    linear = tuple(type(x) is UndefinedPrimal for x in operands)
+    nonzero = tuple(type(ct) is not Zero for ct in cts)
+    parts = [transposed_program(b, linear, nonzero) for b in branches]
+    n = sum(linear)
+    some = [any(has[i] for _, has in parts) for i in range(n)]
+    avals = [x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal]
+    programs = [_filled(program, has, some, avals) for program, has in parts]
+    given = [x for x, lin in zip(operands, linear, strict=True) if not lin]
+    given += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(_bind(index, given, programs))
+    found = iter(some)
+    return [None] + [next(outs) if lin and next(found) else None for lin in linear]
+
+
+def _filled(
+    closed: ClosedJaxpr, has: Sequence[bool], wanted: Sequence[bool], avals: Sequence[Any]
+) -> ClosedJaxpr:
+    """`closed`, whose results are those marked in `has`, with zeros for the others in `wanted`."""
+    if list(has) == list(wanted):
+        return closed
+
+    def fun(*args: Any) -> list[Any]:
+        outs = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
+        values = [next(outs) if h else Zero(a).instantiate() for h, a in zip(has, avals, strict=True)]
+        return [v for v, w in zip(values, wanted, strict=True) if w]
+
+    return _retraced(fun, closed.in_avals, closed)
+
+
+@cond_p.batch_with_axis
+def _(
+    axis_data: AxisData, args: Any, dims: Any, *, branches: tuple[ClosedJaxpr, ...], **_: Any
+) -> Any:
+    index, *operands = args
+    batched = tuple(d is not None for d in dims[1:])
+    moved = [
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(operands, dims[1:], strict=True)
+    ]
+    if dims[0] is None:
+        found = [batch_jaxpr(b, axis_data, batched, False)[1] for b in branches]
+        some = tuple(any(column) for column in zip(*found, strict=True))
+        programs = [batch_jaxpr(b, axis_data, batched, some)[0] for b in branches]
+        outs = _bind(index, moved, programs)
+        return outs, [0 if s else None for s in some]
+    # Every branch runs on all indices; operands of the indices that do not take it are constants to
+    # derivatives, so that no NaN comes from there.
+    size = axis_data.size
+    whole = [rules.to_front(x, 0 if b else None, size) for x, b in zip(moved, batched, strict=True)]
+    index = rules.move_axis(index, dims[0], 0)
+    results: list[list[Any]] = []
+    for i, branch in enumerate(branches):
+        chosen = rules.op("eq")(index, np.int32(i))
+        inputs = [_masked(chosen, x) for x in whole]
+        program, _ = batch_jaxpr(branch, axis_data, (True,) * len(whole), True)
+        results.append(eval_jaxpr(program.jaxpr, program.consts, *inputs))
+    outs = []
+    for column in zip(*results, strict=True):
+        shape = rules.shape_of(column[0])
+        spread = index
+        if len(shape) > 1:
+            spread = rules.op("broadcast_in_dim")(
+                index, shape=shape, broadcast_dimensions=(0,), sharding=None
+            )
+        outs.append(rules.op("select_n")(spread, *column))
+    return outs, [0] * len(outs)
+
+
+def _masked(chosen: Any, x: Any) -> Any:
+    if not dtypes.issubdtype(rules.aval_of(x).dtype, np.inexact):
+        return x
+    shape = rules.shape_of(x)
+    if len(shape) > 1:
+        chosen = rules.op("broadcast_in_dim")(
+            chosen, shape=shape, broadcast_dimensions=(0,), sharding=None
+        )
+    return rules.op("select_n")(chosen, rules.op("stop_gradient")(x), x)
+
+
+def _print_cond(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    return text.eqn_with_params(eqn, [("branches", eqn.params["branches"])], context, settings)
+
+
+text.printing_rules["cond"] = _print_cond
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None) -> Any:
+    """branches[index](*operands); an index out of range counts as the nearest.
+
+    Args:
+      index: an integer scalar.
+      branches: functions of `operands`, with results of one type.
+      operands: pytrees of arrays.
+    """
+    if not all(callable(b) for b in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    if operand is not None:
+        operands = (operand,)
+    aval: Any = get_aval(index)
+    if aval.shape != ():
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {aval.shape}.")
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        raise TypeError(
+            f"Index type must be an integer, got {index} as {dtypes.long_name(aval.dtype)}"
+        )
+    functions = list(branches)
+    if not functions:
+        raise ValueError("Empty branch sequence")
+    if len(functions) == 1:
+        return functions[0](*operands)
+    if config.disable_jit_enabled() and not isinstance(index, Tracer):
+        return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
+    whole = convert(index, _INT32, False)
+    clamped = clamp(np.int32(0), whole, np.int32(len(functions) - 1))
+    names = [f"branch {i}" for i in range(len(functions))]
+    return _conditional(clamped, names, functions, operands)
+
+
+def _conditional(
+    index: Any, names: Sequence[str], functions: Sequence[Callable[..., Any]], operands: Any
+) -> Any:
+    leaves, tree = pytrees.tree_flatten(tuple(operands))
+    avals = [get_aval(x) for x in leaves]
+    traced = [trace_function(f, tree, avals, "cond") for f in functions]
+    order = list(range(len(functions)))
+    if names[0] == "true_fun":
+        order.reverse()  # the primitive has the branch of False first
+    check_branches(names, functions, traced)
+    programs, consts = with_common_consts([traced[i] for i in order])
+    outs = _bind(index, [*consts, *leaves], programs)
+    return pytrees.tree_unflatten(traced[0].out_tree, outs)
+
+
+_MISSING = object()
+
+
+def cond(
+    pred: Any,
+    true_fun: Any,
+    false_fun: Any,
+    *operands: Any,
+    operand: Any = _MISSING,
+    linear: Any = None,
+) -> Any:
+    """true_fun(*operands) if `pred`, else false_fun(*operands); only one of them is executed.
+
+    Args:
+      pred: a boolean or numeric scalar.
+      true_fun, false_fun: functions of `operands`, with results of one type. The older form
+        cond(pred, x, true_fun, y, false_fun) gives each its own operand.
+      operands: pytrees of arrays.
+      operand: one operand, by keyword.
+    """
+    if len(operands) == 2 and not callable(true_fun) and callable(false_fun) and callable(operands[1]):
+        x, f, y, g = true_fun, false_fun, operands[0], operands[1]
+        return cond(pred, lambda ops: f(ops[0]), lambda ops: g(ops[1]), (x, y))
+    if not callable(true_fun) or not callable(false_fun):
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    if operand is not _MISSING:
+        operands = (operand,)
+    if pred is None:
+        raise TypeError("cond predicate is None")
+    aval: Any = get_aval(pred)
+    if aval.shape != ():
+        raise TypeError(f"Pred must be a scalar, got {pred} of shape {aval.shape}.")
+    if aval.dtype != np.bool_ and not dtypes.issubdtype(aval.dtype, np.number):
+        raise TypeError(f"Pred type must be either boolean or number, got {aval.dtype}.")
+    if config.disable_jit_enabled() and not isinstance(pred, Tracer):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    if aval.dtype != np.bool_:
+        pred = rules.op("ne")(pred, rules.const(pred, 0))
+    index = convert(as_value(pred), _INT32, False)
+    return _conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
+

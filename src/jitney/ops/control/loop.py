@@ -1,0 +1,433 @@
+"""`while_loop` and `fori_loop`.
+
+The primitive carries values and two groups of constants: those of the condition and those of the body.
+Forward derivatives carry tangents along; the number of turns being unknown, there is no reverse one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import config, dtypes, pytrees
+from jitney.core.avals import get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer, set_current_trace
+from jitney.ops import rules
+from jitney.ops.control.tracing import check_carry, strengthened, trace_function
+from jitney.ops.convert import as_value, convert
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import PartialTrace
+from jitney.transforms.zero import Zero, instantiate
+
+while_p = declare("while", multiple_results=True)
+while_p.effectful = True
+
+
+@while_p.abstract
+def _(*avals: Any, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return body_jaxpr.out_avals, cond_jaxpr.effects | body_jaxpr.effects
+
+
+@while_p.lower
+def _(
+    b: Any,
+    *nodes: Any,
+    cond_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+) -> Any:
+    n, m = cond_nconsts, cond_nconsts + body_nconsts
+    types = [x.type for x in nodes]
+
+    def cond(inner: Any, *args: Any) -> Any:
+        (flag,) = lowering.inline(inner, cond_jaxpr, [*args[:n], *args[m:]])
+        # A batched predicate: the loop runs while it holds anywhere.
+        if flag.shape:
+            flag = inner.reduce(flag, "or", tuple(range(len(flag.shape))))
+        return [flag]
+
+    def body(inner: Any, *args: Any) -> Any:
+        return [*args[:m], *lowering.inline(inner, body_jaxpr, args[n:])]
+
+    outs = b.while_(b.region(types, cond), b.region(types, body), nodes)
+    return outs[m:]
+
+
+while_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+
+def _parts(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    return list(args[:n]), list(args[n:m]), list(args[m:])
+
+
+def _retraced(fun: Callable[..., Any], avals: Any, like: ClosedJaxpr) -> ClosedJaxpr:
+    info = DebugInfo("while", like.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+@while_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = _parts(primals, params)
+    _, body_t, init_t = _parts(tangents, params)
+    const_nz = [type(t) is not Zero for t in body_t]
+    carry_nz = [type(t) is not Zero for t in init_t]
+    while True:  # tangents that a turn makes nonzero stay so
+        _, found = jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz))
+        joined = [a or b for a, b in zip(carry_nz, found, strict=True)]
+        if joined == carry_nz:
+            break
+        carry_nz = joined
+    n_const, n_carry = len(body_consts), len(init)
+    raw, _ = jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz))
+    n_ct = sum(const_nz)
+    # The program takes consts, carry, their tangents; a loop wants consts with theirs first.
+    c, t = body_jaxpr.in_avals[:n_const], body_jaxpr.in_avals[n_const:]
+    avals = [
+        *c,
+        *(a.to_tangent_aval() for a, nz in zip(c, const_nz, strict=True) if nz),
+        *t,
+        *(a.to_tangent_aval() for a, nz in zip(t, carry_nz, strict=True) if nz),
+    ]
+
+    def body(*args: Any) -> list[Any]:
+        consts, rest = args[:n_const], args[n_const:]
+        dconsts, rest = rest[:n_ct], rest[n_ct:]
+        carry, dcarry = rest[:n_carry], rest[n_carry:]
+        return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *dconsts, *dcarry)
+
+    n_cond = len(cond_consts)
+    cond_avals = [*cond_jaxpr.in_avals, *avals[n_const + n_ct + n_carry :]]
+    cond = _retraced(
+        lambda *args: eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry]),
+        cond_avals,
+        cond_jaxpr,
+    )
+    given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *(t for t, nz in zip(body_t, const_nz, strict=True) if nz),
+        *init,
+        *given,
+        cond_jaxpr=cond,
+        cond_nconsts=n_cond,
+        body_jaxpr=_retraced(body, avals, body_jaxpr),
+        body_nconsts=n_const + n_ct,
+    )
+    rest = iter(outs[n_carry:])
+    douts = [
+        next(rest) if nz else Zero(a.to_tangent_aval())
+        for nz, a in zip(carry_nz, body_jaxpr.out_avals, strict=True)
+    ]
+    return outs[:n_carry], douts
+
+
+@while_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    """What the known carries determine is computed now; the rest runs the whole loop again."""
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_u, body_u, carry_u = _parts(unknown, params)
+    cond_consts, body_consts, init = _parts(args, params)
+    n_const = len(body_consts)
+    while True:
+        found = _unknown_results(body_jaxpr, [*body_u, *carry_u])
+        joined = [a or b for a, b in zip(carry_u, found, strict=True)]
+        if joined == carry_u:
+            break
+        carry_u = joined
+    cond_unknown = any(cond_u) or _unknown_results(cond_jaxpr, [*cond_u, *carry_u])[0]
+    if cond_unknown or all(carry_u):
+        return trace.unknown_trace.process_primitive(while_p, args, params)
+    kept = [i for i, u in enumerate(carry_u) if not u]
+    known_consts = [i for i, u in enumerate(body_u) if not u]
+
+    def known_body(*xs: Any) -> list[Any]:
+        consts: list[Any] = [None] * n_const
+        for i, x in zip(known_consts, xs, strict=False):
+            consts[i] = x
+        carry: list[Any] = [None] * len(init)
+        for i, x in zip(kept, xs[len(known_consts) :], strict=True):
+            carry[i] = x
+        outs = _evaluate_known(body_jaxpr, [*consts, *carry], [*body_u, *carry_u])
+        return [outs[i] for i in kept]
+
+    def known_cond(*xs: Any) -> list[Any]:
+        carry: list[Any] = [None] * len(init)
+        for i, x in zip(kept, xs[len(cond_consts) :], strict=True):
+            carry[i] = x
+        return _evaluate_known(cond_jaxpr, [*xs[: len(cond_consts)], *carry], [*cond_u, *carry_u])
+
+    carry_avals = body_jaxpr.in_avals[n_const:]
+    body_avals = [body_jaxpr.in_avals[i] for i in known_consts] + [carry_avals[i] for i in kept]
+    cond_avals = cond_jaxpr.in_avals[: len(cond_consts)] + [carry_avals[i] for i in kept]
+    with set_current_trace(trace.parent_trace):
+        known = while_p.bind(
+            *cond_consts,
+            *(body_consts[i] for i in known_consts),
+            *(init[i] for i in kept),
+            cond_jaxpr=_retraced(known_cond, cond_avals, cond_jaxpr),
+            cond_nconsts=len(cond_consts),
+            body_jaxpr=_retraced(known_body, body_avals, body_jaxpr),
+            body_nconsts=len(known_consts),
+        )
+    late = trace.unknown_trace.process_primitive(while_p, args, params)
+    outs = list(late)
+    for i, value in zip(kept, known, strict=True):
+        outs[i] = value
+    return outs
+
+
+def _unknown_results(closed: ClosedJaxpr, unknown: list[bool]) -> list[bool]:
+    """Which results of `closed` depend on unknown operands."""
+    depends = {v for v, u in zip(closed.jaxpr.invars, unknown, strict=True) if u}
+    for eqn in closed.jaxpr.eqns:
+        if any(a in depends for a in eqn.invars if not hasattr(a, "val")):
+            depends.update(eqn.outvars)
+    return [not hasattr(a, "val") and a in depends for a in closed.jaxpr.outvars]
+
+
+def _evaluate_known(closed: ClosedJaxpr, values: list[Any], unknown: list[bool]) -> list[Any]:
+    """Results of `closed` that do not depend on unknown operands; None for the others."""
+    env: dict[Any, Any] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+    for var, x, u in zip(closed.jaxpr.invars, values, unknown, strict=True):
+        if not u:
+            env[var] = x
+
+    def read(atom: Any) -> Any:
+        return atom.val[()] if hasattr(atom, "val") else env[atom]
+
+    for eqn in closed.jaxpr.eqns:
+        if all(hasattr(a, "val") or a in env for a in eqn.invars):
+            out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+            env.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
+    return [read(a) if hasattr(a, "val") or a in env else None for a in closed.jaxpr.outvars]
+
+
+@while_p.transpose
+def _(cts: Any, *args: Any, **params: Any) -> Any:
+    raise ValueError(
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
+        "start/stop values: how many turns there are, and so what has to be kept, is not known "
+        "beforehand. Try using lax.scan, or using fori_loop with static start/stop."
+    )
+
+
+@while_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = _parts(args, params)
+    cond_d, body_d, init_d = _parts(dims, params)
+    cond_b = tuple(d is not None for d in cond_d)
+    body_b = tuple(d is not None for d in body_d)
+    carry_b = [d is not None for d in init_d]
+    while True:
+        _, found = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+        joined = [a or b for a, b in zip(carry_b, found, strict=True)]
+        if joined == carry_b:
+            _, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+            # Where the predicate differs by index, every carry does.
+            if not pred_b or all(carry_b):
+                break
+            joined = [True] * len(carry_b)
+        carry_b = joined
+    cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+    body, _ = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+    size = axis_data.size
+    cond_consts = [
+        x if d is None else rules.move_axis(x, d, 0) for x, d in zip(cond_consts, cond_d, strict=True)
+    ]
+    body_consts = [
+        x if d is None else rules.move_axis(x, d, 0) for x, d in zip(body_consts, body_d, strict=True)
+    ]
+    init = [
+        rules.to_front(x, d, size) if b else x
+        for x, d, b in zip(init, init_d, carry_b, strict=True)
+    ]
+    body_nconsts = len(body_consts)
+    outs = while_p.bind(
+        *cond_consts,
+        *(cond_consts if pred_b else ()),
+        *body_consts,
+        *init,
+        cond_jaxpr=cond,
+        cond_nconsts=len(cond_consts),
+        body_jaxpr=_frozen_where_done(body, cond, len(cond_consts), body_nconsts) if pred_b else body,
+        body_nconsts=body_nconsts + (len(cond_consts) if pred_b else 0),
+    )
+    return outs, [0 if b else None for b in carry_b]
+
+
+def _frozen_where_done(
+    body: ClosedJaxpr, cond: ClosedJaxpr, n_cond: int, n_body: int
+) -> ClosedJaxpr:
+    """The body of a batched loop: indices whose predicate is false keep their carry."""
+    avals = [*cond.in_avals[:n_cond], *body.in_avals]
+
+    def fun(*args: Any) -> list[Any]:
+        cond_consts, rest = args[:n_cond], args[n_cond:]
+        carry = rest[n_body:]
+        (goes_on,) = eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *carry)
+        new = eval_jaxpr(body.jaxpr, body.consts, *rest)
+        return [_where(goes_on, x, y) for x, y in zip(new, carry, strict=True)]
+
+    return _retraced(fun, avals, body)
+
+
+def _where(goes_on: Any, new: Any, old: Any) -> Any:
+    shape = rules.shape_of(new)
+    if len(shape) > 1:
+        goes_on = rules.op("broadcast_in_dim")(
+            goes_on, shape=shape, broadcast_dimensions=(0,), sharding=None
+        )
+    return rules.op("select_n")(goes_on, old, new)
+
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
+    """Repeats `val = body_fun(val)` while `cond_fun(val)` holds; returns the last `val`.
+
+    Args:
+      cond_fun: value -> boolean scalar.
+      body_fun: value -> value, of the same structure and types.
+      init_val: a pytree of arrays.
+
+    Reverse-mode derivatives are not defined: see `scan` and `fori_loop`.
+    """
+    if not callable(cond_fun) or not callable(body_fun):
+        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    if config.disable_jit_enabled():
+        value = init_val
+        while cond_fun(value):
+            value = body_fun(value)
+        return value
+    leaves, tree = pytrees.tree_flatten(init_val)
+    avals = [get_aval(x) for x in leaves]
+    single = pytrees.tree_structure((init_val,))
+    body = trace_function(body_fun, single, avals, "while_loop")
+    _check_body(tree, body, avals)
+    stronger = strengthened(avals, body.out_avals)
+    if stronger is not None:
+        avals = stronger
+        leaves = [
+            convert(x, a.dtype, a.weak_type) if not _same_type(x, a) else x  # type: ignore[attr-defined]
+            for x, a in zip(leaves, avals, strict=True)
+        ]
+        body = trace_function(body_fun, single, avals, "while_loop")
+    check_carry("while_loop body function", _argument(body_fun), tree, body.out_tree, avals, body.out_avals)
+    condition = trace_function(cond_fun, single, avals, "while_cond")
+    out: Any = condition.out_avals
+    if condition.out_tree != pytrees.tree_structure(0):
+        raise TypeError(
+            f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}."
+        )
+    if out[0].shape != () or out[0].dtype != np.bool_:
+        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {out}.")
+    outs = while_p.bind(
+        *condition.consts,
+        *body.consts,
+        *leaves,
+        cond_jaxpr=condition.closed,
+        cond_nconsts=len(condition.consts),
+        body_jaxpr=body.closed,
+        body_nconsts=len(body.consts),
+    )
+    return pytrees.tree_unflatten(tree, outs)
+
+
+def _same_type(x: Any, aval: Any) -> bool:
+    got: Any = get_aval(x)
+    return got.dtype == aval.dtype and got.weak_type == aval.weak_type
+
+
+def _check_body(tree: Any, body: Any, avals: Any) -> None:
+    if tree != body.out_tree:
+        check_carry("while_loop body function", "c", tree, body.out_tree, avals, body.out_avals)
+
+
+def _argument(fun: Callable[..., Any]) -> str:
+    try:
+        return next(iter(inspect.signature(fun).parameters))
+    except (TypeError, ValueError, StopIteration):
+        return "carry"
+
+
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, *, unroll: Any = None
+) -> Any:
+    """val = body_fun(i, val) for i from `lower` up to `upper`, exclusive; returns the last `val`.
+
+    Args:
+      lower, upper: integer scalars. If both are known when traced the loop is a `scan`, and has a
+        reverse derivative.
+      body_fun: (index, value) -> value, of the same structure and types.
+      init_val: a pytree of arrays.
+      unroll: for known bounds: how many turns one turn of the compiled loop does.
+    """
+    from jitney.ops.control.scan import scan
+
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    dtype = _counter_dtype(lower, upper)
+    if config.disable_jit_enabled():
+        value = init_val
+        for i in range(int(lower), int(upper)):
+            value = body_fun(as_value(np.asarray(i, dtype)), value)
+        return value
+    known = _known(lower), _known(upper)
+    if known[0] is not None and known[1] is not None:
+        length = max(known[1] - known[0], 0)
+
+        def step(loop_carry: Any, _: Any) -> Any:
+            i, value = loop_carry
+            return (i + 1, body_fun(i, value)), None
+
+        first = np.asarray(known[0], dtype)[()]
+        (_, result), _ = scan(
+            step, (first, init_val), None, length=length, unroll=1 if unroll is None else unroll
+        )
+        return result
+    if unroll is not None and unroll != 1:
+        raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
+    low, high = convert(lower, dtype), convert(upper, dtype)
+    _, _, result = while_loop(
+        lambda c: rules.op("lt")(c[0], c[1]),
+        lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])),
+        (low, high, init_val),
+    )
+    return result
+
+
+def _known(bound: Any) -> int | None:
+    if isinstance(bound, Tracer):
+        value = bound.to_concrete_value()
+        return None if value is None else operator.index(value)
+    try:
+        return operator.index(bound)
+    except TypeError:
+        return int(bound)
+
+
+def _counter_dtype(lower: Any, upper: Any) -> np.dtype:
+    types: list[Any] = [get_aval(lower), get_aval(upper)]
+    strong = [t.dtype for t in types if not t.weak_type and dtypes.issubdtype(t.dtype, np.integer)]
+    return strong[0] if strong else dtypes.canonicalize_dtype(np.int64)
+
