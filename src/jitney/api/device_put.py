@@ -8,12 +8,15 @@ import numpy as np
 
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import is_valid_operand
-from jitney.core.trace import Tracer
+from jitney.core.trace import Tracer, state
+from jitney.ops import placement
 from jitney.ops.convert import as_value
 from jitney.runtime import device as _device
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
 from jitney.runtime.sharding import Format, Sharding, as_sharding
+
+_PLACES = (_device.Device, Sharding, PartitionSpec, Format)
 
 
 def device_put(
@@ -26,30 +29,44 @@ def device_put(
       ValueError: if `device` names no place.
     """
     for place in pytrees.tree_leaves(device):
-        if not isinstance(place, _device.Device | Sharding | PartitionSpec | Format):
+        if not isinstance(place, _PLACES):
             raise ValueError(
                 "device_put takes None, a Device, a Sharding, or a pytree of these as its second "
                 f"argument. Received invalid value: {place}"
             )
 
-    def put(leaf: Any, place: Any) -> Any:
+    leaves, tree = pytrees.tree_flatten(x)
+    for leaf in leaves:
         if not is_valid_operand(leaf):
             raise TypeError(
                 f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type, so device_put "
                 "cannot place it"
             )
-        value = as_value(leaf)
-        if place is None or isinstance(value, Tracer):
-            return value
-        return value.placed(_sharding_of(place))
+    if device is None or isinstance(device, _PLACES):
+        places = [device] * len(leaves)
+    else:
+        places = pytrees.broadcast_prefix(device, x, is_leaf=lambda place: place is None)
+    if state.trace is not state.eval_trace and leaves:
+        return pytrees.tree_unflatten(tree, placement.device_put(leaves, places, donate=donate))
+    placed = [
+        as_value(leaf) if place is None else as_value(leaf).placed(_sharding_of(place))
+        for leaf, place in zip(leaves, places, strict=True)
+    ]
+    return pytrees.tree_unflatten(tree, placed)
 
-    if device is None:
-        return pytrees.tree_map(lambda leaf: put(leaf, None), x)
-    if isinstance(device, _device.Device | Sharding | PartitionSpec | Format):
-        return pytrees.tree_map(lambda leaf: put(leaf, device), x)
+
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """`x` (a pytree of arrays), lying as `shardings` (one, or a prefix of the tree) says."""
     leaves, tree = pytrees.tree_flatten(x)
-    places = pytrees.broadcast_prefix(device, x, is_leaf=lambda place: place is None)
-    return pytrees.tree_unflatten(tree, [put(*pair) for pair in zip(leaves, places, strict=True)])
+    if isinstance(shardings, _PLACES):
+        places = [shardings] * len(leaves)
+    else:
+        places = pytrees.broadcast_prefix(shardings, x, is_leaf=lambda place: place is None)
+    out: list[Any] = []
+    for leaf, place in zip(leaves, places, strict=True):
+        value = placement.sharding_constraint(as_value(leaf), place)
+        out.append(value.placed(_sharding_of(place)) if isinstance(value, ArrayImpl) else value)
+    return pytrees.tree_unflatten(tree, out)
 
 
 def _sharding_of(place: Any) -> Sharding:

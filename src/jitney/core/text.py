@@ -395,6 +395,8 @@ def _param_doc(value: Any, context: Context, settings: Settings) -> Doc:
         return Text(value.name)
     if callable(value) and hasattr(value, "__name__"):
         return Text(getattr(value, "__name__", str(value)))
+    if isinstance(value, frozenset):
+        return Text(f"frozenset({{{', '.join(sorted(map(repr, value)))}}})")
     return Text(str(value))
 
 

@@ -164,6 +164,7 @@ from jitney.ops.special import regularized_incomplete_beta_p as regularized_inco
 from jitney.ops.special import zeta as zeta
 from jitney.ops.special import zeta_p as zeta_p
 from jitney.ops.identity import copy_p as copy_p
+from jitney.api.device_put import with_sharding_constraint as with_sharding_constraint
 from jitney.ops.identity import optimization_barrier as optimization_barrier
 from jitney.ops.identity import optimization_barrier_p as optimization_barrier_p
 from jitney.ops.identity import stage as stage
