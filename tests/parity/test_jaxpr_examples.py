@@ -34,7 +34,7 @@ NOT_YET: dict[str, str] = dict(
             "derivatives",
            
            
-            "jacobians", "hessian", "grad_of_scan", "grad_of_cond",
+            "grad_of_cond",
             "checkpoint", "checkpoint_grad", "checkpoint_policy",
            
         ),

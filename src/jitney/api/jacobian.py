@@ -15,7 +15,7 @@ from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.ops.compare import eq
 from jitney.ops.binary import add
-from jitney.ops.convert import convert
+from jitney.ops.convert import convert, convert_element_type_p
 from jitney.ops.creation import broadcasted_iota
 from jitney.ops.join import split
 from jitney.ops.shape import reshape, shape_of
@@ -30,7 +30,13 @@ def _standard_basis(tree: Any) -> Any:
     eye = _eye(n, dtype)
     parts = split(eye, tuple(np.int64(s) for s in sizes), 1)
     shaped = [
-        convert(reshape(part, (n, *shape_of(x))), get_aval(x).dtype)  # type: ignore[attr-defined]
+        # Recorded even where it changes nothing, as in JAX.
+        convert_element_type_p.bind(
+            reshape(part, (n, *shape_of(x))),
+            new_dtype=get_aval(x).dtype,  # type: ignore[attr-defined]
+            weak_type=False,
+            sharding=None,
+        )
         for part, x in zip(parts, leaves, strict=True)
     ]
     return pytrees.tree_unflatten(structure, shaped)

@@ -39,7 +39,7 @@ def insert_axis(x: Any, position: int, size: int) -> Any:
     """`x` repeated along a new axis at `position`."""
     shape = shape_of(x)
     full = (*shape[:position], size, *shape[position:])
-    dims = tuple(k for k in range(len(full)) if k != position)
+    dims = tuple(np.int64(k) for k in range(len(full)) if k != position)
     return broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=dims, sharding=None)
 
 

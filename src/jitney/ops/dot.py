@@ -326,7 +326,7 @@ def _(args: Any, dims: Any, *, dimension_numbers: Any, **params: Any) -> Any:
     n_batch = len(bx)
 
     def moved(axes: Any, d: int | None) -> tuple[int, ...]:
-        return tuple(axes) if d is None else rules.shifted_axes(axes, d)
+        return tuple(axes) if d is None else tuple(map(int, rules.shifted_axes(axes, d)))
 
     contract = moved(cx, dx), moved(cy, dy)
     batch = moved(bx, dx), moved(by, dy)

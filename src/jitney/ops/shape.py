@@ -467,7 +467,7 @@ def _(args: Any, dims: Any, *, shape: Shape, broadcast_dimensions: Any, sharding
     out = broadcast_in_dim_p.bind(
         x,
         shape=(x.shape[0], *shape),
-        broadcast_dimensions=(0, *(d + 1 for d in broadcast_dimensions)),
+        broadcast_dimensions=(0, *(np.int64(d + 1) for d in broadcast_dimensions)),
         sharding=sharding,
     )
     return out, 0
@@ -531,4 +531,4 @@ rules.deflinear(rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=di
 @rev_p.batch
 def _(args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> Any:
     (x,), (d,) = args, dims
-    return rev_p.bind(x, dimensions=rules.shifted_axes(dimensions, d)), d
+    return rev_p.bind(x, dimensions=tuple(map(int, rules.shifted_axes(dimensions, d)))), d
