@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
 from tests.parity.examples import Example, namespace, read
 from tests.parity.facts import facts, normalise
 
@@ -77,33 +76,33 @@ NOT_YET: dict[str, str] = dict(
     (
         *_because(
             "derivatives",
-           
-           
+
+
             "grad_of_tuple_output",
-           
+
             "vjp_cotangent_structure",
-           
+
             "grad_of_pure_callback",
-           
-           
-           
+
+
+
             "checkpoint_static_bool",
         ),
         *_because(
             "batching",
             "bool_of_vmapped_value",
             "vmap_sizes", "vmap_sizes_in_tree", "vmap_in_axes_structure",
-           
+
             "unbound_axis_name",
         ),
         *_because(
             "control flow",
-           
-           
-           
-           
-           
-           
+
+
+
+
+
+
         ),
         *_because(
             "several devices",

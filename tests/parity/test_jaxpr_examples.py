@@ -24,19 +24,19 @@ NOT_YET: dict[str, str] = dict(
             "control flow",
             "like_and_tri",
             "fori_loop_traced_bound",
-           
-           
-           
-           
-           
+
+
+
+
+
         ),
         *_because(
             "derivatives",
-           
-           
+
+
             "grad_of_cond",
             "checkpoint", "checkpoint_grad", "checkpoint_policy",
-           
+
         ),
         *_because(
             "batching",
