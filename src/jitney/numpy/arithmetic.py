@@ -112,7 +112,8 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         q = binary.div(x1, x2)
         differ = compare.ne(unary.sign(x1), unary.sign(x2))
         inexact = compare.ne(binary.rem(x1, x2), _zero(x1))
-        below = binary.bitwise_and(util.as_type(differ, _BOOL, False), util.as_type(inexact, _BOOL, False))
+        differ, inexact = (util.as_type(p, _BOOL, False) for p in (differ, inexact))
+        below = binary.bitwise_and(differ, inexact)
         return where(below, binary.sub(q, _number(q, 1)), q)
     if util.is_complex(dtype):
         raise TypeError("floor_divide does not support complex-valued inputs")

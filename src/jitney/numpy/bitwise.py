@@ -20,9 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _bits(
-    name: str, op: Callable[[Any, Any], Any], doc: str
-) -> Callable[[Any, Any], Any]:
+def _bits(name: str, op: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, Any], Any]:
     """A function of two operands of one integer or boolean dtype, by the lax function `op`."""
 
     def function(x: Any, y: Any, /) -> Any:

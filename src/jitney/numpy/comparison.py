@@ -93,9 +93,7 @@ logical_xor = _logical("logical_xor", binary.bitwise_xor, "True where one of x a
 
 
 @partial(jit_when_traced, static_argnames=("equal_nan",))
-def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Any:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """True where |a - b| <= atol + rtol |b|.
 
     Args:
@@ -119,9 +117,7 @@ def isclose(
 
 
 @partial(jit_when_traced, static_argnames=("equal_nan",))
-def allclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Any:
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """True if all elements are close; see `isclose`."""
     from jitney.numpy.reductions import all as all_true
 

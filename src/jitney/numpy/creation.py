@@ -22,7 +22,7 @@ from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.ops.identity import copy_p
 from jitney.ops.join import concatenate
 from jitney.ops.shape import broadcast_to, canonical_shape, expand_dims, shape_of
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime.array import array_from_numpy
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
@@ -249,7 +249,11 @@ def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
 
 def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
     """`value` everywhere; outside of traces one fill of memory."""
-    if state.trace is state.eval_trace and not dtypes.is_extended(dtype) and min(shape, default=0) >= 0:
+    if (
+        state.trace is state.eval_trace
+        and not dtypes.is_extended(dtype)
+        and min(shape, default=0) >= 0
+    ):
         scalar = scalar_operand(value, dtype, weak_type)
         filled = np.full(shape, scalar, dtype) if scalar else np.zeros(shape, dtype)
         return array_from_numpy(filled, shaped_array(shape, dtype, weak_type))
@@ -263,23 +267,17 @@ def broadcast_to_shape(x: Any, shape: Any) -> Any:
     return broadcast(as_value(x) if not shape else x, shape)
 
 
-def zeros(
-    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Zeros; of the default float dtype if none is given."""
     return _filled(shape, 0, dtype, "zeros")
 
 
-def ones(
-    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Ones; of the default float dtype if none is given."""
     return _filled(shape, 1, dtype, "ones")
 
 
-def empty(
-    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array whose contents nobody promised; they are zeros."""
     return _filled(shape, 0, dtype, "empty")
 
@@ -348,9 +346,7 @@ def ones_like(
     return _like("ones_like", a, 1, dtype, shape)
 
 
-def empty_like(
-    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
-) -> Any:
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros of the shape and dtype of `prototype` where these are not given."""
     return _like("empty_like", prototype, 0, dtype, shape)
 

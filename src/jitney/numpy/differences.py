@@ -128,9 +128,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     elif len(spacings) == 1:
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
-        raise TypeError(
-            f"Invalid number of spacing arguments {len(spacings)} for axis={axes}"
-        )
+        raise TypeError(f"Invalid number of spacing arguments {len(spacings)} for axis={axes}")
     out = [_slopes(x, h, k) for h, k in zip(spacings, axes, strict=True)]
     return out[0] if len(axes) == 1 else out
 
@@ -141,9 +139,7 @@ def _slopes(x: Any, h: Any, axis: int) -> Any:
     last = _between(x, n - 2, n - 1, axis)
     if shape_of(h):
         return _uneven_slopes(x, h, axis, first, last)
-    middle = binary.sub(
-        slice_in_dim(x, 2, n, axis=axis), slice_in_dim(x, 0, n - 2, axis=axis)
-    )
+    middle = binary.sub(slice_in_dim(x, 2, n, axis=axis), slice_in_dim(x, 0, n - 2, axis=axis))
     middle = binary.div(binary.mul(middle, scalar_operand(0.5, x.dtype, False)), h)
     last = binary.div(last, h)
     return concatenate([binary.div(first, h), middle, last], axis)
@@ -217,9 +213,7 @@ def _times(x: Any, y: Any) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("axis",))
-def unwrap(
-    p: Any, discont: Any = None, axis: int = -1, period: Any = 6.283185307179586
-) -> Any:
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 6.283185307179586) -> Any:
     """`p` with jumps of more than half a period taken out, by multiples of the period.
 
     Args:
@@ -249,9 +243,11 @@ def unwrap(
         low = unary.neg(interval)
     axis = canonical_axis(axis, x.ndim)
     steps = diff(x, axis=axis)
-    phase = remainder(steps - low, period) + low if whole else remainder(
-        steps + interval, period
-    ) - interval
+    phase = (
+        remainder(steps - low, period) + low
+        if whole
+        else remainder(steps + interval, period) - interval
+    )
     if not whole:
         at_edge = binary.bitwise_and(phase == low, steps > 0)
         phase = where(at_edge, interval, phase)

@@ -140,10 +140,12 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays joined along the second axis, or along the only one."""
     parts = _parts("hstack", tup)
-    parts = _each("hstack", parts, 1) if isinstance(parts, Array) else [
-        atleast_1d(x) for x in parts
-    ]
-    rank = (parts.ndim - 1) if isinstance(parts, Array) else (parts[0].ndim if parts else 1)
+    if isinstance(parts, Array):
+        parts = _each("hstack", parts, 1)
+        rank = len(shape_of(parts)) - 1
+    else:
+        parts = [atleast_1d(x) for x in parts]
+        rank = parts[0].ndim if parts else 1
     return concatenate(parts, axis=0 if rank == 1 else 1, dtype=dtype)
 
 
@@ -171,9 +173,7 @@ def column_stack(tup: Any) -> Any:
     parts = _parts("column_stack", tup)
     if isinstance(parts, Array):
         parts = list(join.unstack(parts))
-    columns = [
-        transpose(atleast_2d(x), (1, 0)) if len(shape_of(x)) < 2 else x for x in parts
-    ]
+    columns = [transpose(atleast_2d(x), (1, 0)) if len(shape_of(x)) < 2 else x for x in parts]
     return concatenate(columns, axis=1)
 
 

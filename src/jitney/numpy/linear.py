@@ -42,9 +42,7 @@ def _operands(name: str, a: Any, b: Any, preferred: Any) -> tuple[Any, Any, Any,
     return convert.as_value(a), convert.as_value(b), dtype, weak
 
 
-def _contract(
-    a: Any, b: Any, numbers: Any, precision: Any, dtype: Any, weak: bool
-) -> Any:
+def _contract(a: Any, b: Any, numbers: Any, precision: Any, dtype: Any, weak: bool) -> Any:
     out = lax_dot.dot_general(a, b, numbers, precision, preferred_element_type=dtype)
     return convert.convert(out, util.dtype_of(out), True) if weak else out
 
@@ -145,7 +143,13 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def vecdot(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
 ) -> Any:
     """Sum of conj(x1) * x2 along an axis; other axes are broadcast."""
     util.check_arraylike("vecdot", x1, x2)
@@ -227,7 +231,9 @@ def tensordot(
     a, b, dtype, weak = _operands("tensordot", a, b, preferred_element_type)
     left, right = _tensordot_axes(axes, (shape_of(a), shape_of(b)))
     if len(left) != len(right):
-        raise TypeError(f"tensordot requires axes lists to have equal length, got {left} and {right}.")
+        raise TypeError(
+            f"tensordot requires axes lists to have equal length, got {left} and {right}."
+        )
     return _contract(a, b, ((left, right), ((), ())), precision, dtype, weak)
 
 
@@ -238,8 +244,9 @@ def _tensordot_axes(axes: Any, shapes: Any) -> tuple[tuple[int, ...], tuple[int,
         left = tuple(canonical_axis(k, rank_a) for k in pairs[0])
         right = tuple(canonical_axis(k, rank_b) for k in pairs[1])
         return left, right
+    number: Any = axes
     try:
-        n = operator.index(axes)
+        n = operator.index(number)
     except TypeError:
         raise TypeError(
             "tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of "

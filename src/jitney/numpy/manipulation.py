@@ -331,7 +331,7 @@ def shift_size(shift: Any) -> int:
 # --- repetition -----------------------------------------------------------------------------------
 
 
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803: names as in NumPy
+def tile(A: Any, reps: Any) -> Any:
     """`A` repeated as a whole, `reps` times along each axis."""
     util.check_arraylike("tile", A)
     x = as_value(A)

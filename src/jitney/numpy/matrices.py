@@ -57,7 +57,7 @@ def _rows_and_columns(n: int, m: int) -> tuple[Any, Any]:
 
 
 def eye(
-    N: Any,  # noqa: N803: names as in NumPy
+    N: Any,
     M: Any = None,
     k: Any = 0,
     dtype: Any = None,
@@ -105,7 +105,8 @@ def _tri(n: int, m: int, k: Any, dtype: Any) -> Any:
 def tril(m: Any, k: int = 0) -> Any:
     """The lower triangle of matrices: zeros above the diagonal at offset `k`."""
     m = _matrix("tril", m)
-    mask = broadcast_to(_tri(*m.shape[-2:], k, _BOOL), m.shape)
+    rows, columns = m.shape[-2:]
+    mask = broadcast_to(_tri(rows, columns, k, _BOOL), m.shape)
     return lax_select.select(mask, m, _zeros_like(m))
 
 
@@ -113,7 +114,8 @@ def tril(m: Any, k: int = 0) -> Any:
 def triu(m: Any, k: int = 0) -> Any:
     """The upper triangle of matrices: zeros below the diagonal at offset `k`."""
     m = _matrix("triu", m)
-    mask = broadcast_to(_tri(*m.shape[-2:], k - 1, _BOOL), m.shape)
+    rows, columns = m.shape[-2:]
+    mask = broadcast_to(_tri(rows, columns, k - 1, _BOOL), m.shape)
     return lax_select.select(mask, _zeros_like(m), m)
 
 
@@ -217,9 +219,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 # --- grids ----------------------------------------------------------------------------------------
 
 
-def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Any]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """Coordinates of the points of a grid, from the coordinates along its axes.
 
     Args:
@@ -251,9 +251,7 @@ def meshgrid(
     return [out[k] for k in range(len(args))]
 
 
-def indices(
-    dimensions: Sequence[int], dtype: Any = None, sparse: bool = False
-) -> Any:
+def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
     """The indices of each element of an array of extents `dimensions`.
 
     Returns: an array whose first axis is over the axes; with `sparse`, a tuple of arrays that can

@@ -58,9 +58,7 @@ def nanmax(
     where: Any = None,
 ) -> Any:
     """The largest element over axes that is not NaN; NaN where all are."""
-    return _extreme(
-        "nanmax", reductions.max, -np.inf, a, axis, out, keepdims, initial, where
-    )
+    return _extreme("nanmax", reductions.max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
@@ -73,14 +71,10 @@ def nanmin(
     where: Any = None,
 ) -> Any:
     """The smallest element over axes that is not NaN; NaN where all are."""
-    return _extreme(
-        "nanmin", reductions.min, np.inf, a, axis, out, keepdims, initial, where
-    )
+    return _extreme("nanmin", reductions.min, np.inf, a, axis, out, keepdims, initial, where)
 
 
-def _fold(
-    name: str, reduction: Callable[..., Any], fill: int, a: Any, out: Any, *args: Any
-) -> Any:
+def _fold(name: str, reduction: Callable[..., Any], fill: int, a: Any, out: Any, *args: Any) -> Any:
     util.check_no_out(name, out)
     x = util.ensure_arraylike(name, a)
     axis, dtype, keepdims, initial, where = args

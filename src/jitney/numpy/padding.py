@@ -191,9 +191,7 @@ def _constant(x: Any, widths: Widths, value: Any) -> Any:
 
 
 def _empty(x: Any, axis: int, low: int, high: int) -> Any:
-    parts = [
-        zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in (low, high)
-    ]
+    parts = [zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in (low, high)]
     return concatenate([parts[0], x, parts[1]], axis)
 
 
@@ -245,16 +243,19 @@ def _ramp(x: Any, axis: int, low: int, high: int, *, ends: Callable[[int, int], 
     last = slice_in_dim(x, n - 1, n, axis=axis)
     before, after = (
         linspace(
-            ends(axis, side), squeeze(edge, (axis,)), width, endpoint=False, dtype=x.dtype, axis=axis
+            ends(axis, side),
+            squeeze(edge, (axis,)),
+            width,
+            endpoint=False,
+            dtype=x.dtype,
+            axis=axis,
         )
         for side, edge, width in ((0, first, low), (1, last, high))
     )
     return concatenate([before, x, flip(after, axis)], axis)
 
 
-def _statistic(
-    x: Any, axis: int, low: int, high: int, *, mode: str, lengths: Widths | None
-) -> Any:
+def _statistic(x: Any, axis: int, low: int, high: int, *, mode: str, lengths: Widths | None) -> Any:
     from jitney.numpy import quantiles, reductions
     from jitney.numpy.rounding import round as round_to
 

@@ -131,9 +131,7 @@ def polyder(p: Any, m: int = 1) -> Any:
         return x
     count = max(x.shape[0] - m, 0)
     degrees = arange(m, m + count, dtype=x.dtype)
-    factors = prod(
-        expand_dims(degrees, (0,)) - expand_dims(arange(m, dtype=x.dtype), (1,)), axis=0
-    )
+    factors = prod(expand_dims(degrees, (0,)) - expand_dims(arange(m, dtype=x.dtype), (1,)), axis=0)
     return x[:count] * factors[::-1]
 
 
@@ -304,7 +302,7 @@ def polyfit(
     scale = unary.sqrt(sum_of(left * left, axis=0))
     left = left / expand_dims(scale, (0,))
     c, residuals, rank, s = lstsq(left, right, rcond)
-    c = (c.T / expand_dims(scale, (0,)) if c.ndim == 2 else c / scale)
+    c = c.T / expand_dims(scale, (0,)) if c.ndim == 2 else c / scale
     c = c.T if c.ndim == 2 else c
     if full:
         return c, residuals, rank, s, as_value(np.asarray(rcond, x.dtype))

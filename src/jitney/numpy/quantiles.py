@@ -42,9 +42,7 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 def _check(name: str, a: Any, q: Any, out: Any, overwrite_input: bool, *weights: Any) -> None:
     util.check_arraylike(name, a, q, *[w for w in weights if w is not None])
     if overwrite_input or out is not None:
-        raise ValueError(
-            f"jax.numpy.{name} does not support overwrite_input=True or out != None"
-        )
+        raise ValueError(f"jax.numpy.{name} does not support overwrite_input=True or out != None")
 
 
 @partial(
@@ -298,9 +296,7 @@ def _between(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
 
     def taken(index: Any) -> Any:
         column = expand_dims(index, (index.ndim,))
-        return gather(
-            x, column, numbers, tuple(sizes), mode=GatherScatterMode.PROMISE_IN_BOUNDS
-        )
+        return gather(x, column, numbers, tuple(sizes), mode=GatherScatterMode.PROMISE_IN_BOUNDS)
 
     low_value, high_value = taken(low), taken(high)
     if q_rank == 1 and low_value.ndim > 1 and method in ("linear", "nearest"):
@@ -346,9 +342,7 @@ def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> A
     return _pick(method, taken(low), taken(high), low_weight, high_weight)
 
 
-def _by_weight(
-    x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_nan: bool
-) -> Any:
+def _by_weight(x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_nan: bool) -> Any:
     """The first of the sorted elements up to which weights add up to the share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
@@ -365,9 +359,7 @@ def _by_weight(
     q_shape = shape_of(q)
     shares = reshape(convert(q, x.dtype), (*q_shape, *(1,) * x.ndim))
     wanted = multiply(shares, last)
-    reached = compare.lt(
-        *[broadcast_to(y, (*q_shape, *x.shape)) for y in (total, wanted)]
-    )
+    reached = compare.lt(*[broadcast_to(y, (*q_shape, *x.shape)) for y in (total, wanted)])
     k = dim + len(q_shape)
     index = reductions.sum(convert(reached, _INT32), axis=k, keepdims=True)
     index = select.clamp(

@@ -167,9 +167,7 @@ def _linspace(
     column = (*head, 1, *tail)
     intervals = num - 1 if endpoint else num
     if num > 1:
-        step = binary.div(
-            binary.sub(stop, start), scalar_operand(intervals, working, False)
-        )
+        step = binary.div(binary.sub(stop, start), scalar_operand(intervals, working, False))
         out = _lerp(start, stop, intervals, working, rank, axis, column)
         if endpoint:
             out = concatenate([out, expand_dims(stop, (axis,))], axis)
@@ -199,9 +197,7 @@ def _lerp(
     row = (1,) * axis + (intervals,) + (1,) * (rank - axis - 1)
     count = reshape(iota(real, intervals), row)
     t = convert(binary.div(count, scalar_operand(intervals, real, False)), dtype)
-    from_start = binary.mul(
-        reshape(start, column), binary.sub(scalar_operand(1, dtype, False), t)
-    )
+    from_start = binary.mul(reshape(start, column), binary.sub(scalar_operand(1, dtype, False), t))
     return binary.add(from_start, binary.mul(reshape(stop, column), t))
 
 
@@ -227,8 +223,8 @@ def logspace(
 def _logspace(
     start: Any, stop: Any, base: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
 ) -> Any:
-    common = dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(
-        start, stop, dtype
+    common = (
+        dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(start, stop, dtype)
     )
     working = util.to_inexact(common)
     dtype = working if dtype is None else dtype
@@ -256,11 +252,9 @@ def geomspace(
 
 
 @partial(jit_when_traced, name="_geomspace", static_argnames=("num", "endpoint", "dtype", "axis"))
-def _geomspace(
-    start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
-) -> Any:
-    common = dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(
-        start, stop, dtype
+def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    common = (
+        dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(start, stop, dtype)
     )
     working = util.to_inexact(common)
     dtype = working if dtype is None else dtype

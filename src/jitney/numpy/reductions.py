@@ -397,9 +397,7 @@ def average(
             w = transpose(w, np.argsort(axes).tolist())
         w = reshape(w, tuple([n if k in axes else 1 for k, n in enumerate(x.shape)]))
     total = sum(w, axis, keepdims=keepdims)
-    value = binary.div(
-        *_of_one_shape(sum(_times(x, w), axis, keepdims=keepdims), total)
-    )
+    value = binary.div(*_of_one_shape(sum(_times(x, w), axis, keepdims=keepdims), total))
     return (value, broadcast_to(total, value.shape)) if returned else value
 
 
@@ -526,9 +524,7 @@ def std(
 
 
 @partial(jit_when_traced, name="_std", static_argnames=("axis", "dtype", "keepdims"))
-def _std(
-    a: Any, ddof: Any, mean: Any, where: Any, *, axis: Any, dtype: Any, keepdims: bool
-) -> Any:
+def _std(a: Any, ddof: Any, mean: Any, where: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
     return unary.sqrt(_var(a, mean, ddof, where, axis=axis, dtype=dtype, keepdims=keepdims))
 
 

@@ -95,9 +95,3 @@ signedinteger = np.signedinteger
 unsignedinteger = np.unsignedinteger
 
 ndarray = Array
-
-__all__ = [name for name in dir() if not name.startswith("__")]
-for _internal in (
-    "Any", "Array", "ScalarMeta", "annotations", "dtypes", "np", "scalar_type",
-):  # fmt: skip
-    __all__.remove(_internal)

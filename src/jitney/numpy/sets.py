@@ -158,7 +158,7 @@ def unique(
     equal_nan: bool = True,
     size: int | None = None,
     fill_value: Any = None,
-    sorted: bool = True,  # noqa: A002: names as in NumPy
+    sorted: bool = True,
 ) -> Any:
     """The different elements, in ascending order.
 
@@ -339,12 +339,8 @@ def _alone(x: Any) -> Any:
     return binary.bitwise_and(differ[1:], differ[:-1])
 
 
-@partial(
-    jit_when_traced, name="_intersect1d_size", static_argnames=("size", "return_indices")
-)
-def _intersect_of_size(
-    x: Any, y: Any, fill_value: Any, *, size: int, return_indices: bool
-) -> Any:
+@partial(jit_when_traced, name="_intersect1d_size", static_argnames=("size", "return_indices"))
+def _intersect_of_size(x: Any, y: Any, fill_value: Any, *, size: int, return_indices: bool) -> Any:
     index_dtype = _index_dtype()
     if x.size == 0 or y.size == 0:
         values = full((size,), 0 if fill_value is None else fill_value, x.dtype)

@@ -92,9 +92,7 @@ def correlate(
     return flip(out)
 
 
-@partial(
-    jit_when_traced, name="_conv", static_argnames=("mode", "flipped", "precision", "dtype")
-)
+@partial(jit_when_traced, name="_conv", static_argnames=("mode", "flipped", "precision", "dtype"))
 def _slide(a: Any, v: Any, *, mode: str, flipped: bool, precision: Any, dtype: Any) -> Any:
     """Products of `v` (reversed if `flipped`) with each window of the longer `a`."""
     if flipped:
@@ -132,7 +130,7 @@ def _ones(n: Any) -> Any:
     return ones(n.shape, n.dtype)
 
 
-def bartlett(M: int) -> Any:  # noqa: N803: names as in NumPy
+def bartlett(M: int) -> Any:
     """The triangle window of `M` points, zero at the ends."""
     size, n = _window("bartlett", M)
     if size <= 1:

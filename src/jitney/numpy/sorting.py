@@ -123,9 +123,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         return as_value(scalar_operand(0, _index_dtype(0), False))
     axis = canonical_axis(axis, parts[0].ndim)
     indices = broadcasted_iota(_index_dtype(0), parts[0].shape, axis)
-    return lax_sort.sort(
-        (*parts[::-1], indices), dimension=axis, num_keys=len(parts)
-    )[-1]
+    return lax_sort.sort((*parts[::-1], indices), dimension=axis, num_keys=len(parts))[-1]
 
 
 def _rows(x: Any) -> list[Any]:
@@ -219,9 +217,7 @@ def searchsorted(
       method: "scan" (or "scan_unrolled"), "sort" or "compare_all"; the result is the same.
     """
     if side not in ("left", "right"):
-        raise ValueError(
-            f"invalid argument {side=}, expected 'left' or 'right'"
-        )
+        raise ValueError(f"invalid argument {side=}, expected 'left' or 'right'")
     if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
         raise ValueError(
             f"invalid argument {method=}, expected one of ['compare_all', 'scan', 'scan_unrolled', "

@@ -129,9 +129,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     spread = unary.sqrt(_real_part(diag(c)))
     out = c / expand_dims(spread, (1,)) / expand_dims(spread, (0,))
     if util.is_complex(c.dtype):
-        return binary.complex(
-            clip(unary.real(out), -1, 1), clip(unary.imag(out), -1, 1)
-        )
+        return binary.complex(clip(unary.real(out), -1, 1), clip(unary.imag(out), -1, 1))
     return clip(out, -1, 1)
 
 
@@ -219,7 +217,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any,
     bins: Any = 10,
-    range: Any = None,  # noqa: A002: names as in NumPy
+    range: Any = None,
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any]:

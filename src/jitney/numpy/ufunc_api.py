@@ -30,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ufunc:  # noqa: N801: named as NumPy names it
+class ufunc:
     """A function of elements that can also reduce, accumulate and update.
 
     Args:
@@ -125,8 +125,7 @@ class ufunc:  # noqa: N801: named as NumPy names it
                 )
             if util.dtype_of(where) != np.bool_:
                 raise ValueError(
-                    "where argument must have dtype=bool; got dtype="
-                    f"{util.dtype_of(where)}"
+                    f"where argument must have dtype=bool; got dtype={util.dtype_of(where)}"
                 )
         x = as_value(a)
         if axis is not None and not isinstance(axis, tuple):
@@ -148,7 +147,9 @@ class ufunc:  # noqa: N801: named as NumPy names it
             raise NotImplementedError("Multi-axis reduction for ufuncs without a reduction")
         if axis is None:
             axes: tuple[int, ...] = tuple(range(rank))
-            where = None if where is None else reshape(util.broadcast_arrays(where, x)[0], (x.size,))
+            where = (
+                None if where is None else reshape(util.broadcast_arrays(where, x)[0], (x.size,))
+            )
             x, axis = reshape(x, (x.size,)), 0
         else:
             axis = canonical_axis(axis, rank)
@@ -222,7 +223,7 @@ class ufunc:  # noqa: N801: named as NumPy names it
     # --- pairs and updates ------------------------------------------------------------------------
 
     @partial(jit_when_traced, static_argnums=(0,))
-    def outer(self, A: Any, B: Any, /) -> Any:  # noqa: N803: names as in NumPy
+    def outer(self, A: Any, B: Any, /) -> Any:
         """The function of all pairs of an element of `A` and one of `B`."""
         self._check_binary("outer")
         util.check_arraylike(f"{self.__name__}.outer", A, B)
@@ -275,9 +276,7 @@ def reshape_like(x: Array) -> Any:
     return as_value(np.arange(x.size, dtype=np.int32).reshape(x.shape))  # type: ignore[attr-defined]
 
 
-def frompyfunc(
-    func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None
-) -> ufunc:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
     """A `ufunc` of a function of scalars.
 
     Args:
@@ -307,9 +306,7 @@ def _logical_fold(reduction: Callable[..., Any]) -> Callable[..., Any]:
     return fold
 
 
-add = _made(
-    arithmetic.add, 2, 0, reduce=reductions.sum, accumulate=cumulative.cumsum, at="add"
-)
+add = _made(arithmetic.add, 2, 0, reduce=reductions.sum, accumulate=cumulative.cumsum, at="add")
 multiply = _made(
     arithmetic.multiply, 2, 1, reduce=reductions.prod, accumulate=cumulative.cumprod, at="multiply"
 )

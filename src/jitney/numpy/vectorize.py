@@ -201,7 +201,9 @@ def _checking(
                     )
             return out
         if len(outputs) > 1 and not isinstance(out, tuple):
-            raise TypeError(f"output must be a tuple when multiple outputs are expected, got: {out}")
+            raise TypeError(
+                f"output must be a tuple when multiple outputs are expected, got: {out}"
+            )
         if len(results) != len(outputs):
             raise TypeError(
                 f"wrong number of output arguments: expected {len(outputs)}, got {len(results)}"
