@@ -7,7 +7,7 @@ never built.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,22 @@ from jitney.compiler.hlo import interpret, ir, walk
 from jitney.compiler.hlo.build import Builder
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
+Rules = Mapping[type, tuple[Rule, ...]]
 
 _FOLD_UP_TO = 64  # elements up to which constants are computed at compile time
 
 
-def run(module: ir.Module) -> ir.Module:
-    """`module`, simplified; regions within it too."""
-    return ir.Module(module.name, _region(module.region))
+def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
+    """`module`, simplified; regions within it too.
+
+    Args:
+      module: any program.
+      rules: for each kind of node, the rules to apply; all if None.
+    """
+    return ir.Module(module.name, _region(module.region, _rules if rules is None else rules))
 
 
-def _region(region: ir.Region) -> ir.Region:
+def _region(region: ir.Region, rules: Rules) -> ir.Region:
     b = Builder()
     new: dict[ir.Node, Any] = {}
     for parameter in region.parameters:
@@ -36,32 +42,47 @@ def _region(region: ir.Region) -> ir.Region:
         if isinstance(node, ir.Project):
             new[node] = new[node.node][node.index]
             continue
-        made = walk.rebuild(b, _inner(node), new.__getitem__)
-        new[node] = [_simplified(b, x) for x in made] if isinstance(made, list) else _simplified(b, made)
+        made = walk.rebuild(b, _inner(node, rules), new.__getitem__)
+        several = isinstance(made, list)
+        new[node] = [_simplified(b, x, rules) for x in made] if several else _simplified(b, made, rules)
     results = tuple([new[r] for r in region.results])
     parameters = tuple([new[p] for p in region.parameters])
     return ir.Region(parameters, results, tuple(b.ordered))
 
 
-def _inner(node: ir.Node) -> Any:
+def _inner(node: ir.Node, rules: Rules) -> Any:
     """`node` with its regions simplified."""
     if isinstance(node, ir.While):
-        return ir.While(node.type, node.id, _region(node.cond), _region(node.body), node.init)
+        cond, body = _region(node.cond, rules), _region(node.body, rules)
+        return ir.While(node.type, node.id, cond, body, node.init)
     if isinstance(node, ir.Cond):
-        branches = tuple([_region(r) for r in node.branches])
+        branches = tuple([_region(r, rules) for r in node.branches])
         return ir.Cond(node.type, node.id, node.index, branches, node.args)
     return node
 
 
-def _simplified(b: Builder, node: ir.Node) -> ir.Node:
+def _simplified(b: Builder, node: ir.Node, rules: Rules) -> ir.Node:
     while True:
-        for rule in _rules.get(type(node), ()):
+        for rule in rules.get(type(node), ()):
             better = rule(b, node)
             if better is not None and better is not node:
                 node = better
                 break
         else:
             return node
+
+
+def rule_names() -> list[str]:
+    """The names of all rules."""
+    return list(dict.fromkeys(rule.__name__ for rules in _rules.values() for rule in rules))
+
+
+def rule_alone(name: str) -> Rules:
+    """The rule called `name`, and no other: for tests."""
+    return {
+        kind: tuple([rule for rule in rules if rule.__name__ == name])
+        for kind, rules in _rules.items()
+    }
 
 
 # --- constants ----------------------------------------------------------------------------------
@@ -154,7 +175,8 @@ def apply_to_scalars(b: Builder, node: ir.Apply) -> ir.Node | None:
         if not isinstance(x, ir.Broadcast) or x.x.shape:
             return None
         inner.append(x.x)
-    return b.broadcast(_simplified(b, _apply_like(b, node, inner)), node.shape, ())
+    scalar = _apply_like(b, node, inner)
+    return b.broadcast(fold_constants(b, scalar) or scalar, node.shape, ())
 
 
 def _apply_like(b: Builder, node: ir.Apply, args: list[ir.Node]) -> ir.Node:
@@ -271,8 +293,10 @@ def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
         new_contract = tuple(x.perm[j] for j in contract)
         new_batch = tuple(x.perm[j] for j in batch)
         if side == 0:
-            return b.dot(x.x, node.y, (new_contract, node.contract[1]), (new_batch, node.batch[1]), node.dtype)
-        return b.dot(node.x, x.x, (node.contract[0], new_contract), (node.batch[0], new_batch), node.dtype)
+            contracts, batches = (new_contract, node.contract[1]), (new_batch, node.batch[1])
+            return b.dot(x.x, node.y, contracts, batches, node.dtype)
+        contracts, batches = (node.contract[0], new_contract), (node.batch[0], new_batch)
+        return b.dot(node.x, x.x, contracts, batches, node.dtype)
     return None
 
 
