@@ -150,7 +150,9 @@ def compare(record, dtype, x64):
                 assert [type_of(x) for x in fast] == [type_of(x) for x in want], "compiled type"
                 exact = exact_values(record, case)
                 for e, f, w in zip(eager, fast, want, strict=True):
-                    near, jit_near = [bound(u, np.dtype(w.dtype)) for u in (record.ulp, record.jit_ulp)]
+                    near, jit_near = [
+                        bound(u, np.dtype(w.dtype)) for u in (record.ulp, record.jit_ulp)
+                    ]
                     for x, y, ulp, what in ((f, e, jit_near, "compiled"), (e, w, near, "eager")):
                         check(x, y, case, record, ulp, what, exact if what == "eager" else None)
             except Exception as e:

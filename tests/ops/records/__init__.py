@@ -2,7 +2,10 @@
 
 from records import (
     binary,
+    contraction,
     convert,
+    indexing,
+    reduce,
     shape,
     unary,
 )
@@ -13,6 +16,9 @@ FAMILIES = {
     "binary": binary.RECORDS,
     "convert": convert.RECORDS,
     "shape": shape.RECORDS,
+    "reduce": reduce.RECORDS,
+    "contraction": contraction.RECORDS,
+    "indexing": indexing.RECORDS,
 }
 
 

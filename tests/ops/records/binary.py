@@ -21,7 +21,7 @@ from records.record import (
     arrays,
     random,
     special,
-)  # fmt: skip
+)
 
 
 def pairs(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
@@ -78,16 +78,22 @@ RECORDS = [
     record("add", NUMERIC),
     record("sub", NUMERIC),
     record("mul", REAL),
-    Record("mul_complex", lambda lax, x, y: lax.mul(x, y), complex_pairs, COMPLEX, ulp=2, jit_ulp=2),
+    Record(
+        "mul_complex", lambda lax, x, y: lax.mul(x, y), complex_pairs, COMPLEX, ulp=2, jit_ulp=2
+    ),
     record("div", REAL, ulp=1),  # JAX multiplies by the reciprocal of what it stretches
-    Record("div_complex", lambda lax, x, y: lax.div(x, y), complex_pairs, COMPLEX, ulp=8, jit_ulp=8),
+    Record(
+        "div_complex", lambda lax, x, y: lax.div(x, y), complex_pairs, COMPLEX, ulp=8, jit_ulp=8
+    ),
     record("rem", REAL),
     record("max", (*REAL_BITS, C64, C128)),
     record("min", (*REAL_BITS, C64, C128)),
     record("nextafter", FLOATS),
     record("mulhi", INTEGERS),
     record("pow", INEXACT, power_pairs, ulp=POWER, jit_ulp=POWER),
-    Record("pow_integers", lambda lax, x, y: lax.pow(x, y), float_int_pairs, FLOATS, ulp=4, jit_ulp=4),
+    Record(
+        "pow_integers", lambda lax, x, y: lax.pow(x, y), float_int_pairs, FLOATS, ulp=4, jit_ulp=4
+    ),
     record("atan2", FLOATS, ulp=4, jit_ulp=4),
     record("complex", (F32, F64)),
     record("bitwise_and", BITS),

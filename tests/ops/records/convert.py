@@ -18,8 +18,12 @@ from records.record import (
     special,
 )
 
-WIDTHS = {1: ("int8", "uint8"), 2: ("int16", "uint16", F16, BF16), 4: ("int32", "uint32", F32),
-          8: ("int64", "uint64", F64)}  # fmt: skip
+WIDTHS = {
+    1: ("int8", "uint8"),
+    2: ("int16", "uint16", F16, BF16),
+    4: ("int32", "uint32", F32),
+    8: ("int64", "uint64", F64),
+}
 
 
 def values(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
@@ -65,7 +69,9 @@ def bits_to(new: np.dtype) -> Record:
         return [(x,), (x.T,)] if new.itemsize <= dtype.itemsize else [(x,)]
 
     dtypes = tuple([d for d in (*FLOATS, *INTEGERS) if d != new])
-    return Record(f"bitcast[{new.name}]", lambda lax, x: lax.bitcast_convert_type(x, new), make, dtypes)
+    return Record(
+        f"bitcast[{new.name}]", lambda lax, x: lax.bitcast_convert_type(x, new), make, dtypes
+    )
 
 
 def rounded(exponent_bits: int, mantissa_bits: int) -> Record:

@@ -46,9 +46,15 @@ def starts(*shapes, indices, extra=()):
 IN = ((0, 0), (1, 2), (4, 5), (-1, -2), (100, -100), (-2, 200))
 
 PADS = [
-    [(0, 0, 0), (0, 0, 0)], [(1, 2, 0), (0, 3, 0)], [(-1, 2, 0), (2, -1, 0)], [(0, 0, 1), (0, 0, 2)],
-    [(1, -2, 1), (-3, 1, 2)], [(-1, -1, 3), (-2, -2, 0)], [(-2, -2, 0), (0, 0, 0)], [(3, -8, 2), (0, 0, 0)],
-]  # fmt: skip
+    [(0, 0, 0), (0, 0, 0)],
+    [(1, 2, 0), (0, 3, 0)],
+    [(-1, 2, 0), (2, -1, 0)],
+    [(0, 0, 1), (0, 0, 2)],
+    [(1, -2, 1), (-3, 1, 2)],
+    [(-1, -1, 3), (-2, -2, 0)],
+    [(-2, -2, 0), (0, 0, 0)],
+    [(3, -8, 2), (0, 0, 0)],
+]
 
 
 def padded(lax, x, value):
@@ -77,29 +83,40 @@ def reshaped_dimensions(lax, x):
 
 def broadcasts(lax, x):
     return [
-        lax.broadcast_in_dim(x, (3, 4), (0, 1)), lax.broadcast_in_dim(x, (2, 3, 4, 5), (1, 2)),
-        lax.broadcast(x, (2, 1)), lax.broadcast_in_dim(x, (0, 3, 4), (1, 2)),
+        lax.broadcast_in_dim(x, (3, 4), (0, 1)),
+        lax.broadcast_in_dim(x, (2, 3, 4, 5), (1, 2)),
+        lax.broadcast(x, (2, 1)),
+        lax.broadcast_in_dim(x, (0, 3, 4), (1, 2)),
         lax.broadcast_in_dim(x, (3, 1, 4), (0, 2)),
-    ]  # fmt: skip
+    ]
 
 
 def slices(lax, x):
     return [
-        lax.slice(x, (0, 0), (6, 7)), lax.slice(x, (1, 2), (5, 6)), lax.slice(x, (0, 1), (6, 7), (2, 3)),
-        lax.slice(x, (3, 0), (3, 7)), lax.slice(x, (5, 6), (6, 7), (4, 4)), lax.slice_in_dim(x, -3, None),
+        lax.slice(x, (0, 0), (6, 7)),
+        lax.slice(x, (1, 2), (5, 6)),
+        lax.slice(x, (0, 1), (6, 7), (2, 3)),
+        lax.slice(x, (3, 0), (3, 7)),
+        lax.slice(x, (5, 6), (6, 7), (4, 4)),
+        lax.slice_in_dim(x, -3, None),
         lax.index_in_dim(x, -1, 1, keepdims=False),
-    ]  # fmt: skip
+    ]
 
 
 def iotas(dtype):
     return Record(
         f"iota[{np.dtype(dtype).name}]",
         lambda lax, x: [
-            lax.iota(dtype, 5), lax.broadcasted_iota(dtype, (3, 4), 0), lax.broadcasted_iota(dtype, (2, 3, 4), 1),
-            lax.broadcasted_iota(dtype, (0, 3), 1), lax.full((2, 3), 3, dtype), lax.full_like(x, 2, dtype),
+            lax.iota(dtype, 5),
+            lax.broadcasted_iota(dtype, (3, 4), 0),
+            lax.broadcasted_iota(dtype, (2, 3, 4), 1),
+            lax.broadcasted_iota(dtype, (0, 3), 1),
+            lax.full((2, 3), 3, dtype),
+            lax.full_like(x, 2, dtype),
         ],
-        of_shapes((2, 2)), (np.dtype(F32),),
-    )  # fmt: skip
+        of_shapes((2, 2)),
+        (np.dtype(F32),),
+    )
 
 
 RECORDS = [
@@ -113,23 +130,57 @@ RECORDS = [
     shaped("broadcast_scalar", lambda lax, x: lax.broadcast_in_dim(x, (2, 3), ()), ()),
     shaped("transpose", transposed_all, (2, 3, 4), (33, 2, 17), (2, 0, 4)),
     shaped("rev", reversed_all, (2, 3, 4), (5, 1, 9), (0, 3, 2)),
-    shaped("concatenate", lambda lax, *xs: lax.concatenate(xs, 1), ((2, 3), (2, 1), (2, 0), (2, 17)), ((0, 3), (0, 2))),
-    shaped("concatenate_0", lambda lax, *xs: lax.concatenate(xs, 0), ((3,), (1,), (8,)), ((2, 3), (4, 3)), ((5,),)),
-    shaped("stack", lambda lax, *xs: [lax.stack(xs, 0), lax.stack(xs, -1)], ((2, 3), (2, 3), (2, 3)), ((), ())),
+    shaped(
+        "concatenate",
+        lambda lax, *xs: lax.concatenate(xs, 1),
+        ((2, 3), (2, 1), (2, 0), (2, 17)),
+        ((0, 3), (0, 2)),
+    ),
+    shaped(
+        "concatenate_0",
+        lambda lax, *xs: lax.concatenate(xs, 0),
+        ((3,), (1,), (8,)),
+        ((2, 3), (4, 3)),
+        ((5,),),
+    ),
+    shaped(
+        "stack",
+        lambda lax, *xs: [lax.stack(xs, 0), lax.stack(xs, -1)],
+        ((2, 3), (2, 3), (2, 3)),
+        ((), ()),
+    ),
     shaped("split", lambda lax, x: lax.split(x, (1, 0, 3), axis=1), (2, 4), (0, 4)),
     shaped("unstack", lambda lax, x: lax.unstack(x, axis=1), (2, 4)),
     shaped("tile", lambda lax, x: [lax.tile(x, (2, 3)), lax.tile(x, (1, 0))], (2, 3), (1, 5)),
     shaped("pad", padded, ((4, 5), ())),
     shaped("pad_empty", padded_empty, ((0, 3), ())),
     shaped("slice", slices, (6, 7), (6, 7)),
-    Record("dynamic_slice", lambda lax, x, i, j: lax.dynamic_slice(x, (i, j), (2, 3)),
-           starts((6, 7), indices=IN), SAMPLE),
-    Record("dynamic_slice_whole", lambda lax, x, i, j: lax.dynamic_slice(x, (i, j), (6, 0)),
-           starts((6, 7), indices=IN[:4]), SAMPLE[:3]),
-    Record("dynamic_update_slice", lambda lax, x, u, i, j: lax.dynamic_update_slice(x, u, (i, j)),
-           starts((6, 7), (2, 3), indices=IN), SAMPLE),
-    Record("dynamic_index_in_dim", lambda lax, x, i, j: lax.dynamic_index_in_dim(x, i, 1, False),
-           starts((6, 7), indices=IN), SAMPLE[:3]),
-    shaped("copy", lambda lax, x: lax.optimization_barrier(x), (2, 3), (0,), (), dtypes=(*SAMPLE, BOOL)),
+    Record(
+        "dynamic_slice",
+        lambda lax, x, i, j: lax.dynamic_slice(x, (i, j), (2, 3)),
+        starts((6, 7), indices=IN),
+        SAMPLE,
+    ),
+    Record(
+        "dynamic_slice_whole",
+        lambda lax, x, i, j: lax.dynamic_slice(x, (i, j), (6, 0)),
+        starts((6, 7), indices=IN[:4]),
+        SAMPLE[:3],
+    ),
+    Record(
+        "dynamic_update_slice",
+        lambda lax, x, u, i, j: lax.dynamic_update_slice(x, u, (i, j)),
+        starts((6, 7), (2, 3), indices=IN),
+        SAMPLE,
+    ),
+    Record(
+        "dynamic_index_in_dim",
+        lambda lax, x, i, j: lax.dynamic_index_in_dim(x, i, 1, False),
+        starts((6, 7), indices=IN),
+        SAMPLE[:3],
+    ),
+    shaped(
+        "copy", lambda lax, x: lax.optimization_barrier(x), (2, 3), (0,), (), dtypes=(*SAMPLE, BOOL)
+    ),
     *[iotas(d) for d in ("int8", "uint16", "int32", "float32", "bfloat16", "complex64", "float16")],
-]  # fmt: skip
+]

@@ -24,7 +24,7 @@ from records.record import (
     over,
     random,
     special,
-)  # fmt: skip
+)
 
 
 def plain(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
@@ -44,7 +44,7 @@ def within(low: float, high: float):
     def make(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
         if dtype in COMPLEX:
             limit = min(abs(low), abs(high), 20.0)
-            x = (over(rng, F64, -limit, limit, 300) + 1j * over(rng, F64, -limit, limit, 300)[::-1])
+            x = over(rng, F64, -limit, limit, 300) + 1j * over(rng, F64, -limit, limit, 300)[::-1]
             return [(x.astype(dtype),), (random(rng, dtype, (3, 4), limit / 4).T,)]
         x = over(rng, F64, low, high, 400).astype(dtype)
         wide = [(special(dtype, subnormal=False),), (x,), (x[:40].reshape(5, 8).T,), (x[0],)]
@@ -119,7 +119,9 @@ RECORDS = [
     unary("sign", (*FLOATS, *INTEGERS)),
     Record("sign_complex", lambda lax, x: lax.sign(x), within(-9, 9), COMPLEX, ulp=4, jit_ulp=4),
     unary("square", (*FLOATS, *INTEGERS)),
-    Record("square_complex", lambda lax, x: lax.square(x), within(-9, 9), COMPLEX, ulp=4, jit_ulp=4),
+    Record(
+        "square_complex", lambda lax, x: lax.square(x), within(-9, 9), COMPLEX, ulp=4, jit_ulp=4
+    ),
     unary("floor", FLOATS),
     unary("ceil", FLOATS),
     Record("round_away", lambda lax, x: lax.round(x), plain, FLOATS),
@@ -160,8 +162,12 @@ RECORDS = [
     smooth("erf", -4, 4, dtypes=FLOATS, ulp={None: 1, "float32": 8, "float64": 8}),
     smooth("erfc", -4, 4, dtypes=FLOATS, ulp={None: 1, "float32": 16, "float64": 16}),
     smooth("erf_inv", -1, 1, dtypes=FLOATS, ulp={None: 1, "float32": 16, "float64": 64}),
-    smooth("lgamma", 0.1, 60, dtypes=FLOATS, ulp={None: 2, "float32": 16, "float64": 16}, floor=1.0),
-    smooth("digamma", 0.1, 60, dtypes=FLOATS, ulp={None: 2, "float32": 16, "float64": 16}, floor=1.0),
+    smooth(
+        "lgamma", 0.1, 60, dtypes=FLOATS, ulp={None: 2, "float32": 16, "float64": 16}, floor=1.0
+    ),
+    smooth(
+        "digamma", 0.1, 60, dtypes=FLOATS, ulp={None: 2, "float32": 16, "float64": 16}, floor=1.0
+    ),
     smooth("bessel_i0e", -20, 20, dtypes=(F32, F64), ulp=8),
     smooth("bessel_i1e", -20, 20, dtypes=(F32, F64), ulp=8),
     Record("clamp", lambda lax, a, x, b: lax.clamp(a, x, b), triples, (*FLOATS, *INTEGERS, BOOL)),
