@@ -17,26 +17,17 @@ def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
 # Examples that do not print the same yet, and what they wait for.
 NOT_YET: dict[str, str] = dict(
     (
-        *_because("jnp.pad"),
         *_because("jnp.linalg", "variance_and_norm", "linear_algebra"),
         *_because("convolutions", "convolution"),
         *_because(
             "control flow",
             "like_and_tri",
             "fori_loop_traced_bound",
-
-
-
-
-
         ),
         *_because(
             "derivatives",
-
-
             "grad_of_cond",
             "checkpoint", "checkpoint_grad", "checkpoint_policy",
-
         ),
         *_because(
             "batching",

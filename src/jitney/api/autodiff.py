@@ -14,9 +14,9 @@ from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import DebugInfo
+from jitney.core.pytree_errors import equality_errors_pytreedef
 from jitney.core.shape_dtype import abstractify
 from jitney.core.staging import trace_to_jaxpr
-from jitney.ops import algebra as _algebra  # noqa: F401: hands operations to the transformations
 from jitney.ops.convert import as_value
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.linearize import Linear, linearize_flat
@@ -227,9 +227,15 @@ def vjp(
     def pullback(ct: Any) -> Any:
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
+            where = debug_info(fun, "vjp").func_src_info
+            differences = equality_errors_pytreedef(out_tree, ct_tree)
             raise ValueError(
-                "unexpected tree structure of argument to vjp function: got "
-                f"{ct_tree}, but expected {out_tree}"
+                f"unexpected tree structure: the argument to the VJP function of {where} must be of "
+                f"the structure of its result, {out_tree}, but is of {ct_tree}"
+                + "".join(
+                    f"\n  * {'out' + pytrees.keystr(path)} was a {before}, now {after}: {reason}"
+                    for path, before, after, reason in differences
+                )
             )
         given = [_checked_cotangent(c, a, fun) for c, a in zip(cts, out_avals, strict=True)]
         found = pull_back(linear, given)

@@ -13,8 +13,8 @@ from jitney.api.vmap import vmap
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
-from jitney.ops.compare import eq
 from jitney.ops.binary import add
+from jitney.ops.compare import eq
 from jitney.ops.convert import convert, convert_element_type_p
 from jitney.ops.creation import broadcasted_iota
 from jitney.ops.join import split

@@ -11,9 +11,9 @@ import numpy as np
 
 from jitney.api.jit_call import fun_name
 from jitney.core import pytrees
-from jitney.core.avals import is_valid_operand
+from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
-from jitney.ops import algebra as _algebra  # noqa: F401: hands operations to the transformations
+from jitney.core.pytree_errors import prefix_errors
 from jitney.ops.convert import as_value
 from jitney.ops.shape import shape_of
 from jitney.transforms.batch import AxisData, batch_flat, move_to
@@ -121,10 +121,12 @@ def _flat_axes(name: str, tree: Any, axes: Any, kws: bool = False) -> list[Any]:
         return _broadcast(axes, example)
     except ValueError:
         pass
-    got = axes[0] if kws else axes
+    got, value = (axes[0], example[0]) if kws else (axes, example)
+    wrong = prefix_errors(got, value, is_leaf=lambda x: x is None)
     raise ValueError(
         f"{name} specification must be a tree prefix of the corresponding value, got specification "
-        f"{got} for value tree {pytrees.tree_structure(example[0] if kws else example)}."
+        f"{got} for value tree {pytrees.tree_structure(value)}."
+        + "".join(f"\n{make(name)}" for make in wrong)
     )
 
 
@@ -174,8 +176,8 @@ def _axis_size(
         return next(iter(sizes))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
     lines = [
-        f"  * axis {dims[i]} of argument {_argument_name(fun, paths[i])} of shape "
-        f"{shape_of(leaves[i])} has size {size}"
+        f"  * axis {dims[i]} of argument {_argument_name(fun, paths[i])} of type "
+        f"{get_aval(leaves[i]).str_short()} has size {size}"
         for size, positions in sizes.items()
         for i in positions[:3]
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var
 
 
 def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:

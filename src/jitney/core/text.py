@@ -44,6 +44,8 @@ WIDTH = 80  # columns
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """Characters on one line."""
+
     text: str
 
 
@@ -56,17 +58,23 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Concat:
+    """Documents one after the other."""
+
     parts: tuple[Doc, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
+    """A document whose new lines start further right."""
+
     columns: int
     body: Doc
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
+    """A document laid out on one line where it fits."""
+
     body: Doc
 
 
