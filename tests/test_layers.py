@@ -1,0 +1,65 @@
+"""Imports run downward only: the contracts of pyproject.toml, checked by import-linter."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "jitney"
+# Loaded at first use only: importing the package must stay fast.
+HEAVY = ("scipy", "llvmlite", "opt_einsum", "jax")
+
+
+def test_contracts():
+    pytest.importorskip("importlinter")
+    found = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as f; f()", "--no-cache"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def top_level_imports(tree):
+    """Names of modules that a module loads when it is loaded."""
+    for node in ast.walk(tree):
+        for child in ast.iter_child_nodes(node):
+            child.inside = getattr(node, "inside", False) or isinstance(
+                node, ast.FunctionDef | ast.AsyncFunctionDef
+            )
+        if getattr(node, "inside", False):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_heavy_packages_are_imported_within_functions():
+    found = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for name in top_level_imports(ast.parse(path.read_text()))
+        if name.split(".")[0] in HEAVY
+    ]
+    assert not found
+
+
+def test_importing_loads_neither_compiler_nor_scipy():
+    script = "import sys, jitney, jitney.numpy; print(*sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert not [m for m in out if m.split(".")[0] in HEAVY]
+    assert "jitney.compiler.codegen.engine" not in out
