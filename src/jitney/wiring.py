@@ -1,4 +1,5 @@
-"""The upward links: arrays, which are made low down, get operators and methods from `jax.numpy`.
+"""The upward links: arrays, which are made low down, get operators and methods from `jax.numpy`;
+transformations get the few operations that they use themselves from `ops`.
 
 `install` is called once, when the package is imported, before any array is made.
 """
@@ -17,6 +18,7 @@ def install() -> None:
     from jitney.numpy.array_methods import ArrayMethods, attributes
     from jitney.numpy.operators import operators
     from jitney.numpy.reduction_methods import ReductionMethods
+    from jitney.ops import algebra
 
     members = {**attributes(ArrayMethods), **attributes(ReductionMethods), **operators()}
     for name, member in members.items():
@@ -24,3 +26,4 @@ def install() -> None:
         if hasattr(member, "__qualname__"):
             member.__qualname__ = f"Array.{name}"
     setup.install(Array)
+    algebra.install()

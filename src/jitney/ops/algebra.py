@@ -49,6 +49,3 @@ def install() -> None:
     algebra.add = add
     algebra.move_axis = move_axis
     algebra.insert_axis = insert_axis
-
-
-install()
