@@ -132,7 +132,7 @@ def check_vjp(case: Case) -> None:
         found_out, found_back = jitney.vjp(ours, *case.args)
         close(found_out, out, case.rtol)
         cts = [random_like(y, k) for k, y in enumerate(flat(out))]
-        ct: Any = tuple(cts) if isinstance(out, tuple) else list(cts) if isinstance(out, list) else cts[0]
+        ct: Any = type(out)(cts) if isinstance(out, tuple | list) else cts[0]
         wanted = back(ct)
         close(found_back(ct), wanted, case.rtol)
 

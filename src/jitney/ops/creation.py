@@ -123,4 +123,12 @@ def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
     return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=out_sharding)
 
 
-kit.later(iota_p, empty_p)
+@empty_p.batch_with_axis
+def _(
+    axis: Any, args: Any, dims: Any, *, shape: Shape, dtype: Any, out_sharding: Any
+) -> tuple[Any, int]:
+    return empty_p.bind(shape=(axis.size, *shape), dtype=dtype, out_sharding=out_sharding), 0
+
+
+iota_p.absent("jvp", "transpose", "batch", why="no operands")
+empty_p.absent("jvp", "transpose", why="no operands")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from jitney.core import dtypes, pytrees
-from jitney.core.avals import ShapedArray, is_valid_operand
+from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.primitive import Primitive, declare
-from jitney.ops import kit
+from jitney.ops import rules
+from jitney.transforms.zero import Zero, instantiate
 
 
 def _identity(name: str, *, linear: bool = True) -> Primitive:
@@ -82,4 +83,46 @@ def optimization_barrier(operand: Any, /) -> Any:
     return pytrees.tree_unflatten(tree, optimization_barrier_p.bind(*leaves))
 
 
-kit.later(copy_p, stop_gradient_p, stage_p, optimization_barrier_p)
+# --- derivatives and batching -------------------------------------------------------------------
+
+rules.deflinear(copy_p, lambda ct, x: copy_p.bind(ct))
+rules.deflinear(stage_p, lambda ct, x: ct)
+rules.def_zero_derivative(stop_gradient_p)
+stop_gradient_p.absent("transpose", why="its derivative is zero")
+rules.vectorized(copy_p, stage_p, stop_gradient_p)
+
+
+def _is_empty(tangent: Any) -> bool:
+    """Whether a tangent is one of a value that has none: an integer's."""
+    aval = tangent.aval if isinstance(tangent, Zero) else get_aval(tangent)
+    return rules.is_float0(aval)
+
+
+def _fenced(values: Any) -> list[Any]:
+    """`values` behind a barrier, zeros instantiated; those without tangent information as they are."""
+    filled = [v if _is_empty(v) else instantiate(v) for v in values]
+    kept = [k for k, v in enumerate(filled) if not _is_empty(v)]
+    outs = optimization_barrier_p.bind(*[filled[k] for k in kept])
+    for k, out in zip(kept, outs, strict=True):
+        filled[k] = out
+    return filled
+
+
+@optimization_barrier_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+    given = [t if _is_empty(t) else instantiate(t) for t in tangents]
+    outs = optimization_barrier_p.bind(*primals)
+    return outs, _fenced(given)
+
+
+@optimization_barrier_p.transpose
+def _(cts: Any, *operands: Any) -> list[Any]:
+    return [
+        ct if rules.is_linear(x) else None
+        for ct, x in zip(_fenced(cts), operands, strict=True)
+    ]
+
+
+@optimization_barrier_p.batch
+def _(args: Any, dims: Any) -> tuple[list[Any], list[Any]]:
+    return optimization_barrier_p.bind(*args), list(dims)

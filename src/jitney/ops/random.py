@@ -22,6 +22,7 @@ from jitney.compiler.numerics.threefry import threefry2x32 as threefry2x32_numpy
 from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare
+from jitney.ops import rules
 from jitney.ops.prng import PRNGImpl
 from jitney.ops.threefry import threefry2x32_nodes
 
@@ -232,9 +233,6 @@ def fold_in_keys(on: Any, keys: Any, data: Any) -> Any:
 
 # --- primitives -----------------------------------------------------------------------------------
 
-_TRANSFORMATIONS = "comes with the transformations"
-
-
 def _key_dtype(aval: ShapedArray, name: str) -> Any:
     if not dtypes.issubdtype(aval.dtype, dtypes.prng_key):
         raise TypeError(f"{name} requires a key array, got {aval}")
@@ -243,7 +241,8 @@ def _key_dtype(aval: ShapedArray, name: str) -> Any:
 
 def _declare(name: str) -> Primitive:
     prim = declare(name)
-    prim.absent("jvp", "transpose", "batch", why=_TRANSFORMATIONS)
+    rules.def_zero_derivative(prim)
+    prim.absent("transpose", why="not linear")
     return prim
 
 
@@ -388,3 +387,15 @@ def _(keys: np.ndarray) -> np.ndarray:
 @random_clone_p.lower
 def _(b: Builder, keys: Node) -> Node:
     return keys
+
+
+# --- batching ---------------------------------------------------------------------------------
+
+# Results have further axes behind those of the keys: a batch axis stays where it is.
+rules.vectorized(random_seed_p, random_split_p, random_bits_p, random_unwrap_p, random_clone_p)
+rules.broadcasting(random_fold_in_p)
+
+
+@random_wrap_p.batch
+def _(args: Any, dims: Any, *, impl: PRNGImpl) -> tuple[Any, int]:
+    return random_wrap_p.bind(rules.move_axis(args[0], dims[0], 0), impl=impl), 0

@@ -46,11 +46,15 @@ def aval_of(x: Any) -> Any:
     return x.aval if type(x) is UndefinedPrimal else get_aval(x)
 
 
+_PYTHON: dict[str, Any] = {"f": float, "i": int, "u": int, "c": complex}
+
+
 def const(like: Any, value: Any) -> Any:
     """`value` as a scalar operand of the dtype and weakness of `like`."""
     aval = aval_of(like)
-    scalar = np.asarray(value).astype(aval.dtype)
-    return scalar.item() if aval.weak_type and aval.dtype != np.bool_ else scalar[()]
+    if aval.weak_type and aval.dtype.kind in _PYTHON:
+        return _PYTHON[aval.dtype.kind](value)
+    return np.asarray(value).astype(aval.dtype)[()]
 
 
 def zeros_like(x: Any) -> Any:
@@ -239,16 +243,23 @@ def align(args: Any, dims: Any) -> tuple[list[Any], int]:
         return list(args), mapped[0][1]
     ranks = [len(shape_of(x)) - (d is not None) for x, d in zip(args, dims, strict=True)]
     rank = max(ranks)
-    out: list[Any] = []
-    for x, d, r in zip(args, dims, ranks, strict=True):
-        if d is None:
-            out.append(insert_axes(x, (0,)) if r else x)
-            continue
-        x = move_axis(x, d, 0)
-        if r < rank:  # a scalar with a batch axis
-            x = insert_axes(x, tuple(range(1, rank - r + 1)))
-        out.append(x)
+    moved = [
+        move_axis(x, d, 0) if d is not None else insert_axes(x, (0,)) if r else x
+        for x, d, r in zip(args, dims, ranks, strict=True)
+    ]
+    out = [  # an operand of lower rank with a batch axis gets the others' rank
+        _widen(x, rank - r) if d is not None and r < rank else x
+        for x, d, r in zip(moved, dims, ranks, strict=True)
+    ]
     return out, 0
+
+
+def _widen(x: Any, n: int) -> Any:
+    """`x` with `n` axes of extent 1 behind the first."""
+    shape = shape_of(x)
+    full = (*shape[:1], *(1,) * n, *shape[1:])
+    kept = (0, *range(n + 1, len(full)))
+    return op("broadcast_in_dim")(x, shape=full, broadcast_dimensions=kept, sharding=None)
 
 
 def to_front(x: Any, dim: int | None, size: int) -> Any:

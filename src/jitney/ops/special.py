@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from jitney.ops import kit
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config, dtypes
+from jitney.ops import rules
 from jitney.ops.kit import FLOAT, binary, nary, unary
+from jitney.ops.rules import const, op
 
 erf_p, erf = unary("erf", FLOAT, "Error function.")
 erfc_p, erfc = unary("erfc", FLOAT, "Complement of the error function: 1 - erf(x).")
@@ -35,7 +41,160 @@ regularized_incomplete_beta_p, betainc = nary(
     public="betainc",
 )
 
-kit.later(
-    erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p, igamma_p, igammac_p,
-    igamma_grad_a_p, random_gamma_grad_p, polygamma_p, zeta_p, regularized_incomplete_beta_p,
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _mul(x: Any, y: Any) -> Any:
+    return op("mul")(x, y, out_dtype=None)
+
+
+def _add(x: Any, y: Any) -> Any:
+    return op("add")(x, y)
+
+
+def _sub(x: Any, y: Any) -> Any:
+    return op("sub")(x, y)
+
+
+def _neg(x: Any) -> Any:
+    return op("neg")(x)
+
+
+def _exp(x: Any) -> Any:
+    return op("exp")(x, accuracy=None)
+
+
+def _log(x: Any) -> Any:
+    return op("log")(x, accuracy=None)
+
+
+def _full_like(x: Any, value: Any) -> Any:
+    return rules.broadcast_to_result(const(x, value), rules.shape_of(x))
+
+
+def _gaussian(x: Any) -> Any:
+    """exp(-x^2)."""
+    return _exp(_neg(op("square")(x)))
+
+
+_TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
+_HALF_ROOT_PI = np.sqrt(np.pi) / 2
+
+rules.defjvp(erf_p, lambda t, x: _mul(const(x, _TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp(erfc_p, lambda t, x: _mul(const(x, -_TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp2(
+    erf_inv_p,
+    lambda t, y, x: _mul(const(x, _HALF_ROOT_PI), _mul(t, _exp(op("square")(y)))),
+)
+rules.defjvp(lgamma_p, lambda t, x: _mul(t, digamma(x)))
+rules.defjvp(digamma_p, lambda t, x: _mul(t, polygamma(const(x, 1), x)))
+rules.defjvp2(
+    bessel_i0e_p, lambda t, y, x: _mul(t, _sub(bessel_i1e(x), _mul(op("sign")(x), y)))
+)
+
+
+def _written_out(x: Any) -> Any:
+    """`x`, with the conversion from float32 to itself that JAX records where 64 bits are off."""
+    if rules.aval_of(x).dtype != np.float32 or config.x64_enabled():
+        return x
+    return op("convert_element_type")(
+        x, new_dtype=np.dtype(np.float32), weak_type=False, sharding=None
+    )
+
+
+def _bessel_i1e_slope(y: Any, x: Any) -> Any:
+    """I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
+    dtype = rules.aval_of(x).dtype
+    tiny = dtypes.finfo(dtype).eps
+    size = _written_out(op("abs")(x))
+    regular = op("gt")(size, const(size, tiny))
+    select_n = op("select_n")
+    safe = select_n(regular, _full_like(x, tiny), x)
+    slope = _sub(
+        bessel_i0e(safe), _mul(y, _add(op("sign")(safe), op("integer_pow")(safe, y=-1)))
+    )
+    return select_n(regular, _full_like(slope, 0.5), slope)
+
+
+rules.defjvp2(bessel_i1e_p, lambda t, y, x: _mul(t, _bessel_i1e_slope(y, x)))
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    """exp(-x) x^(a - 1) / gamma(a): the derivative of `igamma` by x."""
+    minus_x = _neg(x)
+    power = _mul(_sub(a, _full_like(a, 1)), _log(x))
+    return _exp(_sub(_add(minus_x, power), lgamma(a)))
+
+
+rules.defjvp(
+    igamma_p,
+    lambda t, a, x: _mul(t, igamma_grad_a(a, x)),
+    lambda t, a, x: _mul(t, _gamma_density(a, x)),
+)
+rules.defjvp(
+    igammac_p,
+    lambda t, a, x: _neg(_mul(t, igamma_grad_a(a, x))),
+    lambda t, a, x: _neg(_mul(t, _gamma_density(a, x))),
+)
+
+
+def _log_gamma_density_slope(a: Any, x: Any) -> Any:
+    """The derivative of the logarithm of the density by a."""
+    return _sub(_log(x), digamma(a))
+
+
+def _gamma_sample_slope(t: Any, y: Any, a: Any, x: Any) -> Any:
+    """Of -(dP/da) / p by x, P the distribution, p its density: p depends on a and x, too."""
+    steepness = _sub(op("div")(_sub(a, _full_like(a, 1)), x), _full_like(x, 1))
+    return _mul(t, _neg(_add(_log_gamma_density_slope(a, x), _mul(y, steepness))))
+
+
+def _refuse(message: str) -> Any:
+    def rule(*_: Any) -> Any:
+        raise ValueError(message)
+
+    return rule
+
+
+rules.defjvp2(
+    random_gamma_grad_p,
+    _refuse("random_gamma_grad is differentiated by its second operand, the sample, alone"),
+    _gamma_sample_slope,
+)
+
+
+def _polygamma_slope(t: Any, m: Any, x: Any) -> Any:
+    higher = polygamma(_add(m, const(m, 1)), x)
+    return _mul(_written_out(t), higher)
+
+
+rules.defjvp(
+    polygamma_p,
+    _refuse("polygamma is not differentiated by its order m: the order is a whole number"),
+    _polygamma_slope,
+)
+
+
+def _beta_density(t: Any, a: Any, b: Any, x: Any) -> Any:
+    """x^(a - 1) (1 - x)^(b - 1) / B(a, b), times t."""
+    log_beta = _sub(_add(lgamma(a), lgamma(b)), lgamma(_add(a, b)))
+    others = _sub(b, const(b, 1))
+    power = _mul(others, op("log1p")(_neg(x), accuracy=None))
+    power = _add(power, _mul(_sub(a, const(a, 1)), _log(x)))
+    return _mul(_exp(_sub(power, log_beta)), t)
+
+
+_no_beta = _refuse("betainc is differentiated by its third operand alone, not by a and b")
+rules.defjvp(regularized_incomplete_beta_p, _no_beta, _no_beta, _beta_density)
+
+_UNARY = (erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p)
+_SEVERAL = (
+    igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p, polygamma_p, zeta_p,
+    regularized_incomplete_beta_p,
 )  # fmt: skip
+rules.vectorized(*_UNARY)
+rules.broadcasting(*_SEVERAL)
+igamma_grad_a_p.absent("jvp", why="itself a derivative, which JAX does not differentiate")
+zeta_p.absent("jvp", why="JAX defines none")
+for _prim in (*_UNARY, *_SEVERAL):
+    _prim.absent("transpose", why="not linear")

@@ -9,7 +9,7 @@ import numpy as np
 from jitney.compiler.numerics import threefry as meaning
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.ops import kit
+from jitney.ops import rules
 
 threefry2x32_p = declare("threefry2x32", multiple_results=True)
 
@@ -70,4 +70,6 @@ def threefry2x32(k0: Any, k1: Any, x0: Any, x1: Any) -> list[Any]:
     return threefry2x32_p.bind(k0, k1, x0, x1)
 
 
-kit.later(threefry2x32_p)
+rules.broadcasting(threefry2x32_p)
+rules.def_zero_derivative(threefry2x32_p)
+threefry2x32_p.absent("transpose", why="not linear")
