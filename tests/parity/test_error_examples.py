@@ -76,15 +76,12 @@ NOT_YET: dict[str, str] = dict(
     (
         *_because(
             "derivatives",
-           
-           
             "grad_of_pure_callback",
             "checkpoint_static_bool",
         ),
         *_because(
             "batching",
             "bool_of_vmapped_value",
-           
             "unbound_axis_name",
         ),
         *_because(
