@@ -29,6 +29,7 @@ from jitney.compiler.codegen.values import (
 from jitney.compiler.fusion import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
+from jitney.compiler.kernels.loops import Carried
 from jitney.compiler.kernels.schedule import Schedule, schedule
 from jitney.compiler.scalar import table
 
@@ -43,7 +44,7 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     plan = schedule(kernel)
     outermost = _outermost(plan)
     extents = tuple([-1 if k == outermost else n for k, n in enumerate(kernel.extents)])
-    body = tuple([_statement_key(s) for s in kernel.body])
+    body = tuple([statement_key(s) for s in kernel.body])
     outputs = tuple(
         [(type(o), o.param, o.index, o.value, getattr(o, "fn", "")) for o in kernel.outputs]
     )
@@ -51,7 +52,7 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, _lanes_hint(kernel, plan))
 
 
-def _statement_key(s: ir.Statement) -> tuple[object, ...]:
+def statement_key(s: ir.Statement) -> tuple[object, ...]:
     match s:
         case ir.Number():
             return ("number", s.dtype, s.value.tobytes())
@@ -61,6 +62,8 @@ def _statement_key(s: ir.Statement) -> tuple[object, ...]:
             return ("load", s.param, s.index, s.dtype)
         case ir.Call():
             return ("call", s.fn, s.args, s.dtype)
+        case Carried():
+            return ("carried", s.index, s.dtype, s.varies)
 
 
 def _outermost(plan: Schedule) -> int | None:
@@ -590,6 +593,8 @@ def _dependence(
         match s:
             case ir.Number():
                 depth, differs = 0, False
+            case Carried():
+                depth, differs = 0, s.varies
             case ir.Call():
                 depth = max([depths[a] for a in s.args], default=0)
                 differs = any(varies[a] for a in s.args)

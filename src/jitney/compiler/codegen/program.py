@@ -15,8 +15,10 @@ from jitney.compiler.codegen import engine, natives
 from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel import KernelWriter, body_cost, content_key
+from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.codegen.target import host
 from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.plan import ir
 
@@ -108,7 +110,8 @@ def kernels_text(kernels: dict[Any, Kernel]) -> tuple[str, dict[Any, str]]:
     names: dict[Any, str] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
         names[key] = f"k{i}"
-        texts.append(KernelWriter(kernel, target, names[key], shared).text())
+        writer = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
+        texts.append(writer(kernel, target, names[key], shared).text())  # type: ignore[arg-type]
     return "\n".join([*texts, shared.module_text()]), names
 
 
@@ -128,9 +131,14 @@ def _collapsed(plan: ir.Plan) -> dict[Any, Kernel]:
     """Kernels of `plan` by content; launches are given their collapsed kernels."""
     wanted: dict[Any, Kernel] = {}
     for launch in _launches(plan.steps):
-        launch.kernel = collapse(launch.kernel)
-        wanted.setdefault(content_key(launch.kernel), launch.kernel)
+        if not isinstance(launch.kernel, LoopKernel):
+            launch.kernel = collapse(launch.kernel)
+        wanted.setdefault(_key(launch.kernel), launch.kernel)  # type: ignore[arg-type]
     return wanted
+
+
+def _key(kernel: Kernel | LoopKernel) -> Any:
+    return loop_key(kernel) if isinstance(kernel, LoopKernel) else content_key(kernel)
 
 
 # --- whole programs -------------------------------------------------------------------------------
@@ -157,7 +165,7 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         text, names = kernels_text(new) if new else ("", {})
 
         def code_of(kernel: Kernel) -> str:
-            key = content_key(kernel)
+            key = _key(kernel)
             if key in names:
                 return f"@{names[key]}"
             return f"inttoptr (i64 {_kernels.addresses[key]} to ptr)"
@@ -189,7 +197,7 @@ def _joined(*modules: str) -> str:
 def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
     text, names = kernels_text(_collapsed(plan))
-    driver, _ = _driver_text(plan, lambda k: f"@{names[content_key(k)]}")
+    driver, _ = _driver_text(plan, lambda k: f"@{names[_key(k)]}")
     return _joined(text, driver)
 
 

@@ -88,6 +88,8 @@ class KernelBuilder:
       has_buffer: whether a node is to be loaded rather than computed.
     """
 
+    rules: dict[type, _Rule]  # set below, where the rules are
+
     def __init__(
         self, extents: Sequence[int], reduced: int, has_buffer: Callable[[hlo.Node], bool]
     ) -> None:
@@ -181,7 +183,7 @@ class KernelBuilder:
             return found
         # Rules say what they need by yielding it: programs may be deeper than Python's stack.
         keys = [(node.id, index)]
-        rules = [_rules[type(node)](self, node, index)]
+        rules = [self.rules[type(node)](self, node, index)]
         answer: int | None = None
         while rules:
             try:
@@ -193,7 +195,7 @@ class KernelBuilder:
             answer = self._known(node, index)
             if answer is None:
                 keys.append((node.id, index))
-                rules.append(_rules[type(node)](self, node, index))
+                rules.append(self.rules[type(node)](self, node, index))
         assert answer is not None
         return answer
 
@@ -360,3 +362,4 @@ _rules: dict[type, _Rule] = {
     hlo.DynamicSlice: _dynamic_slice,
     hlo.Gather: _gather,
 }
+KernelBuilder.rules = _rules

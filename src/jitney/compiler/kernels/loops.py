@@ -1,0 +1,467 @@
+"""Loops as kernels: the carry in registers, the loop sunk into the lanes.
+
+    loop ::= LoopKernel(extents, params, carried, body, condition, following, outputs)
+
+A `LoopKernel` runs a whole `while` at every point of its box (no axis, or one: the lanes). Its body is
+that of a kernel, in which a statement `Carried(i)` stands for carried scalar i. Each turn computes
+`condition`; while it holds (in any lane), stores are made and every carried scalar becomes the
+statement that `following` names. At the end carried scalars are written to their places.
+
+`build_loop` makes one of a `While` of the tensor IR where all values of a turn are few scalars (per
+lane): small arrays are taken apart. It returns None for all other loops.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.hlo import walk
+from jitney.compiler.kernels import build, ir
+from jitney.compiler.kernels.build import Index, KernelBuilder, clamped_start, shifted
+from jitney.compiler.kernels.ir import Affine
+
+MOST_CARRIED = 96  # scalars per lane: what registers and the first cache hold
+MOST_STATEMENTS = 2500  # of a body, taken apart
+
+_BOOL = np.dtype(bool)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Carried:
+    """Carried scalar number `index`; `varies` if each lane has its own."""
+
+    index: int
+    dtype: np.dtype
+    varies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a carried scalar comes from and goes to: an element of a buffer."""
+
+    start: int
+    finish: int
+    index: Affine
+    dtype: np.dtype
+    varies: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopKernel:
+    """A loop. See the module's docstring.
+
+    Attributes:
+      extents: () or (number of lanes,).
+      params: element types of the buffers it is given.
+      carried: the carried scalars.
+      body: statements.
+      condition: number of the statement that says whether to go on.
+      following: for each carried scalar, the statement that it becomes.
+      outputs: stores of each turn.
+    """
+
+    extents: tuple[int, ...]
+    params: tuple[np.dtype, ...]
+    carried: tuple[Place, ...]
+    body: tuple[Any, ...]
+    condition: int
+    following: tuple[int, ...]
+    outputs: tuple[ir.Store, ...]
+    reduced: int = 0
+
+    @property
+    def points(self) -> int:
+        """Lanes times an assumed number of turns."""
+        return math.prod(self.extents) * 100
+
+
+class NotSunkError(Exception):
+    """The loop does something that a loop kernel cannot."""
+
+
+class LoopBuilder(KernelBuilder):
+    """Writes the body of a loop, taking arrays apart.
+
+    Args:
+      extents: () or (number of lanes,).
+      loaded: nodes that are read from buffers.
+      carried: parameters that are carried in registers -> number of their first scalar.
+    """
+
+    def __init__(
+        self,
+        extents: Sequence[int],
+        loaded: Callable[[hlo.Node], bool],
+        carried: dict[hlo.Node, int],
+    ) -> None:
+        super().__init__(extents, 0, loaded)
+        self.carried = carried
+
+    def forget_nodes(self) -> None:
+        """Makes ready for the nodes of another region; equal statements are still written once."""
+        self._value_of.clear()
+
+    def constant_of(self, index: Affine) -> int:
+        """The position, which must be the same in every lane and turn."""
+        if index.terms or any(index.coefficients):
+            raise NotSunkError("a position depends on the lane or on a value")
+        return index.offset
+
+    def carried_scalar(self, node: hlo.Node, index: Index) -> int:
+        """The statement for one element of a carried parameter."""
+        shape = node.shape
+        lanes = self.is_laned(shape)
+        rest, sizes = index, shape
+        if lanes:
+            if index[0] != self.axis(0):
+                raise NotSunkError("a lane reads another")
+            rest, sizes = index[1:], shape[1:]
+        flat = 0
+        for i, n in zip(rest, sizes, strict=True):
+            flat = flat * n + (self.constant_of(i) if n != 1 else 0)
+        number = self.carried[node] + flat
+        return self.add(
+            ("carried", number), lambda: Carried(number, node.dtype, lanes)  # type: ignore[arg-type, return-value]
+        )
+
+    def is_laned(self, shape: Sequence[int]) -> bool:
+        """Whether the first axis of a carried array is that of the lanes."""
+        return bool(self.rank) and len(shape) > 0
+
+    def position(self, index: Affine, dtype: np.dtype) -> int:
+        if not any(index.coefficients) and not index.terms:
+            return self.number(np.asarray(index.offset).astype(dtype), dtype)
+        return super().position(index, dtype)
+
+    def add(self, key: Any, make: Callable[[], Any]) -> int:
+        if len(self.body) > MOST_STATEMENTS:
+            raise NotSunkError("too many statements")
+        return super().add(key, make)
+
+
+def _parameter(k: LoopBuilder, node: hlo.Parameter, index: Index) -> Any:
+    return k.carried_scalar(node, index)
+    yield  # as all rules
+
+
+def _reduce(k: LoopBuilder, node: hlo.Reduce, index: Index) -> Any:
+    kept = iter(index)
+    base = [None if j in node.dims else next(kept) for j in range(len(node.x.shape))]
+    total: int | None = None
+    for at in itertools.product(*[range(node.x.shape[j]) for j in node.dims]):
+        folded = iter(at)
+        inner = tuple([k.fixed(next(folded)) if b is None else b for b in base])
+        value = yield node.x, inner
+        total = value if total is None else k.call(node.fn, (total, value), node.dtype)
+    if total is None:
+        raise NotSunkError("a reduction of nothing")
+    return total
+
+
+def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Any:
+    (cx, cy), (bx, by) = node.contract, node.batch
+    fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
+    fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
+    n_batch, n_x = len(bx), len(fx)
+    place_x = {a: index[j] for j, a in enumerate((*bx, *fx))}
+    place_y = {a: index[j] for j, a in enumerate(by)}
+    place_y |= {a: index[j] for j, a in enumerate(fy, start=n_batch + n_x)}
+    total: int | None = None
+    for at in itertools.product(*[range(node.x.shape[j]) for j in cx]):
+        fixed_x = dict(zip(cx, at, strict=True))
+        fixed_y = dict(zip(cy, at, strict=True))
+        u = yield node.x, tuple(
+            [k.fixed(fixed_x[j]) if j in fixed_x else place_x[j] for j in range(len(node.x.shape))]
+        )
+        v = yield node.y, tuple(
+            [k.fixed(fixed_y[j]) if j in fixed_y else place_y[j] for j in range(len(node.y.shape))]
+        )
+        product = k.call("mul", (u, v), node.dtype)
+        total = product if total is None else k.call("add", (total, product), node.dtype)
+    if total is None:
+        raise NotSunkError("a contraction of nothing")
+    return total
+
+
+def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Any:
+    at = k.constant_of(index[node.dim])
+    for part in node.parts:
+        n = part.shape[node.dim]
+        if at < n:
+            inner = list(index)
+            inner[node.dim] = k.fixed(at)
+            return (yield part, tuple(inner))
+        at -= n
+    raise AssertionError("a position past the end")
+
+
+def _pad(k: LoopBuilder, node: hlo.Pad, index: Index) -> Any:
+    inner: list[Affine] = []
+    for i, n, low, high, between in zip(
+        index, node.x.shape, node.low, node.high, node.interior, strict=True
+    ):
+        if not low and not high and not between:
+            inner.append(i)
+            continue
+        place, rest = divmod(k.constant_of(i) - low, between + 1)
+        if rest or not 0 <= place < n:
+            return (yield node.value, ())
+        inner.append(k.fixed(place))
+    return (yield node.x, tuple(inner))
+
+
+def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Any:
+    inside: int | None = None
+    inner: list[Affine] = []
+    for i, s, n, size in zip(index, node.starts, node.x.shape, node.update.shape, strict=True):
+        if n == size:
+            inner.append(i)
+            continue
+        if size != 1:
+            raise NotSunkError("an update of several elements of a carried array")
+        start = clamped_start(k, (yield s, ()), n - size)
+        here = k.number(k.constant_of(i), k.body[start].dtype)
+        hit = k.call("eq", (start, here), _BOOL)
+        inside = hit if inside is None else k.call("and", (inside, hit), _BOOL)
+        inner.append(k.fixed(0))
+    new = yield node.update, tuple(inner)
+    if inside is None:
+        return new
+    old = yield node.x, index
+    return k.call("select", (inside, new, old), node.dtype)
+
+
+def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Any:
+    if not isinstance(node.node, hlo.Fence):
+        raise NotSunkError("a node with several results")
+    return (yield node.node.args[node.index], index)
+
+
+LoopBuilder.rules = {
+    **build.KernelBuilder.rules,
+    hlo.Parameter: _parameter,
+    hlo.Reduce: _reduce,
+    hlo.Dot: _dot,
+    hlo.Concatenate: _concatenate,
+    hlo.Pad: _pad,
+    hlo.DynamicUpdateSlice: _update,
+    hlo.Project: _project,
+}
+
+
+# --- from While to loop kernels -----------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class BuiltLoop:
+    """A loop kernel and its buffers.
+
+    Attributes:
+      kernel: the kernel.
+      params: for each of its params ("loaded", node), ("start", i), ("finish", i) or ("stored", i),
+        with i the number of a carry.
+    """
+
+    kernel: LoopKernel
+    params: list[Any]
+
+
+def build_loop(
+    node: hlo.While, in_place: set[int], is_native: Callable[[hlo.Node], bool]
+) -> BuiltLoop | None:
+    """The loop kernel of `node`, or None if it has none.
+
+    Args:
+      node: a loop.
+      in_place: carries that a turn only updates in part, and does not read.
+      is_native: whether kernels can compute an elementwise node, view or reduction.
+    """
+    for region in (node.cond, node.body):
+        for inner in walk.schedule(region.results):
+            if isinstance(inner, hlo.Parameter | hlo.Constant | hlo.Fence | hlo.Project):
+                continue
+            if type(inner) not in LoopBuilder.rules or not is_native(inner):
+                return None
+        if region.ordered:
+            return None
+    for lanes in _lane_choices(node, in_place):
+        try:
+            return _build(node, in_place, lanes)
+        except NotSunkError:
+            continue
+    return None
+
+
+def _changing(node: hlo.While, in_place: set[int]) -> list[int]:
+    return [
+        i
+        for i, (r, p) in enumerate(zip(node.body.results, node.body.parameters, strict=True))
+        if r is not p and i not in in_place
+    ]
+
+
+def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
+    """Boxes to try: no lanes where the carry is small, else the common leading extent."""
+    shapes = [node.body.parameters[i].shape for i in _changing(node, in_place)]
+    choices: list[tuple[int, ...]] = []
+    if sum(math.prod(s) for s in shapes) <= MOST_CARRIED:
+        choices.append(())
+    leading = {s[0] for s in shapes if s}
+    if len(leading) == 1 and sum(math.prod(s[1:]) for s in shapes) <= MOST_CARRIED:
+        (n,) = leading
+        if n > 1:
+            choices.append((n,))
+    return choices
+
+
+def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> BuiltLoop:
+    body, cond = node.body, node.cond
+    changing = _changing(node, in_place)
+    first: dict[int, int] = {}
+    count = 0
+    for i in changing:
+        shape = body.parameters[i].shape
+        first[i] = count
+        count += math.prod(shape[1:] if extents and shape else shape)
+    carried: dict[hlo.Node, int] = {}
+    numbers: dict[hlo.Node, int] = {}
+    for region in (cond, body):
+        for i, p in enumerate(region.parameters):
+            numbers[p] = i
+            if i in first:
+                carried[p] = first[i]
+
+    def loaded(n: hlo.Node) -> bool:
+        if isinstance(n, hlo.Parameter):
+            if numbers[n] in in_place:
+                raise NotSunkError("an array is read that is updated in place")
+            return n not in carried
+        return isinstance(n, hlo.Constant) and n.type.size != 1  # type: ignore[union-attr]
+
+    k = LoopBuilder(extents, loaded, carried)
+    # Buffers of both regions' parameters are those of the carries.
+    original = k.param
+
+    def param(n: Any) -> int:
+        return original(("loaded", numbers[n]) if isinstance(n, hlo.Parameter) else n)
+
+    k.param = param  # type: ignore[method-assign]
+    condition = _condition(k, cond.results[0])
+    k.forget_nodes()  # the body's nodes are numbered anew
+    following: list[int] = []
+    places: list[Place] = []
+    for i in changing:
+        parameter, result = body.parameters[i], body.results[i]
+        laned = k.is_laned(parameter.shape)
+        inner = parameter.shape[1:] if laned else parameter.shape
+        for at in itertools.product(*[range(n) for n in inner]):
+            index = (*([k.axis(0)] if laned else []), *map(k.fixed, at))
+            following.append(k.value(result, index))
+            places.append(
+                Place(
+                    k.param(("start", i)),
+                    k.param(("finish", i)),
+                    k.linear(parameter.shape, index),
+                    parameter.dtype,
+                    laned,
+                )
+            )
+    for i in sorted(in_place):
+        _store_update(k, body.results[i], ("stored", i))  # type: ignore[arg-type]
+    dtypes = [_dtype_of(p, node) for p in k.params]
+    kernel = LoopKernel(
+        extents,
+        tuple(dtypes),
+        tuple(places),
+        tuple(k.body),
+        condition,
+        tuple(following),
+        tuple(k.outputs),  # type: ignore[arg-type]
+    )
+    _check_uniform(kernel)
+    return BuiltLoop(kernel, k.params)
+
+
+def _dtype_of(param: Any, node: hlo.While) -> np.dtype:
+    if isinstance(param, tuple):
+        return node.body.parameters[param[1]].dtype
+    return param.dtype
+
+
+def _condition(k: LoopBuilder, flag: hlo.Node) -> int:
+    if k.rank and isinstance(flag, hlo.Reduce) and flag.fn == "or" and len(flag.x.shape) == 1:
+        return k.value(flag.x, (k.axis(0),))  # "any": of the block of lanes
+    return k.value(flag, ())
+
+
+def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> None:
+    """Stores of the elements of an update that is made in place."""
+    shape = node.update.shape
+    lane_axes = [j for j, n in enumerate(shape) if k.rank and n == k.extents[0]]
+    axis = lane_axes[0] if lane_axes else None
+    sizes = [1 if j == axis else n for j, n in enumerate(shape)]
+    if math.prod(sizes) > MOST_CARRIED or (k.rank and axis is None):
+        raise NotSunkError("a large update")
+    starts = [
+        None if n == size else clamped_start(k, k.value(s, ()), n - size)
+        for s, n, size in zip(node.starts, node.x.shape, shape, strict=True)
+    ]
+    for at in itertools.product(*[range(n) for n in sizes]):
+        index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
+        value = k.value(node.update, tuple(index))
+        moved = [i if s is None else shifted(k, i, s) for i, s in zip(index, starts, strict=True)]
+        k.outputs.append(
+            ir.Store(k.param(buffer), k.linear(node.x.shape, tuple(moved)), value)
+        )
+
+
+def varying(kernel: LoopKernel) -> list[bool]:
+    """For each statement, whether it differs from lane to lane."""
+    out: list[bool] = []
+    for s in kernel.body:
+        match s:
+            case Carried():
+                out.append(s.varies)
+            case ir.Number():
+                out.append(False)
+            case ir.Call():
+                out.append(any(out[a] for a in s.args))
+            case _:
+                out.append(any(s.index.coefficients) or any(out[t] for t, _ in s.index.terms))
+    return out
+
+
+def changing_statements(kernel: LoopKernel) -> list[bool]:
+    """For each statement, whether it differs from turn to turn."""
+    written = {o.param for o in kernel.outputs}
+    out: list[bool] = []
+    for s in kernel.body:
+        match s:
+            case Carried():
+                out.append(True)
+            case ir.Number():
+                out.append(False)
+            case ir.Call():
+                out.append(any(out[a] for a in s.args))
+            case ir.Load():
+                out.append(s.param in written or any(out[t] for t, _ in s.index.terms))
+            case _:
+                out.append(any(out[t] for t, _ in s.index.terms))
+    return out
+
+
+def _check_uniform(kernel: LoopKernel) -> None:
+    varies = varying(kernel)
+    for place, statement in zip(kernel.carried, kernel.following, strict=True):
+        if varies[statement] and not place.varies:
+            raise NotSunkError("a scalar of all lanes becomes one of each")
+    for o in kernel.outputs:
+        if any(varies[t] for t, _ in o.index.terms):
+            raise NotSunkError("lanes write to places that differ by value")
