@@ -1,0 +1,1 @@
+"""Times of this package and of real jax, side by side: `python -m benchmarks`; see README.md."""

@@ -1,0 +1,40 @@
+"""First calls in a fresh process: trace, compile and run; imports and operands are ready before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases_training import network, squared_loss, weights
+from benchmarks.harness import Call, Side, case
+
+
+@case("first_selu", "first call of SELU, 1e6", 3.0, kind="first_call")
+def _selu(side: Side) -> Call:
+    x = side.jnp.asarray(np.linspace(-3, 3, 1_000_000, dtype=np.float32))
+    jnp = side.jnp
+
+    def selu(x: Any) -> Any:
+        return 1.05 * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67)
+
+    return lambda: side.jax.jit(selu)(x)
+
+
+@case("first_add", "first call of x + 1, 10", 3.0, kind="first_call")
+def _add(side: Side) -> Call:
+    x = side.jnp.asarray(np.arange(10, dtype=np.float32))
+    return lambda: side.jax.jit(lambda x: x + 1)(x)
+
+
+@case("first_mlp", "first call of an MLP forward, 64-128-128-10", 3.0, kind="first_call")
+def _mlp(side: Side) -> Call:
+    layers, x = weights(side, [64, 128, 128, 10], 32)
+    return lambda: side.jax.jit(network(side))(layers, x)
+
+
+@case("first_gradient", "first call of value_and_grad, 4 layers", 3.0, kind="first_call")
+def _gradient(side: Side) -> Call:
+    layers, x = weights(side, [64, 64, 64, 64, 10], 32)
+    y = side.jnp.asarray(np.random.default_rng(1).normal(size=(32, 10)).astype(np.float32))
+    return lambda: side.jax.jit(side.jax.value_and_grad(squared_loss(side)))(layers, x, y)
