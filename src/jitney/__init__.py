@@ -87,6 +87,7 @@ from jitney.api.placement import reshard as reshard
 from jitney.api.vmap import vmap as vmap
 from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack
+from jitney import api_util as api_util
 from jitney import dtypes as dtypes
 from jitney import errors as errors
 from jitney import lax as lax

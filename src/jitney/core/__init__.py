@@ -1,5 +1,7 @@
 """Data structures that everything else is made of; what it names is `jax.core`."""
 
+import importlib
+import warnings
 from typing import Any, Union
 
 from jitney.core.avals import AbstractValue as AbstractValue, ShapedArray as ShapedArray
@@ -16,3 +18,49 @@ from jitney.core.trace import (
 Atom = Union[Var, Literal]  # as jax's; libraries ask for its `typing.get_origin`
 ParamDict = dict[str, Any]
 Value = Any
+
+# Names that JAX has deprecated, and libraries use: name -> module here.
+_DEPRECATED = {
+    "CallPrimitive": "queries",
+    "DebugInfo": "jaxpr",
+    "DropVar": "jaxpr",
+    "Effect": "effects",
+    "Effects": "effects",
+    "InconclusiveDimensionOperation": "errors",
+    "JaxprPpContext": "text.Context",
+    "JaxprPpSettings": "text.Settings",
+    "JaxprTypeError": "typecheck",
+    "abstract_token": "avals",
+    "check_jaxpr": "typecheck",
+    "concrete_or_error": "trace",
+    "find_top_trace": "trace",
+    "gensym": "queries",
+    "get_opaque_trace_state": "trace",
+    "is_concrete": "trace",
+    "is_constant_dim": "queries",
+    "is_constant_shape": "queries",
+    "jaxprs_in_params": "jaxpr",
+    "new_jaxpr_eqn": "jaxpr",
+    "no_effects": "effects",
+    "nonempty_axis_env_DO_NOT_USE": "queries",
+    "primal_dtype_to_tangent_dtype": "queries",
+    "pytype_aval_mappings": "avals",
+    "trace_ctx": "trace.state",
+    "unsafe_am_i_under_a_jit_DO_NOT_USE": "queries",
+    "unsafe_am_i_under_a_vmap_DO_NOT_USE": "queries",
+    "unsafe_get_axis_names_DO_NOT_USE": "queries",
+    "valid_jaxtype": "queries",
+}
+
+
+def __getattr__(name: str) -> Any:
+    where = _DEPRECATED.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = where.partition(".")
+    warnings.warn(
+        f"jax.core.{name} is deprecated; look for it in jax.extend.core",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return getattr(importlib.import_module(f"jitney.core.{module}"), attribute or name)

@@ -1,0 +1,173 @@
+"""`jax.api_util`: helpers of those who write transformations of functions of pytrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jitney.api.signature import CallSpec, signature_of
+from jitney.core import linear_util as lu, pytrees, source_info
+from jitney.core.jaxpr import DebugInfo
+from jitney.core.shape_dtype import abstractify as shaped_abstractify
+
+
+@lu.transformation_with_aux2
+def flatten_fun(f: Callable[..., Any], store: lu.Store, in_tree: Any, *leaves: Any) -> list[Any]:
+    """`f` on flat arguments of structure `in_tree` = (args, kwargs); the result is flat, too.
+
+    The side result is the structure of the result.
+    """
+    args, kwargs = pytrees.tree_unflatten(in_tree, leaves)
+    outs, out_tree = pytrees.tree_flatten(f(*args, **kwargs))
+    store.store(out_tree)
+    return outs
+
+
+@lu.transformation_with_aux2
+def flatten_fun_nokwargs(
+    f: Callable[..., Any], store: lu.Store, in_tree: Any, *leaves: Any
+) -> list[Any]:
+    """`flatten_fun` where `in_tree` is the structure of the positional arguments alone."""
+    outs, out_tree = pytrees.tree_flatten(f(*pytrees.tree_unflatten(in_tree, leaves)))
+    store.store(out_tree)
+    return outs
+
+
+def debug_info(
+    traced_for: str,
+    fun: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    *,
+    static_argnums: Sequence[int] = (),
+    static_argnames: Sequence[str] = (),
+    sourceinfo: str | None = None,
+    signature: Any = None,
+) -> DebugInfo:
+    """Where `fun` comes from and what its flat arguments are called.
+
+    Args:
+      traced_for: the transformation's name, for messages.
+      fun: the user's function.
+      args: positional arguments.
+      kwargs: keyword arguments.
+      static_argnums: positions that are not traced.
+      static_argnames: names that are not traced.
+      sourceinfo: where `fun` is, if not where it says.
+      signature: its signature, if not its own.
+    """
+    spec = CallSpec(
+        signature or signature_of(fun), tuple(static_argnums), frozenset(static_argnames), (),
+        frozenset(),
+    )  # fmt: skip
+    dynamic, dynamic_kwargs, static = spec.split(tuple(args), dict(kwargs))
+    names = tuple(spec.argument_names(dynamic, dynamic_kwargs, static))
+    return DebugInfo(traced_for, sourceinfo or source_info.fun_sourceinfo(fun), names)
+
+
+def argnums_partial(
+    f: lu.WrappedFun,
+    dyn_argnums: int | Sequence[int],
+    args: Sequence[Any],
+    require_static_args_hashable: bool = True,
+) -> tuple[lu.WrappedFun, tuple[Any, ...]]:
+    """`f` as a function of the arguments at `dyn_argnums` alone, and these arguments.
+
+    Raises:
+      ValueError: if one of the others is not hashable and has to be.
+    """
+    numbers = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
+    positions = tuple(sorted({i % len(args) for i in numbers}))
+    fixed = tuple([x for i, x in enumerate(args) if i not in positions])
+    if require_static_args_hashable:
+        for x in fixed:
+            try:
+                hash(x)
+            except TypeError:
+                raise ValueError(f"non-hashable static argument of type {type(x)}: {x!r}") from None
+    wrapped = _put_fixed(f, positions, len(args), fixed)
+    return wrapped, tuple([args[i] for i in positions])
+
+
+@lu.transformation2
+def _put_fixed(
+    f: Callable[..., Any], positions: Any, n: int, fixed: Any, *given: Any, **kwargs: Any
+) -> Any:
+    dynamic, rest = iter(given), iter(fixed)
+    return f(*[next(dynamic) if i in positions else next(rest) for i in range(n)], **kwargs)
+
+
+def donation_vector(
+    donate_argnums: Sequence[int], donate_argnames: Sequence[str], in_tree: Any, kws: bool = True
+) -> tuple[bool, ...]:
+    """For each leaf of the arguments' structure, whether it is donated."""
+    positional, named = in_tree.children() if kws else (in_tree, None)
+    flags: list[bool] = []
+    for i, tree in enumerate(positional.children()):
+        flags += [i in donate_argnums] * tree.num_leaves
+    if named is not None:
+        for name, tree in zip(named.node_data()[1], named.children(), strict=True):
+            flags += [name in donate_argnames] * tree.num_leaves
+    return tuple(flags)
+
+
+def rebase_donate_argnums(
+    donate_argnums: Iterable[int], static_argnums: Iterable[int]
+) -> tuple[int, ...]:
+    """Donated positions counted without the static ones.
+
+    Raises:
+      ValueError: if a position is both.
+    """
+    static = sorted(set(static_argnums))
+    out: list[int] = []
+    for i in sorted(set(donate_argnums)):
+        if i in static:
+            raise ValueError(f"argument {i} is both static and donated")
+        out.append(i - sum(s < i for s in static))
+    return tuple(out)
+
+
+def flatten_axes(
+    name: str, treedef: Any, axis_tree: Any, *, kws: bool = False, tupled_args: bool = False
+) -> list[Any]:
+    """The leaves of `axis_tree`, a prefix of `treedef`, one for each leaf of `treedef`."""
+    full = pytrees.tree_unflatten(treedef, [object()] * treedef.num_leaves)
+    try:
+        return pytrees.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} specification must be a tree prefix of the corresponding value, got "
+            f"{axis_tree!r} for {treedef}"
+        ) from error
+
+
+def safe_map(f: Callable[..., Any], *lists: Iterable[Any]) -> list[Any]:
+    """`[f(*xs) for xs in zip(*lists)]`.
+
+    Raises:
+      ValueError: if the lists are of different lengths.
+    """
+    return list(map(f, *_of_one_length("safe_map", lists)))
+
+
+def _of_one_length(name: str, lists: Iterable[Iterable[Any]]) -> list[list[Any]]:
+    out = [list(xs) for xs in lists]
+    for i, xs in enumerate(out[1:], 2):
+        if len(xs) != len(out[0]):
+            which = "shorter" if len(xs) < len(out[0]) else "longer"
+            raise ValueError(f"{name}() argument {i} is {which} than argument 1")
+    return out
+
+
+__all__ = [
+    "argnums_partial",
+    "debug_info",
+    "donation_vector",
+    "flatten_axes",
+    "flatten_fun",
+    "flatten_fun_nokwargs",
+    "rebase_donate_argnums",
+    "safe_map",
+    "shaped_abstractify",
+]

@@ -1,0 +1,264 @@
+"""Functions wrapped in stages, inner ones first; public as `jax.extend.linear_util`.
+
+A stage is a function that calls the one below: as a generator, which yields (args, kwargs), is sent
+the result, and yields its own (`transformation`), or plainly, taking what it calls as its first
+argument (`transformation2`). Stages "with aux" give a second result, aside, once they have run.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from jitney.core import config
+from jitney.core.jaxpr import DebugInfo
+from jitney.core.trace import state
+
+
+class StoreException(Exception):  # noqa: N818: the API's name
+    """A side result was asked for before it was there, or given twice."""
+
+
+class Store:
+    """A place for one value."""
+
+    __slots__ = ("_full", "_value")
+
+    def __init__(self) -> None:
+        self._full = False
+        self._value: Any = None
+
+    def store(self, value: Any) -> None:
+        if self._full:
+            raise StoreException("Store occupied")
+        self._full, self._value = True, value
+
+    def reset(self) -> None:
+        self._full, self._value = False, None
+
+    @property
+    def val(self) -> Any:
+        if not self._full:
+            raise StoreException("Store empty")
+        return self._value
+
+    def __bool__(self) -> bool:
+        return self._full
+
+
+class WrappedFun:
+    """A function and the stages around it. Equal if both are the same.
+
+    Attributes:
+      f: the function itself.
+      f_transformed: the function with all stages.
+      transforms: (stage, its static arguments), outermost first.
+      stores: where the stages' side results go; None for stages without.
+      params: names and values that belong to the function.
+      in_type: types of the arguments, where known.
+      debug_info: where the function comes from.
+    """
+
+    __slots__ = ("debug_info", "f", "f_transformed", "in_type", "params", "stores", "transforms")
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        f_transformed: Callable[..., Any],
+        transforms: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...],
+        stores: tuple[Store | None, ...],
+        params: tuple[tuple[str, Any], ...],
+        in_type: Any,
+        debug_info: DebugInfo,
+    ) -> None:
+        self.f = f
+        self.f_transformed = f_transformed
+        self.transforms = transforms
+        self.stores = stores
+        self.params = params
+        self.in_type = in_type
+        self.debug_info = debug_info
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.f, "__name__", "<unnamed wrapped function>")
+
+    def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function through all stages."""
+        return self.f_transformed(*args, **kwargs)
+
+    def wrap(
+        self, stage: Callable[..., Any], static_args: tuple[Any, ...], store: Store | None
+    ) -> WrappedFun:
+        """With one more stage: `stage(f, [store,] *static_args, *args, **kwargs)`."""
+        extra = static_args if store is None else (store, *static_args)
+        return WrappedFun(
+            self.f,
+            functools.partial(stage, self.f_transformed, *extra),
+            ((stage, static_args), *self.transforms),
+            (store, *self.stores),
+            self.params,
+            None,
+            self.debug_info,
+        )
+
+    def replace_debug_info(self, debug_info: DebugInfo) -> WrappedFun:
+        """A copy that comes from elsewhere."""
+        return WrappedFun(
+            self.f, self.f_transformed, self.transforms, self.stores, self.params, self.in_type,
+            debug_info,
+        )  # fmt: skip
+
+    def with_unknown_names(self) -> WrappedFun:
+        """A copy that does not name its arguments and results."""
+        return self.replace_debug_info(self.debug_info._replace(arg_names=None, result_paths=None))
+
+    def populate_stores(self, stores: tuple[Store | None, ...]) -> None:
+        """Takes over side results from a run of an equal function."""
+        for own, other in zip(self.stores, stores, strict=True):
+            if own is not None and other is not None:
+                own.store(other.val)
+
+    def _key(self) -> Any:
+        return self.f, self.transforms, self.params, self.in_type
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WrappedFun) and self._key() == other._key()
+
+    def __repr__(self) -> str:
+        stages = "".join(
+            f"{i} : {getattr(stage, '__name__', stage)}   {args}\n"
+            for i, (stage, args) in enumerate(self.transforms)
+        )
+        return f"Wrapped function:\n{stages}\nCore: {self.__name__}\n"
+
+
+def wrap_init(
+    f: Callable[..., Any], params: Any = None, *, debug_info: DebugInfo | None = None
+) -> WrappedFun:
+    """`f` without any stages."""
+    info = debug_info or DebugInfo("unknown", getattr(f, "__name__", "<unnamed>"))
+    pairs = () if params is None else tuple(sorted(params.items()))
+    run = functools.partial(f, **dict(pairs)) if pairs else f
+    return WrappedFun(f, run, (), (), pairs, None, info)
+
+
+def transformation2(stage: Callable[..., Any], *args: Any) -> Any:
+    """Adds a stage `stage(f, *static, *args, **kwargs)`: (fun, *static) -> WrappedFun.
+
+    With `stage` alone, gives a function of the rest, so that it works as a decorator.
+    """
+    if not args:
+        return functools.partial(transformation2, stage)
+    fun, *static = args
+    return fun.wrap(stage, tuple(static), None)
+
+
+def transformation_with_aux2(
+    stage: Callable[..., Any], *args: Any, use_eq_store: bool = False, unk_names: bool = False
+) -> Any:
+    """Adds a stage `stage(f, store, *static, *args, **kwargs)` that stores a side result.
+
+    Returns: (WrappedFun, function that gives the side result once the function has run).
+    """
+    if not args:
+        return functools.partial(
+            transformation_with_aux2, stage, use_eq_store=use_eq_store, unk_names=unk_names
+        )
+    fun, *static = args
+    store = Store()
+    wrapped = fun.wrap(stage, tuple(static), store)
+    return wrapped.with_unknown_names() if unk_names else wrapped, lambda: store.val
+
+
+def transformation(gen: Callable[..., Any], *args: Any) -> Any:
+    """Like `transformation2`, with a generator function: `gen(*static, *args, **kwargs)`."""
+    if not args:
+        return functools.partial(transformation, gen)
+    fun, *static = args
+    return fun.wrap(_GeneratorStage(gen), tuple(static), None)
+
+
+def transformation_with_aux(gen: Callable[..., Any], *args: Any, use_eq_store: bool = False) -> Any:
+    """Like `transformation`; the generator's last yield is (result, side result)."""
+    if not args:
+        return functools.partial(transformation_with_aux, gen, use_eq_store=use_eq_store)
+    fun, *static = args
+    store = Store()
+    return fun.wrap(_GeneratorStageWithAux(gen), tuple(static), store), lambda: store.val
+
+
+class _GeneratorStage:
+    """A generator function as a plain stage; equal if the generator functions are the same."""
+
+    def __init__(self, gen: Callable[..., Any]) -> None:
+        self.gen = gen
+        self.__name__ = getattr(gen, "__name__", "stage")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.gen == other.gen  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self.gen)
+
+    def run(self, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        steps = self.gen(*args, **kwargs)
+        inner_args, inner_kwargs = next(steps)
+        out = steps.send(f(*inner_args, **inner_kwargs))
+        steps.close()
+        return out
+
+    def __call__(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return self.run(f, args, kwargs)
+
+
+class _GeneratorStageWithAux(_GeneratorStage):
+    def __call__(self, f: Callable[..., Any], store: Store, *args: Any, **kwargs: Any) -> Any:
+        out, aux = self.run(f, args, kwargs)
+        store.store(aux)
+        return out
+
+
+def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
+    """The side result of whichever of two functions has run: (whether the first, it).
+
+    Raises:
+      StoreException: if none has run, or both have.
+    """
+    try:
+        first = aux1()
+    except StoreException:
+        return False, aux2()
+    try:
+        aux2()
+    except StoreException:
+        return True, first
+    raise StoreException("both stores occupied")
+
+
+def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
+    """Memoises `call(fun: WrappedFun, *args)` by the function, the arguments and the settings.
+
+    Results live as long as the function itself.
+    """
+    found: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(call)
+    def memoized(fun: WrappedFun, *args: Any) -> Any:
+        known = found.setdefault(fun.f, {})
+        key = (fun.transforms, fun.params, fun.in_type, args, config.trace_epoch(), state.axis_env)
+        if key in known:
+            result, stores = known[key]
+            fun.populate_stores(stores)
+            return result
+        result = call(fun, *args)
+        known[key] = result, fun.stores
+        return result
+
+    memoized.cache_clear = found.clear  # type: ignore[attr-defined]
+    return memoized

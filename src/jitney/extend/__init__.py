@@ -1,0 +1,8 @@
+"""`jax.extend`: parts of the inside that libraries build on."""
+
+from jitney.extend import backend as backend
+from jitney.extend import core as core
+from jitney.extend import linear_util as linear_util
+from jitney.extend import random as random
+from jitney.extend import sharding as sharding
+from jitney.extend import source_info_util as source_info_util
