@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
-from tests.transforms.rules_checks import Case, check_jvp, check_vjp, check_vmap
+from jax.extend.random import threefry2x32_p as jax_threefry2x32_p
+from tests.transforms.rules_checks import Case, check_jvp, check_vjp, check_vmap, same_text
+
+import jitney
+from jitney.ops.threefry import threefry2x32_p
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5, 4))
@@ -168,6 +173,14 @@ CASES: dict[str, Case] = {
     "betainc": Case(
         lambda lax, x: lax.betainc(lax.full_like(x, 2.5), lax.full_like(x, 0.5), x), (POSITIVE[:3],)
     ),
+    "stop_gradient": Case(lambda lax, x: lax.stop_gradient(x) * x, (V,), False),
+    "optimization_barrier": Case(
+        lambda lax, x, y: tuple(lax.optimization_barrier((x, y))), (V, X)
+    ),
+    "optimization_barrier_one": Case(lambda lax, x, y: lax.optimization_barrier((x, y))[0], (V, X)),
+    "optimization_barrier_integers": Case(
+        lambda lax, x, k: tuple(lax.optimization_barrier((x, k))), (V, PERM), same=("vmap",)
+    ),
     "cumlogsumexp_one": Case(lambda lax, x: lax.cumlogsumexp(x), (V[:1],), same=("vmap",)),
 }
 
@@ -188,3 +201,55 @@ def test_vjp(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_vmap(case: Case) -> None:
     check_vmap(case)
+
+
+def random_cases(jax: Any, threefry: Any) -> dict[str, tuple[Any, tuple[Any, ...], Any]]:
+    """name -> (function, arguments, in_axes), with real jax or with jitney."""
+    random, u32 = jax.random, jax.numpy.uint32
+    key = random.key(0)
+    keys, table = random.split(key, 3), random.split(key, (4, 3))
+    words = jax.numpy.arange(12, dtype=u32).reshape(4, 3)
+    row, column = words[0], words[:, 0]
+    return {
+        "seed": (random.key, (jax.numpy.arange(3),), 0),
+        "split": (lambda k: random.split(k, (2, 2)), (keys,), 0),
+        "bits": (lambda k: random.bits(k, (5,)), (keys,), 0),
+        "bits_8": (lambda k: random.bits(k, (5,), "uint8"), (keys,), 0),
+        "fold_in": (random.fold_in, (keys, row), 0),
+        "fold_in_key": (lambda k: random.fold_in(k, 7), (keys,), 0),
+        "fold_in_data": (random.fold_in, (key, row), (None, 0)),
+        "wrap": (random.wrap_key_data, (words[:2],), 1),
+        "unwrap": (random.key_data, (table,), 1),
+        "clone": (random.clone, (table,), 1),
+        "indexed": (lambda k: random.split(k[2]), (table,), 1),
+        "normal": (lambda k: random.normal(k, (3,)), (keys,), 0),
+        "threefry": (threefry, (row, row, column, column), (0, 0, None, None)),
+        "threefry_data": (threefry, (row[0], row[1], words, words), (None, None, 1, 1)),
+        "threefry_all": (threefry, (row, row, words, words), (0, 0, 1, 1)),
+    }
+
+
+OURS = random_cases(jitney, lambda *words: tuple(threefry2x32_p.bind(*words)))
+THEIRS = random_cases(jax, lambda *words: tuple(jax_threefry2x32_p.bind(*words)))
+
+
+def data(x: Any) -> Any:
+    """Arrays as NumPy arrays, keys as their words."""
+    if isinstance(x, tuple | list):
+        return [data(v) for v in x]
+    module = jax if isinstance(x, jax.Array) else jitney
+    is_key = module.dtypes.issubdtype(x.dtype, module.dtypes.prng_key)
+    return np.asarray(module.random.key_data(x) if is_key else x)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_vmap_of_random(name: str) -> None:
+    (f, args, axes), (g, their_args, _) = OURS[name], THEIRS[name]
+    wanted = data(jax.vmap(g, in_axes=axes)(*their_args))
+    batched = jitney.vmap(f, in_axes=axes)
+    rtol = 1e-6 if name == "normal" else 0
+    np.testing.assert_allclose(data(batched(*args)), wanted, rtol)
+    np.testing.assert_allclose(data(jitney.jit(batched)(*args)), wanted, rtol)
+    if name != "normal":
+        ours = jitney.make_jaxpr(batched)(*args)
+        same_text(jax.make_jaxpr(jax.vmap(g, in_axes=axes))(*their_args), ours)
