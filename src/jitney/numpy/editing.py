@@ -215,6 +215,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         x if isinstance(x, Array) else as_value(x),
         "Error arose in the `filt` argument of trim_zeros()",
     )
+    if not isinstance(trim, str):
+        raise TypeError(f"trim_zeros: trim must be a string of 'f' and 'b', got {trim!r}")
     trim = trim.lower()
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     where_nonzero = np.nonzero(known)
