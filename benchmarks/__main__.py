@@ -14,6 +14,11 @@ from benchmarks import measure
 from benchmarks.harness import OWN, Case, is_available, select
 from benchmarks.table import as_markdown, heading, machine, row
 
+_BUSY = (
+    "Measured under load: other programs kept {load:.1f} processes busy on {threads} cores, so "
+    "cases with more than one thread, and short ones, are rough; see `noise` and `best`."
+)
+
 
 def _usable_threads(count: int | None) -> int:
     """Confines this process and its children to `count` cores; both sides take one thread a core."""
@@ -61,7 +66,7 @@ def main() -> int:
         return 0
 
     threads = _usable_threads(options.threads)
-    about = machine(threads)
+    about, load = machine(threads), os.getloadavg()[0]
     print(about)
     if not is_available("jax"):
         print("jax is not installed: only this package is measured")
@@ -70,12 +75,15 @@ def main() -> int:
     for c, result in _measured(cases, options.quick):
         print(row(c, result), flush=True)
         results.append((c, result))
-    print(f"load now: {os.getloadavg()[0]:.1f}")
+    notes = ["With --quick: few samples."] * options.quick
+    if load > threads / 2:
+        notes.append(_BUSY.format(load=load, threads=threads))
+        print(notes[-1])
     if options.json:
         found = [{"case": c.title, **asdict(result)} for c, result in results]
         options.json.write_text(json.dumps({"machine": about, "results": found}, indent=1) + "\n")
     if options.markdown:
-        options.markdown.write_text(as_markdown(about, options.quick, results))
+        options.markdown.write_text(as_markdown(about, notes, results))
     return int(any(result.error or result.median(OWN) is None for _, result in results))
 
 

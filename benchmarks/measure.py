@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def measure_fresh(c: Case, effort: Effort) -> Result:
     """
     packages = [OWN] + [c.peer] * is_available(c.peer)
     samples: dict[str, list[float]] = {package: [] for package in packages}
-    # The first round finds files in the disk's cache or puts them there; it does not count.
+    # The first round writes bytecode and brings files into memory; it does not count.
     for number in range(effort.processes + 1):
         sums: list[list[float]] = []
         for package in packages:
@@ -136,6 +137,8 @@ def measure_fresh(c: Case, effort: Effort) -> Result:
             np.testing.assert_allclose(*sums, rtol=c.rtol, atol=c.atol)
     return Result(c.name, samples)
 
+
+_BYTECODE = Path(__file__).resolve().parents[1] / "build" / "bytecode"
 
 # Nothing but `time` is imported before.
 _IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
@@ -169,7 +172,10 @@ def run_python(arguments: list[str], timeout: float = 300.0) -> str:
       RuntimeError: if the process fails or does not end in time.
     """
     command = [sys.executable, *arguments]
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    # Bytecode of both packages is kept, wherever they are installed and whatever the caller's Python
+    # does about it; users' processes find it ready, too.
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=timeout, check=False

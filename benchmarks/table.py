@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.harness import OWN, Case
 from benchmarks.measure import Result
 
-_COLUMNS = "{:45} {:>9} {:>9} {:>7} {:>6} {:>9}  {:5} {:>6}"
+_COLUMNS = "{:45} {:>9} {:>9} {:>7} {:>6} {:>6} {:>9}  {:5} {:>6}"
 
 
 def machine(threads: int) -> str:
@@ -44,10 +44,10 @@ def _seconds(value: float | None) -> str:
 
 
 def cells(c: Case, result: Result) -> list[str]:
-    """A row's texts: title, medians of both sides, ratio, goal, known limit, met or not, noise."""
+    """A row's texts: title, medians, their ratio, that of the best, goal, known, met or not, noise."""
     own, peer = result.median(OWN), result.median(c.peer)
     if own is None or peer is None:
-        return [c.title, _seconds(own), "-", "-", _number(c.goal), c.known, "", ""]
+        return [c.title, _seconds(own), "-", "-", "-", _number(c.goal), c.known, "", ""]
     ratio = peer / own
     met = "" if c.goal is None else "yes" if ratio >= c.goal else "no"
     noise = max(result.spread(OWN), result.spread(c.peer))
@@ -55,7 +55,8 @@ def cells(c: Case, result: Result) -> list[str]:
         c.title,
         _seconds(own),
         _seconds(peer),
-        f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}",
+        _ratio(ratio),
+        _ratio(min(result.samples[c.peer]) / min(result.samples[OWN])),
         _number(c.goal),
         c.known,
         met,
@@ -63,11 +64,15 @@ def cells(c: Case, result: Result) -> list[str]:
     ]
 
 
+def _ratio(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
 
 
-_NAMES = ["", OWN, "peer", "ratio", "goal", "known", "met?", "noise"]
+_NAMES = ["", OWN, "peer", "ratio", "best", "goal", "known", "met?", "noise"]
 
 
 def heading() -> str:
@@ -82,18 +87,20 @@ def row(c: Case, result: Result) -> str:
     return _COLUMNS.format(*cells(c, result)).rstrip()
 
 
-def as_markdown(about: str, quick: bool, results: list[tuple[Case, Result]]) -> str:
-    """The text of results.md: the table, group by group, and what did not run."""
-    lines = ["# Results", "", about + ("; with --quick" if quick else "") + ".", ""]
+def as_markdown(about: str, notes: list[str], results: list[tuple[Case, Result]]) -> str:
+    """The text of results.md: when and where, notes, the table, and what did not run."""
+    lines = ["# Results", "", about + ".", ""]
+    for note in notes:
+        lines += [note, ""]
     lines += ["| " + " | ".join(["name", *_NAMES]) + " |"]
-    lines += ["|---|---|--:|--:|--:|--:|--:|---|--:|"]
+    lines += ["|---|---|--:|--:|--:|--:|--:|--:|---|--:|"]
     failed = []
     for c, result in results:
         if result.error:
             failed.append(f"- {c.name} ({c.title}): {result.error}")
         else:
             lines.append("| " + " | ".join([c.name, *cells(c, result)]) + " |")
-    judged = [cells(c, r)[6] for c, r in results if not r.error]
+    judged = [cells(c, r)[7] for c, r in results if not r.error]
     lines += ["", f"{judged.count('yes')} of {judged.count('yes') + judged.count('no')} goals met."]
     if failed:
         lines += ["", "Did not run, or gave another result than the peer:", "", *failed]
