@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import dtypes
 from jitney.ops import rules
 from jitney.ops.kit import FLOAT, binary, nary, unary
 from jitney.ops.rules import const, op
@@ -93,20 +93,19 @@ rules.defjvp2(
 )
 
 
-def _written_out(x: Any) -> Any:
-    """`x`, with the conversion from float32 to itself that JAX records where 64 bits are off."""
-    if rules.aval_of(x).dtype != np.float32 or config.x64_enabled():
+def _strong(x: Any) -> Any:
+    """`x`, not weakly typed."""
+    aval = rules.aval_of(x)
+    if not aval.weak_type:
         return x
-    return op("convert_element_type")(
-        x, new_dtype=np.dtype(np.float32), weak_type=False, sharding=None
-    )
+    return op("convert_element_type")(x, new_dtype=aval.dtype, weak_type=False, sharding=None)
 
 
 def _bessel_i1e_slope(y: Any, x: Any) -> Any:
     """I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
     dtype = rules.aval_of(x).dtype
     tiny = dtypes.finfo(dtype).eps
-    size = _written_out(op("abs")(x))
+    size = _strong(op("abs")(x))
     regular = op("gt")(size, const(size, tiny))
     select_n = op("select_n")
     safe = select_n(regular, _full_like(x, tiny), x)
@@ -165,7 +164,7 @@ rules.defjvp2(
 
 def _polygamma_slope(t: Any, m: Any, x: Any) -> Any:
     higher = polygamma(_add(m, const(m, 1)), x)
-    return _mul(_written_out(t), higher)
+    return _mul(_strong(t), higher)
 
 
 rules.defjvp(
