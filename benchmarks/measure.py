@@ -29,15 +29,18 @@ class Effort:
       seconds: time for one case's samples, both sides together; at least 3 samples are taken.
       batch: seconds that one sample should last; short calls are repeated within it.
       processes: fresh processes of each side.
+      pause: seconds before each sample, until the other side's threads, which look out for more work
+        for a while (those of OpenBLAS for a tenth of a second), have gone to sleep.
     """
 
     samples: int = 31
-    seconds: float = 6.0
+    seconds: float = 10.0
     batch: float = 0.01
     processes: int = 9
+    pause: float = 0.15
 
 
-QUICK = Effort(samples=9, seconds=1.5, batch=0.005, processes=3)
+QUICK = Effort(samples=9, seconds=3.0, batch=0.005, processes=3)
 
 
 @dataclass
@@ -107,6 +110,8 @@ def measure_warm(c: Case, effort: Effort) -> Result:
         if taken >= 3 and time.perf_counter() > end:
             break
         for package, call, wait, count in zip(packages, calls, waits, counts, strict=True):
+            time.sleep(effort.pause)
+            _timed(call, wait, count // 4 + 1)  # wakes threads, fills caches
             samples[package].append(_timed(call, wait, count))
         gc.collect()
     return Result(c.name, samples)
