@@ -136,7 +136,7 @@ def check_scalar_conversion(x: Any) -> None:
 
 def check_integer_conversion(x: Any) -> None:
     """Raises TypeError for arrays that are not integer scalars."""
-    if not (x.shape == () and x.dtype.kind in "iub"):
+    if not (x.shape == () and x.dtype.kind in "iu"):
         raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
 
 

@@ -200,6 +200,21 @@ class Tracer(Array):
     def addressable_data(self, index: int) -> Any:
         return self._needs_value("addressable_data").addressable_data(index)
 
+    def delete(self) -> None:
+        self._needs_value("delete").delete()
+
+    def is_deleted(self) -> bool:
+        return self._needs_value("is_deleted").is_deleted()
+
+    def devices(self) -> Any:
+        return self._needs_value("devices").devices()
+
+    def on_device_size_in_bytes(self) -> int:
+        return self._needs_value("on_device_size_in_bytes").on_device_size_in_bytes()
+
+    def unsafe_buffer_pointer(self) -> int:
+        return self._needs_value("unsafe_buffer_pointer").unsafe_buffer_pointer()
+
     def block_until_ready(self) -> Any:
         # There is nothing to wait for: libraries call this on whatever they are given.
         return self

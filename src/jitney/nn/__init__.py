@@ -1,33 +1,5 @@
 """Functions for neural networks."""
 
-from jitney.nn.activations import celu as celu
-from jitney.nn.activations import elu as elu
-from jitney.nn.activations import gelu as gelu
-from jitney.nn.activations import glu as glu
-from jitney.nn.activations import hard_sigmoid as hard_sigmoid
-from jitney.nn.activations import hard_silu as hard_silu
-from jitney.nn.activations import hard_swish as hard_swish
-from jitney.nn.activations import hard_tanh as hard_tanh
-from jitney.nn.activations import identity as identity
-from jitney.nn.activations import leaky_relu as leaky_relu
-from jitney.nn.activations import log1mexp as log1mexp
-from jitney.nn.activations import log_sigmoid as log_sigmoid
-from jitney.nn.activations import mish as mish
-from jitney.nn.activations import relu as relu
-from jitney.nn.activations import relu6 as relu6
-from jitney.nn.activations import selu as selu
-from jitney.nn.activations import sigmoid as sigmoid
-from jitney.nn.activations import silu as silu
-from jitney.nn.activations import soft_sign as soft_sign
-from jitney.nn.activations import softplus as softplus
-from jitney.nn.activations import sparse_plus as sparse_plus
-from jitney.nn.activations import sparse_sigmoid as sparse_sigmoid
-from jitney.nn.activations import squareplus as squareplus
-from jitney.nn.activations import swish as swish
-from jitney.nn.activations import tanh as tanh
-from jitney.nn.normalization import log_softmax as log_softmax
-from jitney.nn.normalization import logmeanexp as logmeanexp
-from jitney.nn.normalization import logsumexp as logsumexp
-from jitney.nn.normalization import one_hot as one_hot
-from jitney.nn.normalization import softmax as softmax
-from jitney.nn.normalization import standardize as standardize
+from jitney.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

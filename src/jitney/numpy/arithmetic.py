@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.numpy import util
 from jitney.numpy.selection import where
@@ -34,7 +34,7 @@ def arithmetic(
         if isinstance(x, Array):
             aval = x.aval  # type: ignore[attr-defined]
             dtype = aval.dtype
-            if dtype != _BOOL:
+            if dtype != _BOOL and (dtype not in util.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
                     if y.aval is aval:  # type: ignore[attr-defined]
                         return op(x, y)

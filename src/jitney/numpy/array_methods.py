@@ -235,13 +235,13 @@ class ArrayMethods:
         fill_value: Any = None,
     ) -> Any:
         """Elements at `indices` along `axis`."""
-        from jitney.numpy.take import take
+        from jitney.numpy.taking import take
 
         return take(self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
 
     def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Any:
         """Elements of `choices[x[i]]`."""
-        from jitney.numpy.take import choose
+        from jitney.numpy.taking import choose
 
         return choose(self, choices, out, mode)
 
@@ -255,13 +255,13 @@ class ArrayMethods:
         fill_value: Any = 0,
     ) -> Any:
         """Slices where `condition` holds."""
-        from jitney.numpy.nonzero import compress
+        from jitney.numpy.where_true import compress
 
         return compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
     def nonzero(self, *, fill_value: Any = None, size: int | None = None) -> Any:
         """Indices of the elements that are not zero."""
-        from jitney.numpy.nonzero import nonzero
+        from jitney.numpy.where_true import nonzero
 
         return nonzero(self, size=size, fill_value=fill_value)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.numpy import util
 from jitney.numpy.ufuncs import isfinite, isnan, logical_not, public, to_bool
@@ -35,7 +35,7 @@ def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> F
         if isinstance(x, Array):
             aval = x.aval  # type: ignore[attr-defined]
             dtype = aval.dtype
-            if dtype in _REAL:
+            if dtype in _REAL and (dtype not in util.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
                     if y.aval is aval:  # type: ignore[attr-defined]
                         return op(x, y)

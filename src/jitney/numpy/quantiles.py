@@ -346,7 +346,7 @@ def _by_weight(x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_na
     """The first of the sorted elements up to which weights add up to the share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
-    from jitney.numpy.take import take_along_axis
+    from jitney.numpy.taking import take_along_axis
     from jitney.ops.slice import slice_in_dim
 
     weights = ones_like(x) if weights is None else weights

@@ -33,7 +33,7 @@ def where(
       fill_value: with one argument: what fills up to `size`.
     """
     if x is None and y is None:
-        from jitney.numpy.nonzero import nonzero  # which uses where
+        from jitney.numpy.where_true import nonzero  # which uses where
 
         util.check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)

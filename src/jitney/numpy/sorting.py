@@ -172,7 +172,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     """Indices that partition along `axis`; see `partition`."""
-    from jitney.numpy.take import put_along_axis
+    from jitney.numpy.taking import put_along_axis
 
     x = util.ensure_arraylike("argpartition", a)
     _check_real("argpartition", x)
@@ -280,7 +280,7 @@ def _count_below(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
 def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
     """By bisection: as many steps as the number of elements has bits."""
-    from jitney.numpy.take import take
+    from jitney.numpy.taking import take
 
     n = a.shape[0]
     low, high = full_like(v, 0, dtype), full_like(v, n, dtype)

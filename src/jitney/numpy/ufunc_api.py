@@ -19,7 +19,7 @@ from jitney.numpy import arithmetic, bitwise, comparison, cumulative, reductions
 from jitney.numpy.creation import full
 from jitney.numpy.joining import stack
 from jitney.numpy.manipulation import moveaxis
-from jitney.numpy.vectorize import vectorize
+from jitney.numpy.vectorizing import vectorize
 from jitney.ops.convert import as_value, convert
 from jitney.ops.shape import canonical_axis, expand_dims, reshape
 

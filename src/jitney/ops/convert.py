@@ -137,11 +137,10 @@ def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
     if type(x) is int and dtypes.issubdtype(dtype, np.integer):
         info = dtypes.iinfo(dtype)
         if not info.min <= x <= info.max:
-            raise OverflowError(
-                f"Python int {x} too large to convert to {dtypes.long_name(dtype)}: its range is "
-                f"[{info.min}, {info.max}]"
-            )
-        value = np.asarray(x).astype(dtype)
+            # What the default integers hold wraps around on its way to narrower ones.
+            value = np.asarray(x, get_aval(x).dtype).astype(dtype)  # type: ignore[attr-defined]
+        else:
+            value = np.asarray(x).astype(dtype)
     else:
         value = meanings.convert(np.asarray(float(x) if type(x) is int else x), dtype)
     return value.item() if weak_type and dtype != kit.BOOL else value[()]

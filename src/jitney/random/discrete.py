@@ -15,8 +15,8 @@ from jitney.core.avals import get_aval
 from jitney.numpy.util import promote_dtypes_inexact
 from jitney.random.checks import shape_of
 from jitney.random.keys import check_key, random_bits, split
-from jitney.random.normal import gumbel
-from jitney.random.uniform import randint, uniform
+from jitney.random.normals import gumbel
+from jitney.random.uniforms import randint, uniform
 
 
 def permutation(

@@ -166,13 +166,12 @@ class ArrayImpl(NativeArray, Array):
 
     def __dlpack__(self, **options: Any) -> Any:
         value = self._numpy()
-        if not value.flags.c_contiguous:
-            value = np.ascontiguousarray(value)
-        # NumPy refuses to lend read-only data; consumers of jax arrays know not to write.
-        lent = value.view()
-        if not lent.flags.writeable:
-            lent = _writeable_alias(value)
-        return lent.__dlpack__(**{k: v for k, v in options.items() if v is not None})
+        given = {k: v for k, v in options.items() if v is not None}
+        if given.get("max_version", (0, 0)) < (1, 0):
+            # That version cannot say that data are read-only, so NumPy refuses to lend them;
+            # consumers of jax arrays know not to write.
+            value = _writeable_alias(value)
+        return value.__dlpack__(**given)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -200,15 +199,20 @@ class ArrayImpl(NativeArray, Array):
 
     def __int__(self) -> int:
         errors.check_scalar_conversion(self)
-        return int(self._numpy()[()])
+        return int(self._real())
 
     def __float__(self) -> float:
         errors.check_scalar_conversion(self)
-        return float(self._numpy()[()])
+        return float(self._real())
 
     def __complex__(self) -> complex:
         errors.check_scalar_conversion(self)
         return complex(self._numpy()[()])
+
+    def _real(self) -> Any:
+        """The element as a NumPy scalar, but as a Python one if complex, which refuses."""
+        value = self._numpy()
+        return value.item() if value.dtype.kind == "c" else value[()]
 
     def __index__(self) -> int:
         errors.check_integer_conversion(self)
@@ -222,7 +226,7 @@ class ArrayImpl(NativeArray, Array):
     def __format__(self, spec: str) -> str:
         if self.aval.shape == () and not dtypes.is_extended(self.aval.dtype):
             return format(self._data()[()], spec)
-        return format(str(self), spec)
+        return format(self._numpy(), spec) if spec else str(self)
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: '{type(self).__name__}'")
@@ -236,7 +240,9 @@ class ArrayImpl(NativeArray, Array):
     # --- copies -----------------------------------------------------------------------------------
 
     def __copy__(self) -> ArrayImpl:
-        return self
+        return array_from_numpy(self._data(), self.aval)
+
+    clone = __copy__
 
     def __deepcopy__(self, memo: Any) -> ArrayImpl:
         return array_from_numpy(self._data().copy(), self.aval)

@@ -19,13 +19,14 @@ def array_repr(value: np.ndarray, aval: ShapedArray) -> str:
     tail += ")"
     width = np.get_printoptions()["linewidth"]
     if value.size == 0:
-        shape = "" if value.ndim == 1 else f"shape={value.shape}, "
-        return f"{head}[], {shape}{tail}"
-    body = np.array2string(
-        value, prefix=head, suffix=",", separator=", ", max_line_width=width
-    )
-    last = len(body) - body.rfind("\n") if "\n" in body else len(head) + len(body) + 1
-    gap = "\n" + " " * len(head) if last + len(tail) + 1 > width else " "
+        body = f"[], shape={value.shape}"
+    else:
+        body = np.array2string(
+            value, prefix=head, suffix=",", separator=", ", max_line_width=width
+        )
+    # Where the last line leaves no room, JAX writes spaces: they are there to be compared with.
+    last = len(body) - (body.rfind("\n") + 1)
+    gap = " " if last + len(tail) + 3 <= width else " " * len(head)
     return f"{head}{body},{gap}{tail}"
 
 

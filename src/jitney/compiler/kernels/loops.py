@@ -7,6 +7,10 @@ that of a kernel, in which a statement `Carried(i)` stands for carried scalar i.
 `condition`; while it holds (in any lane), stores are made and every carried scalar becomes the
 statement that `following` names. At the end carried scalars are written to their places.
 
+Blocks of lanes run one after the other, or on several threads. A condition that differs from lane to
+lane ("any" of the tensor IR) is therefore allowed only where a lane that has come to its end stays as it
+is, whatever the others do (`_check_frozen`).
+
 `build_loop` makes one of a `While` of the tensor IR where all values of a turn are few scalars (per
 lane): small arrays are taken apart. It returns None for all other loops.
 """
@@ -21,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.compiler.codegen.values import kind_of
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo import walk
 from jitney.compiler.kernels import build, ir
@@ -285,7 +290,11 @@ def build_loop(
     """
     for region in (node.cond, node.body):
         for inner in walk.schedule(region.results):
-            if isinstance(inner, hlo.Parameter | hlo.Constant | hlo.Fence | hlo.Project):
+            if isinstance(inner, hlo.Fence | hlo.Project):
+                continue
+            if isinstance(inner, hlo.Parameter | hlo.Constant):
+                if kind_of(inner.dtype) is None:
+                    return None
                 continue
             if type(inner) not in LoopBuilder.rules or not is_native(inner):
                 return None
@@ -346,11 +355,16 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         return isinstance(n, hlo.Constant) and n.type.size != 1  # type: ignore[union-attr]
 
     k = LoopBuilder(extents, loaded, carried)
-    # Buffers of both regions' parameters are those of the carries.
+    # Buffers of both regions' parameters are those of the carries; the same array that is carried
+    # along for the condition and for the body is one.
+    same: dict[hlo.Node, int] = {}
     original = k.param
 
     def param(n: Any) -> int:
-        return original(("loaded", numbers[n]) if isinstance(n, hlo.Parameter) else n)
+        if not isinstance(n, hlo.Parameter):
+            return original(n)
+        number = numbers[n]
+        return original(("loaded", same.setdefault(node.init[number], number)))
 
     k.param = param  # type: ignore[method-assign]
     condition = _condition(k, cond.results[0])
@@ -396,7 +410,7 @@ def _dtype_of(param: Any, node: hlo.While) -> np.dtype:
 
 
 def _condition(k: LoopBuilder, flag: hlo.Node) -> int:
-    if k.rank and isinstance(flag, hlo.Reduce) and flag.fn == "or" and len(flag.x.shape) == 1:
+    if k.rank and isinstance(flag, hlo.Reduce) and flag.fn == "or" and flag.x.shape == k.extents:
         return k.value(flag.x, (k.axis(0),))  # "any": of the block of lanes
     return k.value(flag, ())
 
@@ -413,6 +427,8 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
         None if n == size else clamped_start(k, k.value(s, ()), n - size)
         for s, n, size in zip(node.starts, node.x.shape, shape, strict=True)
     ]
+    if axis is not None and starts[axis] is not None:
+        raise NotSunkError("lanes write, in other turns, where other lanes do")
     for at in itertools.product(*[range(n) for n in sizes]):
         index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
         value = k.value(node.update, tuple(index))
@@ -459,9 +475,28 @@ def changing_statements(kernel: LoopKernel) -> list[bool]:
 
 def _check_uniform(kernel: LoopKernel) -> None:
     varies = varying(kernel)
+    if varies[kernel.condition]:
+        _check_frozen(kernel)
     for place, statement in zip(kernel.carried, kernel.following, strict=True):
         if varies[statement] and not place.varies:
             raise NotSunkError("a scalar of all lanes becomes one of each")
     for o in kernel.outputs:
         if any(varies[t] for t, _ in o.index.terms):
             raise NotSunkError("lanes write to places that differ by value")
+
+
+def _check_frozen(kernel: LoopKernel) -> None:
+    """A lane whose condition is false must keep its carry: other lanes may need more turns."""
+    if kernel.outputs:
+        raise NotSunkError("lanes write in turns that are not theirs")
+    for i, statement in enumerate(kernel.following):
+        s = kernel.body[statement]
+        kept = (
+            isinstance(s, ir.Call)
+            and s.fn == "select"
+            and s.args[0] == kernel.condition
+            and isinstance(old := kernel.body[s.args[2]], Carried)
+            and old.index == i
+        )
+        if not kept or not kernel.carried[i].varies:
+            raise NotSunkError("a lane changes after its end")

@@ -453,7 +453,8 @@ _single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
 
 def _updated_in_place(body: hlo.Region) -> set[int]:
     """Carries that `body` gives back with a part replaced and uses for nothing else."""
-    uses = walk.count_uses(walk.schedule(body.results), body.results)
+    ends = [*body.results, *body.ordered]
+    uses = walk.count_uses(walk.schedule(ends), ends)
     return {
         i
         for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True))

@@ -101,7 +101,11 @@ cdef class NativeArray:
         self.aval = aval
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
-        PyObject_GetBuffer(self._numpy(), buffer, flags)
+        value = self._numpy()
+        try:
+            PyObject_GetBuffer(value, buffer, flags)
+        except ValueError as error:
+            raise BufferError(f"an array of {self.aval} gives no buffer: {error}") from None
 
     def __releasebuffer__(self, Py_buffer *buffer):
         pass

@@ -11,7 +11,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, shape_of
 from jitney.random.keys import check_key, split
-from jitney.random.uniform import _uniform
+from jitney.random.uniforms import _uniform
 
 
 def _constant(value: float, dtype: np.dtype) -> np.ndarray:

@@ -22,7 +22,7 @@ from jitney.numpy.cumulative import cumsum
 from jitney.numpy.indexing import get
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
-from jitney.numpy.take import check_not_inplace, repeated
+from jitney.numpy.taking import check_not_inplace, repeated
 from jitney.ops import binary, compare
 from jitney.ops.convert import as_value, convert
 from jitney.ops.creation import full, iota

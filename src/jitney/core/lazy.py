@@ -1,0 +1,53 @@
+"""Namespaces that load their parts when they are asked for.
+
+`import jax.numpy` should not load what a program does not use. A namespace is a package with a stub
+`__init__.pyi` that imports its public names (type checkers and readers look there), and an
+`__init__.py` that hands the stub to `attach`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
+
+
+def attach(package: str, init_file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """(`__getattr__`, `__dir__`, `__all__`) for the namespace `package`.
+
+    Args:
+      package: its `__name__`.
+      init_file: its `__file__`; the stub stands beside it.
+    """
+    stub = Path(init_file).with_suffix(".pyi").read_text()
+    places = {public: (module, name) for module, name, public in _IMPORT.findall(stub)}
+
+    def __getattr__(name: str) -> Any:  # noqa: N807: what Python calls it
+        place = places.get(name)
+        if place is None:
+            raise AttributeError(
+                f"module {package.replace('jitney', 'jax', 1)!r} has no attribute {name!r}",
+                name=name,
+                obj=sys.modules.get(package),
+            )
+        module, attribute = place
+        # `from package import module` is an import of the submodule.
+        found = sys.modules.get(f"{module}.{attribute}")
+        if found is None:
+            owner = importlib.import_module(module) if module != package else None
+            if owner is not None and hasattr(owner, attribute):
+                found = getattr(owner, attribute)
+            else:
+                found = importlib.import_module(f"{module}.{attribute}")
+        setattr(sys.modules[package], name, found)
+        return found
+
+    def __dir__() -> list[str]:  # noqa: N807
+        return sorted({*places, *vars(sys.modules[package])})
+
+    return __getattr__, __dir__, list(places)
