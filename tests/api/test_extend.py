@@ -193,7 +193,7 @@ def own_primitive(jax, jnp):
 
 
 @pytest.mark.parametrize(
-    "name", [line.split() for line in Path(__file__).with_name("names.txt").read_text().split("\n") if line]
+    "name", [n.split() for n in Path(__file__).with_name("names.txt").read_text().splitlines()]
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_names(name):
