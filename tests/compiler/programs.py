@@ -3,8 +3,8 @@
     module, inputs = program(Chooser)         where Chooser.integer(low, high) makes all decisions
 
 Values are such that results do not depend on rounding: floats are small multiples of 1/4, sums and
-products are of clamped whole numbers, so their order does not matter. Nodes that are inexact (exp and its
-kin) are results only.
+products are of clamped whole numbers, so their order does not matter. Nodes that are inexact (exp and
+its kin) are results only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = [np.dtype(np.float16), BFLOAT16, FLOAT32, np.dtype(np.float64)]
 DTYPES = [BOOL, *INTEGERS, *FLOATS, COMPLEX64]
 EXTENTS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 7, 8, 8, 9, 16, 17, 33, 64, 70, 130)
-INEXACT = ("exp", "log", "sin", "cos", "tanh", "logistic", "sqrt", "rsqrt", "cbrt", "erf", "log1p", "expm1")
+INEXACT = (
+    "exp", "log", "sin", "cos", "tanh", "logistic", "sqrt", "rsqrt", "cbrt", "erf", "log1p", "expm1",
+)  # fmt: skip
 
 
 class Chooser:
@@ -111,7 +113,7 @@ class Pool:
             return self.exact[-self.c.integer(1, min(3, len(self.exact)))]
         return self.c.pick(self.exact)
 
-    def like(self, t: TensorType) -> Node:
+    def like(self, t: Any) -> Node:
         """A node of type `t`, if need be converted, reshaped or made up."""
         b, c = self.b, self.c
         found = [n for n in self.exact if n.type == t]
@@ -311,10 +313,9 @@ def _indices(p: Pool, x: Node) -> tuple[Node, tuple[int, ...], bool]:
 def _gather(p: Pool) -> Node | None:
     c, x = p.c, p.any()
     indices, axes, batched = _indices(p, x)
-    sizes = [
-        min(n, 1) if batched and k == 0 else part(c, n) if c.chance(30) else min(n, 1) if k in axes else n
-        for k, n in enumerate(x.shape)
-    ]
+    sizes = [part(c, n) if c.chance(30) else min(n, 1) if k in axes else n for k, n in enumerate(x.shape)]
+    if batched:
+        sizes[0] = min(x.shape[0], 1)
     collapsed = tuple(k for k in axes if sizes[k] == 1 and c.chance(80))
     window = [k for k in range(len(sizes)) if k not in collapsed and not (batched and k == 0)]
     rank = len(window) + len(indices.shape) - 1
@@ -496,11 +497,67 @@ def _while(p: Pool) -> Node | None:
     return c.pick(p.b.while_(cond, p.b.region(types, body), init))
 
 
+def _while_any(p: Pool) -> Node | None:
+    """Turns as long as any element asks for one; elements that do not may be kept as they are."""
+    c, b = p.c, p.b
+    shape = (c.pick((1, 3, 8, 17, 40, 100, 130)),)
+    start = convert(b, p.like(TensorType(shape, c.pick(SIGNED))), INT32)
+    bounded = b.apply("clamp", b.full(shape, -3, INT32), start, b.full(shape, 5, INT32))
+    t = TensorType(shape, c.pick(DTYPES))
+    init = [bounded, p.like(t), p.like(TensorType(c.pick((shape, (), (2,))), FLOAT32))]
+    end = c.integer(-3, 6)
+    keeps = [c.chance(70) for _ in init]
+
+    def asks(b: Builder, v: Node) -> Node:
+        return b.apply("lt", v, b.full(shape, end, INT32))
+
+    def body(b: Builder, *params: Node) -> list[Node]:
+        pool = Pool(b, c, list(params), 0)
+        grow(pool, c.integer(0, 3))
+        new = [b.apply("add", params[0], b.full(shape, 1, INT32)), *(pool.like(x.type) for x in params[1:])]
+        return [
+            b.apply("select", asks(b, params[0]), y, x) if keep and x.shape == shape else y
+            for x, y, keep in zip(params, new, keeps, strict=True)
+        ]
+
+    types = [x.type for x in init]
+    cond = b.region(types, lambda b, v, *_: [b.reduce(asks(b, v), "or", [0])])
+    return c.pick(b.while_(cond, b.region(types, body), init))
+
+
+def _scan(p: Pool) -> Node | None:
+    """A loop that reads one row of an array in each turn, and writes one of another."""
+    c, b = p.c, p.b
+    turns = c.integer(1, 5)
+    lanes = c.pick(((), (3,), (40,), (130,)))
+    row = TensorType(lanes, c.pick(DTYPES))
+    rows = p.like(TensorType((turns, *lanes), row.dtype))
+    out = p.like(TensorType((turns + c.integer(0, 2), *lanes), row.dtype))
+    init = [b.constant(np.int32(0)), rows, out, p.like(row)]
+    types = [x.type for x in init]
+    along = c.chance(20) and bool(lanes)  # writes move along the rows, not across them
+
+    def body(b: Builder, i: Node, rows: Node, out: Node, x: Node) -> list[Node]:
+        zeros = [b.constant(np.int32(0))] * len(lanes)
+        read = b.reshape(b.dynamic_slice(rows, [i, *zeros], (1, *lanes)), lanes)
+        pool = Pool(b, c, [read, x], 0)
+        grow(pool, c.integer(0, 3))
+        new, y = pool.like(row), pool.like(row)
+        starts = [*zeros, i] if along else [i, *zeros]
+        part = b.slice(y, [0], [max(lanes[0] - 3, 1)], [1]) if along else y
+        update = b.reshape(part, (1, *part.shape))
+        after = b.dynamic_update_slice(out, update, starts)
+        return [b.apply("add", i, b.constant(np.int32(1))), rows, after, new]
+
+    cond = b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(turns)))])
+    return c.pick(b.while_(cond, b.region(types, body), init)[2:])
+
+
 RULES = [
     _apply, _apply, _apply, _convert, _inexact, _bitcast, _broadcast, _reshape, _transpose, _slice,
     _reverse, _pad, _concatenate, _dynamic_slice, _dynamic_update_slice, _gather, _scatter, _reduce,
     _reduce, _arg_reduce, _reduce_region, _cumulative, _dot, _sort, _top_k, _iota, _constant, _fence,
-    _cond, _while,
+    _cond, _while, _while_any, _scan,
 ]  # fmt: skip
 
 

@@ -6,20 +6,48 @@ operands' nodes to the primitive's rule. It knows no primitive by name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.ir import Module, Node, TensorType
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var
 
+if TYPE_CHECKING:
+    # Loaded when the first program is lowered: the primitives import this module, and importing
+    # jitney must stay fast.
+    from jitney.compiler.hlo.build import Builder
+    from jitney.compiler.hlo.ir import Module, Node, Region, TensorType
+
+
+def scalar_type(dtype: np.dtype) -> TensorType:
+    """The type of a scalar."""
+    from jitney.compiler.hlo.ir import TensorType
+
+    return TensorType((), dtype)
+
+
+def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
+    """A program of scalars as a region of the tensor IR."""
+    from jitney.compiler.hlo.build import Builder
+
+    types = [scalar_type(d) for d in dtypes]
+    return Builder().region(types, lambda b, *args: inline(b, closed, args))
+
+
+def elementwise_function(region: Region) -> Callable[..., Any]:
+    """The meaning on arrays of a region of scalars."""
+    from jitney.compiler.hlo import interpret
+
+    return interpret.elementwise_function(region)
+
 
 def tensor_type(aval: AbstractValue) -> TensorType:
     """How values of type `aval` are stored: extended dtypes by their carrier."""
+    from jitney.compiler.hlo.ir import TensorType
+
     assert isinstance(aval, ShapedArray), aval
     return TensorType(aval.shape, dtypes.physical_dtype(aval.dtype))
 
@@ -30,6 +58,8 @@ def lower(closed: ClosedJaxpr, name: str = "main") -> Module:
     Raises:
       NotImplementedError: naming a primitive of the user's that has no lowering rule.
     """
+    from jitney.compiler.hlo.build import Builder
+
     b = Builder()
     parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
     results = inline(b, closed, parameters)

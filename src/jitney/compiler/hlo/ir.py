@@ -29,9 +29,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from jitney.compiler.dims import GatherDims as GatherDims
+from jitney.compiler.dims import IndexMode as IndexMode
+from jitney.compiler.dims import ScatterDims as ScatterDims
+
 Axes: TypeAlias = tuple[int, ...]
 Shape: TypeAlias = tuple[int, ...]
-IndexMode: TypeAlias = Literal["clip", "fill", "promise_in_bounds"]
 Monoid: TypeAlias = Literal["add", "mul", "max", "min", "and", "or", "xor"]
 
 
@@ -225,22 +228,6 @@ class DynamicUpdateSlice(Node):
     starts: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GatherDims:
-    """Axis roles of a gather, named as in StableHLO; the index vector is the last axis of indices.
-
-    Result axes `offset_dims` run over the slice (its axes without `collapsed_slice_dims` and
-    `operand_batching_dims`), the others over `indices` without its last axis. Entry k of an index
-    vector moves operand axis `start_index_map[k]`. Batching axes pair off operand and indices.
-    """
-
-    offset_dims: Axes
-    collapsed_slice_dims: Axes
-    start_index_map: Axes
-    operand_batching_dims: Axes = ()
-    start_indices_batching_dims: Axes = ()
-
-
 @dataclass(slots=True, eq=False)
 class Gather(Node):
     """Slices of `x` of shape `slice_sizes` at the start vectors in `indices`.
@@ -256,17 +243,6 @@ class Gather(Node):
     slice_sizes: Shape
     mode: IndexMode
     fill: np.ndarray | None
-
-
-@dataclass(frozen=True, slots=True)
-class ScatterDims:
-    """Axis roles of a scatter: the mirror image of `GatherDims`."""
-
-    update_window_dims: Axes
-    inserted_window_dims: Axes
-    scatter_dims_to_operand_dims: Axes
-    operand_batching_dims: Axes = ()
-    scatter_indices_batching_dims: Axes = ()
 
 
 @dataclass(slots=True, eq=False)

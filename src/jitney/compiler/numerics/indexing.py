@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.hlo.ir import GatherDims, ScatterDims
+from jitney.compiler.dims import GatherDims, ScatterDims
 from jitney.compiler.numerics import scalar
 
 Combine = str | Callable[..., Any] | None
