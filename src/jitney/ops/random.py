@@ -12,12 +12,10 @@ without, on the size of the draw as well.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.ir import Node
 from jitney.compiler.numerics.threefry import threefry2x32 as threefry2x32_numpy
 from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray, shaped_array
@@ -25,6 +23,10 @@ from jitney.core.primitive import Primitive, declare
 from jitney.ops import rules
 from jitney.ops.prng import PRNGImpl
 from jitney.ops.threefry import threefry2x32_nodes
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo.build import Builder
+    from jitney.compiler.hlo.ir import Node
 
 Shape = tuple[int, ...]
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.numerics import reduction
 from jitney.core import dtypes, pytrees, staging, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
@@ -199,7 +198,7 @@ def _(b: Any, *nodes: Any, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axe
     if fn is not None and xs[0].dtype.itemsize >= 4:
         folded = b.reduce(xs[0], fn, dimensions)
         return [b.apply(fn, b.broadcast(inits[0], folded.shape, ()), folded)]
-    types = [TensorType((), x.dtype) for x in (*xs, *xs)]
+    types = [lowering.scalar_type(x.dtype) for x in (*xs, *xs)]
     body = b.region(types, lambda inner, *args: lowering.inline(inner, jaxpr, args))
     return b.reduce_region(xs, inits, dimensions, body)
 

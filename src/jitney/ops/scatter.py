@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.compiler.hlo import interpret
-from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.ir import Region, ScatterDims, TensorType
+from jitney.compiler.dims import ScatterDims
 from jitney.compiler.numerics import indexing
 from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
@@ -113,11 +111,10 @@ def _dims(numbers: ScatterDimensionNumbers) -> ScatterDims:
     return ScatterDims(*[tuple(map(int, axes)) for axes in numbers])
 
 
-def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype) -> Region:
+def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype) -> Any:
     """The combining program, as the tensor IR has it."""
     closed = ClosedJaxpr(update_jaxpr, update_consts)
-    scalar = TensorType((), dtype)
-    return Builder().region([scalar, scalar], lambda b, *args: lowering.inline(b, closed, args))
+    return lowering.scalar_region(closed, (dtype, dtype))
 
 
 def batch_scatter(
@@ -176,7 +173,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
         combine: Any = fn
         if fn is None and update_jaxpr is not None:
             region = _region(update_jaxpr, update_consts, x.dtype)
-            combine = interpret.elementwise_function(region)
+            combine = lowering.elementwise_function(region)
         dims = _dims(dimension_numbers)
         return indexing.scatter(x, indices, updates, dims, combine, MODES[mode])
 

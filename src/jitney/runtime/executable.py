@@ -15,6 +15,7 @@ from jitney.core.errors import JaxRuntimeError
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl
+from jitney.runtime.native import _native
 from jitney.runtime.native._native import Program
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 def _compiler() -> Any:
     # Loaded when the first program is compiled: importing jitney must stay fast.
     from jitney.compiler import pipeline
+    from jitney.compiler.codegen import natives
 
+    natives.register_symbol("parallel_for", _native.parallel_for_address())
     return pipeline
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitney.compiler.codegen import natives
 from jitney.core import config
 from jitney.core.trace import state
 from jitney.runtime import device, quiet
@@ -12,6 +11,13 @@ from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native import _native
 
 _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")
+
+
+def _raise_pending() -> None:
+    """Raises what a Python function called by a compiled program raised."""
+    from jitney.compiler.codegen import natives
+
+    natives.raise_pending()
 
 
 def install(operators: Any) -> None:
@@ -22,12 +28,11 @@ def install(operators: Any) -> None:
         not two arrays of one type, and under transformations.
     """
     _native.configure(
-        state, state.eval_trace, ArrayImpl, config.call_epoch, natives.raise_pending
+        state, state.eval_trace, ArrayImpl, config.call_epoch, _raise_pending
     )
     if quiet.quiet is not None:
         _native.use_error_state(quiet.variable, quiet.quiet)
     for name in _NATIVE_OPERATORS:
         _native.set_operator(name, getattr(operators, name))
-    natives.register_symbol("parallel_for", _native.parallel_for_address())
     _native.set_threads(device.thread_count())
     _native.keep_freed_memory()
