@@ -95,5 +95,6 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
 
 
 def host_value(x: Any) -> np.ndarray:
-    """A constant's data, as the program stores it."""
-    return np.asarray(getattr(x, "_value", x), order="C")
+    """A constant's data, as the program stores it: what becomes of the user's array is no matter."""
+    data = np.asarray(getattr(x, "_value", x), order="C")
+    return np.array(data) if data is x and data.flags.writeable else data
