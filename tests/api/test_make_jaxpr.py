@@ -72,7 +72,8 @@ def parts_of_programs(jax, jnp):
     return (len(jaxpr.eqns), eqn.primitive.name, str(eqn), [str(v.aval) for v in jaxpr.invars],
             [str(v.aval) for v in jaxpr.outvars], sorted(eqn.params), len(jaxpr.constvars),
             len(jaxpr.effects), [type(v).__name__ for v in jaxpr.outvars],
-            float(jaxpr.outvars[2].val), eqn.primitive.multiple_results, str(jaxpr), repr(closed))  # fmt: skip
+            float(jaxpr.outvars[2].val), eqn.primitive.multiple_results, str(jaxpr), repr(closed),
+            )  # fmt: skip
 
 
 @same
@@ -226,7 +227,8 @@ def structs(jax, jnp):
     t = jax.ShapeDtypeStruct(shape=[2, 3], dtype=jnp.float32)
     return (s == t, hash(s) == hash(t), repr(s), s.size, s.ndim, len(s), str(s.dtype), s.shape,
             s.update(dtype="int8"), s == jax.ShapeDtypeStruct((2, 3), "int32"), s.sharding,
-            repr(jax.ShapeDtypeStruct((), jnp.bfloat16, weak_type=True)), s == 3, s.weak_type)  # fmt: skip
+            repr(jax.ShapeDtypeStruct((), jnp.bfloat16, weak_type=True)), s == 3, s.weak_type,
+            )  # fmt: skip
 
 
 @same

@@ -193,6 +193,8 @@ def api_boundary(fun: F) -> F:
         except Exception as error:
             if config.traceback_filtering.value == "off":
                 raise
-            raise error.with_traceback(filtered_traceback(error.__traceback__)) from error.__cause__
+            # A bare `raise` adds no entry for this frame.
+            error.__traceback__ = filtered_traceback(error.__traceback__)
+            raise
 
     return reraise_with_filtered_traceback  # type: ignore[return-value]

@@ -34,7 +34,10 @@ def is_internal(code: CodeType) -> bool:
     """Whether frames of `code` belong to this package or to an excluded file."""
     found = _internal.get(code)
     if found is None:
-        found = any(code.co_filename.startswith(path) for path in exclude_paths)
+        # Entries of native code have the path that it was built from.
+        found = code.co_filename.endswith("_native.pyx") or any(
+            code.co_filename.startswith(path) for path in exclude_paths
+        )
         _internal[code] = found
     return found
 

@@ -17,7 +17,7 @@ from jitney.core.liveness import live_inputs
 from jitney.runtime import signatures
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.executable import Executable, Lowering
-from jitney.runtime.native._native import FastFunction
+from jitney.runtime.native._native import FastFunction, hide_calls
 
 # Traced program -> its executable, for as long as the program is in use.
 _executables: weakref.WeakKeyDictionary[ClosedJaxpr, Executable] = weakref.WeakKeyDictionary()
@@ -116,6 +116,9 @@ class PjitFunction(FastFunction):
             self.remember(
                 config.call_epoch(), tuple(found), names, executable.native, unflatten
             )
+
+    def __init_subclass__(cls) -> None:
+        hide_calls(cls)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

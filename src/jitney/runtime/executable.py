@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +32,26 @@ def _compiler() -> Any:
 
     natives.register_symbol("parallel_for", _native.parallel_for_address())
     return pipeline
+
+
+_preloading = threading.Lock()
+
+
+def preload() -> None:
+    """Starts loading the compiler and LLVM in a thread of its own; once.
+
+    Called when a function is jitted: by the time of its first call they may be there.
+    """
+    if _compiler.cache_info().currsize == 0 and _preloading.acquire(blocking=False):
+        threading.Thread(target=_load, name="jitney-preload").start()
+
+
+def _load() -> None:
+    from jitney.compiler.codegen import engine
+
+    _compiler()
+    with engine.lock:
+        engine.library()
 
 
 @dataclass(frozen=True, slots=True)

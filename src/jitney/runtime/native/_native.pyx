@@ -23,6 +23,9 @@ cdef extern from "threads.h":
     void jt_parallel_for(void *kernel, void *slots, int64_t n, int64_t grain) nogil
     void jt_set_threads(int n)
 
+cdef extern from "calls.h":
+    void jt_hide_call(object base, object type)
+
 cdef extern from "select.h":
     int jt_select(void *m, void *x, void *y, void *out, Py_ssize_t n, int size, int step_x,
                   int step_y) nogil
@@ -505,3 +508,11 @@ cdef class FastFunction:
                         free(a.pointers)
                         free(a.scratch)
         return self.call_slowly(args, kwargs)
+
+
+def hide_calls(kind):
+    """Keeps calls of `kind`, a subclass of FastFunction, out of tracebacks.
+
+    They must leave by way of Python code that keeps itself out: `errors.api_boundary`.
+    """
+    jt_hide_call(FastFunction, kind)

@@ -1,0 +1,242 @@
+"""Jitted functions called from many threads at once, and what errors in them look like."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import threading
+import traceback
+import weakref
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+
+
+def in_threads(n, work):
+    """Runs `work(i)` in `n` threads that start together; raises what one of them raised."""
+    barrier = threading.Barrier(n)
+    errors: list[BaseException] = []
+
+    def run(i):
+        try:
+            barrier.wait()
+            work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(old)
+    if errors:
+        raise errors[0]
+
+
+def test_one_function_many_types():
+    f = jax.jit(lambda x, y: {"out": jnp.sin(x) * y + x.sum(), "y": y})
+
+    def work(i):
+        for k in range(40):
+            n = (i + k) % 6 + 1
+            x = np.arange(n, dtype=np.float32) + i
+            out = f(jnp.asarray(x), float(k))
+            np.testing.assert_allclose(out["out"], np.sin(x) * k + x.sum(), rtol=1e-5, atol=1e-4)
+            assert float(out["y"]) == k
+
+    in_threads(8, work)
+
+
+def test_each_thread_compiles_its_own():
+    def work(i):
+        for k in range(6):
+            f = jax.jit(lambda x, k=k: jnp.cos(x) * (i + 1) + k)
+            x = np.linspace(0, 1, 7, dtype=np.float32)
+            for _ in range(3):
+                np.testing.assert_allclose(f(x), np.cos(x) * (i + 1) + k, rtol=1e-5)
+
+    in_threads(8, work)
+
+
+def test_nested_and_static():
+    inner = jax.jit(lambda x, n: x**n, static_argnums=1)
+    outer = jax.jit(lambda x: inner(x, 2) + inner(x, 3))
+
+    def work(i):
+        for k in range(30):
+            x = float(i + k)
+            assert float(outer(x)) == pytest.approx(x**2 + x**3, rel=1e-5)
+            assert float(inner(x, i % 4)) == pytest.approx(x ** (i % 4), rel=1e-5)
+
+    in_threads(8, work)
+
+
+def test_settings_belong_to_threads():
+    f = jax.jit(lambda x: x * 2)
+
+    def work(i):
+        for _ in range(30):
+            with jax.enable_x64(i % 2 == 1):
+                out = f(1.5)
+                assert out.dtype == (np.float64 if i % 2 else np.float32)
+                assert jax.make_jaxpr(lambda x: x + 1)(1.0).out_avals[0].dtype == out.dtype
+
+    in_threads(8, work)
+
+
+def test_traces_belong_to_threads():
+    """While one thread traces, the others compute."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def slow(x):
+        inside.set()
+        leave.wait(10)
+        return x + 1
+
+    thread = threading.Thread(target=lambda: jax.jit(slow)(1.0))
+    thread.start()
+    assert inside.wait(10)
+    assert float(jnp.ones(3).sum()) == 3
+    assert float(jax.jit(lambda x: x * 3)(2.0)) == 6
+    leave.set()
+    thread.join()
+
+
+def test_caches_cleared_meanwhile():
+    f = jax.jit(lambda x: x * 2 + 1)
+
+    def work(i):
+        for k in range(30):
+            if i == 0 and k % 5 == 0:
+                jax.clear_caches()
+            assert float(f(float(k))) == 2 * k + 1
+            np.testing.assert_array_equal(f(jnp.arange(i + 1.0)), 2 * np.arange(i + 1.0) + 1)
+
+    in_threads(8, work)
+
+
+def test_large_programs_at_once():
+    f = jax.jit(lambda x: (jnp.sin(x) @ x).sum())
+    x = np.random.default_rng(0).normal(size=(200, 200)).astype(np.float32)
+    want = float(f(x))
+
+    def work(i):
+        for _ in range(4):
+            assert float(f(x)) == pytest.approx(want, rel=1e-4)
+
+    in_threads(4, work)
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+def user_function(x):
+    raise KeyError("mine")
+
+
+def frames_of(call):
+    """Files of the frames that an error shows."""
+    try:
+        call()
+    except Exception as error:
+        return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    raise AssertionError("no error")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jax.jit(user_function)(1.0),
+        lambda: jax.jit(lambda x: jax.jit(user_function)(x))(1.0),
+        lambda: jax.make_jaxpr(user_function)(1.0),
+        lambda: jax.eval_shape(user_function, 1.0),
+        lambda: jax.jit(user_function).lower(1.0),
+        lambda: jax.jit(lambda x: x + jnp.ones(3))(jnp.ones(2)),
+        lambda: jax.jit(lambda x: bool(x))(1.0),
+        lambda: jax.jit(lambda x: x)("a"),
+    ],
+)
+def test_only_the_users_frames(call):
+    assert set(frames_of(call)) == {__file__}
+
+
+def test_all_frames_on_request():
+    old = jax.config.jax_traceback_filtering
+    jax.config.update("jax_traceback_filtering", "off")
+    try:
+        assert any("jitney" in name for name in frames_of(lambda: jax.jit(user_function)(1.0)))
+    finally:
+        jax.config.update("jax_traceback_filtering", old)
+
+
+def test_causes_stay():
+    def f(x):
+        try:
+            raise KeyError("inner")
+        except KeyError as error:
+            raise ValueError("outer") from error
+
+    with pytest.raises(ValueError, match="outer") as caught:
+        jax.jit(f)(1.0)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_the_trace_ends_with_an_error():
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            jax.jit(user_function)(1.0)
+        assert not isinstance(jnp.ones(2) + 1, jax.core.Tracer)
+
+
+def test_leaks_are_told_where():
+    saved = []
+    jax.jit(lambda x: saved.append(x * 2))(1.0)
+    with pytest.raises(jax.errors.UnexpectedTracerError, match=re.escape(__file__)):
+        saved[0] + 1
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        jnp.sin(saved[0])
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        jax.jit(lambda x: x)(saved[0])
+
+
+def test_checking_leaks():
+    saved = []
+    with jax.checking_leaks(), pytest.raises(Exception, match="Leaked"):
+        jax.jit(lambda x: saved.append(x) or x)(1.0)
+    with jax.checking_leaks():
+        assert float(jax.jit(lambda x: x + 1)(1.0)) == 2
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+def test_functions_are_freed():
+    """Neither caches nor fast paths keep a jitted function, its closure, or its results alive."""
+    big = jnp.ones(1000)
+    reference = weakref.ref(big)
+    f = jax.jit(lambda x, y=big: x + y)
+    f(1.0), f(1.0)
+    gone = weakref.ref(f)
+    del f, big
+    gc.collect()
+    assert gone() is None
+    assert reference() is None
+
+
+def test_arguments_are_freed():
+    f = jax.jit(lambda x: x + 1)
+    x = jnp.ones(1000)
+    reference = weakref.ref(x)
+    f(x), f(x), f({"a": x}["a"])
+    del x
+    gc.collect()
+    assert reference() is None
