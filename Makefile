@@ -10,7 +10,7 @@ BUILD_FILES += $(wildcard src/jitney/runtime/native/*.pxd src/jitney/runtime/nat
 
 .PHONY: tour test test-quick lint bench clean
 
-tour: $(VENV)/.run  ## a function on its way to machine code
+tour: $(VENV)/.run  ## three programs on their way to machine code, and what they cost
 	@$(BIN)/jitney tour
 
 test: $(VENV)/.test  ## all tests

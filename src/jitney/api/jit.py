@@ -12,6 +12,7 @@ from jitney.api.make_jaxpr import result_structure
 from jitney.core.errors import api_boundary
 from jitney.core.trace import state
 from jitney.runtime.dispatch import PjitFunction
+from jitney.runtime.executable import preload
 
 
 class JitFunction(PjitFunction):
@@ -106,6 +107,7 @@ def jit(
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline
     )
+    preload()
     return JitFunction(call, fun)
 
 

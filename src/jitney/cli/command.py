@@ -13,7 +13,7 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney -m module [argument ...]     the same for a module
        jitney -c code [argument ...]       the same for a text
        jitney - [argument ...]             the same for standard input
-       jitney tour                         a function on its way to machine code, step by step
+       jitney tour                         three programs on their way to machine code, and their times
        jitney --help | --version
 
 `python -m jitney ...` is the same command.

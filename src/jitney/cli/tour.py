@@ -1,96 +1,177 @@
-"""`jitney tour`: one function on its way to machine code, step by step, with what each step took."""
+"""`jitney tour`: three programs on their way to machine code, and what they cost.
+
+For each: the jaxpr that tracing gives; the times of NumPy, of eager and of compiled code, the first call
+and later ones apart; and where the time of the first call went. `--kernels` shows the kernels, too.
+"""
 
 from __future__ import annotations
 
-import inspect
 import platform
 import textwrap
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-SHAPE = (256, 512)
-HEAD = 24  # lines shown of the long texts
+REPEATS = 15  # later calls that are timed; their median is shown
 
 
-def softmax(x: Any) -> Any:
-    """The function of the tour; `x`: float32[256,512]."""
+@dataclass(frozen=True)
+class Program:
+    """One stop of the tour: a function, the same by NumPy, and what it is called with."""
+
+    name: str
+    what: str
+    function: Callable[..., Any]
+    by_numpy: Callable[..., Any]
+    arguments: Callable[[], tuple[Any, ...]]
+
+
+def selu(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
+    """lmbda * (x where x > 0, alpha * (exp(x) - 1) elsewhere)."""
     import jitney.numpy as jnp
 
-    shifted = jnp.exp(x - x.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)
+    return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
 
 
-def _softmax_by_numpy(x: np.ndarray) -> np.ndarray:
-    shifted = np.exp(x - x.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)
+def _selu_by_numpy(x: np.ndarray) -> np.ndarray:
+    alpha, lmbda = np.float32(1.67), np.float32(1.05)
+    return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
 
 
-def _seconds(call: Callable[[], Any]) -> float:
-    """The least of 100 calls, in seconds; the first, which warms up, is not counted."""
+def sum_squared_error(x: Any, y: Any) -> Any:
+    """The sum of the squared differences."""
+    import jitney.numpy as jnp
+
+    return jnp.sum((x - y) ** 2)
+
+
+def covariance(x: Any) -> Any:
+    """The matrix of covariances of the columns, times their number."""
+    return x.T @ (x - x.mean(0))
+
+
+def _million() -> tuple[Any, ...]:
+    import jitney
+
+    return (jitney.random.normal(jitney.random.key(0), (1_000_000,)),)
+
+
+def _two_squares() -> tuple[Any, ...]:
+    import jitney
+
+    keys = jitney.random.split(jitney.random.key(0))
+    return tuple(jitney.random.normal(k, (500, 500)) for k in keys)
+
+
+def _one_square() -> tuple[Any, ...]:
+    import jitney
+
+    return (jitney.random.normal(jitney.random.key(0), (1000, 1000)),)
+
+
+PROGRAMS = (
+    Program("selu", "SELU of a million numbers", selu, _selu_by_numpy, _million),
+    Program(
+        "sum_squared_error",
+        "the squared distance of two 500 x 500 matrices",
+        sum_squared_error,
+        lambda x, y: ((x - y) ** 2).sum(),
+        _two_squares,
+    ),
+    Program(
+        "covariance",
+        "x.T @ (x - x.mean(0)) of a 1000 x 1000 matrix",
+        covariance,
+        lambda x: x.T @ (x - x.mean(0)),
+        _one_square,
+    ),
+)
+
+
+@dataclass
+class Times:
+    """Seconds of one program."""
+
+    name: str
+    numpy: float
+    eager: float
+    first: float
+    later: float
+    stages: dict[str, float]
+
+
+def _timed(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
     call()
-    best = float("inf")
-    for _ in range(100):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best
+    return time.perf_counter() - start
 
 
-def _title(number: int, text: str) -> None:
-    print(f"\n--- {number}. {text}\n")
+def _median(call: Callable[[], Any]) -> float:
+    call()
+    return float(np.median([_timed(call) for _ in range(REPEATS)]))
 
 
-def _show(text: str, head: int | None = None) -> None:
-    lines = text.rstrip().splitlines()
-    shown = lines if head is None else lines[:head]
-    print(textwrap.indent("\n".join(shown), "    "))
-    if len(lines) > len(shown):
-        print(f"    ... {len(lines) - len(shown)} more lines")
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f}"
+
+
+def _visit(program: Program, show_kernels: bool) -> tuple[Times, bool]:
+    """Runs one program; returns its times, and whether its result is NumPy's."""
+    import jitney
+
+    arguments = program.arguments()
+    arrays = [np.asarray(a) for a in arguments]
+    print(f"\n{program.name}: {program.what}\n")
+    print(textwrap.indent(str(jitney.make_jaxpr(program.function)(*arguments)), "    "))
+
+    def wait(call: Callable[..., Any]) -> Callable[[], Any]:
+        return lambda: jitney.block_until_ready(call(*arguments))
+
+    jitted = jitney.jit(program.function)
+    first = _timed(wait(jitted))
+    # The same stages once more, one by one, in a function of its own: nothing of it is cached yet.
+    stages = jitney.jit(lambda *args: program.function(*args)).lower(*arguments).compile().timings()
+    if show_kernels:
+        print("\n" + textwrap.indent(jitted.lower(*arguments).as_text("kernels"), "    "))
+    times = Times(
+        program.name,
+        _median(lambda: program.by_numpy(*arrays)),
+        _median(wait(program.function)),
+        first,
+        _median(wait(jitted)),
+        stages,
+    )
+    right = np.allclose(jitted(*arguments), program.by_numpy(*arrays), rtol=1e-3, atol=1e-2)
+    return times, bool(right)
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints the tour; `--all` shows long texts whole. Gives the exit code: 1 for a wrong result."""
-    head = None if "--all" in arguments else HEAD
+    """Takes the tour. Gives the exit code: 1 if a result differs from NumPy's."""
     import jitney
-
-    x = np.random.default_rng(0).standard_normal(SHAPE, dtype=np.float32)
-    jitted = jitney.jit(softmax)
-
-    _title(1, "A Python function of arrays")
-    _show(inspect.getsource(softmax))
-
-    _title(2, "Traced: a jaxpr. Called with stand-ins for arrays, it has left a list of operations")
-    lowered = jitted.lower(x)
-    _show(lowered.as_text("jaxpr"), head)
-
-    _title(3, "Lowered: the compiler's tensor operations")
-    _show(lowered.as_text("hlo"), head)
-
-    _title(4, "Fused: loops over blocks of memory. What is computed in one pass is one kernel")
-    _show(lowered.as_text("kernels"), head)
-
-    _title(5, "LLVM's language")
-    _show(lowered.as_text("llvm"), head)
-
-    _title(6, f"Machine code, for this {platform.machine()} processor")
-    asm = lowered.as_text("asm")
-    _show(asm[asm.find("\nk0:") + 1 :], head)  # constants come first
-
-    _title(7, "Run")
-    compiled = lowered.compile()
-    result, expected = np.asarray(jitted(x)), _softmax_by_numpy(x)
-    error = float(np.max(np.abs(result - expected) / np.spacing(expected)))
-    as_array = jitney.device_put(x)
-    for stage, seconds in compiled.timings().items():
-        print(f"    {stage:18s} {seconds * 1e3:8.1f} ms")
-    print(f"    a call             {_seconds(lambda: jitted(as_array)) * 1e6:8.1f} us")
-    print(f"    NumPy, the same    {_seconds(lambda: _softmax_by_numpy(x)) * 1e6:8.1f} us")
-    print(f"    largest difference from NumPy: {error:.1f} units in the last place")
+    from jitney.runtime import device
 
     print(
-        "\nRead on in docs/path_of_a_program.md. `jitney program.py` runs a program that imports jax."
+        f"jitney {jitney.__version__} on {platform.machine()}, {device.thread_count()} threads, "
+        f"NumPy {np.__version__}"
     )
-    return 0 if error < 16 else 1
+    visits = [_visit(p, "--kernels" in arguments) for p in PROGRAMS]
+    print("\nMilliseconds (the first call traces and compiles; the others are medians):\n")
+    print(f"    {'':20}{'NumPy':>10}{'eager':>10}{'first call':>12}{'later':>10}")
+    for t, _ in visits:
+        cells = [_milliseconds(s) for s in (t.numpy, t.eager, t.first, t.later)]
+        print(f"    {t.name:20}{cells[0]:>10}{cells[1]:>10}{cells[2]:>12}{cells[3]:>10}")
+    names = list(visits[0][0].stages)
+    print("\nWhere the time of a first call goes, in milliseconds (the kernels known already):\n")
+    print(f"    {'':20}" + "".join(f"{n:>10}" for n in names))
+    for t, _ in visits:
+        cells = "".join(f"{_milliseconds(t.stages.get(n, 0.0)):>10}" for n in names)
+        print(f"    {t.name:20}{cells}")
+    print("\nThe very first compilation of a process loads LLVM, which its first call pays for.")
+    print("Read on in docs/path_of_a_program.md. `jitney program.py` runs a program that imports jax.")
+    wrong = [t.name for t, right in visits if not right]
+    if wrong:
+        print(f"\nResults that differ from NumPy's: {', '.join(wrong)}")
+    return 1 if wrong else 0
