@@ -2,8 +2,10 @@
 
 import pytest
 
-import jitney  # noqa: F401  (declares the primitives)
 from jitney.core.primitive import SLOTS, registry
+from jitney.ops import everything
+
+everything.load()
 
 
 @pytest.mark.parametrize("name", sorted(registry))

@@ -82,7 +82,6 @@ NOT_YET: dict[str, str] = dict(
         *_because(
             "batching",
             "bool_of_vmapped_value",
-            "unbound_axis_name",
         ),
         *_because(
             "several devices",

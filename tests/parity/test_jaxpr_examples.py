@@ -31,7 +31,6 @@ NOT_YET: dict[str, str] = dict(
         ),
         *_because(
             "batching",
-            "vmap_axis_name",
             "vmap_while",
         ),
         *_because("callbacks", "debug_print", "debug_callback", "callbacks", "print: jaxpr.effects"),

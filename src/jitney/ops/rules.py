@@ -27,7 +27,13 @@ Rule = Callable[..., Any]
 
 def op(name: str) -> Callable[..., Any]:
     """`bind` of the primitive called `name`."""
-    return registry[name].bind
+    prim = registry.get(name)
+    if prim is None:  # its module has not been asked for yet
+        from jitney.ops import everything
+
+        everything.load()
+        prim = registry[name]
+    return prim.bind
 
 
 def is_linear(x: Any) -> bool:
