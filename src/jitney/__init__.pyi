@@ -48,6 +48,7 @@ from jitney.api.autodiff import linear_transpose as linear_transpose
 from jitney.api.autodiff import linearize as linearize
 from jitney.api.autodiff import value_and_grad as value_and_grad
 from jitney.api.autodiff import vjp as vjp
+from jitney.api.callbacks import pure_callback as pure_callback
 from jitney.api.caches import clear_caches as clear_caches
 from jitney.api.custom_jvp import custom_jvp as custom_jvp
 from jitney.api.custom_vjp import custom_vjp as custom_vjp
@@ -86,8 +87,10 @@ from jitney.api.vmap import vmap as vmap
 from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack
 from jitney import api_util as api_util
+from jitney import debug as debug
 from jitney import dtypes as dtypes
 from jitney import errors as errors
+from jitney import experimental as experimental
 from jitney import lax as lax
 from jitney import nn as nn
 from jitney import numpy as numpy

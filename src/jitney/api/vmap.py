@@ -135,7 +135,12 @@ class _Leaf:
 
 
 def _broadcast(prefix: Any, full: Any) -> list[Any]:
-    return pytrees.broadcast_prefix(prefix, full, is_leaf=lambda x: x is None)
+    # None is an axis in `prefix`, but no value in `full`.
+    def is_none(x: Any) -> bool:
+        return x is None
+
+    values = pytrees.tree_map(lambda x: () if x is None else x, full, is_leaf=is_none)
+    return pytrees.broadcast_prefix(prefix, values, is_leaf=is_none)
 
 
 def _normalized(axis: Any, rank: int) -> int:

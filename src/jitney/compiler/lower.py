@@ -6,6 +6,7 @@ operands' nodes to the primitive's rule. It knows no primitive by name.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,9 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
 
     for eqn in closed.jaxpr.eqns:
         rule = eqn.primitive.rules.get("lower")
+        typed = eqn.primitive.rules.get("lower_with_avals")
+        if typed is not None:
+            rule = functools.partial(_without_types, typed, tuple([a.aval for a in eqn.invars]))
         if rule is None:
             raise NotImplementedError(
                 f"primitive '{eqn.primitive}' has no rule for compilation; register one by "
@@ -92,6 +96,13 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
         else:
             env[eqn.outvars[0]] = out
     return [read(atom) for atom in closed.jaxpr.outvars]
+
+
+def _without_types(
+    rule: Callable[..., Any], avals: Sequence[AbstractValue], b: Builder, *nodes: Node, **params: Any
+) -> Any:
+    """A rule that is given the operands' types, called as one that is not."""
+    return rule(b, avals, *nodes, **params)
 
 
 def host_value(x: Any) -> np.ndarray:

@@ -41,3 +41,62 @@ lowerable_effects = EffectTypeSet()
 control_flow_allowed_effects = EffectTypeSet()
 custom_derivatives_allowed_effects = EffectTypeSet()
 remat_allowed_effects = EffectTypeSet()
+
+
+class _NamedEffect(Effect):
+    """An effect of the package's own; `str` gives its short name, as equations print it."""
+
+    _name = ""
+
+    def __str__(self) -> str:
+        return self._name
+
+
+class DebugEffect(_NamedEffect):
+    """Something is shown; in what order does not matter."""
+
+    _name = "Debug"
+
+
+class OrderedDebugEffect(_NamedEffect):
+    """Something is shown, in the order of the program."""
+
+    _name = "OrderedDebug"
+
+
+class IOEffect(_NamedEffect):
+    """The world outside is read or changed; in what order does not matter."""
+
+    _name = "IO"
+
+
+class OrderedIOEffect(_NamedEffect):
+    """The world outside is read or changed, in the order of the program."""
+
+    _name = "OrderedIO"
+
+
+# As JAX's print: the modules are part of the text of a set of effects.
+for _kind in (DebugEffect, OrderedDebugEffect):
+    _kind.__module__ = "jax._src.debugging"
+for _kind in (IOEffect, OrderedIOEffect):
+    _kind.__module__ = "jax._src.callback"
+
+debug_effect = DebugEffect()
+ordered_debug_effect = OrderedDebugEffect()
+io_effect = IOEffect()
+ordered_io_effect = OrderedIOEffect()
+
+for _kind in (OrderedDebugEffect, OrderedIOEffect):
+    ordered_effects.add_type(_kind)
+for _kind in (DebugEffect, OrderedDebugEffect, IOEffect, OrderedIOEffect):
+    lowerable_effects.add_type(_kind)
+    control_flow_allowed_effects.add_type(_kind)
+for _kind in (DebugEffect, OrderedDebugEffect):
+    custom_derivatives_allowed_effects.add_type(_kind)
+    remat_allowed_effects.add_type(_kind)
+
+
+def has_io(effects: Effects) -> bool:
+    """Whether there is input or output among `effects`."""
+    return any(isinstance(e, IOEffect | OrderedIOEffect) for e in effects)

@@ -95,6 +95,11 @@ class Primitive:
         self.absences.setdefault("batch", "has a rule that is given the axis")
         return self._set("batch_with_axis", rule)
 
+    def lower_with_avals(self, rule: Rule) -> Rule:
+        """`lower` for operations that ask for the operands' types: (b, avals, *nodes, **params)."""
+        self.absences.setdefault("lower", "has a rule that is given the types")
+        return self._set("lower_with_avals", rule)
+
     def absent(self, *slots: str, why: str) -> None:
         """Says that the primitive has no rule for `slots`, and why."""
         for slot in slots:

@@ -195,7 +195,7 @@ class JaxprTrace(Trace):
                 constvars.append(var)
                 consts.append(value)
         jaxpr = Jaxpr(
-            constvars, self.invars, outvars, self.eqns, frozenset(self.effects), debug_info
+            constvars, self.invars, outvars, self.eqns, set(self.effects), debug_info
         )
         return jaxpr, consts
 

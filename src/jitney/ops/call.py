@@ -76,11 +76,12 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     known, late, out_unknown, n_residuals = trace_partially(jaxpr, unknown, False)
     known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
     outs: list[Any] = []
-    if known.out_avals:
+    if known.out_avals or known.effects:
         known, places = without_forwarded(known)
+        is_called = bool(known.out_avals or known.effects)
         with set_current_trace(trace.parent_trace):
             computed = iter(
-                jit_p.bind(*known_args, **call_params(params, known)) if known.out_avals else ()
+                jit_p.bind(*known_args, **call_params(params, known)) if is_called else ()
             )
         outs = [known_args[k] if k is not None else next(computed) for k in places]
     n_known = len(outs) - n_residuals

@@ -14,6 +14,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config, dtypes, pytrees, text
 from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.effects import has_io
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import declare
@@ -205,6 +206,8 @@ def _(
         programs = [batch_jaxpr(b, axis_data, batched, some)[0] for b in branches]
         outs = _bind(index, moved, programs)
         return outs, [0 if s else None for s in some]
+    if any(has_io(b.effects) for b in branches):
+        raise NotImplementedError("IO effect not supported in vmap-of-cond.")
     # Every branch runs on all indices; operands of the indices that do not take it are constants to
     # derivatives, so that no NaN comes from there.
     size = axis_data.size

@@ -16,6 +16,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config, dtypes, pytrees
 from jitney.core.avals import get_aval
+from jitney.core.effects import has_io
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import declare
@@ -248,6 +249,8 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
             joined = [True] * len(carry_b)
         carry_b = joined
     cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+    if pred_b and has_io(cond.effects | body_jaxpr.effects):
+        raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
     body, _ = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
     size = axis_data.size
     cond_consts = [

@@ -1,0 +1,286 @@
+"""Python functions called from programs: `pure_callback`, `io_callback`, `debug.callback`,
+`debug.print`, `debug.log`."""
+
+from __future__ import annotations
+
+import logging
+import string
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes, pytrees, source_info
+from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
+from jitney.core.effects import debug_effect, ordered_debug_effect
+from jitney.core.errors import api_boundary
+from jitney.ops.callback import (
+    VMAP_METHODS,
+    FlatCallback,
+    debug_callback_p,
+    debug_print_p,
+    io_callback_p,
+    pure_callback_p,
+    with_static,
+)
+
+# --- callbacks that return values -----------------------------------------------------------------
+
+
+def _result_aval(spec: Any) -> ShapedArray:
+    dtype = spec.dtype
+    if not dtypes.is_extended(dtype) and dtypes.canonicalize_dtype(dtype) != np.dtype(dtype):
+        raise ValueError(
+            "result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled"
+        )
+    return shaped_array(tuple(spec.shape), dtype)
+
+
+def _bind(
+    name: str, callback: Callable[..., Any], result_shape_dtypes: Any, args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, Any], pytrees.PyTreeDef]:
+    """(flat operands, common parameters, structure of the results) of a call."""
+    leaves, in_tree = pytrees.tree_flatten((args, kwargs))
+    for position, x in enumerate(leaves):
+        if not is_valid_operand(x):
+            raise TypeError(
+                f"Error interpreting argument to {name} as a JAX value. The problematic value is of "
+                f"type {type(x)} and was passed to {name} at position {position}."
+            )
+    specs, out_tree = pytrees.tree_flatten(result_shape_dtypes)
+    params = {
+        "callback": FlatCallback(callback, in_tree),
+        "result_avals": tuple(_result_aval(s) for s in specs),
+        "sharding": None,
+    }
+    return leaves, params, out_tree
+
+
+@api_boundary
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """callback(*args, **kwargs), a function of arrays without side effects, from within programs.
+
+    It is called as often as its result is needed, perhaps never, perhaps more than once.
+
+    Args:
+      callback: takes arrays; returns what `result_shape_dtypes` says.
+      result_shape_dtypes: a pytree of objects with `shape` and `dtype`.
+      args, kwargs: pytrees of arrays.
+      sharding: where it runs; there is one device.
+      vmap_method: what `vmap` does. "sequential": one call for each index. "expand_dims",
+        "broadcast_all": one call on operands with an extra leading axis, of extent 1 or repeated
+        where an operand has none; "legacy_vectorized" leaves these alone. None: an error.
+
+    Raises:
+      JaxRuntimeError: if the callback raises, or returns something else than it should.
+    """
+    if vmap_method is not None and vmap_method not in VMAP_METHODS:
+        allowed = [*VMAP_METHODS, None]
+        raise ValueError(f"vmap_method must be one of the allowed methods {allowed}, but got: {vmap_method}")
+    leaves, params, tree = _bind("pure_callback", callback, result_shape_dtypes, args, kwargs)
+    outs = pure_callback_p.bind(*leaves, **params, vmap_method=vmap_method)
+    return pytrees.tree_unflatten(tree, outs)
+
+
+@api_boundary
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """callback(*args, **kwargs), a function of arrays with side effects, from within programs.
+
+    It is called exactly once each time the program comes there.
+
+    Args:
+      callback: takes arrays; returns what `result_shape_dtypes` says.
+      result_shape_dtypes: a pytree of objects with `shape` and `dtype`, or None.
+      args, kwargs: pytrees of arrays.
+      sharding: where it runs; there is one device.
+      ordered: whether calls keep the order of the program; `vmap` refuses them then.
+
+    Raises:
+      JaxRuntimeError: if the callback raises, or returns something else than it should.
+    """
+    leaves, params, tree = _bind("io_callback", callback, result_shape_dtypes, args, kwargs)
+    outs = io_callback_p.bind(*leaves, **params, ordered=ordered)
+    return pytrees.tree_unflatten(tree, outs)
+
+
+# --- callbacks that show something ----------------------------------------------------------------
+
+
+def _operands(args: Any, kwargs: Any) -> tuple[list[Any], tuple[tuple[int, Any], ...], Any]:
+    """(array leaves, other leaves with their positions, structure) of arguments."""
+    leaves, tree = pytrees.tree_flatten((args, kwargs))
+    static = tuple((i, x) for i, x in enumerate(leaves) if not is_valid_operand(x))
+    return [x for x in leaves if is_valid_operand(x)], static, tree
+
+
+def _refuse_arguments(name: str, args: Any, kwargs: Any) -> None:
+    if args or kwargs:
+        raise TypeError(
+            f"{name} received unexpected arguments in the two-call form: {args=} {kwargs=}"
+        )
+
+
+@api_boundary
+def debug_callback(
+    callback: Callable[..., None] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
+    """callback(*args, **kwargs) for its side effects, each time the program comes there.
+
+    Transformations leave the call in place: `grad` calls it on the values, `vmap` for each index.
+
+    Args:
+      callback: takes arrays, and leaves that are no arrays as they are; its result is ignored.
+        Without it: a function that takes it and its arguments.
+      args, kwargs: pytrees.
+      ordered: whether calls keep the order of the program.
+      partitioned: whether each device calls it; there is one.
+    """
+
+    def _debug_callback(callback: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+        if not callable(callback):
+            raise TypeError(
+                "first argument to jax.debug.callback must be callable, but got an object of type "
+                f"{type(callback)}"
+            )
+        operands, static, tree = _operands(args, kwargs)
+
+        def _flat_callback(*values: Any) -> None:
+            args, kwargs = pytrees.tree_unflatten(tree, with_static(values, static))
+            callback(*args, **kwargs)
+
+        effect = ordered_debug_effect if ordered else debug_effect
+        debug_callback_p.bind(
+            *operands, callback=_flat_callback, effect=effect, partitioned=partitioned
+        )
+
+    if callback is not None:
+        return _debug_callback(callback, *args, **kwargs)
+    _refuse_arguments("debug_callback", args, kwargs)
+    return _debug_callback
+
+
+class _FormatChecker(string.Formatter):
+    """Formats nothing; finds arguments that a format string does not use."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def check_unused_args(
+        self, used_args: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
+        unused = [x for i, x in enumerate(args) if i not in used_args]
+        if unused:
+            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")
+        names = [k for k in kwargs if k not in used_args]
+        if names:
+            raise ValueError(
+                f"Unused keyword arguments to `jax.debug.print`: {names}. An f-string formats its "
+                'values while the function is traced: pass a plain string, "{x}" and x=x.'
+            )
+
+
+_checker = _FormatChecker()
+
+
+def _record() -> logging.LogRecord:
+    """A log record of the user's line that is under way."""
+    place = source_info.current()
+    known = place.code is not None
+    filename = place.code.co_filename if known else "unknown"
+    line = place.position()[0] if known else 0
+    return logging.LogRecord("jax._src.debugging", logging.INFO, filename, line, "", (), None)
+
+
+@api_boundary
+def debug_print(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    _use_logging: bool = False,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
+    """Prints fmt.format(*args, **kwargs), each time the program comes there.
+
+    Args:
+      fmt: a format string; no f-string, which would show tracers. Without it: a function that takes
+        it and its arguments.
+      args, kwargs: pytrees, of arrays or anything else.
+      ordered: whether prints keep the order of the program.
+      partitioned: whether each device prints; there is one.
+      skip_format_check: whether arguments that `fmt` does not use are allowed.
+
+    Raises:
+      IndexError, KeyError: if `fmt` uses an argument that is not there.
+      ValueError: if it does not use one.
+    """
+    record = _record() if _use_logging else None
+
+    def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
+        if not isinstance(fmt, str):
+            raise TypeError(f"expected str, got {type(fmt).__name__}")
+        if not skip_format_check:
+            _checker.format(fmt, *args, **kwargs)
+        operands, static, tree = _operands(args, kwargs)
+        debug_print_p.bind(
+            *operands,
+            fmt=fmt,
+            has_placeholders=any(name is not None for _, name, _, _ in string.Formatter().parse(fmt)),
+            in_tree=tree,
+            logging_record=record,
+            np_printoptions=tuple(np.get_printoptions().items()),
+            ordered=ordered,
+            partitioned=partitioned,
+            static_args=static,
+        )
+
+    if fmt is not None:
+        return _debug_print(fmt, *args, **kwargs)
+    _refuse_arguments("debug_print", args, kwargs)
+    return _debug_print
+
+
+def debug_log(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    _use_logging: bool = True,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
+    """`debug_print` into the log, as INFO of the line that called it."""
+    return debug_print(
+        fmt,
+        *args,
+        ordered=ordered,
+        partitioned=partitioned,
+        skip_format_check=skip_format_check,
+        _use_logging=_use_logging,
+        **kwargs,
+    )
+
+
+for _name, _function in (("callback", debug_callback), ("print", debug_print), ("log", debug_log)):
+    _function.__module__ = "jax.debug"
+pure_callback.__module__ = "jax"
+io_callback.__module__ = "jax.experimental"

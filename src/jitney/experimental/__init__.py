@@ -1,0 +1,3 @@
+"""`jax.experimental`: what JAX keeps there."""
+
+from jitney.api.callbacks import io_callback as io_callback
