@@ -30,6 +30,7 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = [np.dtype(np.float16), BFLOAT16, FLOAT32, np.dtype(np.float64)]
 DTYPES = [BOOL, *INTEGERS, *FLOATS, COMPLEX64]
 EXTENTS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 7, 8, 8, 9, 16, 17, 33, 64, 70, 130)
+HUGE = (3e9, -3e9, 1e20, -1e30, 127.5, -129.0, 255.9, 40000.0, 1e-7, 1e-40, 2.0**63, 65519.0)
 INEXACT = (
     "exp", "log", "sin", "cos", "tanh", "logistic", "sqrt", "rsqrt", "cbrt", "erf", "log1p", "expm1",
 )  # fmt: skip
@@ -93,8 +94,9 @@ def random_array(c: Chooser, t: TensorType, seed: int | None = None) -> np.ndarr
     x = rng.integers(-16, 17, t.shape) / 4
     if dtype == COMPLEX64:
         return np.asarray(x + 1j * rng.integers(-8, 9, t.shape) / 4).astype(dtype)
-    special = rng.choice([np.nan, np.inf, -np.inf, 0.0], t.shape)
-    return np.asarray(np.where(rng.random(t.shape) < 0.06, special, x)).astype(dtype)
+    special = rng.choice([np.nan, np.inf, -np.inf, 0.0, *HUGE], t.shape)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(rng.random(t.shape) < 0.08, special, x)).astype(dtype)
 
 
 @dataclass

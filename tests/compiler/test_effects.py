@@ -11,6 +11,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from running import check, compiled
 
+import jitney
+import jitney.numpy as jnp
+from jitney import lax
 from jitney.compiler.hlo import interpret
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
@@ -265,3 +268,49 @@ def test_programs_run_and_compile_in_many_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_constants_are_those_of_the_trace():
+    for size in (3, 3000):
+        values = np.ones(size, np.float32)
+        add = jitney.jit(lambda x, values=values: x + values)
+        assert add(1.0)[0] == 2
+        values[:] = 5
+        assert add(1.0)[0] == 2
+
+
+def test_results_do_not_share_memory_with_the_users_arrays():
+    values = np.ones(4, np.float32)
+    same, view = jitney.jit(lambda x: (x, x.reshape(2, 2)))(values)
+    values[0] = 7
+    assert same[0] == 1
+    assert view[0, 0] == 1
+
+
+@pytest.mark.parametrize("size", [5, 100, 1000])
+def test_a_loop_until_no_element_asks_for_more(size):
+    """Elements that ask for no more turns change for as long as others do."""
+    x = np.arange(size, dtype=np.float32)
+    top = size + 20
+
+    def loop(x):
+        return lax.while_loop(
+            lambda c: jnp.any(c[1] < top), lambda c: (c[0] + 1, c[1] + 1), (jnp.int32(0), x)
+        )
+
+    turns, y = jitney.jit(loop)(x)
+    assert turns == top
+    np.testing.assert_array_equal(y, x + top)
+
+
+def test_a_loop_for_each_element():
+    def newton(a):
+        return lax.while_loop(
+            lambda c: abs(c[0] * c[0] - a) > 1e-3, lambda c: ((c[0] + a / c[0]) / 2, c[1] + 1), (a, 0)
+        )
+
+    a = np.arange(1, 300, dtype=np.float32)
+    root, turns = jitney.jit(jitney.vmap(newton))(a)
+    np.testing.assert_allclose(root, np.sqrt(a), rtol=1e-3)
+    for k in (0, 7, 298):
+        assert turns[k] == newton(jnp.float32(a[k]))[1]

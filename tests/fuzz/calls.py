@@ -13,12 +13,16 @@ import jitney.numpy as jnp
 from jitney import lax
 
 # What a wrong call may raise. An AssertionError, AttributeError or KeyError would be a defect.
-SENSIBLE = (TypeError, ValueError, IndexError, OverflowError, NotImplementedError, ZeroDivisionError)
+SENSIBLE = (
+    TypeError, ValueError, IndexError, OverflowError, NotImplementedError, ZeroDivisionError,
+    BufferError,
+    NameError,  # of the name of a mapped axis
+)  # fmt: skip
 
 # Functions that write files, print, wait for devices, or take functions of their own.
 LEFT_OUT = frozenset(
     "save savez load fromfile fromfunction printoptions set_printoptions get_printoptions "
-    "apply_along_axis apply_over_axes piecewise vectorize frompyfunc from_dlpack".split()  # noqa: SIM905
+    "attach apply_along_axis apply_over_axes piecewise vectorize frompyfunc from_dlpack".split()  # noqa: SIM905
 )
 SHAPES = ((), (0,), (1,), (3,), (4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 0), (2, 1, 3), (2, 2, 2, 2))
 DTYPES = ("float32", "float32", "int32", "int8", "uint32", "bool", "complex64", "float16", "bfloat16")
