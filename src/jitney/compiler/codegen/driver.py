@@ -14,10 +14,12 @@ from jitney.compiler.codegen.kernel import body_cost, outer_extent
 from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import Value, constant
 from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.plan import ir
 
 # Cost of a kernel (body cost times points) below which threads cost more than they bring.
 PARALLEL_ABOVE = 400_000
+GEMM_PARALLEL_ABOVE = 4_000_000  # floating-point operations of a product
 
 
 class DriverWriter:
@@ -34,7 +36,7 @@ class DriverWriter:
         plan: ir.Plan,
         target: Target,
         name: str,
-        code_of: Callable[[Kernel], str],
+        code_of: Callable[[Kernel | LoopKernel], str],
         host_id: Callable[[ir.Host], int],
         symbol: Callable[[str], int],
     ) -> None:
@@ -45,8 +47,8 @@ class DriverWriter:
         self.host_id = host_id
         self.symbol = symbol
         self.e = Emitter(target)
+        self.functions: list[str] = []  # functions of its own: products
         self.slots = 1  # pointers in the array that steps pass their buffers in
-        self.numbers = 0  # 32-bit integers that BLAS takes by address
         self.known: dict[tuple[str, int], Value] = {}
 
     def text(self) -> str:
@@ -56,11 +58,9 @@ class DriverWriter:
         e.line("ret i32 0")
         head = f"define i32 @{self.name}(ptr %inputs, ptr %outputs, ptr %arena)"
         stack = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
-        if self.numbers:
-            stack.append(f"  %blas = alloca [{self.numbers} x i64], align 16")
         body = ["entry:", *stack, *e.lines]
         function = "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
-        return "\n".join([function, e.module_text()])
+        return "\n".join([*self.functions, function, e.module_text()])
 
     # --- buffers ----------------------------------------------------------------------------------
 
@@ -169,58 +169,105 @@ class DriverWriter:
         e.label(f"join.{n}")
 
     def _gemm(self, step: ir.Gemm) -> None:
-        """Row-major out = x @ y is, to Fortran, out' = y' x'."""
+        """A product, or a batch of them, divided among the runtime's threads if it is large.
+
+        The work is in a function of the range of rows (of products, for a batch), as in kernels.
+        """
         e = self.e
-        kind = "f32" if step.dtype.name == "float32" else "f64"
-        gemm = self._address(self.symbol("sgemm" if kind == "f32" else "dgemm"))
-        lead_y = step.k if step.trans_y else step.n
-        lead_x = step.m if step.trans_x else step.k
-        flags = (ord("T" if step.trans_y else "N"), ord("T" if step.trans_x else "N"))
-        numbers = (*flags, step.n, step.m, step.k, max(lead_y, 1), max(lead_x, 1), step.n)
-        self.numbers = max(self.numbers, len(numbers) + 2)
-        places: list[str] = []
-        for i, number in enumerate(numbers):
-            at = e.emit(f"getelementptr i64, ptr %blas, i64 {i}", "ptr")
-            e.line(f"store i64 {number}, ptr {at.text}")
-            places.append(at.text)
-        for i, scale in enumerate((1.0, 0.0), start=len(numbers)):
-            at = e.emit(f"getelementptr i64, ptr %blas, i64 {i}", "ptr")
-            e.line(f"store {constant(scale, kind)!r}, ptr {at.text}")
-            places.append(at.text)
-        ta, tb, n, m, k, ldb, lda, ldc, one, zero = places
-        x, y, out = (self._pointer(b) for b in (step.x, step.y, step.out))
-        size = step.dtype.itemsize
-        counter: Value | None = None
-        label = e.fresh()[1:]
+        name = f"gemm.{len(self.functions)}"
+        self.functions.append(_GemmWriter(step, self.target, name, self.symbol, e).text())
+        self._fill_slots([step.x, step.y, step.out])
+        extent = step.batch if step.batch > 1 else step.m
+        set_threads = self.symbol("blas_threads")
+        before: Value | None = None
+        if set_threads:
+            call = self._address(set_threads)
+            before = e.emit(f"call i32 {call.text}(i32 1)", "i32")
+        work = 2 * step.batch * step.m * step.n * step.k
+        if work < GEMM_PARALLEL_ABOVE or extent < 2 or not set_threads:
+            e.line(f"call void @{name}(ptr %slots, i64 0, i64 {extent})")
+        else:
+            # Few blocks of rows: each packs the whole second operand.
+            parts = min(extent, 4 if step.batch == 1 else 16)
+            grain = -(-extent // parts)
+            run = self._address(self.symbol("parallel_for"))
+            e.line(f"call void {run.text}(ptr @{name}, ptr %slots, i64 {extent}, i64 {grain})")
+        if before is not None:
+            e.line(f"call i32 {call.text}({before!r})")
+
+
+class _GemmWriter:
+    """Writes the function of one product: void gemm(ptr slots, i64 begin, i64 end)."""
+
+    def __init__(
+        self, step: ir.Gemm, target: Target, name: str, symbol: Callable[[str], int], shared: Emitter
+    ) -> None:
+        self.step = step
+        self.target = target
+        self.name = name
+        self.symbol = symbol
+        self.e = Emitter(target, shared)
+        self.count = 0
+
+    def text(self) -> str:
+        """The function's definition."""
+        e, step = self.e, self.step
+        pointers = [
+            e.emit(f"load ptr, ptr {e.emit(f'getelementptr ptr, ptr %slots, i64 {i}', 'ptr').text}", "ptr")
+            for i in range(3)
+        ]
+        begin, end = Value("%begin", "i64"), Value("%end", "i64")
         if step.batch > 1:
-            before = e.block
-            e.jump(f"batch.{label}")
-            e.label(f"batch.{label}")
-            counter = Value(f"%b.{label}", "i64")
+            e.jump("batch")
+            e.label("batch")
+            counter = Value("%b", "i64")
             place = len(e.lines)
             e.lines.append("")
-            x, y, out = (
-                e.emit(
-                    f"getelementptr i8, {p!r}, i64 "
-                    f"{e.mul(counter, constant(count * size, 'i64')).text}",
-                    "ptr",
-                )
-                for p, count in (
-                    (x, step.m * step.k),
-                    (y, step.k * step.n),
-                    (out, step.m * step.n),
-                )
-            )
-        operands = (ta, tb, n, m, k, one, y.text, ldb, x.text, lda, zero, out.text, ldc)
-        e.line(f"call void {gemm.text}({', '.join(f'ptr {p}' for p in operands)})")
-        if counter is not None:
+            sizes = (step.m * step.k, step.k * step.n, step.m * step.n)
+            moved = [self._offset(p, counter, n) for p, n in zip(pointers, sizes, strict=True)]
+            self._call(*moved, constant(step.m, "i64"))
             after = e.add(counter, constant(1, "i64"))
-            e.branch(
-                e.icmp("slt", after, constant(step.batch, "i64")),
-                f"batch.{label}",
-                f"batched.{label}",
-            )
-            e.lines[place] = (
-                f"  {counter.text} = phi i64 [0, %{before}], [{after.text}, %batch.{label}]"
-            )
-            e.label(f"batched.{label}")
+            e.branch(e.icmp("slt", after, end), "batch", "done")
+            e.lines[place] = f"  %b = phi i64 [%begin, %entry], [{after.text}, %batch]"
+            e.label("done")
+        else:
+            x, y, out = pointers
+            x = self._offset(x, begin, 1 if step.trans_x else step.k)
+            out = self._offset(out, begin, step.n)
+            self._call(x, y, out, e.sub(end, begin))
+        e.line("ret void")
+        head = f"define internal void @{self.name}(ptr %slots, i64 %begin, i64 %end)"
+        stack = f"  %blas = alloca [{self.count} x i64], align 16"
+        body = ["entry:", stack, *e.lines]
+        return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
+
+    def _offset(self, pointer: Value, index: Value, elements: int) -> Value:
+        e = self.e
+        distance = e.mul(index, constant(elements * self.step.dtype.itemsize, "i64"))
+        return e.emit(f"getelementptr i8, {pointer!r}, {distance!r}", "ptr")
+
+    def _place(self, value: Value) -> str:
+        """An address that holds `value`: Fortran takes all arguments by address."""
+        at = self.e.emit(f"getelementptr i64, ptr %blas, i64 {self.count}", "ptr")
+        self.e.line(f"store {value!r}, ptr {at.text}")
+        self.count += 1
+        return at.text
+
+    def _call(self, x: Value, y: Value, out: Value, rows: Value) -> None:
+        """Row-major out = x @ y is, to Fortran, out' = y' x'."""
+        e, step = self.e, self.step
+        kind = "f32" if step.dtype.name == "float32" else "f64"
+        lead_y = step.k if step.trans_y else step.n
+        lead_x = step.m if step.trans_x else step.k
+
+        def number(n: int) -> str:
+            return self._place(constant(n, "i64"))
+
+        flag_y, flag_x = (number(ord("T" if t else "N")) for t in (step.trans_y, step.trans_x))
+        n, m, k = number(step.n), self._place(rows), number(step.k)
+        ldy, ldx, ldo = number(max(lead_y, 1)), number(max(lead_x, 1)), number(max(step.n, 1))
+        one, zero = (self._place(constant(v, kind)) for v in (1.0, 0.0))
+        operands = (flag_y, flag_x, n, m, k, one, y.text, ldy, x.text, ldx, zero, out.text, ldo)
+        address = self.symbol("sgemm" if kind == "f32" else "dgemm")
+        call = f"inttoptr (i64 {address} to ptr)"
+        e.line(f"call void {call}({', '.join(f'ptr {p}' for p in operands)})")

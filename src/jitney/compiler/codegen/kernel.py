@@ -29,7 +29,7 @@ from jitney.compiler.codegen.values import (
 from jitney.compiler.fusion import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loops import Carried
+from jitney.compiler.kernels.loops import Carried, LoopKernel
 from jitney.compiler.kernels.schedule import Schedule, schedule
 from jitney.compiler.scalar import table
 
@@ -53,6 +53,7 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
 
 
 def statement_key(s: ir.Statement) -> tuple[object, ...]:
+    """Equal for statements with the same code."""
     match s:
         case ir.Number():
             return ("number", s.dtype, s.value.tobytes())
@@ -73,13 +74,13 @@ def _outermost(plan: Schedule) -> int | None:
     return plan.vector if not plan.folds_lanes else None
 
 
-def outer_extent(kernel: Kernel) -> int:
+def outer_extent(kernel: Kernel | LoopKernel) -> int:
     """Extent of the axis that begin and end bound; 1 if there is none."""
     axis = _outermost(schedule(kernel))
     return 1 if axis is None else kernel.extents[axis]
 
 
-def body_cost(kernel: Kernel) -> int:
+def body_cost(kernel: Kernel | LoopKernel) -> int:
     """Cost of one point of the box."""
     total = len(kernel.outputs)
     for s in kernel.body:

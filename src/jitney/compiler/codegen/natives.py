@@ -68,7 +68,7 @@ def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) ->
     if not nbytes:
         return np.zeros(shape, dtype)
     raw = (ctypes.c_uint8 * nbytes).from_address(address)
-    return np.frombuffer(raw, dtype).reshape(shape)
+    return np.frombuffer(raw, dtype).reshape(shape)  # type: ignore[call-overload]
 
 
 def _call_python(number: int, slots: int) -> int:
@@ -85,7 +85,7 @@ def _call_python(number: int, slots: int) -> int:
             if t.nbytes:
                 _view(pointers[n + i] or 0, t.shape, t.dtype, t.nbytes)[...] = value
         return 0
-    except BaseException as error:  # noqa: BLE001 - it is raised again in raise_pending
+    except BaseException as error:  # it is raised again in raise_pending
         _pending.error = error
         return 1
 
@@ -131,6 +131,29 @@ def _load(name: str, path: Path) -> Any:
     return module
 
 
+@cache
+def _set_blas_threads() -> int:
+    """Address of OpenBLAS's `int set_num_threads(int)`, which gives the number before; 0 if unknown.
+
+    SciPy's wheels bring their own OpenBLAS, whose threads spin between calls and divide even small
+    products; compiled programs divide products among the runtime's threads instead.
+    """
+    _blas()
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return 0
+    loaded = {line.split(maxsplit=5)[5].strip() for line in maps.read_text().splitlines() if "openblas" in line}
+    for path in sorted(loaded):
+        if "scipy" not in path:
+            continue
+        library = ctypes.CDLL(path)
+        for name in ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local"):
+            function = getattr(library, name, None)
+            if function is not None:
+                return ctypes.cast(function, ctypes.c_void_p).value or 0
+    return 0
+
+
 def _capsule_address(capsule: Any) -> int:
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
@@ -155,6 +178,7 @@ def _serial_for(code: int, slots: int, n: int, grain: int) -> None:
 _finders: dict[str, Callable[[], int]] = {
     "host": lambda: ctypes.cast(_python_entry, ctypes.c_void_p).value or 0,
     "parallel_for": lambda: ctypes.cast(_serial_for, ctypes.c_void_p).value or 0,
+    "blas_threads": _set_blas_threads,
     "sgemm": lambda: _capsule_address(_blas()["sgemm"]),
     "dgemm": lambda: _capsule_address(_blas()["dgemm"]),
 }

@@ -144,7 +144,7 @@ def _key(kernel: Kernel | LoopKernel) -> Any:
 # --- whole programs -------------------------------------------------------------------------------
 
 
-def _driver_text(plan: ir.Plan, code_of: Callable[[Kernel], str]) -> tuple[str, list[Any]]:
+def _driver_text(plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], str]) -> tuple[str, list[Any]]:
     hosts: list[Any] = []
 
     def host_id(step: ir.Host) -> int:
@@ -164,7 +164,7 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         new = _kernels.missing(wanted)
         text, names = kernels_text(new) if new else ("", {})
 
-        def code_of(kernel: Kernel) -> str:
+        def code_of(kernel: Kernel | LoopKernel) -> str:
             key = _key(kernel)
             if key in names:
                 return f"@{names[key]}"

@@ -211,12 +211,14 @@ def _gather_dims(kind: type[Any], f: dict[str, Any]) -> Any:
 def _gather(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> ir.Node:
     dims = _gather_dims(ir.GatherDims, f)
     fill = None if "fill" not in f else printing.parse_number(str(f["fill"]), t.dtype)
-    return b.gather(*xs, dims, f["slice_sizes"], f["mode"], fill)
+    x, indices = xs
+    return b.gather(x, indices, dims, f["slice_sizes"], f["mode"], fill)
 
 
 def _scatter(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> ir.Node:
     dims = _gather_dims(ir.ScatterDims, f)
-    return b.scatter(*xs, dims, f.get("combine"), f["mode"], f["unique"])
+    x, indices, updates = xs
+    return b.scatter(x, indices, updates, dims, f.get("combine"), f["mode"], f["unique"])
 
 
 def _cond(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> list[ir.Node] | ir.Node:

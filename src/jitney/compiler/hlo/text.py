@@ -149,7 +149,7 @@ def number_text(value: Any) -> str:
 def _decimals(array: np.ndarray) -> Iterator[str]:
     """Ways to write a float or complex number, the nicest first."""
     if array.dtype.kind == "c":
-        yield f"{number_text(array.real)}:{number_text(array.imag)}"
+        yield f"{number_text(np.real(array))}:{number_text(np.imag(array))}"
         return
     if array.dtype.itemsize == 4:  # as short as it can be
         short = str(np.float32(array))

@@ -281,7 +281,7 @@ def _index_axes(
     rank = len(x.shape)
     fine = indices.dtype.kind in "iu" and len(indices.shape) >= 1
     _need(fine, f"{op}.C1: indices are {indices.type}")
-    fine = len(index_map) == indices.shape[-1]
+    fine = indices.shape[-1:] == (len(index_map),)
     _need(fine, f"{op}.C2: {len(index_map)} axes for index vectors in {indices.type}")
     _axes(index_map, rank, f"{op}.C2", ascending=False)
     _axes(dropped, rank, f"{op}.C3", ascending=False)

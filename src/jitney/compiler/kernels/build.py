@@ -187,7 +187,7 @@ class KernelBuilder:
         answer: int | None = None
         while rules:
             try:
-                node, index = rules[-1].send(answer)
+                node, index = rules[-1].send(answer)  # type: ignore[arg-type]  # None starts it
             except StopIteration as done:
                 rules.pop()
                 answer = self._value_of[keys.pop()] = done.value
@@ -232,7 +232,7 @@ class KernelBuilder:
 
 # A rule yields (node, index), is sent the statement that computes it, and returns its own.
 _Steps = Generator[tuple[hlo.Node, Index], int, int]
-_Rule = Callable[[KernelBuilder, Any, Index], _Steps]
+_Rule = Callable[[Any, Any, Index], _Steps]  # of the builder, a node of the kind, an index
 
 
 def _constant(k: KernelBuilder, node: hlo.Constant, index: Index) -> _Steps:

@@ -54,7 +54,7 @@ def order_of(keys: Sequence[np.ndarray], dim: int) -> np.ndarray:
 def _comparable(x: np.ndarray) -> list[np.ndarray]:
     """Arrays that NumPy orders as `x` is to be ordered, the foremost first."""
     if x.dtype.kind == "c":
-        return [*_comparable(x.real), *_comparable(x.imag)]
+        return [*_comparable(np.real(x)), *_comparable(np.imag(x))]
     if dtypes.issubdtype(x.dtype, np.floating):
         wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
         # One zero, one NaN, which NumPy puts last.

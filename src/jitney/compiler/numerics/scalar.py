@@ -61,7 +61,7 @@ def convert(x: np.ndarray, dtype: Any) -> np.ndarray:
     if old == dtype:
         return x
     if old.kind == "c" and np.dtype(dtype).kind != "c":
-        return convert(x.real, dtype)
+        return convert(np.real(x), dtype)
     if dtype == _BOOL:
         return x != 0 if old.kind != "V" else x.astype(np.float32) != 0
     if _is_integer(dtype) and _is_float(old):
@@ -152,10 +152,10 @@ def _log1p(x: np.ndarray) -> np.ndarray:
         return np.log1p(x)
     # NumPy's adds 1 first, and loses the digits of small numbers.
     out = np.asarray(np.log1p(x))
-    re, im = x.real, x.imag
+    re, im = np.real(x), np.imag(x)
     with np.errstate(all="ignore"):
         near = np.maximum(np.abs(re), np.abs(im)) < 0.5
-        out.real = np.where(near, np.log1p(re * (2 + re) + im * im) / 2, out.real)
+        out.real = np.where(near, np.log1p(re * (2 + re) + im * im) / 2, np.real(out))
     return out
 
 
@@ -194,12 +194,12 @@ def _round_away(x: np.ndarray) -> np.ndarray:
 
 
 @_meaning("real")
-def _real(x: np.ndarray) -> np.ndarray:
+def _real(x: Any) -> np.ndarray:
     return x.real
 
 
 @_meaning("imag")
-def _imag(x: np.ndarray) -> np.ndarray:
+def _imag(x: Any) -> np.ndarray:
     return x.imag
 
 
@@ -426,7 +426,7 @@ def _for_complex(name: str, complex_rule: Function) -> None:
 def _complex_extreme(exceeds: np.ufunc) -> Function:
     """The operand whose (real, imaginary) exceeds the other's; the second if neither does."""
 
-    def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def rule(x: Any, y: Any) -> np.ndarray:
         first = exceeds(x.real, y.real) | ((x.real == y.real) & exceeds(x.imag, y.imag))
         return np.where(first, x, y)
 
@@ -435,14 +435,14 @@ def _complex_extreme(exceeds: np.ufunc) -> Function:
 
 def _complex_logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """log(exp(x) + exp(y)), the larger real part taken out of the logarithm."""
-    first = x.real >= y.real
+    first = np.real(x) >= np.real(y)
     large, small = np.where(first, x, y), np.where(first, y, x)
-    empty = np.isneginf(large.real)
+    empty = np.isneginf(np.real(large))
     with np.errstate(all="ignore"):
         total = large + np.log1p(np.exp(np.where(empty, 0, small - large)))
-        angle = np.arctan2(np.sin(total.imag), np.cos(total.imag))
+        angle = np.arctan2(np.sin(np.imag(total)), np.cos(np.imag(total)))
     result = np.empty(total.shape, total.dtype)
-    result.real, result.imag = np.where(empty, -np.inf, total.real), angle
+    result.real, result.imag = np.where(empty, -np.inf, np.real(total)), angle
     return result
 
 

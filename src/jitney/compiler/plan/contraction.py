@@ -27,7 +27,7 @@ def extents(node: hlo.Dot) -> tuple[int, int, int, int]:
 
 def is_small_dot(node: hlo.Dot) -> bool:
     """Whether loops are better than a call: little work, or no reuse of operands."""
-    batch, m, n, k = extents(node)
+    _, m, n, k = extents(node)
     return m * n * k <= SMALL or m == 1 or n == 1
 
 

@@ -105,8 +105,9 @@ def emit(
         return raised and emit(e, "min", dtype, [raised, high], dtype)
     if fn == "bitcast":
         kind = kind_of(result_dtype)
-        same = kind is not None and BITS[kind] == BITS[args[0].kind]
-        return e.bitcast(args[0], kind) if same else None
+        if kind is None or BITS[kind] != BITS[args[0].kind]:
+            return None
+        return e.bitcast(args[0], kind)
     if args[0].kind in FLOAT_KINDS:
         return _emit_float(e, fn, args)
     if fn in _ORDER:

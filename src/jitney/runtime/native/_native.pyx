@@ -225,10 +225,14 @@ cdef enum:
     P_FLOAT = 6
     P_BOOL = 7
     P_NDARRAY = 8
+    P_NAMEDTUPLE = 9
+    P_NODE = 10
+    P_SCALAR = 11
 
 CODES = {
     "none": P_NONE, "tuple": P_TUPLE, "list": P_LIST, "dict": P_DICT, "static": P_STATIC,
     "int": P_INT, "float": P_FLOAT, "bool": P_BOOL, "ndarray": P_NDARRAY,
+    "namedtuple": P_NAMEDTUPLE, "node": P_NODE, "scalar": P_SCALAR,
 }
 
 
@@ -328,6 +332,8 @@ cdef class _Entry:
     cdef tuple names  # of keyword arguments, sorted
     cdef Program program
     cdef object unflatten  # None for a bare result
+    cdef tuple donated  # positions of flat arguments that are given up
+    cdef bint wants_leaves
 
 
 cdef struct Arguments:
@@ -338,8 +344,12 @@ cdef struct Arguments:
     int capacity
 
 
-cdef bint match(object pattern, object arg, Arguments *a) except -1:
-    """Whether `arg` is as `pattern` says; its leaves' data go to `a`."""
+cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1:
+    """Whether `arg` is as `pattern` says; its leaves' data go to `a`.
+
+    The leaves themselves go to `leaves`, if that is a list: containers of users may have made them
+    just now, and nobody else keeps them.
+    """
     cdef tuple p
     cdef int code, i
     cdef cnp.ndarray value
@@ -356,6 +366,8 @@ cdef bint match(object pattern, object arg, Arguments *a) except -1:
             return False
         a.pointers[a.n] = cnp.PyArray_DATA(value)
         a.n += 1
+        if leaves is not None:
+            leaves.append(arg)
         return True
     if type(pattern) is not tuple:
         return False
@@ -374,7 +386,27 @@ cdef bint match(object pattern, object arg, Arguments *a) except -1:
         if type(arg) is not (tuple if code == P_TUPLE else list) or len(arg) != len(p) - 1:
             return False
         for i in range(1, len(p)):
-            if not match(p[i], arg[i - 1], a):
+            if not match(p[i], arg[i - 1], a, leaves):
+                return False
+        return True
+    if code == P_NAMEDTUPLE:
+        if type(arg) is not p[1] or len(<tuple>arg) != len(p) - 2:
+            return False
+        for i in range(2, len(p)):
+            if not match(p[i], (<tuple>arg)[i - 2], a, leaves):
+                return False
+        return True
+    if code == P_NODE:
+        if type(arg) is not p[1]:
+            return False
+        try:
+            children, data = p[2](arg)
+            if len(children) != len(p) - 4 or not (data is p[3] or data == p[3]):
+                return False
+        except Exception:  # the Python code says what is wrong with it
+            return False
+        for i in range(4, len(p)):
+            if not match(p[i], children[i - 4], a, leaves):
                 return False
         return True
     if code == P_DICT:
@@ -385,11 +417,13 @@ cdef bint match(object pattern, object arg, Arguments *a) except -1:
             return False
         for i in range(2, len(p)):
             key = (<tuple>p[1])[i - 2]
-            if key not in mapping or not match(p[i], mapping[key], a):
+            if key not in mapping or not match(p[i], mapping[key], a, leaves):
                 return False
         return True
     if a.n >= a.capacity:
         return False
+    if leaves is not None:
+        leaves.append(arg)
     if code == P_NDARRAY:
         if type(arg) is not cnp.ndarray:
             return False
@@ -402,7 +436,11 @@ cdef bint match(object pattern, object arg, Arguments *a) except -1:
         a.n += 1
         return True
     place = a.scratch + 8 * a.scalars
-    if code == P_FLOAT:
+    if code == P_SCALAR:
+        if type(arg) is not p[1]:
+            return False
+        cnp.PyArray_ScalarAsCtype(arg, place)
+    elif code == P_FLOAT:
         if type(arg) is not float:
             return False
         if p[1] == 4:
@@ -432,6 +470,12 @@ cdef bint match(object pattern, object arg, Arguments *a) except -1:
     return True
 
 
+cdef bint _has_twice(list leaves):
+    """Whether an array is there more than once."""
+    cdef list arrays = [<uintptr_t><PyObject *>x for x in leaves if type(x) is _array_type]
+    return len(set(arrays)) != len(arrays)
+
+
 cdef class FastFunction:
     """A compiled function: finds the program for a signature it has seen, and runs it."""
 
@@ -446,14 +490,29 @@ cdef class FastFunction:
         """Forgets the signatures of earlier calls."""
         self._entries = []
 
-    def remember(self, epoch, tuple patterns, tuple names, Program program, unflatten):
-        """Enters a signature: a pattern for each argument, keyword arguments last and by name."""
+    def remember(
+        self, epoch, tuple patterns, tuple names, Program program, unflatten, tuple donated,
+        bint has_nodes,
+    ):
+        """Enters a signature.
+
+        Args:
+          epoch: of the settings under which it holds.
+          patterns: one for each argument, keyword arguments last and by name.
+          names: of keyword arguments.
+          program: what to run.
+          unflatten: makes the result of the flat results; None for one array.
+          donated: positions of flat arguments whose arrays are deleted afterwards.
+          has_nodes: whether there are patterns of containers of users.
+        """
         cdef _Entry entry = _Entry.__new__(_Entry)
         entry.epoch = epoch
         entry.patterns = patterns
         entry.names = names
         entry.program = program
         entry.unflatten = unflatten
+        entry.donated = donated
+        entry.wants_leaves = has_nodes or len(donated) > 0
         # A new list: another thread may be going through the old one.
         self._entries = [entry, *self._entries[:7]]
 
@@ -462,7 +521,7 @@ cdef class FastFunction:
         cdef void *few[16]
         cdef char numbers[128]
         cdef Arguments a
-        cdef list results
+        cdef list results, leaves
         cdef bint same
         cdef int i, n
         cdef tuple given = <tuple>args
@@ -478,6 +537,7 @@ cdef class FastFunction:
                     or len(entry.names) != len(named)
                 ):
                     continue
+                leaves = [] if entry.wants_leaves else None
                 a.n = 0
                 a.scalars = 0
                 a.capacity = entry.program.n_inputs
@@ -489,17 +549,24 @@ cdef class FastFunction:
                 try:
                     same = True
                     for i in range(n):
-                        if not match(entry.patterns[i], given[i], &a):
+                        if not match(entry.patterns[i], given[i], &a, leaves):
                             same = False
                             break
                     if same and named:
                         for i in range(n, <int>len(entry.patterns)):
                             key = entry.names[i - n]
-                            if key not in named or not match(entry.patterns[i], named[key], &a):
+                            if key not in named or not match(
+                                entry.patterns[i], named[key], &a, leaves
+                            ):
                                 same = False
                                 break
+                    if same and entry.donated and _has_twice(leaves):
+                        same = False  # perhaps what is donated: the Python code says so
                     if same and a.n == entry.program.n_inputs:
                         results = entry.program.call(a.pointers)
+                        for position in entry.donated:
+                            if type(leaves[position]) is _array_type:
+                                leaves[position].delete()
                         if entry.unflatten is None:
                             return results[0]
                         return entry.unflatten(results)

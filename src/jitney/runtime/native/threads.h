@@ -10,6 +10,7 @@
 #define JITNEY_THREADS_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -134,7 +135,10 @@ static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t gr
     }
     jt_work();
     atomic_fetch_sub(&jt_pool.active, 1);
-    while (atomic_load(&jt_pool.active) > 0) JT_PAUSE();
+    /* On a busy machine the last worker may be waiting for this very processor. */
+    for (int spins = 0; atomic_load(&jt_pool.active) > 0;)
+        if (++spins < JT_SPINS) JT_PAUSE();
+        else sched_yield();
     pthread_mutex_unlock(&jt_pool.owner);
 }
 
