@@ -1,8 +1,11 @@
 """Each operation on each dtype: eager as JAX, compiled as eager (see `records.record`)."""
 
+import hashlib
+import pickle
 import sys
 import warnings
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -117,7 +120,59 @@ def join(case, arrays):
     return [x if is_static(x) else next(arrays) for x in case]
 
 
-def compare(record, dtype, x64):
+class Value(NamedTuple):
+    """A result of JAX."""
+
+    array: Any
+    weak_type: bool
+
+    @property
+    def dtype(self):
+        return self.array.dtype
+
+    @property
+    def shape(self):
+        return self.array.shape
+
+    @property
+    def aval(self):
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def results_of_jax(program, arrays, directory):
+    """What JAX makes of `program`: compiling takes it long, so its results are kept in `directory`.
+
+    They are kept by JAX's version, the program's text and the operands.
+    """
+    traced = jax.jit(program).trace(arrays)
+    digest = hashlib.sha256(
+        f"{jax.__version__} {jax.config.jax_enable_x64} {traced.jaxpr}".encode()
+    )
+    for x in jax.tree.leaves((traced.jaxpr.consts, arrays)):
+        digest.update(f"{x.dtype} {x.shape}".encode() + np.ascontiguousarray(x).tobytes())
+    kept = None if directory is None else Path(directory) / digest.hexdigest()
+    if kept is not None and kept.exists():
+        return pickle.loads(kept.read_bytes())
+    out = [
+        [Value(np.asarray(x), bool(x.aval.weak_type)) for x in results]
+        for results in traced.lower().compile()(arrays)
+    ]
+    if kept is not None:
+        kept.write_bytes(pickle.dumps(out))
+    return out
+
+
+@pytest.fixture(scope="module")
+def directory(request):
+    """Where results of JAX are kept; None where pytest keeps nothing."""
+    cache = getattr(request.config, "cache", None)
+    return None if cache is None else cache.mkdir("jitney_results_of_jax")
+
+
+def compare(record, dtype, x64, directory):
     cases = list(record.cases(dtype))
     if x64 and dtype.itemsize == 4:  # Python scalars have 64 bits now
         cases = [c for c in cases if not any(is_static(x) for x in c)]
@@ -140,7 +195,7 @@ def compare(record, dtype, x64):
         np.errstate(all="ignore"),
     ):
         warnings.simplefilter("ignore")
-        wanted = jax.jit(run(jax.lax))(arrays)
+        wanted = results_of_jax(run(jax.lax), arrays, directory)
         compiled = jitney.jit(run(jitney.lax))(arrays)
         problems = []
         for i, (case, want, fast) in enumerate(zip(cases, wanted, compiled, strict=True)):
@@ -149,12 +204,13 @@ def compare(record, dtype, x64):
                 assert [type_of(x) for x in eager] == [type_of(x) for x in want], "eager type"
                 assert [type_of(x) for x in fast] == [type_of(x) for x in want], "compiled type"
                 exact = exact_values(record, case)
-                for e, f, w in zip(eager, fast, want, strict=True):
+                for j, (e, f, w) in enumerate(zip(eager, fast, want, strict=True)):
                     near, jit_near = [
                         bound(u, np.dtype(w.dtype)) for u in (record.ulp, record.jit_ulp)
                     ]
                     for x, y, ulp, what in ((f, e, jit_near, "compiled"), (e, w, near, "eager")):
-                        check(x, y, case, record, ulp, what, exact if what == "eager" else None)
+                        against = exact if what == "eager" else None
+                        check(x, y, case, record, ulp, f"{what}, result {j}", against)
             except Exception as e:
                 shapes = [getattr(x, "shape", x) for x in case]
                 problems.append(f"case {i} {shapes}: {type(e).__name__}: {e}")
@@ -169,12 +225,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("record", "dtype"), CASES)
-def test_wide(record, dtype):
+def test_wide(record, dtype, directory):
     """With 64-bit types."""
-    compare(record, dtype, True)
+    compare(record, dtype, True, directory)
 
 
 @pytest.mark.parametrize(("record", "dtype"), [c for c in CASES if c.values[1] in NARROW])
-def test_narrow(record, dtype):
+def test_narrow(record, dtype, directory):
     """As configured by default."""
-    compare(record, dtype, False)
+    compare(record, dtype, False, directory)

@@ -6,8 +6,6 @@ import numpy as np
 
 from records.record import (
     BITS,
-    C64,
-    C128,
     COMPLEX,
     F32,
     F64,
@@ -62,12 +60,21 @@ def complex_pairs(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
     return cases[1:]
 
 
-def _named(lax, name):
-    return getattr(lax, name)
-
-
 def record(name, dtypes, make=pairs, **options) -> Record:
-    return Record(name, lambda lax, x, y: _named(lax, name)(x, y), make, dtypes, **options)
+    return Record(name, lambda lax, x, y: getattr(lax, name)(x, y), make, dtypes, **options)
+
+
+def several(name, functions, dtypes) -> Record:
+    """Functions of a kind, exact all of them, in one program."""
+
+    def fn(lax, x, y):
+        return [getattr(lax, f)(x, y) for f in functions]
+
+    return Record(name, fn, pairs, dtypes)
+
+
+def close(name, make, dtypes, ulp) -> Record:
+    return record(name, dtypes, make, ulp=ulp, jit_ulp=ulp)
 
 
 # Exponents of complex powers multiply the error of a logarithm.
@@ -78,30 +85,19 @@ RECORDS = [
     record("add", NUMERIC),
     record("sub", NUMERIC),
     record("mul", REAL),
-    Record(
-        "mul_complex", lambda lax, x, y: lax.mul(x, y), complex_pairs, COMPLEX, ulp=2, jit_ulp=2
-    ),
+    close("mul", complex_pairs, COMPLEX, 2),
     record("div", REAL, ulp=1),  # JAX multiplies by the reciprocal of what it stretches
-    Record(
-        "div_complex", lambda lax, x, y: lax.div(x, y), complex_pairs, COMPLEX, ulp=8, jit_ulp=8
-    ),
+    close("div", complex_pairs, COMPLEX, 8),
     record("rem", REAL),
-    record("max", (*REAL_BITS, C64, C128)),
-    record("min", (*REAL_BITS, C64, C128)),
+    several("extremes", ("max", "min"), (*REAL_BITS, *COMPLEX)),
     record("nextafter", FLOATS),
     record("mulhi", INTEGERS),
-    record("pow", INEXACT, power_pairs, ulp=POWER, jit_ulp=POWER),
-    Record(
-        "pow_integers", lambda lax, x, y: lax.pow(x, y), float_int_pairs, FLOATS, ulp=4, jit_ulp=4
-    ),
-    record("atan2", FLOATS, ulp=4, jit_ulp=4),
+    close("pow", power_pairs, INEXACT, POWER),
+    close("pow", float_int_pairs, FLOATS, 4).named("pow_integers"),
+    close("atan2", pairs, FLOATS, 4),
     record("complex", (F32, F64)),
-    record("bitwise_and", BITS),
-    record("bitwise_or", BITS),
-    record("bitwise_xor", BITS),
-    record("shift_left", INTEGERS),
-    record("shift_right_arithmetic", INTEGERS),
-    record("shift_right_logical", INTEGERS),
-    *[record(name, (*NUMERIC, np.dtype(bool))) for name in ("eq", "ne")],
-    *[record(name, REAL_BITS) for name in ("lt", "le", "gt", "ge")],
+    several("bitwise", ("bitwise_and", "bitwise_or", "bitwise_xor"), BITS),
+    several("shifts", ("shift_left", "shift_right_arithmetic", "shift_right_logical"), INTEGERS),
+    several("equality", ("eq", "ne"), (*NUMERIC, np.dtype(bool))),
+    several("order", ("lt", "le", "gt", "ge"), REAL_BITS),
 ]

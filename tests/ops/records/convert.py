@@ -6,10 +6,6 @@ import numpy as np
 
 from records.record import (
     ALL,
-    BF16,
-    F16,
-    F32,
-    F64,
     FLOATS,
     INTEGERS,
     Operands,
@@ -17,13 +13,6 @@ from records.record import (
     random,
     special,
 )
-
-WIDTHS = {
-    1: ("int8", "uint8"),
-    2: ("int16", "uint16", F16, BF16),
-    4: ("int32", "uint32", F32),
-    8: ("int64", "uint64", F64),
-}
 
 
 def values(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
@@ -49,40 +38,35 @@ def between_floats(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
         return [((mantissa * 2.0**exponent).astype(dtype),), (special(dtype, subnormal=False),)]
 
 
-def to(new: np.dtype) -> Record:
-    def fn(lax, x):
-        return lax.convert_element_type(x, new)
-
-    # The parts of complex numbers are converted like floats; infinite ones to bool, too.
-    return Record(f"convert[{new.name}]", fn, values, ALL)
+def to_all(lax, x):
+    return [lax.convert_element_type(x, new) for new in ALL]
 
 
-def bits_to(new: np.dtype) -> Record:
-    def make(dtype, rng):
-        shape = (3, 8 // dtype.itemsize)
-        raw = rng.integers(0, 255, (*shape, dtype.itemsize), np.uint8, endpoint=True)
-        x = raw.view(dtype)[..., 0]
-        if new.itemsize > dtype.itemsize:
-            x = x.reshape(-1, new.itemsize // dtype.itemsize)
-        if new in FLOATS:  # other NaN than the usual one need not be kept
-            return [(x,)]
-        return [(x,), (x.T,)] if new.itemsize <= dtype.itemsize else [(x,)]
-
-    dtypes = tuple([d for d in (*FLOATS, *INTEGERS) if d != new])
-    return Record(
-        f"bitcast[{new.name}]", lambda lax, x: lax.bitcast_convert_type(x, new), make, dtypes
-    )
+def any_bits(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
+    """Random bytes, the last axis of which holds 8."""
+    raw = rng.integers(0, 255, (4, 3, 8), np.uint8, endpoint=True)
+    return [(raw.view(dtype),)]
 
 
-def rounded(exponent_bits: int, mantissa_bits: int) -> Record:
-    def fn(lax, x):
-        return lax.reduce_precision(x, exponent_bits, mantissa_bits)
+def bits_to_all(lax, x):
+    every = [d for d in (*FLOATS, *INTEGERS) if d.itemsize <= x.dtype.itemsize]
+    wider = [d for d in (*FLOATS, *INTEGERS) if d.itemsize > x.dtype.itemsize]
+    out = [lax.bitcast_convert_type(x, d) for d in every]
+    for d in wider if lax.convert_element_type(x, np.int64).dtype == np.int64 else ():
+        n = d.itemsize // x.dtype.itemsize
+        out.append(lax.bitcast_convert_type(lax.reshape(x, (4, 3, x.shape[-1] // n, n)), d))
+    return out
 
-    return Record(f"reduce_precision[{exponent_bits},{mantissa_bits}]", fn, between_floats, FLOATS)
+
+FORMATS = ((5, 10), (8, 7), (4, 3), (5, 2), (2, 20), (11, 52), (3, 1))
+
+
+def rounded(lax, x):
+    return [lax.reduce_precision(x, e, m) for e, m in FORMATS]
 
 
 RECORDS = [
-    *[to(new) for new in ALL],
-    *[bits_to(np.dtype(new)) for width in WIDTHS.values() for new in width],
-    *[rounded(e, m) for e, m in ((5, 10), (8, 7), (4, 3), (5, 2), (2, 20), (11, 52), (3, 1))],
+    Record("convert_element_type", to_all, values, ALL),
+    Record("bitcast_convert_type", bits_to_all, any_bits, (*FLOATS, *INTEGERS)),
+    Record("reduce_precision", rounded, between_floats, FLOATS),
 ]

@@ -20,7 +20,8 @@ from records.record import (
 
 I32 = np.dtype(np.int32)
 FEW = (F32, np.dtype(np.float64), np.dtype(np.int16), np.dtype(np.uint64))
-MODES = ("clip", "fill", "promise_in_bounds")
+OUTSIDE = ("clip", "fill")
+INSIDE = ("promise_in_bounds",)
 
 # name -> (operand shape, indices shape, updates shape, size of index, dimension numbers); the latter
 # are (window dims of output or updates, dims without window, dims of operand that indices name).
@@ -66,42 +67,35 @@ def places(place, outside, with_updates, values=random, index_dtypes=(I32,)):
 INDEX_DTYPES = tuple([np.dtype(d) for d in ("int8", "uint8", "int32", "uint32", "int64")])
 
 
-def gather(place, mode, dtypes=FEW, index_dtypes=(I32,), **params):
+def gather(place, modes=OUTSIDE, dtypes=FEW, index_dtypes=(I32,), **params):
     def fn(lax, x, i):
         numbers = gather_numbers(lax, place)
-        return lax.gather(x, i, numbers, PLACES[place][5], mode=mode, **params)
+        return [lax.gather(x, i, numbers, PLACES[place][5], mode=m, **params) for m in modes]
 
-    tag = "".join(f",{k}={v}" for k, v in params.items())
-    make = places(place, mode != "promise_in_bounds", False, index_dtypes=index_dtypes)
-    return Record(f"gather[{place},{mode}{tag}]", fn, make, dtypes)
+    make = places(place, modes == OUTSIDE, False, index_dtypes=index_dtypes)
+    return Record(f"gather[{place},{','.join(modes)}]", fn, make, dtypes)
 
 
-def scatter(
-    name, place, mode, dtypes=FEW, values=random, index_dtypes=(I32,), unique=False, **options
-):
+def scatter(name, place, modes=OUTSIDE, dtypes=FEW, index_dtypes=(I32,), **options):
     def fn(lax, x, i, u):
-        numbers = scatter_numbers(lax, place)
-        return getattr(lax, name)(x, i, u, numbers, mode=mode, unique_indices=unique)
+        f, numbers = getattr(lax, name), scatter_numbers(lax, place)
+        return [f(x, i, u, numbers, mode=m) for m in modes]
 
-    outside = mode != "promise_in_bounds"
-    make = places(place, outside, True, values, index_dtypes)
-    return Record(f"{name}[{place},{mode}]", fn, make, dtypes, **options)
+    make = places(place, modes == OUTSIDE, True, small, index_dtypes)
+    return Record(f"{name}[{place},{','.join(modes)}]", fn, make, dtypes, **options)
 
 
 def distinct(dtype, rng):
-    """Indices that name each row once: for results that do not depend on an order."""
-    return [
-        (
-            random(rng, dtype, (6, 5)),
-            rng.permutation(8)[:, None].astype(np.int32) - 1,
-            random(rng, dtype, (8, 5)),
-        )
-    ]
+    """Indices that name each row once: where they repeat, any update may win."""
+    outside, inside = [np.asarray(rng.permutation(n) - k)[:, None] for n, k in ((8, 1), (6, 0))]
+    x, u = random(rng, dtype, (6, 5)), random(rng, dtype, (8, 5))
+    return [(x, outside.astype(np.int32), u), (x, inside.astype(np.int8), u[:6])]
 
 
-def replace_distinct(lax, x, i, u):
+def replaced(lax, x, i, u):
     numbers = lax.ScatterDimensionNumbers((1,), (0,), (0,))
-    return [lax.scatter(x, i, u, numbers, mode=m) for m in ("fill", "clip")]
+    modes = ("fill",) if len(u) == 8 else ("fill", "clip", "promise_in_bounds")
+    return [lax.scatter(x, i, u, numbers, mode=m, unique_indices=True) for m in modes]
 
 
 def applied(lax, x, i):
@@ -152,28 +146,23 @@ def index_pairs(dtype, rng):
     ]
 
 
-ORDERED = (*REAL, BOOL)
 MONOIDS = {"scatter_add": NUMERIC, "scatter_mul": NUMERIC, "scatter_min": REAL, "scatter_max": REAL}
 
 RECORDS = [
-    *[gather(place, mode) for place in PLACES for mode in MODES],
-    gather("windows", "fill", ALL),
-    gather("rows", "clip", SAMPLE, INDEX_DTYPES),
-    gather("rows", "fill", SAMPLE, INDEX_DTYPES),
-    gather("rows", "fill", (F32,), fill_value=7),
+    *[gather(place, m) for place in PLACES for m in (OUTSIDE, INSIDE)],
+    gather("windows", OUTSIDE, ALL).named("gather_all_dtypes"),
+    gather("rows", OUTSIDE, SAMPLE[:4], INDEX_DTYPES).named("gather_index_dtypes"),
+    gather("rows", ("fill",), (F32,), fill_value=7).named("gather_fill_value"),
     Record("gather_batched", batched, batches(False), SAMPLE),
-    # Where indices repeat, any update may win: those are tried with equal ones only.
-    Record("scatter_distinct", replace_distinct, distinct, (BOOL, *NUMERIC)),
-    *[scatter("scatter_add", p, m, FEW, small) for p in PLACES for m in MODES],
-    *[scatter(n, "points", "fill", ds, small, signed_zeros=False) for n, ds in MONOIDS.items()],
-    scatter("scatter_add", "rows", "clip", (F32, I32), small, INDEX_DTYPES),
-    scatter("scatter_sub", "rows", "fill", (F32, I32), small),
-    Record(
-        "scatter_batched",
-        batched_scatter,
-        batches(True),
-        (F32, *[d for d in SAMPLE if d.kind == "i"]),
-    ),
+    Record("scatter", replaced, distinct, (BOOL, *NUMERIC)),
+    *[scatter("scatter_add", place, m) for place in PLACES for m in (OUTSIDE, INSIDE)],
+    *[
+        scatter(n, "points", OUTSIDE, d, signed_zeros=False).named(f"{n}_all_dtypes")
+        for n, d in MONOIDS.items()
+    ],
+    scatter("scatter_add", "rows", OUTSIDE, (F32, I32), INDEX_DTYPES).named("scatter_index_dtypes"),
+    scatter("scatter_sub", "rows", dtypes=(F32, I32)),
+    Record("scatter_batched", batched_scatter, batches(True), (F32, I32)),
     Record("scatter_apply", applied, rows_once, (F32, I32, *COMPLEX)),
     Record("index_take", taken, index_pairs, SAMPLE),
 ]

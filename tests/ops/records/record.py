@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import ml_dtypes
@@ -69,6 +69,10 @@ class Record:
     floor: float = 0.0
     signed_zeros: bool = True
     avoid: Callable[..., Any] | None = field(default=None, repr=False)
+
+    def named(self, name: str) -> Record:
+        """This record under another name."""
+        return replace(self, name=name)
 
     def cases(self, dtype: np.dtype) -> Sequence[Operands]:
         """Operands to try with `dtype`, the same in each run."""

@@ -63,35 +63,32 @@ AXES = ((0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2), ())
 FEW_AXES = ((0,), (1, 2), (0, 1, 2))
 
 
-def over(name):
+def reduction(name, functions, dtypes, make=random, large=True, **options) -> Record:
     def fn(lax, x):
         axes = AXES if x.dtype in (F32, np.int32) else FEW_AXES
-        return [getattr(lax, name)(x, a) for a in axes]
+        return [getattr(lax, f)(x, a) for f in functions for a in axes]
 
-    return fn
-
-
-def reduction(name, dtypes, make=random, tag="", large=True, **options) -> Record:
-    return Record(name + tag, over(name), blocks(make, large), dtypes, **options)
+    return Record(name, fn, blocks(make, large), dtypes, **options)
 
 
-def positions(name):
+def positions(lax, x):
+    wanted = ((lax.argmax, 0, np.int32), (lax.argmax, 2, np.int8), (lax.argmin, 0, np.int8))
+    return [f(x, axis, dtype) for f, axis, dtype in (*wanted, (lax.argmin, 2, np.int32))]
+
+
+def ties(dtype, rng):
+    out = [(edges(rng, dtype, s),) for s in ((6, 5, 8), (7, 1, 33), (3, 0, 2), (1, 1, 1))]
+    return [*out, (random(rng, dtype, (6, 5, 8)).transpose(1, 2, 0),)]
+
+
+def running(name, functions, dtypes, make, **options):
     def fn(lax, x):
-        return [getattr(lax, name)(x, axis, dtype) for axis, dtype in ((0, np.int32), (2, np.int8))]
+        out = []
+        for f in [getattr(lax, f) for f in functions]:
+            out += [f(x, 1, reverse=True), f(x, 2)]
+        return out
 
-    def make(dtype, rng):
-        out = [(edges(rng, dtype, s),) for s in ((6, 5, 8), (7, 1, 33), (3, 0, 2), (1, 1, 1))]
-        return [*out, (random(rng, dtype, (6, 5, 8)).transpose(1, 2, 0),)]
-
-    return Record(name, fn, make, (*REAL, BOOL))
-
-
-def running(name, dtypes, make, tag="", **options):
-    def fn(lax, x):
-        f = getattr(lax, name)
-        return [f(x, 0), f(x, 1, reverse=True), f(x, 2)]
-
-    return Record(name + tag, fn, blocks(make), dtypes, **options)
+    return Record(name, fn, blocks(make), dtypes, **options)
 
 
 def general(lax, x):
@@ -116,31 +113,25 @@ def whole_blocks(dtype, rng):
     ]
 
 
+EXTREMES = ("reduce_max", "reduce_min")
+
 RECORDS = [
-    reduction("reduce_sum", NUMERIC, ulp=SUM, jit_ulp=SUM, floor=100.0),
-    reduction("reduce_sum", NUMERIC, small, "_exact"),
-    reduction("reduce_sum", FLOATS, edges, "_special", ulp=2, jit_ulp=2, floor=8.0),
-    reduction("reduce_prod", NUMERIC, unit, ulp=PRODUCT, jit_ulp=PRODUCT),
-    # JAX may lose NaN here; jitney does not. For small arrays they agree.
-    reduction("reduce_max", (*REAL, BOOL)),
-    reduction("reduce_max", FLOATS, edges, "_special", False, signed_zeros=False),
-    reduction("reduce_max", COMPLEX, small, "_complex"),
-    reduction("reduce_min", (*REAL, BOOL)),
-    reduction("reduce_min", FLOATS, edges, "_special", False, signed_zeros=False),
-    reduction("reduce_min", COMPLEX, small, "_complex"),
-    reduction("reduce_and", BITS),
-    reduction("reduce_or", BITS),
-    reduction("reduce_xor", BITS),
-    positions("argmax"),
-    positions("argmin"),
-    running("cumsum", NUMERIC, small),
-    running("cumsum", INEXACT, random, "_rounded", ulp=SUM, jit_ulp=SUM, floor=1000.0),
-    running("cumprod", (F32, F64, C64, *INTEGERS), unit, ulp=PRODUCT, jit_ulp=PRODUCT),
-    running("cummax", (F32, *INTEGERS), random),
-    running("cummax", FLOATS, edges, "_special", signed_zeros=False),
-    running("cummin", (F32, *INTEGERS), random),
-    running("cummin", FLOATS, edges, "_special", signed_zeros=False),
-    running("cumlogsumexp", FLOATS, random, ulp=SUM, jit_ulp=SUM, floor=1.0),
+    reduction("reduce_sum", ["reduce_sum"], INEXACT, ulp=SUM, jit_ulp=SUM, floor=100.0),
+    reduction("reduce_sum_exact", ["reduce_sum"], NUMERIC, small),
+    reduction("reduce_sum_special", ["reduce_sum"], FLOATS, edges, ulp=2, jit_ulp=2, floor=8.0),
+    reduction("reduce_prod", ["reduce_prod"], NUMERIC, unit, ulp=PRODUCT, jit_ulp=PRODUCT),
+    reduction("extremes", EXTREMES, (*REAL, BOOL)),
+    # JAX may lose NaN in large arrays; jitney does not.
+    reduction("extremes_special", EXTREMES, FLOATS, edges, False, signed_zeros=False),
+    reduction("extremes_complex", EXTREMES, COMPLEX, small),
+    reduction("bitwise", ("reduce_and", "reduce_or", "reduce_xor"), BITS),
+    Record("positions", positions, ties, (*REAL, BOOL)),
+    running("cumsum_exact", ["cumsum"], NUMERIC, small),
+    running("cumsum", ["cumsum"], INEXACT, random, ulp=SUM, jit_ulp=SUM, floor=1000.0),
+    running("cumprod", ["cumprod"], (F32, F64, C64, *INTEGERS), unit, ulp=PRODUCT, jit_ulp=PRODUCT),
+    running("cummax", ("cummax", "cummin"), (F32, *INTEGERS), random),
+    running("cummax_special", ("cummax", "cummin"), FLOATS, edges, signed_zeros=False),
+    running("cumlogsumexp", ["cumlogsumexp"], FLOATS, random, ulp=SUM, jit_ulp=SUM, floor=1.0),
     Record(
         "reduce", general, whole_blocks, tuple([d for d in ALL if d != BOOL and d not in COMPLEX])
     ),

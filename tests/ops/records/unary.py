@@ -75,11 +75,12 @@ def twice(ulp):
     return {k: 2 * u for k, u in ulp.items()} if isinstance(ulp, dict) else 2 * ulp
 
 
-def power(y: int, dtypes) -> Record:
-    name = f"integer_pow[{y}]"
-    ulp = {None: 1, "float32": 4, "float64": 4, "complex64": 16, "complex128": 16}
-    make = within(-20, 20) if set(dtypes) & set(INEXACT) else plain
-    return Record(name, lambda lax, x: lax.integer_pow(x, y), make, dtypes, ulp=ulp, jit_ulp=ulp)
+def powers(exponents, dtypes, make) -> Record:
+    def fn(lax, x):
+        return [lax.integer_pow(x, y) for y in exponents]
+
+    ulp = {None: 1, "float32": 4, "float64": 4, "complex64": 16}
+    return Record("integer_pow", fn, make, dtypes, ulp=ulp, jit_ulp=ulp)
 
 
 def triples(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
@@ -107,6 +108,15 @@ def choices(which_dtype):
     return make
 
 
+def rounded(lax, x):
+    even = lax.RoundingMethod.TO_NEAREST_EVEN
+    return [lax.floor(x), lax.ceil(x), lax.round(x), lax.round(x, even)]
+
+
+def bit_counts(lax, x):
+    return [lax.population_count(x), lax.clz(x)]
+
+
 def select_n(lax, which, *cases):
     return lax.select_n(which, *cases)
 
@@ -122,19 +132,13 @@ RECORDS = [
     Record(
         "square_complex", lambda lax, x: lax.square(x), within(-9, 9), COMPLEX, ulp=4, jit_ulp=4
     ),
-    unary("floor", FLOATS),
-    unary("ceil", FLOATS),
-    Record("round_away", lambda lax, x: lax.round(x), plain, FLOATS),
-    Record(
-        "round_even", lambda lax, x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), plain, FLOATS
-    ),
+    Record("rounding", rounded, plain, FLOATS),
     unary("is_finite", FLOATS),
     unary("real", COMPLEX),
     unary("imag", COMPLEX),
     unary("conj", (F32, F64, *COMPLEX)),
     unary("bitwise_not", BITS),
-    unary("population_count", INTEGERS),
-    unary("clz", INTEGERS),
+    Record("bit_counts", bit_counts, plain, INTEGERS),
     smooth("sqrt", 0, 1e4, "sqrt"),
     smooth("rsqrt", 0, 1e4, ulp=6),
     smooth("cbrt", -1e4, 1e4, "cbrt", FLOATS),
@@ -157,8 +161,8 @@ RECORDS = [
     smooth("asinh", -100, 100, "arcsinh"),
     smooth("acosh", 1, 100, "arccosh"),
     smooth("atanh", -1, 1, "arctanh"),
-    *[power(y, (*FLOATS, C64)) for y in (-3, -1, 0, 1, 2, 3, 7)],
-    *[power(y, (np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.uint64))) for y in (0, 2, 5)],
+    powers((-3, -1, 0, 1, 2, 3, 7), (*FLOATS, C64), within(-20, 20)),
+    powers((0, 1, 2, 5), INTEGERS, plain),
     smooth("erf", -4, 4, dtypes=FLOATS, ulp={None: 1, "float32": 8, "float64": 8}),
     smooth("erfc", -4, 4, dtypes=FLOATS, ulp={None: 1, "float32": 16, "float64": 16}),
     smooth("erf_inv", -1, 1, dtypes=FLOATS, ulp={None: 1, "float32": 16, "float64": 64}),
