@@ -255,21 +255,23 @@ class JitCall:
         Args:
           args: positional arguments.
           kwargs: keyword arguments.
-          note: told of calls that were evaluated: (args, kwargs, program, result tree, roles).
+          note: told of calls that were evaluated: (args, kwargs, program, result tree, roles,
+            which flat arguments are gone).
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
         program, leaves = self.trace(args, kwargs)
         if state.trace is state.eval_trace and not program.outer_tracers:
+            given_up = program.given_up() if any(program.params["donated_invars"]) else ()
             outs = dispatch.run(
                 program.closed,
                 leaves,
-                donated=program.given_up() if any(program.params["donated_invars"]) else (),
+                donated=given_up,
                 keep_unused=self.keep_unused,
                 name=self.name,
             )
-            if note is not None and not any(program.params["donated_invars"]):
-                note(args, kwargs, program.closed, program.out_tree, self.spec)
+            if note is not None:
+                note(args, kwargs, program.closed, program.out_tree, self.spec, given_up)
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)

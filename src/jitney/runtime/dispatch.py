@@ -102,6 +102,7 @@ class PjitFunction(FastFunction):
         closed: ClosedJaxpr,
         out_tree: Any,
         spec: Any,
+        given_up: Sequence[bool],
     ) -> None:
         """Enters the signature of a call that has just been made, if native code can check it."""
         executable = _executables.get(closed)
@@ -114,7 +115,13 @@ class PjitFunction(FastFunction):
         if None not in found:
             unflatten = signatures.unflatten_function(out_tree)
             self.remember(
-                config.call_epoch(), tuple(found), names, executable.native, unflatten
+                config.call_epoch(),
+                tuple(found),
+                names,
+                executable.native,
+                unflatten,
+                tuple([i for i, gone in enumerate(given_up) if gone]),
+                any(map(signatures.has_nodes, found)),
             )
 
     def __init_subclass__(cls) -> None:

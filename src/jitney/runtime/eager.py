@@ -17,7 +17,7 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
-from jitney.runtime import debug_checks, dispatch, quiet
+from jitney.runtime import debug_checks, dispatch, preload, quiet
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _errors, _quiet = quiet.variable, quiet.quiet
@@ -30,6 +30,8 @@ class EvalTrace(Trace):
     __slots__ = ()
 
     def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+        if not preload.started:
+            preload.start()
         impl = primitive.user_impl
         if impl is not None:
             return impl(*[_checked(x) for x in args], **params)
@@ -77,7 +79,7 @@ def _checked(x: Any) -> Any:
     return x
 
 
-def host_operand(x: Any) -> tuple[np.ndarray, AbstractValue]:
+def host_operand(x: Any) -> tuple[np.ndarray, ShapedArray]:
     """The data and type of an operand that is no runtime array.
 
     Raises:
@@ -108,6 +110,13 @@ def _run_as_program(
     closed = _program_of(primitive, avals, params, out)
     results = dispatch.run(closed, args)
     return results if primitive.multiple_results else results[0]
+
+
+def run_compiled(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Results of `primitive` on arrays by way of its lowering."""
+    avals = tuple([get_aval(_checked(x)) for x in args])
+    out, _ = primitive.result_type(avals, params)
+    return _run_as_program(primitive, avals, args, params, out)
 
 
 def _program_of(

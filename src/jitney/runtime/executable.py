@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,42 +14,12 @@ from jitney.core.errors import JaxRuntimeError
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.native import _native
 from jitney.runtime.native._native import Program
+from jitney.runtime.preload import compiler
 
 if TYPE_CHECKING:
     from jitney.compiler import pipeline
     from jitney.compiler.hlo import ir
-
-
-@cache
-def _compiler() -> Any:
-    # Loaded when the first program is compiled: importing jitney must stay fast.
-    from jitney.compiler import pipeline
-    from jitney.compiler.codegen import natives
-
-    natives.register_symbol("parallel_for", _native.parallel_for_address())
-    return pipeline
-
-
-_preloading = threading.Lock()
-
-
-def preload() -> None:
-    """Starts loading the compiler and LLVM in a thread of its own; once.
-
-    Called when a function is jitted: by the time of its first call they may be there.
-    """
-    if _compiler.cache_info().currsize == 0 and _preloading.acquire(blocking=False):
-        threading.Thread(target=_load, name="jitney-preload").start()
-
-
-def _load() -> None:
-    from jitney.compiler.codegen import engine
-
-    _compiler()
-    with engine.lock:
-        engine.library()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +147,15 @@ class Lowering:
         Raises:
           ValueError: if there is no such stage.
         """
-        return _compiler().as_text(self.module, stage)
+        return compiler().as_text(self.module, stage)
 
     def cost_analysis(self) -> dict[str, float]:
         """Estimates: "flops" and "bytes accessed"."""
-        return _compiler().cost_analysis(self.module)
+        return compiler().cost_analysis(self.module)
 
     def compile(self) -> Executable:
         """Machine code for the program; compiled once."""
         if self._executable is None:
-            program = _compiler().compile_module(self.module)
+            program = compiler().compile_module(self.module)
             self._executable = Executable(self.module.name, program, self.in_avals, self.out_avals)
         return self._executable
