@@ -11,8 +11,8 @@ from jitney.api.jit_call import JitCall, make_call
 from jitney.api.make_jaxpr import result_structure
 from jitney.core.errors import api_boundary
 from jitney.core.trace import state
+from jitney.runtime import preload
 from jitney.runtime.dispatch import PjitFunction
-from jitney.runtime.executable import preload
 
 
 class JitFunction(PjitFunction):
@@ -107,7 +107,7 @@ def jit(
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline
     )
-    preload()
+    preload.start()
     return JitFunction(call, fun)
 
 

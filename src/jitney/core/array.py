@@ -6,7 +6,8 @@ both kinds have the same. Nothing here depends on how a value is stored.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 
 class Array:
@@ -18,6 +19,13 @@ class Array:
 
     __slots__ = ()
     __array_priority__ = 100
+
+    if TYPE_CHECKING:
+        # What the two kinds define themselves, and what is put here.
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any, /) -> Any: ...
+        def __iter__(self) -> Iterator[Any]: ...
+        def __len__(self) -> int: ...
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("jax.Array cannot be instantiated; make arrays by jax.numpy.array(...)")

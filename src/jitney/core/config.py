@@ -52,7 +52,7 @@ class State:
         traced: bool = False,
         called: bool = False,
         context: bool = False,
-        help: str = "",
+        help: str = "",  # noqa: A002
     ) -> None:
         self.name = name
         self.default = default

@@ -51,7 +51,7 @@ numpy_scalar_types: tuple[type, ...] = (
 # --- extended dtypes ------------------------------------------------------------------------------
 
 
-class extended(np.generic):  # noqa: N801: a category, named as NumPy names them
+class extended(np.generic):  # a category, named as NumPy names them
     """Category of dtypes that NumPy does not know."""
 
 
@@ -64,6 +64,7 @@ class ExtendedDType:
 
     type: type = extended
     kind = "V"
+    physical: np.dtype  # of the carrier
 
 
 class KeyDType(ExtendedDType):
@@ -322,7 +323,7 @@ def _join(nodes: frozenset[Any], strict: bool) -> Any:
             least = [n for n in common if bounds[n] >= common]
         if len(least) == 1:
             return least[0]
-    _refuse_promotion(nodes, strict)
+    return _refuse_promotion(nodes, strict)
 
 
 def _listed(nodes: frozenset[Any]) -> str:

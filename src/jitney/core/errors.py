@@ -91,7 +91,7 @@ class KeyReuseError(JAXTypeError):
     """A random key was used twice."""
 
 
-class InconclusiveDimensionOperation(Exception):  # noqa: N818: the API's name
+class InconclusiveDimensionOperation(Exception):  # the API's name
     """The result of an operation on symbolic extents is not determined."""
 
 

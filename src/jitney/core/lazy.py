@@ -27,7 +27,7 @@ def attach(package: str, init_file: str) -> tuple[Callable[[str], Any], Callable
     stub = Path(init_file).with_suffix(".pyi").read_text()
     places = {public: (module, name) for module, name, public in _IMPORT.findall(stub)}
 
-    def __getattr__(name: str) -> Any:  # noqa: N807: what Python calls it
+    def __getattr__(name: str) -> Any:  # what Python calls it
         place = places.get(name)
         if place is None:
             raise AttributeError(
@@ -47,7 +47,7 @@ def attach(package: str, init_file: str) -> tuple[Callable[[str], Any], Callable
         setattr(sys.modules[package], name, found)
         return found
 
-    def __dir__() -> list[str]:  # noqa: N807
+    def __dir__() -> list[str]:
         return sorted({*places, *vars(sys.modules[package])})
 
     return __getattr__, __dir__, list(places)

@@ -77,7 +77,7 @@ class _Scopes(threading.local):
 _scopes = _Scopes()
 
 
-class named_scope(contextlib.ContextDecorator):  # noqa: N801: the API's name
+class named_scope(contextlib.ContextDecorator):  # the API's name
     """Within the context, or the decorated function, equations carry `name` on their name stack.
 
     Raises:

@@ -91,10 +91,12 @@ NIL = Concat(())
 
 
 def concat(*parts: Doc) -> Doc:
+    """The parts one after the other."""
     return Concat(parts)
 
 
 def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
+    """`docs` with `separator` in between."""
     parts: list[Doc] = []
     for doc in docs:
         if parts:
@@ -270,6 +272,7 @@ def format_eqn(eqn: JaxprEqn) -> str:
 
 
 def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
+    """A whole text: the programs that are shared, then `jaxpr`."""
     shared = _shared_programs(jaxpr)
     for program, suggestion in shared:
         context.shared[program] = context.suggest_shared_name(suggestion.strip("<>"))
@@ -282,6 +285,7 @@ def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
 
 
 def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
+    """One program, `{ lambda ... }`."""
     constvars = _binders(jaxpr.constvars, context, settings)
     invars = _binders(jaxpr.invars, context, settings)
     eqns = join(Break("; "), [_eqn_doc(eqn, context, settings) for eqn in jaxpr.eqns])

@@ -20,7 +20,10 @@ def relu(x: Any) -> Any:
 
 
 @relu.defjvp
-def jvp(primals: Any, tangents: Any) -> Any:  # the name shows in jaxprs
+def jvp(  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
+    primals: Any, tangents: Any
+) -> Any:
+    """The derivative of relu."""
     (x,), (dx,) = primals, tangents
     return relu(x), lax.select(x > 0, dx, lax.full_like(dx, 0))
 
@@ -33,7 +36,10 @@ def relu6(x: Any) -> Any:
 
 
 @relu6.defjvp
-def jvp(primals: Any, tangents: Any) -> Any:  # noqa: F811: the name shows in jaxprs
+def jvp(  # noqa: F811  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
+    primals: Any, tangents: Any
+) -> Any:
+    """The derivative of relu6."""
     (x,), (dx,) = primals, tangents
     inside = (x > 0) & (x < 6)
     return relu6(x), lax.select(inside, dx, lax.full_like(dx, 0))
@@ -199,7 +205,8 @@ def log1mexp(x: Any) -> Any:
 
 
 @log1mexp.defjvp
-def jvp(primals: Any, tangents: Any) -> Any:  # noqa: F811: the name shows in jaxprs
+def jvp(primals: Any, tangents: Any) -> Any:  # noqa: F811  # the name shows in jaxprs
+    """The derivative of log1mexp."""
     (x,), (dx,) = primals, tangents
     return log1mexp(x), dx / jnp.expm1(x)
 

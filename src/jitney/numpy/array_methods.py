@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -26,6 +26,11 @@ ARRAY_API_VERSIONS = ("2024.12",)
 
 class ArrayMethods:
     """What arrays and tracers have in common, beside operators."""
+
+    if TYPE_CHECKING:
+        # What the two kinds define themselves.
+        ndim: int
+        shape: tuple[int, ...]
 
     # --- elements ---------------------------------------------------------------------------------
 

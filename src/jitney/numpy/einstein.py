@@ -71,9 +71,10 @@ def einsum(
             for k, x in enumerate(given)
         )
     util.check_arraylike("einsum", *arrays)
-    _, contractions = opt_einsum.contract_path(
+    found: Any = opt_einsum.contract_path(
         *args, einsum_call=True, use_blas=True, optimize=_strategy(optimize, len(arrays))
     )
+    _, contractions = found  # with `einsum_call`, a pair instead of a PathInfo
     steps = [(tuple(c[0]), c[2]) for c in contractions]
     return _einsum(arrays, steps, precision, preferred_element_type, _dot_general)
 

@@ -77,13 +77,13 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
             "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero "
             "within JAX transformations.",
         )
-    size = concrete_or_error(
+    length: int = concrete_or_error(
         int,
         size,
         "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within "
         "JAX transformations.",
     )
-    return _nonzero_of_size(a, size, fill_value)
+    return _nonzero_of_size(a, length, fill_value)
 
 
 def _nonzero_of_size(a: Any, size: int, fill_value: Any) -> tuple[Any, ...]:

@@ -440,7 +440,7 @@ def _all_to_all_of_several(x: Any, names: Any, split_axis: int, concat_axis: int
     s = shapes.canonical_axis(split_axis, len(x.shape))
     c = shapes.canonical_axis(concat_axis, len(x.shape))
     sizes = [axis_extent(name, "all_to_all") for name in names]
-    parts = (*sizes, -1) if tiled else tuple(sizes)
+    parts = [*sizes, -1] if tiled else sizes
     out = shapes.reshape(x, (*x.shape[:s], *_known(parts, x.shape[s]), *x.shape[s + 1 :]))
     for i, name in enumerate(names):
         out = all_to_all(out, name, s + i, s + i)
@@ -519,8 +519,8 @@ def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
     for side in ([a for a, _ in pairs], [b for _, b in pairs]):
         if len(set(side)) != len(side) or not all(0 <= i < size for i in side):
             raise ValueError(
-                f"ppermute: sources and destinations must be unique and within the axis of size {size}, "
-                f"got {pairs}"
+                "ppermute: sources and destinations must be unique and within the axis of size "
+                f"{size}, got {pairs}"
             )
     if len(names) > 1:
         return pytrees.tree_map(lambda leaf: _permute_several(leaf, names, pairs, size), x)

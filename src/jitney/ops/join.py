@@ -182,7 +182,7 @@ def _(b: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return _split_nodes(b, x, sizes, axis)
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+def split(operand: Any, sizes: Sequence[int | np.integer], axis: int = 0) -> list[Any]:
     """`operand` cut along `axis` into consecutive parts of extents `sizes`."""
     axis = canonical_axis(axis, len(shape_of(operand)))
     return split_p.bind(operand, sizes=tuple(sizes), axis=axis)

@@ -199,7 +199,9 @@ def unary(
     bind = prim.bind
     if accuracy:
 
-        def function(x: Any, *, accuracy: Any = None) -> Any:
+        def function(  # pyright: ignore[reportRedeclaration]
+            x: Any, *, accuracy: Any = None
+        ) -> Any:
             try:
                 return bind(x, accuracy=accuracy)
             except TypeError:
@@ -251,7 +253,7 @@ def nary(
     bind = prim.bind
     if len(accepts) == 2:
 
-        def function(x: Any, y: Any) -> Any:
+        def function(x: Any, y: Any) -> Any:  # pyright: ignore[reportRedeclaration]
             try:
                 return bind(x, y)
             except TypeError:

@@ -175,7 +175,8 @@ def _(
     if any(x.shape != operands[0].shape for x in operands):
         raise ValueError(f"reduce operands must have one shape, got {[x.shape for x in operands]}")
     _check_axes(dimensions, operands[0])
-    found = [(a.shape, a.dtype) for a in jaxpr.out_avals]
+    outs: list[Any] = jaxpr.out_avals
+    found = [(a.shape, a.dtype) for a in outs]
     wanted = [(i.shape, i.dtype) for i in inits]
     if found != wanted:
         raise ValueError(

@@ -26,6 +26,7 @@ _LARGE = 512  # elements from which native code is faster than NumPy
 def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if not cases:
         raise ValueError("select_n() must have at least one case")
+    first = cases[0]
     if which.dtype != kit.BOOL and not dtypes.issubdtype(which.dtype, np.integer):
         raise TypeError(
             "select `which` must be boolean or integer type, got "
@@ -33,17 +34,17 @@ def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
         )
     if which.dtype == kit.BOOL and len(cases) > 2:
         raise TypeError("select with boolean `which` cannot have > 2 cases.")
-    if any(c.shape != cases[0].shape for c in cases):
+    if any(c.shape != first.shape for c in cases):
         raise TypeError(
             f"select cases must have the same shapes, got [{', '.join(str(c.shape) for c in cases)}]."
         )
-    if which.shape and which.shape != cases[0].shape:
+    if which.shape and which.shape != first.shape:
         raise TypeError(
             "select `which` must be scalar or have the same shape as cases, got `which` shape "
-            f"{which.shape} but case shape {cases[0].shape}."
+            f"{which.shape} but case shape {first.shape}."
         )
     kit.check_same_dtypes("select", cases)
-    return shaped_array(cases[0].shape, cases[0].dtype, all(c.weak_type for c in cases))
+    return shaped_array(first.shape, first.dtype, all(c.weak_type for c in cases))
 
 
 @select_n_p.eager
@@ -115,7 +116,7 @@ def _(b: Any, low: Any, x: Any, high: Any) -> Any:
     return b.apply("min", b.apply("max", low, x), high)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: Any, x: Any, max: Any) -> Any:  # noqa: A002
     """`x` limited to [`min`, `max`]; the bounds have the shape of `x` or are scalars."""
     return clamp_p.bind(min, x, max)
 
@@ -167,7 +168,7 @@ def round(  # noqa: A001
 
 @select_n_p.jvp
 def _(primals: Any, tangents: Any) -> Any:
-    which, *cases = primals
+    which = primals[0]
     out = select_n_p.bind(*primals)
     given = tangents[1:]
     if all(type(t) is Zero for t in given):
@@ -200,7 +201,7 @@ def _(args: Any, dims: Any) -> Any:
     size = rules.batch_size(args, dims)
     if dw is None and not rules.shape_of(which):
         return select_n_p.bind(which, *(rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True))), 0
-    same = {d for d in dims}
+    same = set(dims)
     if len(same) == 1 and len({rules.shape_of(x) for x in args}) == 1:
         return select_n_p.bind(*args), dw
     cases = [rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True)]

@@ -34,9 +34,7 @@ def canonical_shape(shape: Any, context: str = "") -> Shape:
     """
     try:
         return tuple([operator.index(n) for n in shape])
-    except TypeError:
-        pass
-    except errors.TracerIntegerConversionError:
+    except TypeError:  # what a tracer raises is one, too
         pass
     try:
         entries = tuple(shape)

@@ -45,7 +45,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 def _normal(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
     if not dtypes.issubdtype(dtype, np.complexfloating):
         return _normal_real(key, shape=shape, dtype=dtype)
-    real_dtype = np.zeros((), dtype).real.dtype
+    real_dtype = np.real(np.zeros((), dtype)).dtype
     key_re, key_im = split(key)
     re = lax.convert_element_type(_normal_real(key_re, shape=shape, dtype=real_dtype), dtype)
     im = lax.convert_element_type(_normal_real(key_im, shape=shape, dtype=real_dtype), dtype)

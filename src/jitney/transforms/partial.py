@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jitney.core.effects import custom_derivatives_allowed_effects, no_effects
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.memo import memoize_by_identity
@@ -132,3 +133,34 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
     kept.reverse()
     outvars = [v for v, u in zip(jaxpr.outvars, used, strict=True) if u]
     return jaxpr.replace(eqns=kept, outvars=outvars), [v in needed for v in jaxpr.invars]
+
+
+def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:
+    """`closed` without the debugging effects that its known operands determine.
+
+    For programs of which the known part runs twice: what it shows is shown the first time.
+    """
+    if not closed.effects:
+        return closed
+    jaxpr = closed.jaxpr
+    depends = {v for v, u in zip(jaxpr.invars, unknown, strict=True) if u}
+    kept: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        if any(isinstance(a, Var) and a in depends for a in eqn.invars):
+            depends.update(eqn.outvars)
+            kept.append(eqn)
+        elif custom_derivatives_allowed_effects.filter_not_in(eqn.effects) or not eqn.effects:
+            kept.append(eqn)
+        elif eqn.outvars:
+            params = {name: _silenced(value) for name, value in eqn.params.items()}
+            kept.append(eqn.replace(params=params, effects=no_effects))
+    effects = no_effects.union(*(eqn.effects for eqn in kept))
+    return ClosedJaxpr(jaxpr.replace(eqns=kept, effects=effects), closed.consts)
+
+
+def _silenced(value: Any) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return without_known_prints(value, (False,) * len(value.in_avals))
+    if isinstance(value, tuple) and value and all(isinstance(v, ClosedJaxpr) for v in value):
+        return tuple(map(_silenced, value))
+    return value

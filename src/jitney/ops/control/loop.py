@@ -27,7 +27,7 @@ from jitney.ops.control.tracing import check_carry, strengthened, trace_function
 from jitney.ops.convert import as_value, convert
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
-from jitney.transforms.partial import PartialTrace
+from jitney.transforms.partial import PartialTrace, without_known_prints
 from jitney.transforms.zero import Zero, instantiate
 
 while_p = declare("while", multiple_results=True)
@@ -188,7 +188,12 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
             body_jaxpr=_retraced(known_body, body_avals, body_jaxpr),
             body_nconsts=len(known_consts),
         )
-    late = trace.unknown_trace.process_primitive(while_p, args, params)
+    silent = {
+        **params,
+        "cond_jaxpr": without_known_prints(cond_jaxpr, [*cond_u, *carry_u]),
+        "body_jaxpr": without_known_prints(body_jaxpr, [*body_u, *carry_u]),
+    }
+    late = trace.unknown_trace.process_primitive(while_p, args, silent)
     outs = list(late)
     for i, value in zip(kept, known, strict=True):
         outs[i] = value

@@ -1,0 +1,124 @@
+"""`jax.interpreters.ad`: derivatives of users' primitives.
+
+Tangents and cotangents that are known to be zero are `Zero`s; operands in which an operation is linear
+are, for transposition rules, `UndefinedPrimal`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core.avals import AbstractValue
+from jitney.core.primitive import Primitive
+from jitney.interpreters.tables import RuleTable, clear, set_rule
+from jitney.ops import rules
+from jitney.ops.binary import add_any_p as add_jaxvals_p
+from jitney.transforms.jvp import JVPTrace as JVPTrace, JVPTracer as JVPTracer, jvp_flat
+from jitney.transforms.transpose import (
+    UndefinedPrimal as UndefinedPrimal,
+    is_undefined_primal as is_undefined_primal,
+)
+from jitney.transforms.zero import (
+    Zero as Zero,
+    add_tangents as add_tangents,
+    instantiate as instantiate_zeros,
+)
+
+primitive_jvps = RuleTable("jvp")
+"""primitive -> rule(primals, tangents, **params), which returns (results, their tangents)."""
+
+primitive_transposes = RuleTable("transpose")
+"""primitive -> rule(cotangents, *operands, **params), which returns the operands' cotangents."""
+
+
+def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
+    """The transposition rule of `p`.
+
+    Raises:
+      NotImplementedError: if it has none.
+    """
+    rule = p.rules.get("transpose")
+    if rule is None:
+        raise NotImplementedError(
+            f"Transpose rule (for reverse-mode differentiation) for '{p}' not implemented"
+        )
+    return rule
+
+
+def zeros_like_aval(aval: AbstractValue) -> Any:
+    """Zeros of the type `aval`."""
+    return Zero(aval).instantiate()
+
+
+def add_jaxvals(x: Any, y: Any) -> Any:
+    """The sum of two values of one type."""
+    return add_jaxvals_p.bind(x, y)
+
+
+def jvp(
+    fun: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False,
+    instantiate: bool = True, transform_stack: bool = True,
+) -> Any:  # fmt: skip
+    """Results and tangents of `fun`, a function of flat values that returns a sequence of such.
+
+    Args:
+      fun: a function, wrapped (`linear_util.wrap_init`) or not.
+      primals: where to differentiate.
+      tangents: in which direction; may be `Zero`s.
+      has_aux: whether `fun` returns (results, anything else).
+      instantiate: whether zero tangents of results are made arrays.
+      transform_stack: accepted for compatibility.
+    """
+    call = getattr(fun, "call_wrapped", fun)
+    aside: list[Any] = []
+
+    def flat(*xs: Any) -> Any:
+        out = call(*xs)
+        if has_aux:
+            out, aux = out
+            aside.append(aux)
+        return out
+
+    outs, douts = jvp_flat(flat, primals, tangents)
+    if instantiate:
+        douts = [instantiate_zeros(t) for t in douts]
+    return (outs, douts, aside[0]) if has_aux else (outs, douts)
+
+
+def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
+    """Sets the forward derivative, operand by operand: rule(tangent, *primals, **params)."""
+    clear(primitive, "jvp")
+    rules.defjvp(primitive, *jvprules)
+
+
+def defjvp2(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
+    """`defjvp` with rules that get the result, too: rule(tangent, result, *primals, **params)."""
+    clear(primitive, "jvp")
+    rules.defjvp2(primitive, *jvprules)
+
+
+def deflinear(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
+    """Linear in all operands together: transpose_rule(cotangent, **params) -> cotangents."""
+    deflinear2(primitive, lambda ct, *operands, **params: transpose_rule(ct, **params))
+
+
+def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
+    """Linear in all operands together: transpose_rule(cotangent, *operands, **params)."""
+    clear(primitive, "jvp")
+    rules.def_jointly_linear_jvp(primitive)
+
+    def transpose(ct: Any, *operands: Any, **params: Any) -> Any:
+        if type(ct) is Zero:
+            return [Zero(x.aval.to_cotangent_aval()) if is_undefined_primal(x) else None for x in operands]
+        return transpose_rule(ct, *operands, **params)
+
+    set_rule(primitive, "transpose", transpose)
+
+
+def defbilinear(
+    prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]
+) -> None:
+    """Linear in each of two operands: rule(cotangent, x, y, **params) -> cotangent of x, or of y."""
+    clear(prim, "jvp", "transpose")
+    rules.defbilinear(prim, lhs_rule, rhs_rule)

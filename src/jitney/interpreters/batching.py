@@ -1,0 +1,71 @@
+"""`jax.interpreters.batching`: what `vmap` does with users' primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jitney.core.primitive import Primitive
+from jitney.interpreters.tables import RuleTable, clear
+from jitney.ops import rules
+from jitney.transforms.batch import (
+    AxisData,
+    BatchTrace as BatchTrace,
+    BatchTracer as BatchTracer,
+    move_to,
+    not_mapped as not_mapped,
+)
+
+primitive_batchers = RuleTable("batch", replaces=("batch_with_axis",))
+"""primitive -> rule(operands, dims, **params), which returns (result, its dim).
+
+A dim is the position of the axis that is mapped over, or `not_mapped`; primitives with multiple
+results return a sequence of each.
+"""
+
+fancy_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",))
+"""primitive -> rule(axis_data, operands, dims, **params), asked whether or not an operand is mapped."""
+
+
+def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def with_axis(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+        return rule(axis_data.size, axis_data.name, None, args, dims, **params)
+
+    return with_axis
+
+
+axis_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",), adapt=_adapted)
+"""primitive -> rule(axis_size, axis_name, None, operands, dims, **params): see the one above."""
+
+
+def defvectorized(prim: Primitive) -> None:
+    """One operand, and the same done to each of its elements."""
+    clear(prim, "batch", "batch_with_axis")
+    rules.vectorized(prim)
+
+
+def defbroadcasting(prim: Primitive) -> None:
+    """Elementwise on several operands of one rank, scalars aside."""
+    clear(prim, "batch", "batch_with_axis")
+    rules.broadcasting(prim)
+
+
+def defreducer(prim: Primitive) -> None:
+    """A reduction over the parameter `axes`."""
+    clear(prim, "batch", "batch_with_axis")
+    rules.reducer(prim)
+
+
+def bdim_at_front(x: Any, bdim: int | None, size: int, mesh_axis: Any = None) -> Any:
+    """`x` with its mapped axis in front; repeated `size` times if it has none."""
+    return move_to(x, bdim, 0, size)
+
+
+def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any) -> Any:
+    """`x` repeated `sz` times along a new axis at `axis`."""
+    return move_to(x, None, axis, sz)
+
+
+def moveaxis(x: Any, src: Any, dst: int) -> Any:
+    """`x` with its axis `src` at `dst`."""
+    return x if src is not_mapped else rules.move_axis(x, src, dst)

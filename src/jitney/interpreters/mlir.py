@@ -1,0 +1,117 @@
+"""`jax.interpreters.mlir`: how users' primitives are compiled.
+
+Programs are lowered to this package's own tensor IR, not to MLIR; a lowering is therefore given as a
+function of arrays, `register_lowering(prim, lower_fun(fun, multiple_results=False))`, or as a rule
+(context, *nodes, **params) that uses the context's builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.ir import Node as Value, TensorType
+from jitney.core.avals import AbstractValue
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import Primitive
+from jitney.core.staging import trace_to_jaxpr
+
+LoweringRule = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class LoweringRuleContext:
+    """What a lowering rule is told.
+
+    Attributes:
+      builder: makes nodes of the tensor IR.
+      primitive: the primitive.
+      avals_in: types of its operands.
+      avals_out: types of its results.
+    """
+
+    builder: Builder
+    primitive: Primitive
+    avals_in: Sequence[AbstractValue]
+    avals_out: Sequence[AbstractValue]
+
+
+def register_lowering(
+    prim: Primitive,
+    rule: LoweringRule,
+    platform: str | None = None,
+    inline: bool = True,
+    cacheable: bool = True,
+) -> None:
+    """Sets how `prim` is compiled.
+
+    Args:
+      prim: the primitive.
+      rule: (context, *nodes, **params) -> sequence of nodes; one node will do for one result.
+      platform: where; rules for other platforms than the CPU are left alone.
+      inline: accepted for compatibility.
+      cacheable: accepted for compatibility.
+    """
+    if platform not in (None, "cpu"):
+        return
+    if platform is None and prim.lower_typed is not None and prim in _for_cpu:
+        return
+    if platform == "cpu":
+        _for_cpu.add(prim)
+
+    def lower(b: Any, avals_in: Any, avals_out: Any, nodes: Any, params: Any) -> list[Any]:
+        out = rule(LoweringRuleContext(b, prim, avals_in, avals_out), *nodes, **params)
+        return list(out) if isinstance(out, list | tuple) else [out]
+
+    prim.rules.pop("lower", None)
+    prim.absences.pop("lower", None)
+    prim.lower_typed = lower
+
+
+_for_cpu: set[Primitive] = set()  # primitives with a rule for the CPU, which others do not replace
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:
+    """A lowering rule from a function of arrays.
+
+    Args:
+      fun: takes the primitive's operands and parameters.
+      multiple_results: whether it returns a sequence.
+    """
+
+    def rule(ctx: LoweringRuleContext, *nodes: Any, **params: Any) -> list[Any]:
+        def flat(*xs: Any) -> Sequence[Any]:
+            out = fun(*xs, **params)
+            return out if multiple_results else (out,)
+
+        name = getattr(fun, "__name__", "lower_fun")
+        jaxpr, _, consts = trace_to_jaxpr(flat, ctx.avals_in, DebugInfo("lower_fun", name))
+        return lowering.inline(ctx.builder, ClosedJaxpr(jaxpr, consts), nodes)
+
+    return rule
+
+
+def ir_constant(val: Any, *, ctx: LoweringRuleContext) -> Any:
+    """A constant as a node of the program that `ctx` belongs to."""
+    return ctx.builder.constant(np.asarray(val))
+
+
+def aval_to_ir_type(ctx: Any, aval: AbstractValue) -> TensorType:
+    """How values of type `aval` are stored."""
+    return lowering.tensor_type(aval)
+
+
+def dtype_to_ir_type(dtype: Any) -> TensorType:
+    """The type of a scalar of `dtype`."""
+    return TensorType((), np.dtype(dtype))
+
+
+__all__ = [
+    "LoweringRule", "LoweringRuleContext", "Value", "aval_to_ir_type", "dtype_to_ir_type",
+    "ir_constant", "lower_fun", "register_lowering",
+]  # fmt: skip

@@ -1,0 +1,76 @@
+"""Tables of rules, primitive by primitive: views of the slots that the primitives hold themselves."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from jitney.core.primitive import Primitive, registry
+
+Rule = Callable[..., Any]
+
+
+class RuleTable(MutableMapping[Primitive, Rule]):
+    """One slot of all primitives; entering a rule replaces the primitive's own.
+
+    Args:
+      slot: the slot.
+      replaces: other slots that a rule entered here takes the place of.
+      adapt: what is entered for a user's rule.
+      show: what is handed out for an entered rule.
+    """
+
+    def __init__(
+        self,
+        slot: str,
+        *,
+        replaces: tuple[str, ...] = (),
+        adapt: Callable[[Rule], Rule] = lambda rule: rule,
+        show: Callable[[Rule], Rule] = lambda rule: rule,
+    ) -> None:
+        self._slot = slot
+        self._replaces = replaces
+        self._adapt = adapt
+        self._show = show
+        self._others: weakref.WeakSet[Primitive] = weakref.WeakSet()
+
+    def __setitem__(self, prim: Primitive, rule: Rule) -> None:
+        set_rule(prim, self._slot, self._adapt(rule), self._replaces)
+        self._others.add(prim)
+
+    def __getitem__(self, prim: Primitive) -> Rule:
+        return self._show(prim.rules[self._slot])
+
+    def __delitem__(self, prim: Primitive) -> None:
+        del prim.rules[self._slot]
+
+    def __contains__(self, prim: object) -> bool:
+        return isinstance(prim, Primitive) and self._slot in prim.rules
+
+    def __iter__(self) -> Iterator[Primitive]:
+        from jitney.ops import everything
+
+        everything.load()
+        own = {p for p in self._others if registry.get(p.name) is not p}
+        return iter([p for p in (*registry.values(), *own) if self._slot in p.rules])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<rules for {self._slot} of {len(self)} primitives>"
+
+
+def set_rule(prim: Primitive, slot: str, rule: Rule, replaces: tuple[str, ...] = ()) -> None:
+    """Enters a rule, in place of an earlier one."""
+    for other in replaces:
+        prim.rules.pop(other, None)
+    prim.rules[slot] = rule
+    prim.absences.pop(slot, None)
+
+
+def clear(prim: Primitive, *slots: str) -> None:
+    """Takes rules away, to be set anew."""
+    for slot in slots:
+        prim.rules.pop(slot, None)

@@ -1,0 +1,41 @@
+"""Loading the compiler and LLVM while the program gets ready.
+
+They take some 70 ms, as long as several compilations. Importing jitney does not load them; the first
+operation, or the first function that is jitted, starts a thread that does. Whoever compiles before it is
+through waits for the rest.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+
+started = False
+
+
+@cache
+def compiler() -> Any:
+    """The compiler's pipeline, loaded, and made ready for the runtime's threads."""
+    from jitney.compiler import pipeline
+    from jitney.compiler.codegen import natives
+    from jitney.runtime.native import _native
+
+    natives.register_symbol("parallel_for", _native.parallel_for_address())
+    return pipeline
+
+
+def start() -> None:
+    """Starts to load the compiler in a thread of its own; the first call alone does anything."""
+    global started
+    if not started:
+        started = True
+        threading.Thread(target=_load, name="jitney-preload").start()
+
+
+def _load() -> None:
+    from jitney.compiler.codegen import engine
+
+    compiler()
+    with engine.lock:
+        engine.library()
