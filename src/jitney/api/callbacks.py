@@ -203,9 +203,9 @@ _checker = _FormatChecker()
 def _record() -> logging.LogRecord:
     """A log record of the user's line that is under way."""
     place = source_info.current()
-    known = place.code is not None
-    filename = place.code.co_filename if known else "unknown"
-    line = place.position()[0] if known else 0
+    code = place.code
+    filename = "unknown" if code is None else code.co_filename
+    line = 0 if code is None else place.position()[0]
     return logging.LogRecord("jax._src.debugging", logging.INFO, filename, line, "", (), None)
 
 

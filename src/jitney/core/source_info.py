@@ -163,13 +163,13 @@ def fun_sourceinfo(fun: Callable[..., Any]) -> str:
         if isinstance(fun, functools.partial):
             fun = fun.func
         elif hasattr(fun, "__wrapped__"):
-            fun = fun.__wrapped__
+            fun = fun.__wrapped__  # type: ignore[attr-defined]
         else:
             break
     name = getattr(fun, "__name__", None) or type(fun).__name__
     code = getattr(fun, "__code__", None)
     if code is None:
-        call = getattr(type(fun), "__call__", None)
+        call = getattr(type(fun), "__call__", None)  # noqa: B004
         code = getattr(call, "__code__", None) if not inspect.isbuiltin(fun) else None
     if code is None:
         return str(name)

@@ -39,11 +39,11 @@ class DynamicJaxprTracer(Tracer):
 
     __slots__ = ("atom", "aval", "origin")
 
-    aval: AbstractValue  # pyright: ignore[reportIncompatibleMethodOverride]
+    aval: AbstractValue
 
     def __init__(self, trace: JaxprTrace, aval: AbstractValue, atom: Atom, origin: Any) -> None:
         self._trace = trace
-        self.aval = aval
+        self.aval = aval  # pyright: ignore[reportIncompatibleMethodOverride]
         self.atom = atom  # not `var`: arrays have a method of that name
         self.origin = origin  # source info of the line that made it; None for arguments
 

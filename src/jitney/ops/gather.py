@@ -261,7 +261,8 @@ def _fill(dtype: np.dtype, fill_value: Any) -> np.ndarray:
     """The fill value as the array stores it; 0 if there is none."""
     if fill_value is None:
         return np.zeros((), dtype)
-    if isinstance(fill_value, np.uint32) and dtype == np.uint64:  # a key: two words, alike
+    # A key: two words, alike.
+    if isinstance(fill_value, np.uint32) and dtype == np.uint64:  # pyright: ignore[reportArgumentType]
         return np.asarray([fill_value, fill_value]).view(np.uint64).reshape(())
     return scalar.convert(np.asarray(fill_value), dtype)
 

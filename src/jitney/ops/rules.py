@@ -284,7 +284,7 @@ def batch_size(args: Any, dims: Any) -> int:
     return next(shape_of(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
 
 
-def shifted_axes(axes: Any, dim: int) -> tuple[int, ...]:
+def shifted_axes(axes: Any, dim: int) -> tuple[np.int64, ...]:
     """Axes of an operand as axes of the operand with a batch axis at `dim`."""
     return tuple(np.int64(a + (a >= dim)) for a in axes)
 

@@ -143,7 +143,7 @@ class ArrayImpl(NativeArray, Array):
     def delete(self) -> None:
         """Gives up the data; the array must not be used any more."""
         self._value = None  # type: ignore[assignment]
-        self.__class__ = DeletedArray
+        self.__class__ = DeletedArray  # type: ignore[assignment]
 
     def is_deleted(self) -> bool:
         return False

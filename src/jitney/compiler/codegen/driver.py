@@ -179,6 +179,7 @@ class DriverWriter:
         self._fill_slots([step.x, step.y, step.out])
         extent = step.batch if step.batch > 1 else step.m
         set_threads = self.symbol("blas_threads")
+        call: Value | None = None
         before: Value | None = None
         if set_threads:
             call = self._address(set_threads)
@@ -192,7 +193,7 @@ class DriverWriter:
             grain = -(-extent // parts)
             run = self._address(self.symbol("parallel_for"))
             e.line(f"call void {run.text}(ptr @{name}, ptr %slots, i64 {extent}, i64 {grain})")
-        if before is not None:
+        if call is not None and before is not None:
             e.line(f"call i32 {call.text}({before!r})")
 
 
@@ -224,8 +225,8 @@ class _GemmWriter:
             place = len(e.lines)
             e.lines.append("")
             sizes = (step.m * step.k, step.k * step.n, step.m * step.n)
-            moved = [self._offset(p, counter, n) for p, n in zip(pointers, sizes, strict=True)]
-            self._call(*moved, constant(step.m, "i64"))
+            x, y, out = [self._offset(p, counter, n) for p, n in zip(pointers, sizes, strict=True)]
+            self._call(x, y, out, constant(step.m, "i64"))
             after = e.add(counter, constant(1, "i64"))
             e.branch(e.icmp("slt", after, end), "batch", "done")
             e.lines[place] = f"  %b = phi i64 [%begin, %entry], [{after.text}, %batch]"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
+from jitney.compiler.kernels.loops import LoopKernel
 
 
 def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
@@ -79,7 +80,7 @@ class Schedule:
     folds_lanes: bool
 
 
-def schedule(kernel: Kernel) -> Schedule:
+def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     """The loop order for `kernel` (collapsed)."""
     rank = len(kernel.extents)
     kept = tuple(range(rank - kernel.reduced))
@@ -95,7 +96,7 @@ def schedule(kernel: Kernel) -> Schedule:
     return Schedule(outer, best, reduced, False)
 
 
-def _score(kernel: Kernel, axis: int) -> float:
+def _score(kernel: Kernel | LoopKernel, axis: int) -> float:
     """How well `axis` serves as the vector axis: unit strides are good, others bad."""
     score = 0.0
     for s in kernel.body:

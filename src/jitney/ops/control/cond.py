@@ -217,7 +217,7 @@ def _(
     for i, branch in enumerate(branches):
         chosen = rules.op("eq")(index, np.int32(i))
         inputs = [_masked(chosen, x) for x in whole]
-        program, _ = batch_jaxpr(branch, axis_data, (True,) * len(whole), True)
+        program = batch_jaxpr(branch, axis_data, (True,) * len(whole), True)[0]
         results.append(eval_jaxpr(program.jaxpr, program.consts, *inputs))
     outs = []
     for column in zip(*results, strict=True):
