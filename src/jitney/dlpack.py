@@ -1,4 +1,3 @@
 """`jax.dlpack`: arrays exchanged with other libraries without copying."""
 
-from jitney.api.dlpack import from_dlpack as from_dlpack
-from jitney.api.dlpack import is_supported_dtype as is_supported_dtype
+from jitney.api.dlpack import from_dlpack as from_dlpack, is_supported_dtype as is_supported_dtype

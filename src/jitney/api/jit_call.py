@@ -357,21 +357,25 @@ def make_call(
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
     signature = signature_of(fun)
-    numbers = None if static_argnums is None else canonicalize_argnums(static_argnums, "static_argnums")
-    names = None if static_argnames is None else canonicalize_argnames(static_argnames, "static_argnames")
-    check_argnums(signature, fun, numbers or (), "static_argnums")
-    check_argnames(signature, fun, names or (), "static_argnames")
-    numbers, names = infer_argnums_and_argnames(signature, numbers, names)
-    d_numbers = None if donate_argnums is None else canonicalize_argnums(donate_argnums, "donate_argnums")
-    d_names = None if donate_argnames is None else canonicalize_argnames(donate_argnames, "donate_argnames")
-    check_argnums(signature, fun, d_numbers or (), "donate_argnums")
-    check_argnames(signature, fun, d_names or (), "donate_argnames")
-    d_numbers, d_names = infer_argnums_and_argnames(signature, d_numbers, d_names)
+    numbers, names = _roles(signature, fun, static_argnums, static_argnames, "static")
+    d_numbers, d_names = _roles(signature, fun, donate_argnums, donate_argnames, "donate")
     both = sorted(set(names) & set(d_names)) or sorted(set(numbers) & set(d_numbers))
     if both:
         raise ValueError(f"static and donated arguments cannot intersect, but both name {both}")
     spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))
     return JitCall(fun, spec, keep_unused=keep_unused, inline=inline, name=name)
+
+
+def _roles(
+    signature: Any, fun: Callable[..., Any], argnums: Any, argnames: Any, role: str
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Positions and names of the arguments with one role, checked and inferred from each other."""
+    by_number, by_name = f"{role}_argnums", f"{role}_argnames"
+    numbers = None if argnums is None else canonicalize_argnums(argnums, by_number)
+    names = None if argnames is None else canonicalize_argnames(argnames, by_name)
+    check_argnums(signature, fun, numbers or (), by_number)
+    check_argnames(signature, fun, names or (), by_name)
+    return infer_argnums_and_argnames(signature, numbers, names)
 
 
 __all__ = ["JitCall", "TracedProgram", "jit_params", "make_call", "trace_closed"]

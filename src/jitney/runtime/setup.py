@@ -1,4 +1,4 @@
-"""Joins the native core with the Python side of the runtime; called once, when the package is imported."""
+"""Joins the native core with the Python side of the runtime; called when the package is imported."""
 
 from __future__ import annotations
 
