@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import pickle
 import sys
+import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +15,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from both import Cases, check, counted
+
+import jitney
 
 same = Cases()
 
@@ -154,6 +158,20 @@ def wrapped_attributes(jax, jnp):
 
     g = jax.jit(f)
     return str(inspect.signature(g)), g.__module__, g.__qualname__, callable(g), hash(g) == hash(g)
+
+
+@same
+def copies(jax, jnp):
+    import copy
+    import inspect
+
+    def f(x, n=2):
+        return x * n
+
+    g = jax.jit(f, static_argnums=1)
+    partial = jax.jit(functools.partial(f, n=3))
+    return (copy.copy(g)(1), copy.deepcopy(g)(2), copy.deepcopy(g) is g, partial.__name__,
+            inspect.getfullargspec(g).args, str(inspect.signature(partial)))  # fmt: skip
 
 
 @same
@@ -491,6 +509,29 @@ def fast_path_within_a_trace(jax, jnp):
     a = [inner(jnp.ones(2)) for _ in range(3)]
     b = str(jax.make_jaxpr(lambda x: x + inner(jnp.ones(2)))(1.0))
     return a, b.count("jit"), inner(jnp.ones(2))
+
+
+def plain(x):
+    return x + 1
+
+
+jitted = jitney.jit(plain)
+
+
+@jitney.jit
+def decorated(x):
+    return x + 2
+
+
+def test_pickling(monkeypatch):
+    module = types.ModuleType("module_of_jitted_functions")
+    module.plain, module.decorated = plain, decorated
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(plain, "__module__", module.__name__)
+    monkeypatch.setattr(decorated, "__module__", module.__name__)
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    again = pickle.loads(pickle.dumps(jitted))
+    assert again.__wrapped__ is plain and int(again(1)) == 2
 
 
 @pytest.mark.parametrize("case", same.all, ids=same.ids)

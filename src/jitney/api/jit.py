@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jitney.api import stages
 from jitney.api.jit_call import JitCall, make_call
 from jitney.api.make_jaxpr import result_structure
+from jitney.api.signature import CallSpec
 from jitney.core.errors import api_boundary
 from jitney.core.trace import state
 from jitney.runtime import preload
@@ -44,6 +47,31 @@ class JitFunction(PjitFunction):
         """Forgets traced programs and executables of this function."""
         self.call.cache.clear()
         self.clear_fast_path()
+
+    def _cache_size(self) -> int:
+        """How many programs have been traced for calls with these options."""
+        return sum(key[0] == self.call.options for key in self.call.cache if len(key) == 2)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.call.fun)
+
+    def __copy__(self) -> JitFunction:
+        return JitFunction(self.call, self.call.fun)
+
+    def __deepcopy__(self, memo: Any) -> JitFunction:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        # A decorated function is pickled by its name, as functions are.
+        found = getattr(sys.modules.get(self.__module__), self.__qualname__, None)
+        if found is self:
+            return self.__qualname__
+        return _rebuild, (self.call.fun, self.call.spec, self.call.keep_unused, self.call.inline)
+
+
+def _rebuild(fun: Callable[..., Any], spec: CallSpec, keep_unused: bool, inline: bool) -> JitFunction:
+    return JitFunction(JitCall(fun, spec, keep_unused=keep_unused, inline=inline), fun)
 
 
 def jit(

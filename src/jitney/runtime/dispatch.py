@@ -85,6 +85,7 @@ class PjitFunction(FastFunction):
 
     def __init__(self, call: Any, fun: Callable[..., Any]) -> None:
         self.call = call
+        self.__name__ = call.name
         for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
             if hasattr(fun, name):
                 setattr(self, name, getattr(fun, name))
