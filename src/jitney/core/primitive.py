@@ -57,8 +57,6 @@ class Primitive:
         self.abstract_memo: dict[Any, tuple[Any, Any]] = {}
         self.effectful = False
         self.user_impl: Callable[..., Any] | None = None
-        # A user's lowering: (builder, avals in, avals out, nodes, params) -> list of nodes.
-        self.lower_typed: Callable[..., list[Any]] | None = None
 
     # --- declaring rules ---------------------------------------------------------------------
 

@@ -1,1 +1,5 @@
 """`jax.interpreters`: where users' primitives get their rules; module by module as in JAX."""
+
+from jitney.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -110,7 +110,10 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None
 
     def transpose(ct: Any, *operands: Any, **params: Any) -> Any:
         if type(ct) is Zero:
-            return [Zero(x.aval.to_cotangent_aval()) if is_undefined_primal(x) else None for x in operands]
+            return [
+                Zero(x.aval.to_cotangent_aval()) if is_undefined_primal(x) else None
+                for x in operands
+            ]
         return transpose_rule(ct, *operands, **params)
 
     set_rule(primitive, "transpose", transpose)

@@ -20,6 +20,7 @@ from jitney.core.avals import AbstractValue
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import Primitive
 from jitney.core.staging import trace_to_jaxpr
+from jitney.interpreters.tables import set_rule
 
 LoweringRule = Callable[..., Any]
 
@@ -59,18 +60,20 @@ def register_lowering(
     """
     if platform not in (None, "cpu"):
         return
-    if platform is None and prim.lower_typed is not None and prim in _for_cpu:
+    if platform is None and prim in _for_cpu:
         return
     if platform == "cpu":
         _for_cpu.add(prim)
 
-    def lower(b: Any, avals_in: Any, avals_out: Any, nodes: Any, params: Any) -> list[Any]:
+    def lower(b: Any, avals_in: Any, *nodes: Any, **params: Any) -> Any:
+        out_types, _ = prim.result_type(tuple(avals_in), params)
+        avals_out = out_types if prim.multiple_results else [out_types]
         out = rule(LoweringRuleContext(b, prim, avals_in, avals_out), *nodes, **params)
-        return list(out) if isinstance(out, list | tuple) else [out]
+        outs = list(out) if isinstance(out, list | tuple) else [out]
+        return outs if prim.multiple_results else outs[0]
 
-    prim.rules.pop("lower", None)
+    set_rule(prim, "lower_with_avals", lower)
     prim.absences.pop("lower", None)
-    prim.lower_typed = lower
 
 
 _for_cpu: set[Primitive] = set()  # primitives with a rule for the CPU, which others do not replace

@@ -395,7 +395,7 @@ def all_to_all(
       ValueError: if extents do not fit.
     """
     names = names_of(axis_name, "all_to_all")
-    if len(names) > 1:
+    if len(names) != 1:
         return pytrees.tree_map(
             lambda leaf: _all_to_all_of_several(as_value(leaf), names, split_axis, concat_axis, tiled),
             x,

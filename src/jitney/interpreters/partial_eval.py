@@ -1,0 +1,191 @@
+"""`jax.interpreters.partial_eval`: tracing functions to programs, and pruning programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core import linear_util as lu
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.primitive import Primitive
+from jitney.core.staging import (
+    DynamicJaxprTracer as DynamicJaxprTracer,
+    JaxprTrace,
+    trace_to_jaxpr,
+)
+from jitney.core.trace import set_current_trace, state
+from jitney.ops.call import call_params, jit_p
+from jitney.transforms.partial import PartialTrace
+
+DynamicJaxprTrace = JaxprTrace
+
+
+def trace_to_jaxpr_dynamic(
+    fun: lu.WrappedFun, in_avals: Sequence[AbstractValue], **_: Any
+) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
+    """(jaxpr, types of its results, values of its constants) of a wrapped function of flat values."""
+    return trace_to_jaxpr(fun.call_wrapped, in_avals, fun.debug_info)
+
+
+class PartialVal(tuple):
+    """A value, or the type of one that is not known: (None, value) or (type, None)."""
+
+    __slots__ = ()
+
+    @classmethod
+    def known(cls, const: Any) -> PartialVal:
+        """A known value."""
+        return cls((None, const))
+
+    @classmethod
+    def unknown(cls, aval: AbstractValue) -> PartialVal:
+        """A value of which the type is known."""
+        return cls((aval, None))
+
+    def is_known(self) -> bool:
+        """Whether it is a known value."""
+        return self[0] is None
+
+    def get_known(self) -> Any:
+        """The value, or None."""
+        return self[1] if self.is_known() else None
+
+    def get_aval(self) -> AbstractValue:
+        """The type."""
+        return get_aval(self[1]) if self.is_known() else self[0]
+
+
+def trace_to_jaxpr_nounits(
+    fun: lu.WrappedFun, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[PartialVal], tuple[Any, ...]]:
+    """What of a function depends on unknown arguments, as a program; the rest is computed.
+
+    Args:
+      fun: a wrapped function of flat values.
+      pvals: its arguments, known or not.
+      instantiate: which results are to be the program's even if they are known.
+
+    Returns: (jaxpr: unknown arguments -> unknown results; results, known or not; values of the
+      jaxpr's constants).
+    """
+    parent = state.trace
+    rest = JaxprTrace(fun.debug_info, parent)
+    trace = PartialTrace(parent, rest)
+    args = [p.get_known() if p.is_known() else rest.new_arg(p.get_aval()) for p in pvals]
+    with set_current_trace(trace):
+        outs = fun.call_wrapped(*args)
+    wanted = [instantiate] * len(outs) if isinstance(instantiate, bool) else list(instantiate)
+    late = [trace.is_unknown(x) or w for x, w in zip(outs, wanted, strict=True)]
+    tracers = [rest.to_tracer(x) for x, u in zip(outs, late, strict=True) if u]
+    jaxpr, consts = rest.to_jaxpr(tracers, fun.debug_info)
+    found = iter(tracers)
+    out_pvals = [
+        PartialVal.unknown(next(found).aval) if u else PartialVal.known(x)
+        for x, u in zip(outs, late, strict=True)
+    ]
+    rest.invalidate()
+    trace.invalidate()
+    return jaxpr, out_pvals, tuple(consts)
+
+
+# --- pruning --------------------------------------------------------------------------------------
+
+DceRule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
+
+dce_rules: dict[Primitive, DceRule] = {}
+"""primitive -> rule(which results are used, equation) -> (which operands are, equation or None)."""
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """`jaxpr` without what the used results do not need.
+
+    Args:
+      jaxpr: a program without constants, or whose constants all stay.
+      used_outputs: which results are used.
+      instantiate: which arguments are kept in any case.
+
+    Returns: (program with the used results and arguments alone; which arguments are kept).
+    """
+    used = _flags(used_outputs, len(jaxpr.outvars))
+    kept_anyway = _flags(instantiate, len(jaxpr.invars))
+    needed: set[Var] = {
+        v for v, u in zip(jaxpr.outvars, used, strict=True) if u and isinstance(v, Var)
+    }
+    kept: list[JaxprEqn] = []
+    for eqn in reversed(jaxpr.eqns):
+        used_outs = [v in needed for v in eqn.outvars]
+        if not any(used_outs) and not eqn.effects:
+            continue
+        rule = dce_rules.get(eqn.primitive)
+        used_ins, smaller = [True] * len(eqn.invars), eqn
+        if rule is not None:
+            used_ins, smaller = rule(used_outs, eqn)
+        if smaller is not None:
+            kept.append(smaller)
+        needed.update(
+            a for a, u in zip(eqn.invars, used_ins, strict=True) if u and not isinstance(a, Literal)
+        )
+    kept.reverse()
+    inputs = [v in needed or k for v, k in zip(jaxpr.invars, kept_anyway, strict=True)]
+    pruned = jaxpr.replace(
+        eqns=kept,
+        invars=[v for v, u in zip(jaxpr.invars, inputs, strict=True) if u],
+        outvars=[v for v, u in zip(jaxpr.outvars, used, strict=True) if u],
+        debug_info=jaxpr.debug_info._replace(arg_names=None, result_paths=None),
+    )
+    return pruned, inputs
+
+
+def _flags(given: bool | Sequence[bool], n: int) -> list[bool]:
+    return [given] * n if isinstance(given, bool) else list(given)
+
+
+def dce_jaxpr_consts(
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool], list[bool]]:
+    """`dce_jaxpr` that prunes constants, too: (jaxpr, which constants, which arguments are kept)."""
+    n = len(jaxpr.constvars)
+    whole = jaxpr.replace(
+        constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],
+        debug_info=jaxpr.debug_info._replace(arg_names=None),
+    )  # fmt: skip
+    flags = [False] * n + _flags(instantiate, len(jaxpr.invars))
+    pruned, used = dce_jaxpr(whole, used_outputs, flags)
+    n_kept = sum(used[:n])
+    out = pruned.replace(constvars=pruned.invars[:n_kept], invars=pruned.invars[n_kept:])
+    return out, used[:n], used[n:]
+
+
+def dce_jaxpr_closed_call_rule(
+    used_outputs: list[bool], eqn: JaxprEqn
+) -> tuple[list[bool], JaxprEqn | None]:
+    """The rule for calls whose program is the parameter `call_jaxpr`."""
+    return _prune_call(used_outputs, eqn, "call_jaxpr")
+
+
+dce_jaxpr_call_rule = dce_jaxpr_closed_call_rule
+
+
+def _prune_call(
+    used: list[bool], eqn: JaxprEqn, param: str
+) -> tuple[list[bool], JaxprEqn | None]:
+    if not any(used) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    inner = eqn.params[param]
+    closed = isinstance(inner, ClosedJaxpr)
+    jaxpr, used_in = dce_jaxpr(inner.jaxpr if closed else inner, used)
+    smaller: Any = ClosedJaxpr(jaxpr, inner.consts) if closed else jaxpr
+    params = {**eqn.params, param: smaller}
+    if eqn.primitive is jit_p:
+        params = call_params(eqn.params, smaller)
+    return used_in, eqn.replace(
+        invars=[a for a, u in zip(eqn.invars, used_in, strict=True) if u],
+        outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
+        params=params,
+    )
+
+
+dce_rules[jit_p] = lambda used, eqn: _prune_call(used, eqn, "jaxpr")
