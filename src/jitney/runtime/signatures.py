@@ -76,9 +76,13 @@ def _container(x: Any, kind: type) -> Pattern | None:
 
 def has_nodes(found: Pattern | None) -> bool:
     """Whether a pattern has containers of users in it."""
-    if not isinstance(found, tuple) or found[0] == CODES["static"]:
+    if not isinstance(found, tuple):
         return False
-    return found[0] == CODES["node"] or any(map(has_nodes, found[1:]))
+    if found[0] in _CONTAINERS.values():
+        return any(map(has_nodes, found[1:]))
+    if found[0] in (CODES["dict"], CODES["namedtuple"]):
+        return any(map(has_nodes, found[2:]))
+    return found[0] == CODES["node"]
 
 
 # --- results ------------------------------------------------------------------------------------
