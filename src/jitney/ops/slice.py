@@ -215,7 +215,7 @@ def _start(start: Any, n: int, wraps: bool) -> Any:
             )
         dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64  # type: ignore[attr-defined]
         if value < 0:
-            value, dtype = value + n, np.int64
+            value += n
         return np.asarray(value).astype(dtypes.canonicalize_dtype(dtype))[()]
     aval: Any = get_aval(start)
     if not wraps or not dtypes.issubdtype(aval.dtype, np.signedinteger):
