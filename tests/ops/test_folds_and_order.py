@@ -67,7 +67,9 @@ def test_reductions(name, dtype):
     for shape, axes in [((4, 3), (0,)), ((4, 3), (1, 0)), ((0, 3), (0,)), ((3, 0), (0,)), ((), ())]:
         for special in (False, True):
             x = sample(dtype, shape, special and dtype is not np.complex64)
-            check(lambda m, x, a=axes: getattr(m, f"reduce_{name}")(x, a), x, exact=name[0] in "maox")
+            check(
+                lambda m, x, a=axes: getattr(m, f"reduce_{name}")(x, a), x, exact=name[0] in "maox"
+            )
 
 
 @pytest.mark.parametrize("axes", [(0, 0), (2,), (-1,)])
@@ -113,9 +115,11 @@ def test_running_folds(name, dtype):
         for reverse in (False, True):
             x = sample(dtype, shape)
             check(
-                lambda m, x, a=axis, r=reverse: getattr(m, name)(jax.numpy.asarray(x), a, r)
-                if m is oracle
-                else getattr(m, name)(x, a, r),
+                lambda m, x, a=axis, r=reverse: (
+                    getattr(m, name)(jax.numpy.asarray(x), a, r)
+                    if m is oracle
+                    else getattr(m, name)(x, a, r)
+                ),
                 x,
                 exact=False,
             )
@@ -177,9 +181,7 @@ def test_sort(dtype):
         position = np.arange(x.size, dtype=np.int32).reshape(shape)
         check(lambda m, x, a=axis: m.sort(jax.numpy.asarray(x) if m is oracle else x, a), x)
         for num_keys in (1, 2):
-            check(
-                lambda m, *xs, a=axis, n=num_keys: m.sort(xs, a, num_keys=n), ties, x, position
-            )
+            check(lambda m, *xs, a=axis, n=num_keys: m.sort(xs, a, num_keys=n), ties, x, position)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

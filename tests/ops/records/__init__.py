@@ -7,6 +7,7 @@ from records import (
     indexing,
     reduce,
     shape,
+    special,
     unary,
 )
 from records.record import Record
@@ -19,6 +20,7 @@ FAMILIES = {
     "reduce": reduce.RECORDS,
     "contraction": contraction.RECORDS,
     "indexing": indexing.RECORDS,
+    "special": special.RECORDS,
 }
 
 
