@@ -38,7 +38,10 @@ def region(types, results=lambda b, *xs: xs):
     return Builder().region(types, results)
 
 
-def gather(type_=t("f4", 5, 4), indices=INDICES, dims=ROWS, sizes=(1, 4), mode="clip", fill=None):
+ROWS_OF_X = t("f4", 5, 4)
+
+
+def gather(type_=ROWS_OF_X, indices=INDICES, dims=ROWS, sizes=(1, 4), mode="clip", fill=None):
     return ir.Gather(type_, N, X, indices, dims, sizes, mode, fill)
 
 

@@ -271,7 +271,7 @@ def test_vmap_of_io_callbacks(name: str) -> None:
 
 @BOTH
 def test_io_callbacks_run_once_and_in_order(name: str) -> None:
-    jax, jnp, io_callback = library(name)
+    jax, _, io_callback = library(name)
     seen: list[tuple[str, int]] = []
 
     def note(what: str, x: Any) -> Any:
@@ -359,7 +359,7 @@ def test_exceptions(name: str) -> None:
         lambda x: (jax.debug.callback(host, x, ordered=True), x)[1],
     ]
     for call in calls:
-        with pytest.raises(jax.errors.JaxRuntimeError, match="(?s)Traceback.*in host|from the host"):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=r"(?s)Traceback.*in host|from the host"):
             jax.block_until_ready(jax.jit(call)(1.0))
             jax.effects_barrier()
     with pytest.raises(jax.errors.JaxRuntimeError, match="from the host"):

@@ -261,7 +261,10 @@ def _shared_programs(jaxpr: Jaxpr) -> list[tuple[Jaxpr, str]]:
     ]
 
 
-def format_jaxpr(jaxpr: Jaxpr, settings: Settings = Settings()) -> str:
+_PLAIN = Settings()
+
+
+def format_jaxpr(jaxpr: Jaxpr, settings: Settings = _PLAIN) -> str:
     """The text of a program."""
     return render(document(jaxpr, Context(), settings))
 

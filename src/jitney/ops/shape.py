@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes, errors, text
+from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import JaxprEqn

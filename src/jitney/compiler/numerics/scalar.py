@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -398,7 +399,7 @@ def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
         step = step / 2
     order = 4.0
     while len(fall) > 1:
-        fall = [(order * q - p) / (order - 1) for p, q in zip(fall, fall[1:], strict=False)]
+        fall = [(order * q - p) / (order - 1) for p, q in pairwise(fall)]
         order *= 4
     return fall[0].astype(a.dtype)
 
