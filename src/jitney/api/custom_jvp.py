@@ -18,7 +18,7 @@ from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import SymbolicZero, Zero
 
 
-class custom_jvp:  # noqa: N801: the API's name
+class custom_jvp:  # the API's name
     """A function whose derivative is given by `defjvp` instead of by its operations.
 
     Args:

@@ -28,7 +28,7 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-class custom_vjp:  # noqa: N801: the API's name
+class custom_vjp:  # the API's name
     """A function whose reverse derivative is given by `defvjp` instead of by its operations.
 
     Args:

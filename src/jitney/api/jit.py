@@ -64,9 +64,10 @@ class JitFunction(PjitFunction):
 
     def __reduce__(self) -> Any:
         # A decorated function is pickled by its name, as functions are.
-        found = getattr(sys.modules.get(self.__module__), self.__qualname__, None)
+        name = getattr(self, "__qualname__", "")  # partials have none
+        found = getattr(sys.modules.get(self.__module__), name, None)
         if found is self:
-            return self.__qualname__
+            return name
         return _rebuild, (self.call.fun, self.call.spec, self.call.keep_unused, self.call.inline)
 
 

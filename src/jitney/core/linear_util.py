@@ -17,7 +17,7 @@ from jitney.core.jaxpr import DebugInfo
 from jitney.core.trace import state
 
 
-class StoreException(Exception):  # noqa: N818: the API's name
+class StoreException(Exception):  # the API's name
     """A side result was asked for before it was there, or given twice."""
 
 

@@ -74,7 +74,7 @@ def traces() -> Iterator[Trace]:
         trace = getattr(trace, "parent_trace", None)
 
 
-def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802: the API's name
+def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # the API's name
     """Whether a function is being traced to a program."""
     return any(type(trace).__name__ == "JaxprTrace" for trace in traces())
 

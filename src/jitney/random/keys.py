@@ -63,7 +63,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     return _seeded(seed, _resolve(impl, dtype))
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802: the API's name
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # the API's name
     """A raw key made from an integer: uint32[2].
 
     Args:

@@ -390,7 +390,7 @@ def get_abstract_mesh() -> AbstractMesh:
     return (_current.stack[-1] if _current.stack else _EMPTY).abstract_mesh
 
 
-class set_mesh:  # noqa: N801: the API's name
+class set_mesh:  # the API's name
     """Puts a mesh in force: from now on, or within the context if used as one."""
 
     def __init__(self, mesh: Mesh) -> None:
