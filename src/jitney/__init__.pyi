@@ -50,6 +50,11 @@ from jitney.api.autodiff import value_and_grad as value_and_grad
 from jitney.api.autodiff import vjp as vjp
 from jitney.api.callbacks import pure_callback as pure_callback
 from jitney.api.caches import clear_caches as clear_caches
+from jitney.api.checkpoint import checkpoint as checkpoint
+from jitney.api.checkpoint import checkpoint as remat
+from jitney.api.checkpoint_policies import checkpoint_policies as checkpoint_policies
+from jitney.api.custom_gradient import closure_convert as closure_convert
+from jitney.api.custom_gradient import custom_gradient as custom_gradient
 from jitney.api.custom_jvp import custom_jvp as custom_jvp
 from jitney.api.custom_vjp import custom_vjp as custom_vjp
 from jitney.api.device_put import block_until_ready as block_until_ready
@@ -86,7 +91,9 @@ from jitney.api.placement import reshard as reshard
 from jitney.api.vmap import vmap as vmap
 from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack
+from jitney import ad_checkpoint as ad_checkpoint
 from jitney import api_util as api_util
+from jitney import custom_derivatives as custom_derivatives
 from jitney import debug as debug
 from jitney import dtypes as dtypes
 from jitney import errors as errors

@@ -122,6 +122,8 @@ def clear_traced() -> None:
 class JitCall:
     """One function with its `jit` options: everything about calling it but the fast path."""
 
+    traced_for = "jit"  # what messages call the transformation
+
     def __init__(
         self,
         fun: Callable[..., Any],
@@ -230,7 +232,7 @@ class JitCall:
         if config.no_tracing.value:
             raise RuntimeError(f"jit({self.name}) has to be traced anew, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
-        info = DebugInfo("jit", source_info.fun_sourceinfo(self.fun), names)
+        info = DebugInfo(self.traced_for, source_info.fun_sourceinfo(self.fun), names)
         out_trees: list[Any] = []
 
         def flat_fun(*tracers: Any) -> list[Any]:

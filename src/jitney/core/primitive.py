@@ -90,6 +90,10 @@ class Primitive:
         """Divides a call of a program into what is known and what is not: `transforms.partial`."""
         return self._set("partial", rule)
 
+    def dce(self, rule: Rule) -> Rule:
+        """The equation without results that nobody reads: (used, eqn) -> eqn."""
+        return self._set("dce", rule)
+
     def batch_with_axis(self, rule: Rule) -> Rule:
         """`batch` for operations that ask for the axis itself: (axis_data, args, dims, **params)."""
         self.absences.setdefault("batch", "has a rule that is given the axis")

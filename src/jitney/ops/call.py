@@ -19,7 +19,7 @@ from jitney.ops import rules
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
-from jitney.transforms.partial import PartialTrace, trace_partially
+from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero
 
@@ -94,6 +94,16 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     )
     known_outs = iter(outs[:n_known])
     return [next(late_outs) if u else next(known_outs) for u in out_unknown]
+
+
+@jit_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    program, needed = dce_closed(eqn.params["jaxpr"], tuple(used), False)
+    return eqn.replace(
+        params=call_params(eqn.params, program),
+        invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
+        outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
+    )
 
 
 def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int | None]]:

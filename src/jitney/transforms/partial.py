@@ -120,6 +120,8 @@ def partial_eval_jaxpr(
 def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
     """`jaxpr` without what its results marked in `used` do not need.
 
+    Equations that hold programs are pruned by their primitive's rule `dce`; effects stay.
+
     Returns: (the jaxpr with the used results alone and all operands; which operands it needs).
     """
     needed: set[Var] = {
@@ -127,12 +129,44 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
     }
     kept: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
-        if eqn.effects or any(v in needed for v in eqn.outvars):
-            kept.append(eqn)
-            needed.update(a for a in eqn.invars if not isinstance(a, Literal))
+        wanted = [v in needed for v in eqn.outvars]
+        if not eqn.effects and not any(wanted):
+            continue
+        rule = eqn.primitive.rules.get("dce")
+        if rule is not None and not eqn.effects and not all(wanted):
+            eqn = rule(wanted, eqn)
+        kept.append(eqn)
+        needed.update(a for a in eqn.invars if not isinstance(a, Literal))
     kept.reverse()
     outvars = [v for v, u in zip(jaxpr.outvars, used, strict=True) if u]
-    return jaxpr.replace(eqns=kept, outvars=outvars), [v in needed for v in jaxpr.invars]
+    effects = no_effects.union(*(eqn.effects for eqn in kept))
+    pruned = jaxpr.replace(eqns=kept, outvars=outvars, effects=effects)
+    return pruned, [v in needed for v in jaxpr.invars]
+
+
+@memoize_by_identity
+def dce_closed(
+    closed: ClosedJaxpr, used: tuple[bool, ...], kept: tuple[bool, ...] | bool
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """`closed` with the results marked in `used` alone, and the operands that these need.
+
+    Args:
+      closed: a program.
+      used: which results are wanted.
+      kept: which operands stay in any case.
+
+    Returns: (the program; which operands it has).
+    """
+    jaxpr, needed = dce_jaxpr(closed.jaxpr, used)
+    stay = (kept,) * len(needed) if isinstance(kept, bool) else kept
+    needed = [n or k for n, k in zip(needed, stay, strict=True)]
+    invars = [v for v, n in zip(jaxpr.invars, needed, strict=True) if n]
+    names = jaxpr.debug_info.safe_arg_names(len(needed))
+    info = jaxpr.debug_info._replace(
+        arg_names=tuple(m or None for m, n in zip(names, needed, strict=True) if n),
+        result_paths=None,
+    )
+    return ClosedJaxpr(jaxpr.replace(invars=invars, debug_info=info), closed.consts), tuple(needed)
 
 
 def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:

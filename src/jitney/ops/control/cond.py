@@ -27,7 +27,7 @@ from jitney.ops.convert import as_value, convert
 from jitney.ops.select import clamp
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
-from jitney.transforms.partial import PartialTrace, trace_partially
+from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero
 
@@ -117,6 +117,15 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     )
     known_outs = iter(outs[:n_known_out])
     return [next(late_outs) if u else next(known_outs) for u in out_unknown]
+
+
+@cond_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    branches = tuple(dce_closed(b, tuple(used), True)[0] for b in eqn.params["branches"])
+    return eqn.replace(
+        params={**eqn.params, "branches": branches},
+        outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
+    )
 
 
 def _with_other_residuals(

@@ -15,8 +15,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config, pytrees
 from jitney.core.avals import get_aval
-from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
 from jitney.core.primitive import declare
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import set_current_trace
@@ -28,7 +27,7 @@ from jitney.ops.join import stack
 from jitney.ops.shape import shape_of
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
-from jitney.transforms.partial import PartialTrace, trace_partially
+from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
@@ -247,6 +246,22 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     late_outs = iter(trace.unknown_trace.process_primitive(scan_p, values, late_params))
     known_outs = iter(outs[:n_known_out])
     return [next(late_outs) if u else next(known_outs) for u in out_u]
+
+
+@scan_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    """Carries stay; rows that nobody reads are not collected."""
+    params = eqn.params
+    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    wanted = (True,) * n_carry + tuple(used[n_carry:])
+    n_xs = len(eqn.invars) - n_consts - n_carry
+    stay = (False,) * n_consts + (True,) * n_carry + (False,) * n_xs
+    program, needed = dce_closed(params["jaxpr"], wanted, stay)
+    return eqn.replace(
+        params={**params, "jaxpr": program, "num_consts": sum(needed[:n_consts])},
+        invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
+        outvars=[v for v, w in zip(eqn.outvars, wanted, strict=True) if w],
+    )
 
 
 @scan_p.transpose

@@ -1,0 +1,159 @@
+"""`checkpoint`: functions whose derivatives compute values again instead of keeping them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jitney.api.jit_call import JitCall, make_call
+from jitney.core import pytrees, source_info
+from jitney.core.avals import is_valid_operand
+from jitney.core.errors import ConcretizationTypeError, api_boundary
+from jitney.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.shape_dtype import abstractify
+from jitney.core.staging import trace_to_jaxpr
+from jitney.ops.remat import bind_program, name_p
+from jitney.transforms.linearize import linearize_flat
+
+_REMOVED: Any = object()
+
+
+class _CheckpointCall(JitCall):
+    """Tracing of a function for `checkpoint`."""
+
+    traced_for = "checkpoint / remat"
+
+    def __init__(self, call: JitCall) -> None:
+        super().__init__(call.fun, call.spec, keep_unused=True, inline=False, name=call.name)
+        self.cache = self.cache.setdefault(self.traced_for, {})
+
+
+def checkpoint(
+    fun: Callable[..., Any],
+    *,
+    prevent_cse: bool | Sequence[bool] = True,
+    policy: Callable[..., Any] | None = None,
+    static_argnums: int | tuple[int, ...] = (),
+    static_argnames: str | Iterable[str] = (),
+    concrete: Any = _REMOVED,
+) -> Callable[..., Any]:
+    """`fun`, of which derivatives keep the operands and compute the rest again: memory for time.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      prevent_cse: whether the compiler is kept from recognising that values are computed twice.
+      policy: which values are kept all the same; see `jax.checkpoint_policies`.
+      static_argnums, static_argnames: arguments that `fun` gets as they are, such as flags that
+        decide which operations it does.
+
+    Raises:
+      NotImplementedError: if `concrete` is given: it does not exist any more.
+    """
+    if concrete is not _REMOVED:
+        raise NotImplementedError(
+            "The `concrete` option to `jax.checkpoint` does not exist any more. In its place please "
+            "use `static_argnums` for the arguments that decide which operations there are."
+        )
+    call = _CheckpointCall(make_call(fun, static_argnums, static_argnames))
+
+    @functools.wraps(fun, updated=())
+    @api_boundary
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            program, leaves = call.trace(args, kwargs)
+        except ConcretizationTypeError as error:
+            error.args = (f"{error.args[0]}\n\n{_HINT}", *error.args[1:])
+            raise
+        params = {"prevent_cse": prevent_cse, "differentiated": False, "policy": policy}
+        operands = [*program.outer_tracers, *leaves]
+        return pytrees.tree_unflatten(
+            program.out_tree, bind_program(program.closed, operands, params)
+        )
+
+    return checkpointed
+
+
+_HINT = (
+    "Consider using the `static_argnums` parameter for `jax.remat` or `jax.checkpoint`: arguments "
+    "named there are not traced."
+)
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """`x` (a pytree), under a name that policies of `checkpoint` know it by."""
+    return pytrees.tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+    """Types of the values that the derivative of `f` at these arguments keeps, and what they are."""
+    leaves, tree = pytrees.tree_flatten((args, kwargs))
+    paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
+    call = make_call(f)
+    names = call.spec.argument_names(args, kwargs, ())
+
+    def flat(*values: Any) -> list[Any]:
+        def fun(*xs: Any) -> list[Any]:
+            inner_args, inner_kwargs = pytrees.tree_unflatten(tree, xs)
+            return pytrees.tree_leaves(f(*inner_args, **inner_kwargs))
+
+        info = DebugInfo("saved_residuals", source_info.fun_sourceinfo(f))
+        return linearize_flat(fun, values, info)[1].consts
+
+    for x in leaves:
+        if not is_valid_operand(x):
+            raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
+    info = DebugInfo("saved_residuals", source_info.fun_sourceinfo(f), tuple(names))
+    jaxpr, _, _ = trace_to_jaxpr(flat, [abstractify(x) for x in leaves], info)
+    assert len(names) == len(paths)
+    return _described(jaxpr, names)
+
+
+def _described(jaxpr: Jaxpr, names: Sequence[str | None]) -> list[tuple[Any, str]]:
+    found: list[tuple[Any, str]] = []
+    kept = list(dict.fromkeys(v for v in jaxpr.outvars if isinstance(v, Var)))
+    found += [(a.aval, "from a literal") for a in jaxpr.outvars if isinstance(a, Literal)]
+    wanted = set(kept)
+    found += [(v.aval, "from a constant") for v in jaxpr.constvars if v in wanted]
+    found += [
+        (v.aval, f"from the argument {name}")
+        for v, name in zip(jaxpr.invars, names, strict=True)
+        if v in wanted
+    ]
+    named = {
+        v: eqn
+        for eqn in jaxpr.eqns
+        if eqn.primitive is name_p
+        for v in (eqn.invars[0], eqn.outvars[0])
+        if isinstance(v, Var)
+    }
+    made_by = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+    for v, eqn in made_by.items():
+        if v in wanted:
+            source = eqn.invars[0] if eqn.primitive.name == "reduce_precision" else v
+            if isinstance(source, Var) and source in made_by:
+                found.append((v.aval, _origin(made_by[source], source, named)))
+            else:
+                found.append((v.aval, _origin(eqn, v, named)))
+    return found
+
+
+def _origin(eqn: JaxprEqn, var: Var, named: dict[Var, JaxprEqn]) -> str:
+    where = source_info.summarize(eqn.source_info)
+    if var in named:
+        return f"named '{named[var].params['name']}' from {where}"
+    if eqn.primitive.name == "jit":
+        return f"output of jitted function '{eqn.params['name']}' from {where}"
+    return f"output of {eqn.primitive.name} from {where}"
+
+
+def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Prints `saved_residuals`, one to a line."""
+    for aval, what in saved_residuals(f, *args, **kwargs):
+        print(f"{aval.str_short(short_dtypes=True)} {what}")
+
+
+checkpoint.__module__ = "jax"

@@ -1,0 +1,165 @@
+"""`jax.checkpoint_policies`: which values `checkpoint` keeps for the derivative.
+
+A policy is given a primitive, the types of its operands and its parameters; true means that the
+results may be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from jitney.ops.remat import Recompute, Saveable
+
+Policy = Callable[..., Any]
+
+
+class Offloadable(NamedTuple):
+    """A policy's answer: keep it in another memory. There is one memory here: it is kept."""
+
+    src: str
+    dst: str
+
+
+def everything_saveable(*_: Any, **__: Any) -> bool:
+    """Keeps every value, as without `checkpoint`."""
+    return True
+
+
+def nothing_saveable(*_: Any, **__: Any) -> bool:
+    """Keeps operands alone."""
+    return False
+
+
+_CONTRACTIONS = ("dot_general", "conv_general_dilated", "ragged_dot_general", "scaled_dot")
+
+
+def _has_batch(params: dict[str, Any]) -> bool:
+    numbers = params.get("dimension_numbers")
+    return isinstance(numbers, tuple) and len(numbers) == 2 and bool(numbers[1][0] or numbers[1][1])
+
+
+@dataclass(frozen=True)
+class DotsSaveable:
+    """Keeps results of contractions, of which recomputation is expensive."""
+
+    only_if_no_batch_dims: bool
+
+    def __call__(self, prim: Any, *_: Any, **params: Any) -> bool:
+        if prim.name not in _CONTRACTIONS:
+            return False
+        return not (self.only_if_no_batch_dims and _has_batch(params))
+
+
+dots_saveable = DotsSaveable(only_if_no_batch_dims=False)
+dots_with_no_batch_dims_saveable = DotsSaveable(only_if_no_batch_dims=True)
+
+
+def _name(prim: Any, params: dict[str, Any]) -> str | None:
+    return params["name"] if prim.name == "name" else None
+
+
+@dataclass(frozen=True)
+class SaveOnlyTheseNames:
+    """Keeps what `checkpoint_name` gave one of some names."""
+
+    saveable_names: frozenset[str]
+
+    def __call__(self, prim: Any, *_: Any, **params: Any) -> bool:
+        return _name(prim, params) in self.saveable_names
+
+
+@dataclass(frozen=True)
+class SaveAnyNamesButThese:
+    """Keeps what `checkpoint_name` gave a name, but for some names."""
+
+    names: frozenset[str]
+
+    def __call__(self, prim: Any, *_: Any, **params: Any) -> bool:
+        name = _name(prim, params)
+        return name is not None and name not in self.names
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
+    """Keeps values of these names alone."""
+    return SaveOnlyTheseNames(frozenset(names_which_can_be_saved))
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Policy:
+    """Keeps values of any name, but these."""
+    return SaveAnyNamesButThese(frozenset(names_not_to_save))
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
+    """Keeps every value that does not have one of these names."""
+    names = frozenset(names_not_to_save)
+
+    def policy(prim: Any, *_: Any, **params: Any) -> bool:
+        return _name(prim, params) not in names
+
+    return policy
+
+
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
+    """Keeps what either policy keeps."""
+
+    def policy(prim: Any, *args: Any, **params: Any) -> Any:
+        return policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
+
+    return policy
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """Offloads results of contractions without batch dimensions."""
+
+    def policy(prim: Any, *args: Any, **params: Any) -> Any:
+        if dots_with_no_batch_dims_saveable(prim, *args, **params):
+            return Offloadable(offload_src, offload_dst)
+        return Recompute
+
+    return policy
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Sequence[str],
+    names_which_can_be_offloaded: Sequence[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Policy:
+    """Keeps values of some names, offloads values of others.
+
+    Raises:
+      ValueError: if a name is in both lists.
+    """
+    saved, offloaded = frozenset(names_which_can_be_saved), frozenset(names_which_can_be_offloaded)
+    if saved & offloaded:
+        raise ValueError(
+            f"The names should be exclusive and should not intersect: {sorted(saved & offloaded)}"
+        )
+
+    def policy(prim: Any, *_: Any, **params: Any) -> Any:
+        name = _name(prim, params)
+        if name in saved:
+            return Saveable
+        return Offloadable(offload_src, offload_dst) if name in offloaded else Recompute
+
+    return policy
+
+
+checkpoint_policies = SimpleNamespace(
+    everything_saveable=everything_saveable,
+    nothing_saveable=nothing_saveable,
+    dots_saveable=dots_saveable,
+    checkpoint_dots=dots_saveable,
+    dots_with_no_batch_dims_saveable=dots_with_no_batch_dims_saveable,
+    checkpoint_dots_with_no_batch_dims=dots_with_no_batch_dims_saveable,
+    offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
+    save_anything_except_these_names=save_anything_except_these_names,
+    save_any_names_but_these=save_any_names_but_these,
+    save_only_these_names=save_only_these_names,
+    save_from_both_policies=save_from_both_policies,
+    save_and_offload_only_these_names=save_and_offload_only_these_names,
+)
