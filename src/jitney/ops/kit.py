@@ -294,6 +294,8 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
 
     @prim.eager
     def _(*values: np.ndarray, **_: Any) -> np.ndarray:
+        if values[-1].dtype.kind == "V":
+            return meanings.apply(fn, values)
         return meaning(*values)
 
     @prim.lower

@@ -76,7 +76,7 @@ def _(node: ir.Apply, env: Env) -> Any:
         return numerics.scalar.convert(args[0], node.dtype)
     if node.fn == "bitcast":
         return numerics.bitcast(args[0], node.dtype)
-    return numerics.scalar.function(node.fn)(*args)
+    return numerics.scalar.apply(node.fn, args)
 
 
 @_rule(ir.Broadcast)

@@ -8,7 +8,7 @@ takes (predicate, on true, on false). float16 and bfloat16 are computed in float
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,32 @@ _table: dict[str, Function] = {}
 def function(name: str) -> Function:
     """The meaning of the scalar function `name`."""
     return _table[name]
+
+
+def apply(name: str, xs: Sequence[np.ndarray]) -> np.ndarray:
+    """`function(name)(*xs)`, for integers of 4 and 2 bits, too."""
+    dtype = xs[-1].dtype
+    if dtype.kind == "V" and _is_integer(dtype):
+        return _of_narrow_integers(name, xs, dtype)
+    return _table[name](*xs)
+
+
+_OF_BITS = {"shift_right_logical", "population_count", "clz"}
+
+
+def _of_narrow_integers(name: str, xs: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    """`name` computed in 8 bits, and wrapped."""
+    bits = dtypes.iinfo(dtype).bits
+    is_signed = dtypes.issubdtype(dtype, np.signedinteger)
+    wide = [x.astype(np.int8) if x.dtype == dtype else x for x in xs]
+    if name in _OF_BITS or (not is_signed and name != "shift_right_arithmetic"):
+        wide = [(x & np.int8(2**bits - 1)).view(np.uint8) if x.dtype == np.int8 else x for x in wide]
+    elif not is_signed:  # the sign bit is that of 4 bits
+        wide = [(x << np.int8(8 - bits)) >> np.int8(8 - bits) for x in wide]
+    result = np.asarray(_table[name](*wide))
+    if name == "clz":
+        result = result - np.uint8(8 - bits)
+    return result if result.dtype == _BOOL else result.astype(np.int8).astype(dtype)
 
 
 def names() -> list[str]:
