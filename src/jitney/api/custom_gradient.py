@@ -1,0 +1,267 @@
+"""Derivatives given in other ways: `custom_gradient`, `closure_convert`, `linear_call`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jitney.api.custom_vjp import custom_vjp
+from jitney.api.jit_call import fun_name, trace_closed
+from jitney.compiler import lower as lowering
+from jitney.core import pytrees, source_info
+from jitney.core.avals import get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer
+from jitney.transforms.linearize import has_tangent
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import SymbolicZero, Zero, instantiate
+
+# --- custom_gradient ------------------------------------------------------------------------------
+
+
+class _Residuals:
+    """A traced rule: a program and the values of its constants, which are the residuals."""
+
+    def __init__(self, jaxpr: Any, out_tree: Any, consts: Any) -> None:
+        self.jaxpr = jaxpr
+        self.out_tree = out_tree
+        self.consts = consts
+
+
+pytrees.register_pytree_node(
+    _Residuals,
+    lambda r: (r.consts, (r.jaxpr, r.out_tree)),
+    lambda aux, consts: _Residuals(*aux, consts),
+)
+
+
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that comes with its reverse derivative.
+
+    Args:
+      fun: returns (result, rule); `rule` takes the cotangent of the result and returns those of the
+        arguments: a tuple, or the cotangent itself of a single argument.
+
+    Returns: a function of the same arguments that returns the result.
+
+    >>> @custom_gradient
+    ... def f(x):
+    ...     return x ** 2, lambda g: (g * x,)
+    """
+
+    @functools.wraps(fun, updated=())
+    def wrapped_fun(*args: Any, **kwargs: Any) -> Any:
+        ans, _ = fun(*args, **kwargs)
+        return ans
+
+    wrapped_fun.__name__ = wrapped_fun.__qualname__ = "wrapped_fun"
+
+    def fwd(*args: Any, **kwargs: Any) -> Any:
+        ans, rule = fun(*args, **kwargs)
+        leaves, ans_tree = pytrees.tree_flatten(ans)
+        trees: list[Any] = []
+
+        def flat(*cts: Any) -> list[Any]:
+            outs, out_tree = pytrees.tree_flatten(rule(pytrees.tree_unflatten(ans_tree, cts)))
+            trees.append(out_tree)
+            return outs
+
+        info = DebugInfo("custom_gradient fwd", source_info.fun_sourceinfo(rule))
+        avals = [get_aval(x).to_cotangent_aval() for x in leaves]
+        jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
+        return ans, _Residuals(jaxpr, trees[0], consts)
+
+    def bwd(residuals: _Residuals, cts: Any) -> Any:
+        flat = [
+            instantiate(ct) for ct in pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
+        ]
+        outs = eval_jaxpr(residuals.jaxpr, residuals.consts, *flat)
+        out = pytrees.tree_unflatten(residuals.out_tree, outs)
+        return out if isinstance(out, tuple | list) else (out,)
+
+    function = custom_vjp(wrapped_fun)
+    function.defvjp(fwd, bwd)
+    return functools.wraps(fun, updated=())(lambda *args, **kwargs: function(*args, **kwargs))
+
+
+# --- closure_convert ------------------------------------------------------------------------------
+
+
+def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """`fun` with the traced values that it closes over as arguments.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      *example_args: arguments that say for which types; nothing is computed.
+
+    Returns: (a function of the arguments and the values; the values). Values that nothing can be
+      differentiated by stay closed over.
+    """
+    leaves, in_tree = pytrees.tree_flatten(example_args)
+    trees: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        outs, out_tree = pytrees.tree_flatten(fun(*pytrees.tree_unflatten(in_tree, xs)))
+        trees.append(out_tree)
+        return outs
+
+    info = DebugInfo("closure_convert", source_info.fun_sourceinfo(fun))
+    jaxpr, _, consts = trace_to_jaxpr(flat, [get_aval(x) for x in leaves], info)
+    hoisted = [isinstance(c, Tracer) and has_tangent(c.aval) for c in consts]
+    n = sum(hoisted)
+    out_tree = trees[0]
+
+    def converted_fun(*args_and_values: Any) -> Any:
+        count = len(args_and_values) - n
+        args, values = args_and_values[:count], iter(args_and_values[count:])
+        xs, tree = pytrees.tree_flatten(tuple(args))
+        if tree != in_tree:
+            raise TypeError(
+                f"The function made by closure_convert takes arguments of structure {in_tree}, and {n} "
+                f"values that were closed over; got {tree}"
+            )
+        all_consts = [next(values) if h else c for h, c in zip(hoisted, consts, strict=True)]
+        return pytrees.tree_unflatten(out_tree, eval_jaxpr(jaxpr, all_consts, *xs))
+
+    return converted_fun, [c for h, c in zip(hoisted, consts, strict=True) if h]
+
+
+# --- linear_call ----------------------------------------------------------------------------------
+
+linear_call_p = declare("linear_call", multiple_results=True)
+
+
+@linear_call_p.abstract
+def _(*avals: Any, callee: ClosedJaxpr, **_: Any) -> Any:
+    return callee.out_avals
+
+
+@linear_call_p.lower
+def _(b: Any, *nodes: Any, callee: ClosedJaxpr, **_: Any) -> Any:
+    return lowering.inline(b, callee, nodes)
+
+
+@linear_call_p.jvp
+def _(primals: Any, tangents: Any, *, num_callee_consts: int, num_res: int, **params: Any) -> Any:
+    n = num_callee_consts + num_res
+    if any(not isinstance(t, Zero) for t in tangents[:n]):
+        raise NotImplementedError(
+            "linear_call has no derivative by its residuals: only by its linear arguments"
+        )
+    params |= {"num_callee_consts": num_callee_consts, "num_res": num_res}
+    given = [instantiate(t) for t in tangents[n:]]
+    return linear_call_p.bind(*primals, **params), linear_call_p.bind(
+        *primals[:n], *given, **params
+    )
+
+
+@linear_call_p.transpose
+def _(
+    cts: Any, *args: Any, callee: ClosedJaxpr, num_callee_consts: int, num_res: int,
+    transpose_thunk: Callable[[], Any],
+) -> list[Any]:  # fmt: skip
+    n = num_callee_consts + num_res
+    transposed, extra = transpose_thunk()
+    given = [instantiate(ct) for ct in cts]
+    residuals = args[num_callee_consts:n]
+    outs = linear_call_p.bind(
+        *extra, *residuals, *given, callee=transposed, num_callee_consts=len(extra), num_res=num_res,
+        transpose_thunk=lambda: (callee, list(args[:num_callee_consts])),
+    )  # fmt: skip
+    return [None] * n + [
+        ct if type(x) is UndefinedPrimal else None for ct, x in zip(outs, args[n:], strict=True)
+    ]
+
+
+linear_call_p.absent(
+    "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
+)
+
+
+@linear_call_p.batch
+def _(args: Any, dims: Any, **params: Any) -> Any:
+    raise NotImplementedError("Batching rule for 'linear_call' not implemented")
+
+
+def linear_call(
+    fun: Callable[..., Any],
+    fun_transpose: Callable[..., Any],
+    residual_args: Any,
+    linear_args: Any,
+) -> Any:
+    """fun(residual_args, linear_args), where `fun_transpose` is its transpose.
+
+    Args:
+      fun: linear in its second argument.
+      fun_transpose: (residual_args, cotangent of the result) -> cotangent of `linear_args`.
+      residual_args: pytree of what both functions need.
+      linear_args: pytree of arrays.
+    """
+    residuals, res_tree = pytrees.tree_flatten(residual_args)
+    linear, lin_tree = pytrees.tree_flatten(linear_args)
+    res_avals = [get_aval(x) for x in residuals]
+    lin_avals = [get_aval(x) for x in linear]
+    n = len(residuals)
+    trees: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        out = fun(
+            pytrees.tree_unflatten(res_tree, xs[:n]), pytrees.tree_unflatten(lin_tree, xs[n:])
+        )
+        outs, tree = pytrees.tree_flatten(out)
+        trees.append(tree)
+        return outs
+
+    info = DebugInfo("linear_call", source_info.fun_sourceinfo(fun))
+    callee, outer = trace_closed(flat, [*res_avals, *lin_avals], info)
+    out_tree = trees[0]
+    out_avals = callee.out_avals
+
+    @functools.cache
+    def transpose_thunk() -> Any:
+        def flat_transpose(*xs: Any) -> list[Any]:
+            out = fun_transpose(
+                pytrees.tree_unflatten(res_tree, xs[:n]), pytrees.tree_unflatten(out_tree, xs[n:])
+            )
+            outs, tree = pytrees.tree_flatten(out)
+            if tree != lin_tree:
+                raise TypeError(
+                    f"the transpose function of linear_call {fun_name(fun_transpose)} must return a "
+                    f"pytree like the linear arguments: got {tree}, expected {lin_tree}"
+                )
+            return outs
+
+        tinfo = DebugInfo("linear_call", source_info.fun_sourceinfo(fun_transpose))
+        avals = [*res_avals, *(a.to_cotangent_aval() for a in out_avals)]
+        return trace_closed(flat_transpose, avals, tinfo)
+
+    outs = linear_call_p.bind(
+        *outer, *residuals, *linear, callee=callee, num_callee_consts=len(outer), num_res=n,
+        transpose_thunk=transpose_thunk,
+    )  # fmt: skip
+    return pytrees.tree_unflatten(out_tree, outs)
+
+
+# --- small helpers of rules -----------------------------------------------------------------------
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero cotangent of a value: an array, or a symbolic zero."""
+    aval = get_aval(val).to_cotangent_aval()
+    return SymbolicZero(aval) if symbolic_zeros else Zero(aval).instantiate()
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """A pytree of `CustomVJPPrimal`s as the pytree of their values."""
+    from jitney.api.custom_vjp import CustomVJPPrimal
+
+    def value(leaf: Any) -> Any:
+        if not isinstance(leaf, CustomVJPPrimal):
+            raise TypeError(f"unexpected leaf of type {type(leaf)}: not a CustomVJPPrimal")
+        return leaf.value
+
+    return pytrees.tree_map(value, tree, is_leaf=lambda x: isinstance(x, CustomVJPPrimal))

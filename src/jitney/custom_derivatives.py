@@ -1,0 +1,16 @@
+"""`jax.custom_derivatives`: functions that bring their own derivatives."""
+
+from jitney.api.custom_gradient import (
+    closure_convert as closure_convert,
+    custom_gradient as custom_gradient,
+    custom_vjp_primal_tree_values as custom_vjp_primal_tree_values,
+    linear_call as linear_call,
+    zero_from_primal as zero_from_primal,
+)
+from jitney.api.custom_jvp import custom_jvp as custom_jvp
+from jitney.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal, custom_vjp as custom_vjp
+from jitney.ops.custom import (
+    custom_jvp_call_p as custom_jvp_call_p,
+    custom_vjp_call_p as custom_vjp_call_p,
+)
+from jitney.transforms.zero import SymbolicZero as SymbolicZero

@@ -1,0 +1,66 @@
+"""`jax.flatten_util`: pytrees of arrays as one vector."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.core import dtypes, pytrees
+
+
+class _Unravel:
+    """From a vector to the pytree; equal for pytrees of equal structure and types."""
+
+    def __init__(self, tree: Any, shapes: Any, kinds: Any, dtype: Any) -> None:
+        self._key = (tree, shapes, kinds, dtype)
+
+    def __call__(self, vector: Any) -> Any:
+        tree, shapes, kinds, dtype = self._key
+        given = dtypes.dtype(vector) if not hasattr(vector, "dtype") else vector.dtype
+        if any(kind != dtype for kind in kinds) and given != dtype:
+            raise TypeError(
+                f"unravel function given array of dtype {given}, but expected dtype {dtype}"
+            )
+        sizes = [math.prod(s) for s in shapes]
+        if not sizes:
+            return pytrees.tree_unflatten(tree, [])
+        parts = lax.split(jnp.asarray(vector), sizes)
+        leaves = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        if any(kind != dtype for kind in kinds):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # imaginary parts of what was real are zero
+                leaves = [
+                    lax.convert_element_type(x, kind) for x, kind in zip(leaves, kinds, strict=True)
+                ]
+        return pytrees.tree_unflatten(tree, leaves)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Unravel) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """All elements of a pytree of arrays as one vector.
+
+    Args:
+      pytree: arrays and scalars; their dtypes are promoted to one.
+
+    Returns: (the vector; a function from such a vector to a pytree of the same structure, shapes and
+      dtypes).
+    """
+    leaves, tree = pytrees.tree_flatten(pytree)
+    if not leaves:
+        return jnp.zeros(0, jnp.float32), _Unravel(tree, (), (), np.dtype(np.float32))
+    arrays = [jnp.asarray(x) for x in leaves]
+    kinds = tuple(x.dtype for x in arrays)
+    shapes = tuple(x.shape for x in arrays)
+    dtype = kinds[0] if all(k == kinds[0] for k in kinds) else jnp.result_type(*arrays)
+    vector = jnp.concatenate([jnp.ravel(lax.convert_element_type(x, dtype)) for x in arrays])
+    return vector, _Unravel(tree, shapes, kinds, dtype)

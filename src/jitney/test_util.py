@@ -1,0 +1,220 @@
+"""`jax.test_util`: derivatives compared with differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.api.autodiff import jvp, vjp
+from jitney.core import dtypes, pytrees
+
+# Of the least precise dtype at hand: tolerance, and step of the differences.
+_TOLERANCE = {2: 0.1, 4: 2e-3, 8: 1e-5}
+_STEP = {2: 2.0**-3, 4: 2.0**-6, 8: 2.0**-13}
+
+
+def _part_size(x: Any) -> int:
+    """Bytes of a real number of the array's dtype."""
+    dtype = np.dtype(dtypes.dtype(x) if not hasattr(x, "dtype") else x.dtype)
+    return dtype.itemsize // (2 if dtype.kind == "c" else 1)
+
+
+def _precision(*trees: Any) -> int:
+    sizes = [_part_size(x) for x in pytrees.tree_leaves(trees) if _is_inexact(x)]
+    return min(max(min(sizes, default=4), 2), 8)
+
+
+def _is_inexact(x: Any) -> bool:
+    dtype = x.dtype if hasattr(x, "dtype") else dtypes.dtype(x)
+    return dtypes.issubdtype(dtype, np.inexact)
+
+
+def _random_like(rng: np.random.Generator, x: Any) -> Any:
+    """A random tangent of `x`."""
+    value = np.asarray(x)
+    if not _is_inexact(x):
+        return np.zeros(value.shape, dtypes.float0)
+    dtype = x.dtype if hasattr(x, "dtype") else dtypes.dtype(x)
+    out = rng.standard_normal(value.shape)
+    if np.dtype(dtype).kind == "c":
+        out = out + 1j * rng.standard_normal(value.shape)
+    return np.asarray(out).astype(dtype)
+
+
+def _moved(x: Any, t: Any, step: float) -> Any:
+    if getattr(t, "dtype", None) == dtypes.float0:
+        return x
+    value = np.asarray(x)
+    return (value + step * t).astype(t.dtype)
+
+
+def _numerical_jvp(f: Callable[..., Any], primals: Any, tangents: Any, eps: float) -> Any:
+    ahead = f(*pytrees.tree_map(lambda x, t: _moved(x, t, eps / 2), primals, tangents))
+    behind = f(*pytrees.tree_map(lambda x, t: _moved(x, t, -eps / 2), primals, tangents))
+
+    def slope(a: Any, b: Any) -> Any:
+        if not _is_inexact(a):
+            return np.zeros(np.shape(a), dtypes.float0)
+        return (_wide(a) - _wide(b)) / eps
+
+    return pytrees.tree_map(slope, ahead, behind)
+
+
+def _wide(x: Any) -> np.ndarray:
+    value = np.asarray(x)
+    return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
+
+
+def _assert_close(what: str, found: Any, wanted: Any, atol: float, rtol: float) -> None:
+    a, b = pytrees.tree_structure(found), pytrees.tree_structure(wanted)
+    assert a == b, f"{what}: structures differ: {a} and {b}"
+    pairs = zip(pytrees.tree_leaves(found), pytrees.tree_leaves(wanted), strict=True)
+    for x, y in pairs:
+        if getattr(x, "dtype", None) == dtypes.float0 or getattr(y, "dtype", None) == dtypes.float0:
+            continue
+        np.testing.assert_allclose(_wide(x), _wide(y), atol=atol, rtol=rtol, err_msg=what)
+
+
+def _inner(xs: Any, ys: Any) -> complex:
+    total: complex = 0.0
+    for x, y in zip(pytrees.tree_leaves(xs), pytrees.tree_leaves(ys), strict=True):
+        if getattr(x, "dtype", None) == dtypes.float0 or getattr(y, "dtype", None) == dtypes.float0:
+            continue
+        total = total + np.sum(_wide(x) * _wide(y))
+    return total
+
+
+def _limits(
+    args: Any, out: Any, atol: float | None, rtol: float | None, eps: float | None
+) -> tuple[float, float, float]:
+    size = _precision(args, out)
+    return (
+        _TOLERANCE[size] if atol is None else atol,
+        _TOLERANCE[size] if rtol is None else rtol,
+        _STEP[size] if eps is None else eps,
+    )
+
+
+def check_jvp(
+    f: Callable[..., Any],
+    f_jvp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+    err_msg: str = "",
+) -> None:
+    """Compares forward derivatives with differences, in a random direction.
+
+    Args:
+      f: a function.
+      f_jvp: (primals, tangents) -> (results, their tangents).
+      args: where.
+      atol, rtol: tolerances; by dtype if not given.
+      eps: step of the differences; by dtype if not given.
+      err_msg: goes before the message.
+
+    Raises:
+      AssertionError: if they disagree.
+    """
+    args = tuple(args)
+    rng = np.random.default_rng(0)
+    tangent = pytrees.tree_map(lambda x: _random_like(rng, x), args)
+    v_out, t_out = f_jvp(args, tangent)
+    expected = f(*args)
+    atol, rtol, eps = _limits(args, expected, atol, rtol, eps)
+    prefix = f"{err_msg} " if err_msg else ""
+    _assert_close(f"{prefix}JVP primal", v_out, expected, atol, rtol)
+    _assert_close(
+        f"{prefix}JVP tangent", t_out, _numerical_jvp(f, args, tangent, eps), atol, rtol
+    )
+
+
+def check_vjp(
+    f: Callable[..., Any],
+    f_vjp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+    err_msg: str = "",
+) -> None:
+    """Compares reverse derivatives with differences, projected on random directions.
+
+    Args:
+      f: a function.
+      f_vjp: (*args) -> (results, function of their cotangents).
+      args: where.
+      atol, rtol, eps, err_msg: see `check_jvp`.
+
+    Raises:
+      AssertionError: if they disagree.
+    """
+    args = tuple(args)
+    rng = np.random.default_rng(0)
+    v_out, pull_back = f_vjp(*args)
+    expected = f(*args)
+    atol, rtol, eps = _limits(args, expected, atol, rtol, eps)
+    prefix = f"{err_msg} " if err_msg else ""
+    _assert_close(f"{prefix}VJP primal", v_out, expected, atol, rtol)
+    tangent = pytrees.tree_map(lambda x: _random_like(rng, x), args)
+    tangent_out = _numerical_jvp(f, args, tangent, eps)
+    cotangent = pytrees.tree_map(lambda x: _random_like(rng, x), v_out)
+    cotangent_out = pull_back(cotangent)
+    by_vjp, by_differences = _inner(tangent, cotangent_out), _inner(tangent_out, cotangent)
+    # The pairing of complex numbers is over the real ones.
+    _assert_close(
+        f"{prefix}VJP cotangent projection",
+        np.real(by_vjp), np.real(by_differences), atol, rtol,
+    )  # fmt: skip
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Compares derivatives up to an order with differences.
+
+    Args:
+      f: a function of arrays, floating or complex.
+      args: where.
+      order: how often it is differentiated.
+      modes: "fwd" (`jvp`), "rev" (`vjp`), or both, mixed in all ways.
+      atol, rtol, eps: see `check_jvp`.
+
+    Raises:
+      AssertionError: if they disagree.
+    """
+    args = tuple(args)
+
+    def check(g: Callable[..., Any], at: Any, left: int, message: str) -> None:
+        if "fwd" in modes:
+            check_jvp(
+                g, lambda xs, ts: jvp(g, xs, ts), at, atol, rtol, eps, f"{message} jvp".strip()
+            )
+            if left > 1:
+                rng = np.random.default_rng(left)
+                tangents = pytrees.tree_map(lambda x: _random_like(rng, x), at)
+                check(lambda *xs: jvp(g, xs, tangents), at, left - 1, f"jvp of {message}")
+        if "rev" in modes:
+            check_vjp(
+                g, lambda *xs: vjp(g, *xs), at, atol, rtol, eps, f"{message} vjp".strip()
+            )
+            if left > 1:
+                rng = np.random.default_rng(left)
+                cts = pytrees.tree_map(lambda x: _random_like(rng, x), g(*at))
+
+                def back(*xs: Any) -> Any:
+                    out, pull = vjp(g, *xs)
+                    return out, pull(cts)
+
+                check(back, at, left - 1, f"vjp of {message}")
+
+    check(f, args, order, "")
