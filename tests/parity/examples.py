@@ -174,3 +174,9 @@ def text_of(example: Example) -> str:
     """What the example prints, addresses left out."""
     text = str(run(code_of(example)))
     return re.sub(r"0x[0-9a-f]+", "0xXXXXXXXXXXXX", text)
+
+
+def same_text(printed: str, example: Example) -> bool:
+    """Whether `printed` is what was recorded, where each example was a function of its name."""
+    expected = example.expected.replace("0x...", "0xXXXXXXXXXXXX")
+    return printed == expected.replace(f"<function {example.name}.<locals>.", "<function ")

@@ -75,11 +75,6 @@ def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
 NOT_YET: dict[str, str] = dict(
     (
         *_because(
-            "derivatives",
-            "grad_of_pure_callback",
-            "checkpoint_static_bool",
-        ),
-        *_because(
             "batching",
             "bool_of_vmapped_value",
         ),
@@ -87,11 +82,6 @@ NOT_YET: dict[str, str] = dict(
             "several devices",
             "two_devices", "two_devices_jit", "sharding_not_divisible",
             "sharding_unknown_axis", "sharding_rank", "shard_map_specs", "transfer_guard",
-        ),
-        *_because(
-            "callbacks",
-            "pure_callback_shape", "pure_callback_raises", "debug_print_format",
-            "debug_print_f_string",
         ),
         *_because("checkify", "checkify_check", "checkify_not_functionalized"),
         *_because("convolutions", "conv_channels"),

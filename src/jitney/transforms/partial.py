@@ -166,7 +166,28 @@ def dce_closed(
         arg_names=tuple(m or None for m, n in zip(names, needed, strict=True) if n),
         result_paths=None,
     )
-    return ClosedJaxpr(jaxpr.replace(invars=invars, debug_info=info), closed.consts), tuple(needed)
+    pruned = with_own_variables(jaxpr.replace(invars=invars, debug_info=info))
+    return ClosedJaxpr(pruned, closed.consts), tuple(needed)
+
+
+def with_own_variables(jaxpr: Jaxpr) -> Jaxpr:
+    """A copy of `jaxpr` that shares no variable with it: programs print with names of their own."""
+    own: dict[Var, Var] = {}
+
+    def binder(v: Var) -> Var:
+        own[v] = found = type(v)(v.aval)
+        return found
+
+    constvars, invars = [*map(binder, jaxpr.constvars)], [*map(binder, jaxpr.invars)]
+    eqns = [
+        eqn.replace(
+            invars=[own[a] if isinstance(a, Var) else a for a in eqn.invars],
+            outvars=[*map(binder, eqn.outvars)],
+        )
+        for eqn in jaxpr.eqns
+    ]
+    outvars = [own[a] if isinstance(a, Var) else a for a in jaxpr.outvars]
+    return jaxpr.replace(constvars=constvars, invars=invars, eqns=eqns, outvars=outvars)
 
 
 def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> ClosedJaxpr:

@@ -1,0 +1,286 @@
+"""`checkpoint`: values, derivatives and programs are those of JAX, whatever the policy."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax as oracle
+import numpy as np
+import pytest
+
+import jitney
+
+BOTH = pytest.mark.parametrize("name", ["jitney", "jax"])
+
+
+def library(name: str) -> tuple[Any, Any, Any]:
+    """(jax, jax.numpy, jax.ad_checkpoint) of an implementation."""
+    parts = ("", ".numpy", ".ad_checkpoint")
+    jax, jnp, ad = (importlib.import_module(name + part) for part in parts)
+    return jax, jnp, ad
+
+
+POLICIES: dict[str, Callable[[Any], Any]] = {
+    "none": lambda p: None,
+    "everything": lambda p: p.everything_saveable,
+    "nothing": lambda p: p.nothing_saveable,
+    "dots": lambda p: p.dots_saveable,
+    "checkpoint_dots": lambda p: p.checkpoint_dots,
+    "dots without batch": lambda p: p.dots_with_no_batch_dims_saveable,
+    "names": lambda p: p.save_only_these_names("z"),
+    "any names but": lambda p: p.save_any_names_but_these("z"),
+    "both": lambda p: p.save_from_both_policies(p.dots_saveable, p.save_only_these_names("w")),
+    "offload": lambda p: p.save_and_offload_only_these_names(
+        names_which_can_be_saved=["z"], names_which_can_be_offloaded=[],
+        offload_src="device", offload_dst="pinned_host",
+    ),
+}  # fmt: skip
+
+
+def layer(name: str) -> Callable[..., Any]:
+    _, jnp, ad = library(name)
+
+    def f(w: Any, x: Any) -> Any:
+        z = ad.checkpoint_name(jnp.sin(w @ x), "z")
+        y = ad.checkpoint_name(jnp.cos(z) * x, "w")
+        return jnp.tanh(w.T @ y) * z
+
+    return f
+
+
+def nested(name: str) -> Callable[..., Any]:
+    jax, jnp, ad = library(name)
+
+    def f(w: Any, x: Any) -> Any:
+        inner = jax.jit(lambda v: ad.checkpoint_name(jnp.sin(w @ v), "z"))
+        return inner(inner(x)) * 2
+
+    return f
+
+
+def looping(name: str) -> Callable[..., Any]:
+    jax, jnp, _ = library(name)
+
+    def f(w: Any, x: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            c = jnp.sin(w @ c) * row
+            return c, c.sum()
+
+        c, ys = jax.lax.scan(step, x, w)
+        return jax.lax.cond(ys[0] > 100, jnp.cos, jnp.sin, c) * ys.sum()
+
+    return f
+
+
+FUNCTIONS = {"layer": layer, "nested": nested, "looping": looping}
+W = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
+X = np.array([0.5, -0.3, 0.8], np.float32)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_values_and_derivatives(function: str, policy: str) -> None:
+    jax = jitney
+    plain = FUNCTIONS[function]("jitney")
+    f = jax.checkpoint(plain, policy=POLICIES[policy](jax.checkpoint_policies))
+    ours = oracle.grad(lambda w, x: FUNCTIONS[function]("jax")(w, x).sum(), (0, 1))(W, X)
+    np.testing.assert_allclose(f(W, X), plain(W, X), rtol=1e-6)
+    grad = jax.grad(lambda w, x: f(w, x).sum(), (0, 1))
+    for g in (grad, jax.jit(grad)):
+        for a, b in zip(g(W, X), ours, strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+    out, dout = jax.jvp(f, (W, X), (W, X))
+    wanted = jax.jvp(plain, (W, X), (W, X))
+    np.testing.assert_allclose(out, wanted[0], rtol=1e-6)
+    np.testing.assert_allclose(dout, wanted[1], rtol=1e-5, atol=1e-6)
+    batched = jax.vmap(grad, in_axes=(None, 0))(W, np.stack([X, X + 1, -X]))
+    for a, b in zip(batched, ours, strict=True):
+        np.testing.assert_allclose(a[0], b, rtol=2e-5, atol=1e-6)
+    hessian = jax.jit(jax.hessian(lambda x: f(W, x).sum()))(X)
+    np.testing.assert_allclose(
+        hessian, jax.hessian(lambda x: plain(W, x).sum())(X), rtol=1e-4, atol=1e-5
+    )
+
+
+def same_programs(make: Callable[[Any, Any, Any], Any]) -> None:
+    def text(name: str) -> str:
+        found = str(make(*library(name)))
+        return re.sub("0x[0-9a-fX]+", "0x", found)
+
+    assert text("jitney") == text("jax")
+
+
+@pytest.mark.parametrize("policy", [k for k in POLICIES if k not in ("everything", "both", "offload")])
+def test_programs_of_gradients_print_as_jax(policy: str) -> None:
+    def make(jax: Any, jnp: Any, ad: Any) -> Any:
+        def f(x: Any, y: Any) -> Any:
+            z = ad.checkpoint_name(jnp.sin(x), "z")
+            w = ad.checkpoint_name(jnp.cos(z) * y, "w")
+            return jnp.sin(w @ w) * z
+
+        g = jax.checkpoint(f, policy=POLICIES[policy](jax.checkpoint_policies))
+        return jax.make_jaxpr(jax.grad(lambda *a: g(*a).sum()))(jnp.ones(2), jnp.ones(2))
+
+    same_programs(make)
+
+
+PROGRAMS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "call": lambda jax, jnp, ad: jax.make_jaxpr(jax.checkpoint(lambda x: jnp.sin(x) + 1))(1.0),
+    "options": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.checkpoint(lambda x: jnp.sin(x), prevent_cse=False)
+    )(1.0),
+    "policy": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.checkpoint(lambda x: jnp.sin(x), policy=jax.checkpoint_policies.nothing_saveable)
+    )(1.0),
+    "jvp": lambda jax, jnp, ad: jax.make_jaxpr(
+        lambda x: jax.jvp(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))), (x,), (x,))
+    )(1.0),
+    "vmap": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.vmap(jax.checkpoint(lambda x, y: jnp.sin(x) * y), in_axes=(0, None))
+    )(jnp.ones(2), 1.0),
+    "integers": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.grad(jax.checkpoint(lambda x, i: jnp.sin(x) * i))
+    )(1.0, 2),
+    "jit within": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.grad(jax.checkpoint(jax.jit(lambda x: jnp.sin(jnp.sin(x)))))
+    )(1.0),
+    "within scan": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.grad(
+            lambda x: jax.lax.scan(
+                jax.checkpoint(lambda c, _: (jnp.sin(jnp.sin(c)), None)), x, None, length=3
+            )[0]
+        )
+    )(1.0),
+    "names": lambda jax, jnp, ad: jax.make_jaxpr(
+        lambda x: ad.checkpoint_name({"a": x, "b": x + 1}, "q")
+    )(1.0),
+    "gradient of a name": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.grad(lambda x: ad.checkpoint_name(jnp.sin(x), "q"))
+    )(1.0),
+    "batched name": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.vmap(lambda x: ad.checkpoint_name(jnp.sin(x), "q"))
+    )(jnp.ones(2)),
+    "prints": lambda jax, jnp, ad: jax.make_jaxpr(
+        jax.grad(jax.checkpoint(lambda x: (jax.debug.print("x {}", x), jnp.sin(jnp.sin(x)))[1]))
+    )(1.0),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_print_as_jax(program: str) -> None:
+    same_programs(PROGRAMS[program])
+
+
+@BOTH
+def test_prints_happen_again(name: str, capsys: Any) -> None:
+    jax, jnp, _ = library(name)
+
+    def f(x: Any) -> Any:
+        y = jnp.sin(x)
+        jax.debug.print("y {}", y)
+        return jnp.sin(y)
+
+    jax.checkpoint(f)(1.0)
+    jax.effects_barrier()
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    for g in (jax.grad(jax.checkpoint(f)), jax.jit(jax.grad(jax.checkpoint(f)))):
+        g(1.0)
+        jax.effects_barrier()
+        first, second = capsys.readouterr().out.splitlines()
+        assert first == second
+
+
+def test_effects_that_must_not_happen_again_are_refused() -> None:
+    from jitney.experimental import io_callback
+
+    def f(x: Any, y: Any) -> Any:
+        io_callback(lambda v: None, None, y, ordered=True)
+        return jitney.numpy.sin(x)
+
+    assert float(jitney.checkpoint(f)(0.0, 1.0)) == 0.0
+    with pytest.raises(NotImplementedError, match="Effects not supported.*OrderedIO"):
+        jitney.grad(jitney.checkpoint(f))(0.0, 1.0)
+
+
+def test_what_is_kept_is_what_the_policy_says() -> None:
+    from jitney.ad_checkpoint import saved_residuals
+
+    def kept(policy: str) -> list[str]:
+        f = jitney.checkpoint(
+            layer("jitney"), policy=POLICIES[policy](jitney.checkpoint_policies)
+        )
+        return [re.sub(" from .*:.*", "", what) for _, what in saved_residuals(f, W, X)]
+
+    arguments = ["from the argument w", "from the argument x"]
+    assert kept("none") == kept("nothing") == arguments
+    assert kept("names") == [*arguments, "named 'z'"]
+    assert kept("any names but") == [*arguments, "named 'w'"]
+    assert kept("dots") == [*arguments, "output of dot_general", "output of dot_general"]
+    assert len(kept("everything")) > 5
+
+
+@BOTH
+def test_printed_residuals(name: str, capsys: Any) -> None:
+    jax, jnp, ad = library(name)
+    ad.print_saved_residuals(
+        jax.checkpoint(lambda d, *, k: jnp.sin(d["a"]) * k), {"a": jnp.ones(3)}, k=2.0
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "f32[3] from the argument d['a']",
+        "f32[] from the argument k",
+    ]
+    ad.print_saved_residuals(lambda x: jnp.sin(x), 1.0)
+    assert "f32[] output of cos from" in capsys.readouterr().out
+
+
+@BOTH
+def test_static_arguments(name: str) -> None:
+    jax, jnp, _ = library(name)
+
+    def f(x: Any, flag: bool) -> Any:
+        return jnp.sin(x) if flag else -x
+
+    g = jax.checkpoint(f, static_argnums=(1,))
+    np.testing.assert_allclose(jax.grad(g)(0.0, True), 1.0)
+    np.testing.assert_allclose(jax.grad(g)(0.0, False), -1.0)
+    with pytest.raises(jax.errors.TracerBoolConversionError, match="(?s)flag.*static_argnums"):
+        jax.checkpoint(f)(0.0, True)
+    with pytest.raises(NotImplementedError, match="static_argnums"):
+        jax.checkpoint(f, concrete=True)
+    assert g.__name__ == "f"
+
+
+@BOTH
+def test_closures_and_structures(name: str) -> None:
+    jax, jnp, _ = library(name)
+    constant = jnp.arange(3.0)
+
+    def outer(y: Any) -> Any:
+        f = jax.checkpoint(lambda d: {"out": (jnp.sin(d["x"] * y) * constant, d["x"])})
+        out = f({"x": y + 1.0})
+        return out["out"][0].sum() + out["out"][1]
+
+    wanted = lambda y: 3 * np.cos((y + 1) * y) * (2 * y + 1) + 1  # noqa: E731
+    for g in (jax.grad(outer), jax.jit(jax.grad(outer))):
+        np.testing.assert_allclose(g(0.5), wanted(0.5), rtol=1e-5)
+
+
+def test_the_compiled_program_computes_again() -> None:
+    """The compiler does not see that values are the same, and keep them after all."""
+    jnp = jitney.numpy
+
+    def chain(x: Any) -> Any:
+        for _ in range(4):
+            x = jnp.sin(x @ x)
+        return x
+
+    def flops(f: Any) -> float:
+        loss = jitney.jit(jitney.value_and_grad(lambda x: f(x).sum()))
+        return loss.lower(jnp.ones((16, 16))).compile().cost_analysis()["flops"]
+
+    contraction = 2 * 16**3
+    assert flops(jitney.checkpoint(chain)) >= flops(chain) + 3 * contraction
+    assert flops(jitney.checkpoint(chain, prevent_cse=False)) < flops(chain) + contraction
