@@ -326,8 +326,8 @@ def _rounding(jaxpr: Jaxpr, shared: dict[Var, Var]) -> Jaxpr:
                     JaxprEqn(
                         [v], [shared[v]], registry["reduce_precision"], params, no_effects,
                         eqn.source_info, eqn.ctx,
-                    )  # fmt: skip
-                )
+                    )
+                )  # fmt: skip
     return jaxpr.replace(eqns=eqns)
 
 
