@@ -201,7 +201,7 @@ def test_effects_that_must_not_happen_again_are_refused() -> None:
         return jitney.numpy.sin(x)
 
     assert float(jitney.checkpoint(f)(0.0, 1.0)) == 0.0
-    with pytest.raises(NotImplementedError, match="Effects not supported.*OrderedIO"):
+    with pytest.raises(NotImplementedError, match=r"Effects not supported.*OrderedIO"):
         jitney.grad(jitney.checkpoint(f))(0.0, 1.0)
 
 
@@ -246,7 +246,7 @@ def test_static_arguments(name: str) -> None:
     g = jax.checkpoint(f, static_argnums=(1,))
     np.testing.assert_allclose(jax.grad(g)(0.0, True), 1.0)
     np.testing.assert_allclose(jax.grad(g)(0.0, False), -1.0)
-    with pytest.raises(jax.errors.TracerBoolConversionError, match="(?s)flag.*static_argnums"):
+    with pytest.raises(jax.errors.TracerBoolConversionError, match=r"(?s)flag.*static_argnums"):
         jax.checkpoint(f)(0.0, True)
     with pytest.raises(NotImplementedError, match="static_argnums"):
         jax.checkpoint(f, concrete=True)
