@@ -93,6 +93,7 @@ from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack
 from jitney import ad_checkpoint as ad_checkpoint
 from jitney import api_util as api_util
+from jitney import custom_batching as custom_batching
 from jitney import custom_derivatives as custom_derivatives
 from jitney import debug as debug
 from jitney import dtypes as dtypes

@@ -35,7 +35,7 @@ class _Residuals:
 pytrees.register_pytree_node(
     _Residuals,
     lambda r: (r.consts, (r.jaxpr, r.out_tree)),
-    lambda aux, consts: _Residuals(*aux, consts),
+    lambda aux, consts: _Residuals(aux[0], aux[1], consts),
 )
 
 
@@ -91,7 +91,9 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 # --- closure_convert ------------------------------------------------------------------------------
 
 
-def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+def closure_convert(
+    fun: Callable[..., Any], *example_args: Any
+) -> tuple[Callable[..., Any], list[Any]]:
     """`fun` with the traced values that it closes over as arguments.
 
     Args:

@@ -396,7 +396,7 @@ def _params_doc(
 def _param_doc(value: Any, context: Context, settings: Settings) -> Doc:
     if isinstance(value, Jaxpr | ClosedJaxpr):
         return _program_doc(_open(value), context, settings)
-    if isinstance(value, tuple) and value and all(isinstance(v, Jaxpr | ClosedJaxpr) for v in value):
+    if type(value) is tuple and value and all(isinstance(v, Jaxpr | ClosedJaxpr) for v in value):
         items = [_program_doc(_open(v), context, settings) for v in value]
         return Group(
             concat(

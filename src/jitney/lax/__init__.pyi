@@ -310,3 +310,7 @@ from jitney.ops.exchange import ppermute_p as ppermute_p
 from jitney.ops.exchange import pshuffle as pshuffle
 from jitney.ops.exchange import psum_scatter as psum_scatter
 from jitney.ops.exchange import pswapaxes as pswapaxes
+from jitney.api.custom_root import custom_root as custom_root
+from jitney.ops.linear_solve import custom_linear_solve as custom_linear_solve
+from jitney.ops.linear_solve import linear_solve_p as linear_solve_p
+from jitney.ops.control.platform import platform_dependent as platform_dependent

@@ -1,0 +1,80 @@
+"""`custom_root`: roots of functions, differentiated as such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jitney.api.autodiff import jvp, linearize
+from jitney.api.custom_gradient import closure_convert
+from jitney.api.custom_jvp import custom_jvp
+from jitney.core import pytrees
+from jitney.ops.convert import as_value
+from jitney.ops.linear_solve import custom_linear_solve
+from jitney.transforms.zero import Zero
+
+
+def custom_root(
+    f: Callable[..., Any],
+    initial_guess: Any,
+    solve: Callable[[Callable[..., Any], Any], Any],
+    tangent_solve: Callable[[Callable[..., Any], Any], Any],
+    has_aux: bool = False,
+) -> Any:
+    """A root of `f`, found by `solve`, whose derivative is that of the root.
+
+    Args:
+      f: takes and returns pytrees like `initial_guess`; what it closes over may be differentiated by.
+      initial_guess: a pytree of arrays.
+      solve: (f, initial_guess) -> root.
+      tangent_solve: (linear function g, y) -> x with g(x) = y; used for derivatives.
+      has_aux: whether `solve` returns (root, anything else).
+
+    Returns: the root, or (root, what else `solve` returned).
+
+    Raises:
+      TypeError: if structures do not fit.
+    """
+    guess = pytrees.tree_map(as_value, initial_guess)
+    tree = pytrees.tree_structure(guess)
+
+    def checked(name: str, x: Any) -> Any:
+        found = pytrees.tree_structure(x)
+        if found != tree:
+            raise TypeError(
+                f"{name} output pytree structure must match initial_guess, got {found} and {tree}."
+            )
+        return x
+
+    converted, consts = closure_convert(lambda x: checked("f", f(x)), guess)
+
+    def solution(at: Any, *values: Any) -> Any:
+        out = solve(lambda x: converted(x, *values), at)
+        if has_aux:
+            root, aux = out
+            return checked("solve", root), aux
+        return checked("solve", out), ()
+
+    @custom_jvp
+    def _custom_root(at: Any, *values: Any) -> Any:
+        return solution(at, *values)
+
+    def _root_jvp(primals: Any, tangents: Any) -> Any:
+        at, *values = primals
+        root, aux = _custom_root(at, *values)
+        _, slope = linearize(lambda x: converted(x, *values), root)
+        if values:
+            _, direct = jvp(lambda *vs: converted(root, *vs), tuple(values), tuple(tangents[1:]))
+            minus = pytrees.tree_map(lambda t: -t, direct)
+            droot = custom_linear_solve(slope, minus, tangent_solve, tangent_solve)
+        else:
+            droot = pytrees.tree_map(_no_tangent, root)
+        return (root, aux), (droot, pytrees.tree_map(_no_tangent, aux))
+
+    _custom_root.defjvp(_root_jvp)
+    root, aux = _custom_root(guess, *consts)
+    return (root, aux) if has_aux else root
+
+
+def _no_tangent(x: Any) -> Any:
+    return Zero.from_primal_value(x).instantiate()

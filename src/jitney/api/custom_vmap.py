@@ -1,0 +1,252 @@
+"""`custom_vmap`: functions that say themselves what `vmap` makes of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.api.jit_call import fun_name, trace_closed
+from jitney.api.signature import positional
+from jitney.compiler import lower as lowering
+from jitney.core import pytrees, source_info
+from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import declare
+from jitney.core.trace import set_current_trace, state
+from jitney.ops import rules
+from jitney.ops.control import mapping
+from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
+from jitney.transforms.partial import PartialTrace
+from jitney.transforms.zero import Zero, instantiate
+
+custom_vmap_p = declare("custom_vmap_call", multiple_results=True)
+custom_vmap_p.effectful = True
+
+
+class BatchingRule:
+    """A rule on flat values: (axis size, which are mapped, values) -> (results, which are mapped)."""
+
+    def __init__(self, call: Callable[..., Any], name: str) -> None:
+        self.call = call
+        self.__name__ = name
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} at 0xXXXXXXXXXXXX>"
+
+
+@custom_vmap_p.abstract
+def _(*avals: Any, call: ClosedJaxpr, **_: Any) -> Any:
+    return call.out_avals, call.effects
+
+
+@custom_vmap_p.lower
+def _(b: Any, *nodes: Any, call: ClosedJaxpr, **_: Any) -> Any:
+    return lowering.inline(b, call, nodes)
+
+
+custom_vmap_p.absent(
+    "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
+)
+custom_vmap_p.absent("transpose", why="derivatives divide its program into known and linear parts")
+
+
+@custom_vmap_p.batch
+def _(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) -> Any:
+    size = rules.batch_size(args, dims)
+    moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    outs, mapped = rule.call(size, [d is not None for d in dims], moved)
+    return outs, [0 if m else None for m in mapped]
+
+
+@custom_vmap_p.jvp
+def _(
+    primals: Any, tangents: Any, *, call: ClosedJaxpr, rule: BatchingRule, in_tree: Any,
+    out_tree: Any,
+) -> Any:  # fmt: skip
+    n, n_out = len(primals), len(call.out_avals)
+    nonzero = tuple(not isinstance(t, Zero) for t in tangents)
+    program, nonzero_out = jvp_jaxpr(call, nonzero, False)
+    given = [t for t in tangents if not isinstance(t, Zero)]
+
+    def jvp_of_rule(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+        """Differentiates the rule, at values and tangents that are mapped alike."""
+        xs, own = list(values[:n]), list(batched[:n])
+        ts = iter(zip(values[n:], batched[n:], strict=True))
+        dots: list[Any] = []
+        for i, present in enumerate(nonzero):
+            if not present:
+                aval = get_aval(xs[i])
+                dots.append(Zero(aval.to_tangent_aval()))
+                continue
+            t, t_mapped = next(ts)
+            if own[i] and not t_mapped:
+                t = rules.to_front(t, None, size)
+            elif t_mapped and not own[i]:
+                xs[i], own[i] = rules.to_front(xs[i], None, size), True
+            dots.append(t)
+        found: list[Any] = []
+
+        def run(*operands: Any) -> Any:
+            outs, mapped = rule.call(size, own, operands)
+            found.append(mapped)
+            return outs
+
+        outs, douts = jvp_flat(run, xs, dots)
+        wanted = [
+            (instantiate(t), m)
+            for t, m, nz in zip(douts, found[0], nonzero_out, strict=True)
+            if nz
+        ]
+        return [*outs, *(t for t, _ in wanted)], [*found[0], *(m for _, m in wanted)]
+
+    outs = custom_vmap_p.bind(
+        *primals,
+        *given,
+        call=program,
+        rule=BatchingRule(jvp_of_rule, "custom_vmap_jvp.<locals>.jvp_of_rule_rule"),
+        in_tree=pytrees.treedef_tuple([in_tree, in_tree]),
+        out_tree=pytrees.treedef_tuple([out_tree, out_tree]),
+    )
+    rest = iter(outs[n_out:])
+    return outs[:n_out], [
+        next(rest) if nz else Zero(a.to_tangent_aval())
+        for nz, a in zip(nonzero_out, call.out_avals, strict=True)
+    ]
+
+
+@custom_vmap_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    """What is linear in unknowns has no rule of its own; its operations are batched one by one."""
+    call: ClosedJaxpr = params["call"]
+    with set_current_trace(trace):
+        return eval_jaxpr(call.jaxpr, call.consts, *args)
+
+
+class custom_vmap:  # the API's name
+    """A function whose batched version is given by `def_vmap` instead of by its operations.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+
+    >>> @custom_vmap
+    ... def f(x, y):
+    ...     return x + y
+    >>> @f.def_vmap
+    ... def f_vmap_rule(axis_size, in_batched, xs, ys):
+    ...     return xs + ys, True
+    """
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.vmap_rule: Callable[..., Any] | None = None
+
+    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Sets the rule: (axis size, which arguments are mapped, *arguments) -> (result, which is mapped).
+
+        Mapped arguments have the axis in front, and so must mapped results; what is mapped is said by
+        pytrees of booleans of the same structure.
+        """
+        self.vmap_rule = vmap_rule
+        return vmap_rule
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        rule = self.vmap_rule
+        name = fun_name(self.fun)
+        if rule is None:
+            raise AttributeError(
+                f"No batching rule defined for custom_vmap function {name} using def_vmap."
+            )
+        args = positional(self.fun, args, kwargs)
+        if state.trace is state.eval_trace:
+            return self.fun(*args)
+        leaves, in_tree = pytrees.tree_flatten(tuple(args))
+        trees: list[Any] = []
+
+        def flat(*xs: Any) -> list[Any]:
+            outs, out_tree = pytrees.tree_flatten(self.fun(*pytrees.tree_unflatten(in_tree, xs)))
+            trees.append(out_tree)
+            return outs
+
+        info = DebugInfo("custom_vmap", source_info.fun_sourceinfo(self.fun))
+        call, outer = trace_closed(flat, [get_aval(x) for x in leaves], info)
+        n = len(outer)
+
+        def flat_rule(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+            if any(batched[:n]):
+                raise ValueError(
+                    f"custom_vmap function {name} closes over a value that is mapped; pass it as an "
+                    "argument"
+                )
+            flags = list(pytrees.tree_unflatten(in_tree, batched[n:]))
+            result = rule(size, flags, *pytrees.tree_unflatten(in_tree, values[n:]))
+            return _checked(rule, result, trees[0], size)
+
+        outs = custom_vmap_p.bind(
+            *outer,
+            *leaves,
+            call=call,
+            rule=BatchingRule(flat_rule, rule.__name__),
+            in_tree=pytrees.tree_structure(([0] * n, tuple(args))),
+            out_tree=trees[0],
+        )
+        return pytrees.tree_unflatten(trees[0], outs)
+
+
+def _checked(
+    rule: Callable[..., Any], result: Any, wanted: Any, size: int
+) -> tuple[list[Any], list[bool]]:
+    """What a rule returned: (results, which are mapped)."""
+    name = fun_name(rule)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise TypeError(
+            f"custom vmap rule {name} must return a pair (result, which of it is mapped), got "
+            f"{result!r}"
+        )
+    outs, out_tree = pytrees.tree_flatten(result[0])
+    flags, flag_tree = pytrees.tree_flatten(result[1])
+    if out_tree != flag_tree:
+        raise ValueError(
+            "structure of output value and output batching specification returned by custom vmap rule "
+            f"({name}) do not match.\nOutput values: {out_tree}\nBatching spec: {flag_tree}"
+        )
+    if out_tree != wanted:
+        raise ValueError(
+            f"structure of output returned by custom vmap rule ({name}) does not match that of original "
+            f"custom-vmapped function.\nOriginal output: {wanted}\nRule output: {out_tree}"
+        )
+    for x, mapped in zip(outs, flags, strict=True):
+        if mapped and rules.shape_of(x)[:1] != (size,):
+            raise ValueError(
+                f"custom vmap rule {name} returned a mapped result of shape {rules.shape_of(x)}; its "
+                f"first axis must be the mapped one, of size {size}"
+            )
+    return outs, flags
+
+
+def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
+    """`f`, which `vmap` makes a loop (`lax.map`) instead of batching its operations."""
+    function = custom_vmap(f)
+
+    def rule(axis_size: int, in_batched: Any, *args: Any) -> Any:
+        leaves, tree = pytrees.tree_flatten(args)
+        flags = pytrees.tree_leaves(in_batched)
+
+        def one(mapped: Any) -> Any:
+            rest = iter(mapped)
+            values = [next(rest) if m else x for x, m in zip(leaves, flags, strict=True)]
+            return function(*pytrees.tree_unflatten(tree, values))
+
+        out = mapping.map(one, [x for x, m in zip(leaves, flags, strict=True) if m])
+        return out, pytrees.tree_map(lambda _: True, out)
+
+    rule.__name__ = "sequential_vmap.<locals>.rule"
+    function.def_vmap(rule)
+    return function
