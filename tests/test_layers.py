@@ -17,7 +17,12 @@ HEAVY = ("scipy", "llvmlite", "opt_einsum", "jax")
 def test_contracts():
     pytest.importorskip("importlinter")
     found = subprocess.run(
-        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as f; f()", "--no-cache"],
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command as f; f()",
+            "--no-cache",
+        ],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,

@@ -13,15 +13,33 @@ import jitney.numpy as jnp
 from jitney import lax
 
 # Names of functions of one array, of two, and of one along an axis.
-UNARY = ("abs negative square sign floor ceil rint exp log1p sin cos tanh sqrt cbrt isnan isfinite isinf "
-         "logical_not reciprocal exp2 arctan arcsinh real ravel flip transpose signbit ptp trace diag triu "
-         "tril atleast_2d sinc i0 deg2rad nan_to_num fliplr conj positive trunc").split()  # noqa: SIM905
-BINARY = ("add subtract multiply maximum minimum greater less equal not_equal logical_and logical_xor power "
-          "remainder floor_divide true_divide hypot arctan2 copysign fmax fmin heaviside logaddexp outer "
-          "kron inner dot matmul less_equal gcd bitwise_or bitwise_and fmod nextafter float_power").split()  # noqa: SIM905
-ALONG = ("sum prod max min mean var std any all argmax argmin cumsum cumprod sort argsort nansum nanmax median "
-         "flip squeeze count_nonzero diff nancumsum average nanmean ptp").split()  # noqa: SIM905
-DTYPES = ("float32", "float32", "int32", "bool_", "uint8", "int8", "float16", "bfloat16", "complex64")
+UNARY = (
+    "abs negative square sign floor ceil rint exp log1p sin cos tanh sqrt cbrt isnan isfinite isinf "
+    "logical_not reciprocal exp2 arctan arcsinh real ravel flip transpose signbit ptp trace diag triu "
+    "tril atleast_2d sinc i0 deg2rad nan_to_num fliplr conj positive trunc"
+).split()
+BINARY = (
+    "add subtract multiply maximum minimum greater less equal not_equal logical_and logical_xor "
+    "power "
+    "remainder floor_divide true_divide hypot arctan2 copysign fmax fmin heaviside logaddexp outer "
+    "kron inner dot matmul less_equal gcd bitwise_or bitwise_and fmod nextafter float_power"
+).split()
+ALONG = (
+    "sum prod max min mean var std any all argmax argmin cumsum cumprod sort argsort nansum nanmax "
+    "median "
+    "flip squeeze count_nonzero diff nancumsum average nanmean ptp"
+).split()
+DTYPES = (
+    "float32",
+    "float32",
+    "int32",
+    "bool_",
+    "uint8",
+    "int8",
+    "float16",
+    "bfloat16",
+    "complex64",
+)
 
 Step = Callable[[list[Any]], Any]
 
@@ -51,14 +69,14 @@ def _index(c: Chooser, x: Any) -> Any:
 
 def step(c: Chooser) -> Step:
     """One random step: a function of the values so far, which may refuse them."""
-    which = c.integer(0, 19)
+    which = c.integer(0, 22)
     i, j = c.integer(0, 50), c.integer(0, 50)
     d = Chooser(c.integer(0, 10**6))  # decisions that depend on values' shapes
     seed = d.integer(0, 10**6)
     fn: Any = c.pick(UNARY) if which < 5 else c.pick(BINARY) if which < 9 else c.pick(ALONG)
     dtype = c.pick(DTYPES)
 
-    def run(values: list[Any]) -> Any:  # noqa: PLR0911
+    def run(values: list[Any]) -> Any:
         x, y = values[i % len(values)], values[j % len(values)]
         d = Chooser(seed)
         if which < 5:
@@ -111,6 +129,27 @@ MORE: Sequence[Callable[[Chooser, Any], Any]] = (
     lambda c, x: jitney.lax.population_count(x),
     lambda c, x: x.view(jnp.uint8),
     lambda c, x: jnp.meshgrid(x.ravel(), x.ravel()[:2])[1],
+    lambda c, x: lax.scan(lambda a, r: (a + r, jnp.maximum(a, r)), jnp.zeros_like(x[0]), x)[
+        c.integer(0, 1)
+    ],
+    lambda c, x: lax.scan(lambda a, r: (r, a), x[0], x, reverse=c.chance(50))[1],
+    lambda c, x: lax.fori_loop(0, c.integer(0, 4), lambda i, a: a.at[i].set(i) - x, x),
+    lambda c, x: lax.fori_loop(0, x.shape[0], lambda i, a: a + x[i] * i, jnp.zeros_like(x[0])),
+    lambda c, x: lax.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, x),
+    lambda c, x: lax.switch(x.size % 3, [lambda x: x + 1, jnp.flip, lambda x: x * x], x),
+    lambda c, x: lax.while_loop(lambda v: jnp.any(v < 3), lambda v: v + 1, jnp.clip(x, -5, 5)),
+    lambda c, x: lax.map(lambda r: jnp.cumsum(r), x),
+    lambda c, x: lax.associative_scan(jnp.maximum, x),
+    lambda c, x: lax.associative_scan(jnp.add, jnp.sign(x), reverse=c.chance(50)),
+    lambda c, x: jitney.vmap(lambda r: jnp.sort(r)[0] + r)(x),
+    lambda c, x: jitney.vmap(lambda v: lax.while_loop(lambda v: v < 3, lambda v: v + 1, v))(
+        jnp.clip(x.ravel(), -5, 5)
+    ),
+    lambda c, x: jitney.vmap(lambda r, i: lax.dynamic_slice_in_dim(r, i, 1))(
+        x, jnp.arange(len(x)) - 1
+    ),
+    lambda c, x: jitney.vmap(lambda r: lax.cond(r.sum() > 0, lambda r: r, lambda r: r * 2, r))(x),
+    lambda c, x: jitney.vmap(jitney.vmap(lambda v: jnp.where(v > 0, v, -v)))(x),
 )
 
 

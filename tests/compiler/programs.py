@@ -308,14 +308,18 @@ def _indices(p: Pool, x: Node) -> tuple[Node, tuple[int, ...], bool]:
     batch = (x.shape[0],) if batched else ()
     batch += tuple(c.pick((1, 1, 2, 2, 5, 5, 9, 9, 0)) for _ in range(c.integer(0, 2 - batched)))
     t = TensorType((*batch, len(axes)), c.pick(INTEGERS))
-    near = p.b.constant(np.random.default_rng(c.integer(0, 99)).integers(0, 9, t.shape).astype(t.dtype))
+    near = p.b.constant(
+        np.random.default_rng(c.integer(0, 99)).integers(0, 9, t.shape).astype(t.dtype)
+    )
     return (p.like(t) if c.chance(50) else near), tuple(axes), batched
 
 
 def _gather(p: Pool) -> Node | None:
     c, x = p.c, p.any()
     indices, axes, batched = _indices(p, x)
-    sizes = [part(c, n) if c.chance(30) else min(n, 1) if k in axes else n for k, n in enumerate(x.shape)]
+    sizes = [
+        part(c, n) if c.chance(30) else min(n, 1) if k in axes else n for k, n in enumerate(x.shape)
+    ]
     if batched:
         sizes[0] = min(x.shape[0], 1)
     collapsed = tuple(k for k in axes if sizes[k] == 1 and c.chance(80))
@@ -323,7 +327,11 @@ def _gather(p: Pool) -> Node | None:
     rank = len(window) + len(indices.shape) - 1
     offsets = sorted(random_subset(c, rank, len(window)))
     dims = ir.GatherDims(
-        tuple(offsets), tuple(sorted(collapsed)), axes, (0,) if batched else (), (0,) if batched else ()
+        tuple(offsets),
+        tuple(sorted(collapsed)),
+        axes,
+        (0,) if batched else (),
+        (0,) if batched else (),
     )
     mode = c.pick(("clip", "fill", "clip" if 0 in x.shape else "promise_in_bounds"))
     if mode == "promise_in_bounds":  # what is out of bounds is not specified
@@ -460,7 +468,9 @@ def _fence(p: Pool) -> Node:
     return p.c.pick(p.b.fence([p.any(), p.any()]))
 
 
-def inner_region(p: Pool, types: list[TensorType], wanted: list[TensorType], steps: int) -> ir.Region:
+def inner_region(
+    p: Pool, types: list[TensorType], wanted: list[TensorType], steps: int
+) -> ir.Region:
     def body(b: Builder, *params: Node) -> list[Node]:
         pool = Pool(b, p.c, list(params) or [b.constant(np.int32(1))], p.depth - 1)
         grow(pool, steps)
@@ -493,7 +503,9 @@ def _while(p: Pool) -> Node | None:
     def body(b: Builder, *params: Node) -> list[Node]:
         pool = Pool(b, c, list(params), p.depth - 1)
         grow(pool, c.integer(0, 4))
-        rest = [pool.like(t) if c.chance(80) else x for t, x in zip(types[1:], params[1:], strict=True)]
+        rest = [
+            pool.like(t) if c.chance(80) else x for t, x in zip(types[1:], params[1:], strict=True)
+        ]
         return [b.apply("add", params[0], b.constant(np.int32(1))), *rest]
 
     return c.pick(p.b.while_(cond, p.b.region(types, body), init))
@@ -516,7 +528,10 @@ def _while_any(p: Pool) -> Node | None:
     def body(b: Builder, *params: Node) -> list[Node]:
         pool = Pool(b, c, list(params), 0)
         grow(pool, c.integer(0, 3))
-        new = [b.apply("add", params[0], b.full(shape, 1, INT32)), *(pool.like(x.type) for x in params[1:])]
+        new = [
+            b.apply("add", params[0], b.full(shape, 1, INT32)),
+            *(pool.like(x.type) for x in params[1:]),
+        ]
         return [
             b.apply("select", asks(b, params[0]), y, x) if keep and x.shape == shape else y
             for x, y, keep in zip(params, new, keeps, strict=True)

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from jitney.compiler import pipeline
-from jitney.compiler.codegen import engine
-from jitney.compiler.codegen import program as code
-from jitney.compiler.codegen import target as targets
+from jitney.compiler.codegen import engine, program as code, target as targets
 from jitney.compiler.hlo import interpret, ir
 from jitney.core.avals import shaped_array
 from jitney.runtime.native._native import Program
@@ -83,6 +81,10 @@ def check(module: ir.Module, inputs: Sequence[np.ndarray], inexact: Sequence[boo
     got = compiled(module, inputs)
     inexact = inexact or [False] * len(want)
     wrong = [
-        i for i, (g, w, loose) in enumerate(zip(got, want, inexact, strict=True)) if differs(g, w, loose)
+        i
+        for i, (g, w, loose) in enumerate(zip(got, want, inexact, strict=True))
+        if differs(g, w, loose)
     ]
-    assert not wrong, f"results {wrong}: {[got[i] for i in wrong]}, should be {[want[i] for i in wrong]}"
+    assert not wrong, (
+        f"results {wrong}: {[got[i] for i in wrong]}, should be {[want[i] for i in wrong]}"
+    )

@@ -1,4 +1,4 @@
-"""Host calls: each once, in order, in loops and branches too; their errors; control flow; many threads."""
+"""Host calls: each once, in order, in loops and branches too; their errors; control flow; threads."""
 
 import sys
 import threading
@@ -306,7 +306,9 @@ def test_a_loop_until_no_element_asks_for_more(size):
 def test_a_loop_for_each_element():
     def newton(a):
         return lax.while_loop(
-            lambda c: abs(c[0] * c[0] - a) > 1e-3, lambda c: ((c[0] + a / c[0]) / 2, c[1] + 1), (a, 0)
+            lambda c: abs(c[0] * c[0] - a) > 1e-3,
+            lambda c: ((c[0] + a / c[0]) / 2, c[1] + 1),
+            (a, 0),
         )
 
     a = np.arange(1, 300, dtype=np.float32)

@@ -32,7 +32,11 @@ quick = settings(
     max_examples=80,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
 )
 SEEDS = range(80)  # of larger programs, without Hypothesis
 
@@ -118,7 +122,9 @@ def test_kernels_are_read_back_and_collapse_to_the_same():
         for kernel in launched(pipeline.plan(pipeline.optimize(module)).steps):
             text = print_kernel(kernel)
             assert print_kernel(parse_kernel(text)) == text
-            indirect = any(s.index.terms for s in (*kernel.body, *kernel.outputs) if hasattr(s, "index"))
+            indirect = any(
+                s.index.terms for s in (*kernel.body, *kernel.outputs) if hasattr(s, "index")
+            )
             if indirect or 0 in kernel.extents:
                 continue
             seen += 1

@@ -8,8 +8,7 @@ from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import GatherDims, Region, ScatterDims, TensorType
 from jitney.compiler.hlo.verify import IRError, verify
 from jitney.compiler.kernels import ir as kernels
-from jitney.compiler.kernels.verify import KernelError
-from jitney.compiler.kernels.verify import verify as verify_kernel
+from jitney.compiler.kernels.verify import KernelError, verify as verify_kernel
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.verify import PlanError, verify_plan
 
@@ -143,7 +142,11 @@ def test_constraint(name):
     result = ir.Project(node.type[0], N + 2, node, 0) if several and node.type else node
     results, ordered = ((), (node,)) if several and not node.type else ((result,), ())
     # A case may bring a parameter of its own in place of one of these.
-    operands = [*getattr(node, "args", ()), getattr(node, "indices", X), getattr(node, "updates", X)]
+    operands = [
+        *getattr(node, "args", ()),
+        getattr(node, "indices", X),
+        getattr(node, "updates", X),
+    ]
     own = {p.index: p for p in operands if isinstance(p, ir.Parameter)}
     given = tuple([own.get(p.index, p) for p in (X, V, S, I, B, D, C, INDICES, UPDATES)])
     with pytest.raises(IRError) as error:
@@ -232,9 +235,7 @@ WRONG_PLANS = {
     "P1": plan(plans.Launch(kernel([LOAD], [STORE]), (IN,))),
     "P1 input": plan(plans.Copy(IN, IN)),
     "P2": plan(plans.Copy(OUT, P)),
-    "P2 in one case": plan(
-        plans.Branch(IN, [[plans.Copy(P, IN)], []]), plans.Copy(OUT, P)
-    ),
+    "P2 in one case": plan(plans.Branch(IN, [[plans.Copy(P, IN)], []]), plans.Copy(OUT, P)),
     "P2 in a loop": plan(
         plans.Copy(FLAG, buffer("input", 1)),
         plans.Loop([plans.Copy(FLAG, buffer("input", 1))], FLAG, [plans.Copy(P, IN)]),

@@ -24,8 +24,31 @@ LEFT_OUT = frozenset(
     "save savez load fromfile fromfunction printoptions set_printoptions get_printoptions "
     "attach apply_along_axis apply_over_axes piecewise vectorize frompyfunc from_dlpack".split()
 )
-SHAPES = ((), (0,), (1,), (3,), (4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 0), (2, 1, 3), (2, 2, 2, 2))
-DTYPES = ("float32", "float32", "int32", "int8", "uint32", "bool", "complex64", "float16", "bfloat16")
+SHAPES = (
+    (),
+    (0,),
+    (1,),
+    (3,),
+    (4,),
+    (2, 3),
+    (3, 2),
+    (3, 3),
+    (1, 3),
+    (2, 0),
+    (2, 1, 3),
+    (2, 2, 2, 2),
+)
+DTYPES = (
+    "float32",
+    "float32",
+    "int32",
+    "int8",
+    "uint32",
+    "bool",
+    "complex64",
+    "float16",
+    "bfloat16",
+)
 
 
 def functions() -> dict[str, Callable[..., Any]]:
@@ -46,7 +69,10 @@ def array(r: random.Random, dtype: str | None = None) -> Any:
     """A small array."""
     dtype = dtype or r.choice(DTYPES)
     values = np.random.default_rng(r.randrange(1000)).integers(-3, 4, r.choice(SHAPES))
-    return jnp.asarray(values.astype(bool) if dtype == "bool" else values, getattr(jnp, dtype if dtype != "bool" else "bool_"))
+    return jnp.asarray(
+        values.astype(bool) if dtype == "bool" else values,
+        getattr(jnp, dtype if dtype != "bool" else "bool_"),
+    )
 
 
 def value(r: random.Random) -> Any:
@@ -83,8 +109,10 @@ def call(r: random.Random, function: Callable[..., Any]) -> tuple[tuple[Any, ...
     needed = sum(p.default is p.empty for p in positional)
     count = needed + r.choice((0, 0, 0, 1, -1, 2)) if positional else r.randrange(1, 4)
     args = [array(r) if i == 0 and r.random() < 0.7 else value(r) for i in range(max(count, 0))]
-    keywords = {p.name: value(r) for p in parameters if p.kind == p.KEYWORD_ONLY and r.random() < 0.3}
-    keywords |= {p.name: value(r) for p in positional[len(args):] if r.random() < 0.2}
+    keywords = {
+        p.name: value(r) for p in parameters if p.kind == p.KEYWORD_ONLY and r.random() < 0.3
+    }
+    keywords |= {p.name: value(r) for p in positional[len(args) :] if r.random() < 0.2}
     if r.random() < 0.02:
         keywords["no_such_keyword"] = 1
     return tuple(args), keywords

@@ -72,7 +72,10 @@ def test_wrong_calls_while_tracing(part):
 
                 def traced(*given, args=args, keywords=keywords, arrays=arrays, name=name):
                     left = iter(given)
-                    full = [next(left) if is_array else a for a, is_array in zip(args, arrays, strict=True)]
+                    full = [
+                        next(left) if is_array else a
+                        for a, is_array in zip(args, arrays, strict=True)
+                    ]
                     out = FUNCTIONS[name](*full, **keywords)
                     return [x for x in tree_util.tree_leaves(out) if isinstance(x, jitney.Array)]
 

@@ -1,4 +1,4 @@
-"""The compiler's stages, in order: tensor IR -> simplified -> plan with kernels -> LLVM -> machine code."""
+"""The compiler's stages: tensor IR -> simplified -> plan with kernels -> LLVM -> machine code."""
 
 from __future__ import annotations
 

@@ -46,8 +46,9 @@ class LoopWriter(KernelWriter):
             if not self.changing[i]:
                 self.state.values[i] = self._statement(i, s)
         starts = [
-            self._lanes_of(self._load(ir.Load(p.start, p.index, p.dtype), p.varies and self.lanes > 1), p.varies)
+            self._lanes_of(self._load(load, p.varies and self.lanes > 1), p.varies)
             for p in kernel.carried
+            for load in [ir.Load(p.start, p.index, p.dtype)]
         ]
         n = e.fresh()[1:]
         before = e.block

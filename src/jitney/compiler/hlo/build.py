@@ -53,7 +53,7 @@ class Builder:
         self._n = 0
         self.ordered: list[Node] = []  # see Region
 
-    # --- interning ------------------------------------------------------------------------------
+    # --- interning --------------------------------------------------------------------------------
 
     def _make(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
         key = (kind, type_, fields)
@@ -112,7 +112,7 @@ class Builder:
             return self.convert(real, type_.dtype)
         return self._make(ir.Iota, type_, dim)
 
-    # --- elementwise --------------------------------------------------------------------------------
+    # --- elementwise ------------------------------------------------------------------------------
 
     def apply(self, fn: str, *args: Node) -> Node:
         """The scalar function `fn` on operands of one shape."""
@@ -267,7 +267,7 @@ class Builder:
         assert all(p.dtype == kept[0].dtype for p in kept), "concatenate.C1: dtypes differ"
         return self._make(ir.Concatenate, TensorType(tuple(shape), kept[0].dtype), kept, dim)
 
-    # --- indexed ------------------------------------------------------------------------------------
+    # --- indexed ----------------------------------------------------------------------------------
 
     def dynamic_slice(self, x: Node, starts: Sequence[Node], sizes: Sequence[int]) -> Node:
         """Block of shape `sizes` at `starts`, clamped into bounds."""
@@ -318,7 +318,7 @@ class Builder:
         """`x` with windows of `updates` combined in."""
         return self._new(ir.Scatter, x.type, x, indices, updates, dims, combine, mode, unique)
 
-    # --- reductions -----------------------------------------------------------------------------------
+    # --- reductions -------------------------------------------------------------------------------
 
     def reduce(self, x: Node, fn: ir.Monoid, dims: Sequence[int]) -> Node:
         """Fold over `dims` by a monoid."""
@@ -346,7 +346,7 @@ class Builder:
         """Running fold along `dim`."""
         return self._make(ir.Cumulative, x.type, x, fn, dim, reverse)
 
-    # --- contraction and order --------------------------------------------------------------------------
+    # --- contraction and order --------------------------------------------------------------------
 
     def dot(
         self,
@@ -379,7 +379,7 @@ class Builder:
         types = (TensorType(shape, x.dtype), TensorType(shape, _INT32))
         return self._split(self._make(ir.TopK, types, x, k, dim))
 
-    # --- control and host -------------------------------------------------------------------------------
+    # --- control and host -------------------------------------------------------------------------
 
     def region(
         self, types: Sequence[TensorType], body: Callable[..., Sequence[Node]]
@@ -434,7 +434,7 @@ class Builder:
         assert isinstance(node.type, tuple)
         return self._make(ir.Project, node.type[index], node, index)
 
-    # --- whole programs ---------------------------------------------------------------------------------
+    # --- whole programs ---------------------------------------------------------------------------
 
     def module(self, name: str, parameters: Sequence[Node], results: Sequence[Node]) -> ir.Module:
         """The program that computes `results` from `parameters`."""

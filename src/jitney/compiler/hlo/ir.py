@@ -2,7 +2,8 @@
 
     module ::= Module(name, region)
     region ::= Region(parameters, results, ordered)
-    node   ::= leaf | elementwise | view | indexed | reduction | contraction | order | control | host | Project
+    node   ::= leaf | elementwise | view | indexed | reduction | contraction | order | control
+             | host | Project
     leaf   ::= Parameter(index) | Constant(value) | Iota(dim)
     elementwise ::= Apply(fn, args)
     view   ::= Broadcast | Reshape | Transpose | Slice | Reverse | Pad | Concatenate | Bitcast
@@ -29,9 +30,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from jitney.compiler.dims import GatherDims as GatherDims
-from jitney.compiler.dims import IndexMode as IndexMode
-from jitney.compiler.dims import ScatterDims as ScatterDims
+from jitney.compiler.dims import (
+    GatherDims as GatherDims,
+    IndexMode as IndexMode,
+    ScatterDims as ScatterDims,
+)
 
 Axes: TypeAlias = tuple[int, ...]
 Shape: TypeAlias = tuple[int, ...]
@@ -350,7 +353,7 @@ class Sort(Node):
 
 @dataclass(slots=True, eq=False)
 class TopK(Node):
-    """The k largest along axis `dim`, descending, and their int32 indices; equal elements by lower index."""
+    """The k largest along axis `dim`, descending, and their int32 indices; of equals, lower ones."""
 
     x: Node
     k: int

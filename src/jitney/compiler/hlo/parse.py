@@ -16,11 +16,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from jitney.compiler.hlo import ir
-from jitney.compiler.hlo import text as printing
+from jitney.compiler.hlo import ir, text as printing
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.hlo.verify import arity
+
 
 class ParseError(ValueError):
     """The text is not that of a program; the message names the line."""

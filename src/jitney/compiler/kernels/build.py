@@ -1,8 +1,8 @@
 """From groups of tensor nodes to kernels: views become index arithmetic.
 
-A `KernelBuilder` is given the box of indices and the nodes that have buffers of their own. Asked for the
-value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes and views to
-buffers, constants and positions, and writes statements. A node asked for twice at the same index is
+A `KernelBuilder` is given the box of indices and the nodes that have buffers of their own. Asked for
+the value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes and views
+to buffers, constants and positions, and writes statements. A node asked for twice at the same index is
 written once.
 """
 

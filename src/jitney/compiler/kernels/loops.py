@@ -8,8 +8,8 @@ that of a kernel, in which a statement `Carried(i)` stands for carried scalar i.
 statement that `following` names. At the end carried scalars are written to their places.
 
 Blocks of lanes run one after the other, or on several threads. A condition that differs from lane to
-lane ("any" of the tensor IR) is therefore allowed only where a lane that has come to its end stays as it
-is, whatever the others do (`_check_frozen`).
+lane ("any" of the tensor IR) is therefore allowed only where a lane that has come to its end stays as
+it is, whatever the others do (`_check_frozen`).
 
 `build_loop` makes one of a `While` of the tensor IR where all values of a turn are few scalars (per
 lane): small arrays are taken apart. It returns None for all other loops.
@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.codegen.values import kind_of
-from jitney.compiler.hlo import ir as hlo
-from jitney.compiler.hlo import walk
+from jitney.compiler.hlo import ir as hlo, walk
 from jitney.compiler.kernels import build, ir
 from jitney.compiler.kernels.build import Index, KernelBuilder, clamped_start, shifted
 from jitney.compiler.kernels.ir import Affine

@@ -217,7 +217,8 @@ def _round_away(x: np.ndarray) -> np.ndarray:
     whole = np.trunc(x)
     half = np.asarray(0.5, x.dtype)
     one = np.asarray(1, x.dtype)
-    return np.copysign(np.abs(whole) + np.where(np.abs(x - whole) >= half, one, one - one), x).astype(x.dtype)
+    more = np.where(np.abs(x - whole) >= half, one, one - one)
+    return np.copysign(np.abs(whole) + more, x).astype(x.dtype)
 
 
 @_meaning("real")

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jitney.compiler.fusion import group as fusion
-from jitney.compiler.hlo import interpret, ir as hlo
-from jitney.compiler.hlo import walk
+from jitney.compiler.hlo import interpret, ir as hlo, walk
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels import loops
 from jitney.compiler.kernels.build import KernelBuilder, clamped_start, combine, row_major, shifted

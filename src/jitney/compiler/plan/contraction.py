@@ -32,7 +32,7 @@ def is_small_dot(node: hlo.Dot) -> bool:
 
 
 def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> str | None:
-    """Says "plain" if axes are batch, free, contracted; "swapped" if batch, contracted, free; else None."""
+    """Says "plain" if axes are batch, free, contracted; "swapped" if batch, contracted, free."""
     free = [j for j in range(rank) if j not in batch and j not in contract]
     axes = list(range(rank))
     if [*batch, *free, *contract] == axes:

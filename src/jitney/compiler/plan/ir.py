@@ -53,7 +53,7 @@ class Launch:
 
 @dataclass(slots=True)
 class Gemm:
-    """out[b] = x[b] @ y[b], row-major m x k times k x n; `trans_*` say that an operand is stored transposed."""
+    """out[b] = x[b] @ y[b], row-major m x k times k x n; `trans_*`: an operand is stored transposed."""
 
     x: Buffer
     y: Buffer

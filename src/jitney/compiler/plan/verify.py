@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.kernels import ir as kernels
+from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.kernels.verify import verify
 from jitney.compiler.plan import ir
 
