@@ -145,7 +145,7 @@ class custom_vmap:  # the API's name
         self.vmap_rule: Callable[..., Any] | None = None
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets the rule: (axis size, which arguments are mapped, *arguments) -> (result, which is mapped).
+        """Sets the rule: (axis size, what is mapped, *arguments) -> (result, what of it is mapped).
 
         Mapped arguments have the axis in front, and so must mapped results; what is mapped is said by
         pytrees of booleans of the same structure.
@@ -219,8 +219,8 @@ def _checked(
         )
     if out_tree != wanted:
         raise ValueError(
-            f"structure of output returned by custom vmap rule ({name}) does not match that of original "
-            f"custom-vmapped function.\nOriginal output: {wanted}\nRule output: {out_tree}"
+            f"structure of output returned by custom vmap rule ({name}) does not match that of the "
+            f"original custom-vmapped function.\nOriginal output: {wanted}\nRule output: {out_tree}"
         )
     for x, mapped in zip(outs, flags, strict=True):
         if mapped and rules.shape_of(x)[:1] != (size,):

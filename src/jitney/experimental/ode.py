@@ -1,0 +1,305 @@
+"""`jax.experimental.ode`: initial value problems, by the method of Dormand and Prince.
+
+`odeint` chooses its steps by the error of the embedded formula of order 4; values at the times asked
+for come from a polynomial through both ends and the middle of a step. Its reverse derivative solves the
+adjoint equation backwards, so that no steps are kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.autodiff import vjp
+from jitney.api.custom_gradient import closure_convert
+from jitney.api.custom_vjp import custom_vjp
+from jitney.api.jit import jit
+from jitney.api.vmap import vmap
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import is_valid_operand
+from jitney.flatten_util import ravel_pytree
+
+# Nodes, stages, and weights of the results of orders 5 and (as a difference) 4.
+_NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
+_STAGES = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+_RESULT = (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0.0)
+_ERROR = (
+    35 / 384 - 1951 / 21600,
+    0.0,
+    500 / 1113 - 22642 / 50085,
+    125 / 192 - 451 / 720,
+    -2187 / 6784 + 12231 / 42400,
+    11 / 84 - 649 / 6300,
+    -1 / 60,
+)
+# Weights of the value in the middle of a step (Shampine's formula of order 4).
+_MIDDLE = (
+    6025192743 / 30085553152 / 2,
+    0.0,
+    51252292925 / 65400821598 / 2,
+    -2691868925 / 45128329728 / 2,
+    187940372067 / 1594534317056 / 2,
+    -1776094331 / 19743644256 / 2,
+    11237099 / 235043384 / 2,
+)
+
+
+def _weights(values: Any, like: Any) -> Any:
+    dtype = like.dtype if hasattr(like, "dtype") else np.float32
+    return jnp.asarray(np.asarray(values), dtype=dtype)
+
+
+def abs2(x: Any) -> Any:
+    """The square of the absolute value."""
+    if jnp.iscomplexobj(x):
+        return jnp.real(x) ** 2 + jnp.imag(x) ** 2
+    return x**2
+
+
+def ravel_first_arg(f: Callable[..., Any], unravel: Any, debug_info: Any = None) -> Callable[..., Any]:
+    """`f` with its first argument, and its result, as vectors."""
+
+    def raveled(vector: Any, *args: Any) -> Any:
+        return ravel_pytree(f(unravel(vector), *args))[0]
+
+    return raveled
+
+
+def interp_fit_dopri(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
+    """Coefficients of the polynomial through a step with slopes `k`: see `fit_4th_order_polynomial`."""
+    y_mid = y0 + dt * jnp.dot(_weights(_MIDDLE, y0), k)
+    return jnp.asarray(fit_4th_order_polynomial(y0, y1, y_mid, k[0], k[-1], dt))
+
+
+def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, dt: Any) -> Any:
+    """Coefficients, highest first, of the polynomial on [0, 1] with these values and slopes.
+
+    Args:
+      y0, y_mid, y1: values at 0, 1/2 and 1.
+      dy0, dy1: slopes at 0 and 1, times 1/dt.
+      dt: length of the step.
+    """
+    left, right = dt * dy0, dt * dy1
+    a = -2.0 * left + 2.0 * right - 8.0 * y0 - 8.0 * y1 + 16.0 * y_mid
+    b = 5.0 * left - 3.0 * right + 18.0 * y0 + 14.0 * y1 - 32.0 * y_mid
+    c = -4.0 * left + right - 11.0 * y0 - 5.0 * y1 + 16.0 * y_mid
+    return a, b, c, left, y0
+
+
+def _norm(x: Any) -> Any:
+    return jnp.sqrt(jnp.sum(abs2(x)))
+
+
+def initial_step_size(
+    fun: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: float, atol: float, f0: Any
+) -> Any:
+    """A first step by the sizes of the value, its slope and the change of the slope.
+
+    See E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section II.4.
+    """
+    dtype = y0.dtype
+    scale = atol + jnp.abs(y0) * rtol
+    d0 = _norm(y0 / scale.astype(dtype))
+    d1 = _norm(f0 / scale.astype(dtype))
+    h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / d1)
+    f1 = fun(y0 + h0.astype(dtype) * f0, t0 + h0)
+    d2 = _norm((f1 - f0) / scale.astype(dtype)) / h0
+    h1 = jnp.where(
+        (d1 <= 1e-15) & (d2 <= 1e-15),
+        jnp.maximum(1e-6, h0 * 1e-3),
+        (0.01 / jnp.maximum(d1, d2)) ** (1.0 / (order + 1.0)),
+    )
+    return jnp.minimum(100.0 * h0, h1)
+
+
+def runge_kutta_step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> Any:
+    """One step: (value, slope there, error estimate, slopes of all stages)."""
+    slopes = [f0]
+    for node, stage in zip(_NODES, _STAGES, strict=True):
+        y = y0 + dt * jnp.dot(_weights(stage, f0), jnp.stack(slopes))
+        slopes.append(func(y, t0 + dt * node))
+    k = jnp.stack(slopes)
+    y1 = dt * jnp.dot(_weights(_RESULT, f0), k) + y0
+    error = dt * jnp.dot(_weights(_ERROR, f0), k)
+    return y1, k[-1], error, k
+
+
+def mean_error_ratio(error_estimate: Any, rtol: float, atol: float, y0: Any, y1: Any) -> Any:
+    """The error as a multiple of the tolerance: root mean square over the elements."""
+    limit = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
+    ratio = error_estimate / limit.astype(error_estimate.dtype)
+    return jnp.sqrt(jnp.mean(abs2(ratio)))
+
+
+def optimal_step_size(
+    last_step: Any,
+    mean_error_ratio: Any,
+    safety: float = 0.9,
+    ifactor: float = 10.0,
+    dfactor: float = 0.2,
+    order: float = 5.0,
+) -> Any:
+    """The next step, by the error of the last one.
+
+    Args:
+      last_step: the last step.
+      mean_error_ratio: its error as a multiple of the tolerance.
+      safety: what the best factor is multiplied by.
+      ifactor: the largest factor.
+      dfactor: the smallest factor; 1 after a step that was accepted.
+      order: of the method.
+    """
+    least = jnp.where(mean_error_ratio < 1, 1.0, dfactor)
+    best = jnp.maximum(mean_error_ratio ** (-1.0 / order) * safety, least)
+    factor = jnp.minimum(ifactor, best)
+    return jnp.where(mean_error_ratio == 0, last_step * ifactor, last_step * factor)
+
+
+def odeint(
+    func: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    *args: Any,
+    rtol: float = 1.4e-8,
+    atol: float = 1.4e-8,
+    mxstep: float = jnp.inf,
+    hmax: float = jnp.inf,
+) -> Any:
+    """The solution of dy/dt = func(y, t, *args), y(t[0]) = y0, at the times `t`.
+
+    Args:
+      func: returns a pytree like y0.
+      y0: a pytree of arrays.
+      t: increasing times, of a floating dtype.
+      *args: pytrees of arrays, which may be differentiated by.
+      rtol: relative tolerance for the error of a step.
+      atol: absolute tolerance.
+      mxstep: the largest number of steps between two times.
+      hmax: the largest step.
+
+    Returns: a pytree like y0, each array with a leading axis as long as `t`.
+
+    Raises:
+      TypeError: if `t` is not of a floating dtype, or `args` are no arrays.
+    """
+    for leaf in pytrees.tree_leaves(args):
+        if not is_valid_operand(leaf):
+            raise TypeError(
+                f"The contents of odeint *args must be arrays or scalars, but got\n{leaf}."
+            )
+    if not jnp.issubdtype(dtypes.dtype(t), jnp.floating):
+        raise TypeError(f"t must be an array of floats, but got {t}.")
+    converted, consts = closure_convert(func, y0, t[0], *args)
+    f = converted if consts else func
+    return _solve(f, rtol, atol, mxstep, hmax, y0, t, *args, *consts)
+
+
+@functools.partial(jit, static_argnums=(0, 1, 2, 3, 4))
+def _solve(
+    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, y0: Any, ts: Any, *args: Any
+) -> Any:
+    vector, unravel = ravel_pytree(y0)
+    out = _odeint(ravel_first_arg(func, unravel), rtol, atol, mxstep, hmax, vector, ts, *args)
+    return vmap(unravel)(out)
+
+
+def _integrate(
+    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, y0: Any, ts: Any, *args: Any
+) -> Any:
+    def slope(y: Any, t: Any) -> Any:
+        return func(y, t, *args)
+
+    def to_time(carry: Any, target: Any) -> Any:
+        def unfinished(state: Any) -> Any:
+            i, _, _, t, dt, _, _ = state
+            return (t < target) & (i < mxstep) & (dt > 0)
+
+        def step(state: Any) -> Any:
+            i, y, f, t, dt, last_t, coefficients = state
+            dt = jnp.clip(dt, 0, hmax)
+            next_y, next_f, error, k = runge_kutta_step(slope, y, f, t, dt)
+            next_t = t + dt
+            ratio = mean_error_ratio(error, rtol, atol, y, next_y)
+            polynomial = interp_fit_dopri(y, next_y, k, dt)
+            next_dt = jnp.clip(optimal_step_size(dt, ratio), 0.0, hmax)
+            accepted = ratio <= 1.0
+            new = [next_y, next_f, next_t, next_dt, t, polynomial]
+            old = [y, f, t, next_dt, last_t, coefficients]
+            return [
+                i + 1, *(jnp.where(accepted, a, b) for a, b in zip(new, old, strict=True)),
+            ]  # fmt: skip
+
+        _, *carry = lax.while_loop(unfinished, step, [0, *carry])
+        _, _, t, _, last_t, coefficients = carry
+        where = (target - last_t) / (t - last_t)
+        return carry, jnp.polyval(coefficients, where.astype(coefficients.dtype))
+
+    f0 = slope(y0, ts[0])
+    dt = jnp.clip(initial_step_size(slope, ts[0], y0, 4, rtol, atol, f0), 0.0, hmax)
+    coefficients = jnp.stack([y0] * 5)
+    carry = [y0, f0, ts[0], dt.astype(ts.dtype), ts[0], coefficients]
+    _, ys = lax.scan(to_time, carry, ts[1:])
+    return jnp.concatenate([y0[None], ys])
+
+
+_odeint = custom_vjp(_integrate, nondiff_argnums=(0, 1, 2, 3, 4))
+
+
+def _forward(
+    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, y0: Any, ts: Any, *args: Any
+) -> Any:
+    ys = _odeint(func, rtol, atol, mxstep, hmax, y0, ts, *args)
+    return ys, (ys, ts, args)
+
+
+def _backward(
+    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, residuals: Any, g: Any
+) -> Any:
+    """The adjoint equation, from the last time to the first."""
+    ys, ts, args = residuals
+
+    def adjoint(augmented: Any, t: Any, *args: Any) -> Any:
+        y, y_bar, _, _ = augmented
+        y_dot, pull_back = vjp(func, y, -t, *args)
+        return (-y_dot, *_split(pull_back(y_bar)))
+
+    def _split(cts: Any) -> Any:
+        y_bar, t_bar, *args_bar = cts
+        return y_bar, t_bar, tuple(args_bar)
+
+    def dot(a: Any, b: Any) -> Any:
+        return jnp.sum(a * b)
+
+    def back(carry: Any, i: Any) -> Any:
+        y_bar, t0_bar, args_bar = carry
+        # How the loss changes with the later time.
+        t_bar = dot(func(ys[i], ts[i], *args), g[i])
+        t0_bar = t0_bar - t_bar
+        _, y_bar, t0_bar, args_bar = pytrees.tree_map(
+            operator.itemgetter(1),
+            odeint(
+                adjoint, (ys[i], y_bar, t0_bar, args_bar), jnp.stack([-ts[i], -ts[i - 1]]), *args,
+                rtol=rtol, atol=atol, mxstep=mxstep, hmax=hmax,
+            ),
+        )  # fmt: skip
+        return (y_bar + g[i - 1], t0_bar, args_bar), t_bar
+
+    zero = jnp.zeros((), ts.dtype)
+    start = (g[-1], zero, pytrees.tree_map(jnp.zeros_like, args))
+    (y_bar, t0_bar, args_bar), later = lax.scan(back, start, jnp.arange(len(ts) - 1, 0, -1))
+    return y_bar, jnp.concatenate([t0_bar[None], later[::-1]]), *args_bar
+
+
+_odeint.defvjp(_forward, _backward)
