@@ -191,6 +191,11 @@ def _bool_aval(x: Any) -> ShapedArray:
 
 
 def _ndarray_aval(x: np.ndarray) -> ShapedArray:
+    if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
+        raise ValueError(
+            "numpy masked arrays are not supported as direct inputs to JAX functions. Use "
+            "arr.filled() to convert the value to a standard numpy array."
+        )
     dtype = dtypes.canonicalize_dtype(x.dtype)
     dtypes.check_valid_dtype(dtype)
     return shaped_array(x.shape, dtype, False)

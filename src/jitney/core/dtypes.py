@@ -188,8 +188,15 @@ def canonicalize_dtype(d: Any, allow_extended_dtype: bool = False) -> Any:
 
 def check_valid_dtype(dtype: Any) -> None:
     """Raises TypeError if arrays cannot have this dtype."""
-    if is_extended(dtype) or dtype == float0 or dtype.type in numpy_scalar_types:
+    if is_extended(dtype) or dtype == float0:
         return
+    if dtype.type in numpy_scalar_types:
+        if dtype.isnative:
+            return
+        raise TypeError(
+            f"Dtype {dtype.str} is not a valid JAX array type: its byte order is not the native "
+            "one. x.astype(x.dtype.newbyteorder('=')) has it."
+        )
     raise TypeError(
         f"Dtype {dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
         "by JAX."

@@ -13,7 +13,7 @@ import numpy as np
 from jitney.api import dlpack
 from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import is_valid_operand, shaped_array
+from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.trace import state
 from jitney.numpy import util
 from jitney.numpy.views import astype
@@ -111,6 +111,8 @@ def _scalar(x: Any, dtype: Any) -> Any:
 
 
 def _as_ndarray(x: Any, dtype: Any) -> np.ndarray:
+    if isinstance(x, np.ndarray) and isinstance(x, np.ma.MaskedArray):
+        get_aval(x)  # refuses it
     try:
         value = np.asarray(x) if dtype is None else np.asarray(x, dtypes.physical_dtype(dtype))
     except TypeError:
@@ -123,6 +125,7 @@ def _as_ndarray(x: Any, dtype: Any) -> np.ndarray:
             f"Value '{first}' with dtype {value.dtype} is not a valid JAX array type. Only arrays "
             "of numeric types are supported by JAX."
         )
+    dtypes.check_valid_dtype(value.dtype)
     return value
 
 
@@ -327,6 +330,7 @@ def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, Any, boo
 
 def _like(name: str, a: Any, value: int, dtype: Any, shape: Any) -> Any:
     shape, dtype, weak = _prototype(name, a, dtype, shape)
+    dtypes.check_valid_dtype(dtype)
     if dtypes.is_extended(dtype):
         return lax_creation.full_like(a, value, None, shape)
     return _constant(shape, value, dtype, weak)
