@@ -83,7 +83,9 @@ def pure_callback(
     """
     if vmap_method is not None and vmap_method not in VMAP_METHODS:
         allowed = [*VMAP_METHODS, None]
-        raise ValueError(f"vmap_method must be one of the allowed methods {allowed}, but got: {vmap_method}")
+        raise ValueError(
+            f"vmap_method must be one of the allowed methods {allowed}, but got: {vmap_method}"
+        )
     leaves, params, tree = _bind("pure_callback", callback, result_shape_dtypes, args, kwargs)
     outs = pure_callback_p.bind(*leaves, **params, vmap_method=vmap_method)
     return pytrees.tree_unflatten(tree, outs)
