@@ -81,6 +81,11 @@ def close(name, make, dtypes, ulp) -> Record:
 POWER = {None: 4, "complex64": 16, "complex128": 16}
 REAL_BITS = (np.dtype(bool), *REAL)
 
+
+def total_order(lax, x, y):
+    return [p.bind(x, y) for p in (lax.eq_to_p, lax.lt_to_p, lax.le_to_p)]
+
+
 RECORDS = [
     record("add", NUMERIC),
     record("sub", NUMERIC),
@@ -99,5 +104,6 @@ RECORDS = [
     several("bitwise", ("bitwise_and", "bitwise_or", "bitwise_xor"), BITS),
     several("shifts", ("shift_left", "shift_right_arithmetic", "shift_right_logical"), INTEGERS),
     several("equality", ("eq", "ne"), (*NUMERIC, np.dtype(bool))),
+    Record("total_order", total_order, pairs, (*FLOATS, np.dtype(np.int32))),
     several("order", ("lt", "le", "gt", "ge"), REAL_BITS),
 ]
