@@ -66,6 +66,11 @@ def _(
     return jvp(primals[num_consts:], given[num_consts:])
 
 
+def _is_untouched(program: ClosedJaxpr, axis_data: AxisData, batched: tuple[bool, ...]) -> bool:
+    """Whether neither operands nor results of a program have the axis."""
+    return not any(batched) and not any(batch_jaxpr(program, axis_data, batched, False)[1])
+
+
 @custom_jvp_call_p.batch_with_axis
 def _(
     axis_data: AxisData,
@@ -78,6 +83,9 @@ def _(
     **params: Any,
 ) -> Any:
     batched = tuple(d is not None for d in dims)
+    if _is_untouched(call_jaxpr, axis_data, batched):
+        params |= {"call_jaxpr": call_jaxpr, "num_consts": num_consts, "jvp": jvp}
+        return custom_jvp_call_p.bind(*args, **params), None
     program, out_batched = batch_jaxpr(call_jaxpr, axis_data, batched, True)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     inner = batched[num_consts:]
@@ -183,6 +191,9 @@ def _(
     **params: Any,
 ) -> Any:
     batched = tuple(d is not None for d in dims)
+    if _is_untouched(call_jaxpr, axis_data, batched):
+        params |= {"call_jaxpr": call_jaxpr, "num_consts": num_consts, "fwd": fwd, "bwd": bwd}
+        return custom_vjp_call_p.bind(*args, **params), None
     program, out_batched = batch_jaxpr(call_jaxpr, axis_data, batched, True)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     inner = [0 if b else None for b in batched[num_consts:]]
