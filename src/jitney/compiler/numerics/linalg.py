@@ -1,0 +1,321 @@
+"""Factorisations and solutions of systems: meanings by NumPy and SciPy.
+
+Matrices are the last two axes; leading axes are batch axes. float16 and bfloat16 are computed in
+float32. A factorisation that does not exist (a matrix that is not positive definite, iterations that
+do not converge, operands that are not finite) is NaN throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+Spec = tuple[tuple[int, ...], Any]
+
+_REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
+_COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
+
+
+def real_dtype(dtype: Any) -> Any:
+    """The dtype of singular values of matrices of `dtype`."""
+    return _REAL.get(dtype.char, dtype)
+
+
+def complex_dtype(dtype: Any) -> Any:
+    """The dtype of eigenvalues of matrices of `dtype`."""
+    return _COMPLEX.get(dtype.char, np.dtype(np.complex64) if dtype.itemsize < 4 else dtype)
+
+
+def _wide(x: Array) -> Array:
+    return x if x.dtype.char in "fdFD" else x.astype(np.float32)
+
+
+def _lapack(name: str, x: Array) -> Callable[..., Any]:
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    return get_lapack_funcs(name, (x,))
+
+
+def _mapped(fn: Callable[..., Any], outs: Sequence[Spec], ranks: Sequence[int], *xs: Array) -> list[Array]:
+    """`fn` on each element of the batch.
+
+    Args:
+      fn: returns a sequence of arrays; None, or a LinAlgError, stands for NaN.
+      outs: (shape, dtype) of each result of one call.
+      ranks: how many of the last axes of each operand one call gets.
+      xs: operands with equal batch axes.
+    """
+    batch = xs[0].shape[: xs[0].ndim - ranks[0]]
+    results = [np.empty((*batch, *shape), dtype) for shape, dtype in outs]
+    wide = [_wide(x) if x.dtype.kind not in "iu" else x for x in xs]
+    for index in np.ndindex(*batch):
+        try:
+            found = fn(*[x[index] for x in wide])
+        except np.linalg.LinAlgError:
+            found = None
+        for k, out in enumerate(results):
+            out[index] = (math.nan if out.dtype.kind in "fcV" else 0) if found is None else found[k]
+    return results
+
+
+def _guarded(fn: Callable[..., Any], outs: Sequence[Spec], x: Array) -> list[Array]:
+    """A batched function of NumPy on matrices; one by one where it fails as a whole."""
+    batch, wide = x.shape[:-2], _wide(x)
+    try:
+        with np.errstate(all="ignore"):
+            found = fn(wide)
+    except np.linalg.LinAlgError:
+        return _mapped(fn, outs, (2,), x)
+    return [
+        np.ascontiguousarray(v, dtype).reshape((*batch, *shape))
+        for v, (shape, dtype) in zip(found, outs, strict=True)
+    ]
+
+
+# --- factorisations -------------------------------------------------------------------------------
+
+
+def cholesky(x: Array) -> Array:
+    """Lower triangular L with x = L @ L^H; only the lower triangle of `x` is read."""
+    return _guarded(lambda a: (np.linalg.cholesky(a),), [(x.shape[-2:], x.dtype)], x)[0]
+
+
+def lu(x: Array) -> list[Array]:
+    """[L below the diagonal and U, int32 pivots, int32 permutation] with x[permutation] = L @ U."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    getrf = _lapack("getrf", _wide(x[..., :0, :0]))
+    int32 = np.dtype(np.int32)
+
+    def one(a: Array) -> Any:
+        if k == 0:
+            return a, np.zeros(0, int32)
+        factors, pivots, _ = getrf(a)
+        return factors, pivots
+
+    factors, pivots = _mapped(one, [((m, n), x.dtype), ((k,), int32)], (2,), x)
+    return [factors, pivots, pivots_to_permutation(pivots, m)]
+
+
+def pivots_to_permutation(pivots: Array, size: int) -> Array:
+    """The permutation of `size` rows that exchanges row i with row pivots[i], for i ascending."""
+    batch = pivots.shape[:-1]
+    out = np.empty((*batch, size), np.int32)
+    out[...] = np.arange(size, dtype=np.int32)
+    for index in np.ndindex(*batch):
+        rows = out[index]
+        for i, p in enumerate(pivots[index].tolist()):
+            if 0 <= p < size:
+                rows[i], rows[p] = rows[p], rows[i]
+    return out
+
+
+def eigh(x: Array, lower: bool = True) -> list[Array]:
+    """[eigenvectors in columns, ascending real eigenvalues] of a Hermitian matrix."""
+    n = x.shape[-1]
+    uplo = "L" if lower else "U"
+
+    def meaning(a: Array) -> Any:
+        values, vectors = np.linalg.eigh(a, uplo)
+        return vectors, values
+
+    return _guarded(meaning, [((n, n), x.dtype), ((n,), real_dtype(x.dtype))], x)
+
+
+def _finite(x: Array) -> Any:
+    return np.isfinite(_wide(x)).all(axis=(-2, -1))
+
+
+def eig(x: Array, left: bool, right: bool) -> list[Array]:
+    """[eigenvalues, left eigenvectors if `left`, right eigenvectors if `right`], complex."""
+    n, dtype = x.shape[-1], complex_dtype(x.dtype)
+    outs = [((n,), dtype)] + [((n, n), dtype)] * (left + right)
+
+    def one(a: Array) -> Any:
+        if n == 0:
+            return (np.zeros(0, dtype),) + (np.zeros((0, 0), dtype),) * (left + right)
+        if not _finite(a):
+            return None
+        from scipy import linalg
+
+        found = linalg.eig(a, left=left, right=right, check_finite=False)
+        return found if left or right else (found,)
+
+    return _mapped(one, outs, (2,), x)
+
+
+def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Array]:
+    """[Q, R], or [Q, R, int32 permutation of columns] if `pivoting`; of full size if `full_matrices`."""
+    m, n = x.shape[-2:]
+    k = m if full_matrices else min(m, n)
+    outs: list[Spec] = [((m, k), x.dtype), ((k, n), x.dtype)]
+    if not pivoting:
+        mode: Any = "complete" if full_matrices else "reduced"
+        return _guarded(lambda a: np.linalg.qr(a, mode), outs, x)
+
+    def one(a: Array) -> Any:
+        if m == 0 or n == 0:
+            return np.eye(m, k), np.zeros((k, n)), np.arange(n)
+        from scipy import linalg
+
+        mode: Any = "full" if full_matrices else "economic"
+        return linalg.qr(a, mode=mode, pivoting=True, check_finite=False)
+
+    return _mapped(one, [*outs, ((n,), np.dtype(np.int32))], (2,), x)
+
+
+def geqrf(x: Array) -> list[Array]:
+    """[R, and the Householder vectors below it; their factors]."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+
+    def one(a: Array) -> Any:
+        if k == 0:
+            return a, np.zeros(0)
+        factors, taus, _, _ = _lapack("geqrf", a)(a)
+        return factors, taus
+
+    return _mapped(one, [((m, n), x.dtype), ((k,), x.dtype)], (2,), x)
+
+
+def householder_product(x: Array, taus: Array) -> Array:
+    """The first columns of the product of the reflections I - taus[i] v v^H, v in column i of `x`."""
+    m, n = x.shape[-2:]
+    k = taus.shape[-1]
+
+    def one(a: Array, factors: Array) -> Any:
+        out = np.eye(m, n, dtype=a.dtype)
+        for i in reversed(range(k)):
+            v = np.concatenate([np.zeros(i), np.ones(1), a[i + 1 :, i]]).astype(a.dtype)
+            out -= factors[i] * np.outer(v, v.conj() @ out)
+        return (out,)
+
+    return _mapped(one, [((m, n), x.dtype)], (2, 1), x, taus)[0]
+
+
+def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[Array]:
+    """[descending singular values] and, if `compute_uv`, [U, V^H]."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    outs: list[Spec] = [((k,), real_dtype(x.dtype))]
+    if not compute_uv:
+        return _guarded(lambda a: (np.linalg.svd(a, compute_uv=False),), outs, x)
+    rows, columns = (m, n) if full_matrices else (k, k)
+    outs += [((m, rows), x.dtype), ((columns, n), x.dtype)]
+
+    def meaning(a: Array) -> Any:
+        u, s, vh = np.linalg.svd(a, full_matrices)
+        return s, u, vh
+
+    return _guarded(meaning, outs, x)
+
+
+def schur(x: Array, vectors: bool = True) -> list[Array]:
+    """[T] and, if `vectors`, [Z], with x = Z @ T @ Z^H; T is quasi-triangular if real."""
+    n = x.shape[-1]
+
+    def one(a: Array) -> Any:
+        if n == 0:
+            return a, a
+        if not _finite(a):
+            return None
+        from scipy import linalg
+
+        output: Any = "complex" if a.dtype.kind == "c" else "real"
+        return linalg.schur(a, output=output, check_finite=False)
+
+    return _mapped(one, [((n, n), x.dtype)] * (1 + vectors), (2,), x)
+
+
+def hessenberg(x: Array) -> list[Array]:
+    """[H, and the Householder vectors below its subdiagonal; their factors]."""
+    n = x.shape[-1]
+    k = max(n - 1, 0)
+
+    def one(a: Array) -> Any:
+        if n == 0:
+            return a, np.zeros(0)
+        factors, taus, _ = _lapack("gehrd", a)(a)
+        return factors, taus[:k]
+
+    return _mapped(one, [((n, n), x.dtype), ((k,), x.dtype)], (2,), x)
+
+
+def tridiagonal(x: Array, lower: bool = True) -> list[Array]:
+    """[factored matrix, diagonal, off-diagonal, factors] of the tridiagonal form of a Hermitian one."""
+    n, real = x.shape[-1], real_dtype(x.dtype)
+
+    def one(a: Array) -> Any:
+        name = "hetrd" if a.dtype.kind == "c" else "sytrd"
+        factors, d, e, taus, _ = _lapack(name, a)(a, lower=int(lower))
+        return factors, d, e, taus
+
+    outs = [((n, n), x.dtype), ((n,), real), ((n - 1,), real), ((n - 1,), x.dtype)]
+    return _mapped(one, outs, (2,), x)
+
+
+# --- systems ------------------------------------------------------------------------------------
+
+
+def triangular_solve(
+    a: Array, b: Array, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+    conjugate_a: bool = False, unit_diagonal: bool = False,
+) -> Array:  # fmt: skip
+    """X with op(a) @ X = b if `left_side`, else X @ op(a) = b; `a` is triangular, of one batch with `b`."""
+    if not b.size:
+        return b.copy()
+    from scipy.linalg.blas import get_blas_funcs
+
+    if conjugate_a and a.dtype.kind == "c":
+        if not transpose_a:
+            a = a.conj()
+    else:
+        conjugate_a = False
+    trans = (2 if conjugate_a else 1) if transpose_a else 0
+    trsm: Any = get_blas_funcs("trsm", (_wide(b[..., :0, :0]),))
+
+    # Row by row in memory is the transpose, column by column: X^T op(a)^T = b^T.
+    def one(m: Array, rhs: Array) -> Any:
+        with np.errstate(all="ignore"):
+            return (
+                trsm(
+                    1, m.T, rhs.T, side=left_side, lower=not lower, trans_a=trans,
+                    diag=unit_diagonal,
+                ).T,
+            )  # fmt: skip
+
+    return _mapped(one, [(b.shape[-2:], b.dtype)], (2, 2), a, b)[0]
+
+
+def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array) -> Array:
+    """X with T @ X = b, T of diagonals dl[1:], d, du[:-1]."""
+    n = d.shape[-1]
+
+    def one(low: Array, mid: Array, up: Array, rhs: Array) -> Any:
+        if n == 1:
+            return (rhs / mid,)
+        out, info = _lapack("gtsv", rhs)(low[1:], mid, up[:-1], rhs)[3:]
+        return None if info > 0 else (out,)
+
+    return _mapped(one, [(b.shape[-2:], b.dtype)], (1, 1, 1, 2), dl, d, du, b)[0]
+
+
+def cholesky_update(r: Array, w: Array) -> Array:
+    """Upper triangular S with S^T @ S = r^T @ r + w w^T."""
+    n = r.shape[-1]
+
+    def one(factor: Array, vector: Array) -> Any:
+        out, v = factor.copy(), vector.copy()
+        for k in range(n):
+            length = np.hypot(out[k, k], v[k])
+            c, s = (out[k, k] / length, v[k] / length) if length else (1, 0)
+            row = out[k].copy()
+            out[k] = c * row + s * v
+            v = c * v - s * row
+        return (np.triu(out),)
+
+    return _mapped(one, [((n, n), r.dtype)], (2, 1), r, w)[0]
