@@ -40,7 +40,9 @@ def _lapack(name: str, x: Array) -> Callable[..., Any]:
     return get_lapack_funcs(name, (x,))
 
 
-def _mapped(fn: Callable[..., Any], outs: Sequence[Spec], ranks: Sequence[int], *xs: Array) -> list[Array]:
+def _mapped(
+    fn: Callable[..., Any], outs: Sequence[Spec], ranks: Sequence[int], *xs: Array
+) -> list[Array]:
     """`fn` on each element of the batch.
 
     Args:
@@ -149,7 +151,7 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
 
 
 def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Array]:
-    """[Q, R], or [Q, R, int32 permutation of columns] if `pivoting`; of full size if `full_matrices`."""
+    """[Q, R], with `pivoting` also the int32 permutation of columns; Q is square if `full_matrices`."""
     m, n = x.shape[-2:]
     k = m if full_matrices else min(m, n)
     outs: list[Spec] = [((m, k), x.dtype), ((k, n), x.dtype)]
@@ -265,7 +267,7 @@ def triangular_solve(
     a: Array, b: Array, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
     conjugate_a: bool = False, unit_diagonal: bool = False,
 ) -> Array:  # fmt: skip
-    """X with op(a) @ X = b if `left_side`, else X @ op(a) = b; `a` is triangular, of one batch with `b`."""
+    """X with op(a) @ X = b if `left_side`, else X @ op(a) = b; `a` is triangular."""
     if not b.size:
         return b.copy()
     from scipy.linalg.blas import get_blas_funcs
