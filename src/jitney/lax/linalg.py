@@ -1,0 +1,274 @@
+"""`jax.lax.linalg`: factorisations of matrices and linear systems, batched over leading axes."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from jitney.ops import matrices as mat, rules
+from jitney.ops.convert import as_value
+from jitney.ops.linalg import (
+    cholesky_p as cholesky_p,
+    cholesky_update_p as cholesky_update_p,
+    eig_p as eig_p,
+    eigh_p as eigh_p,
+    hessenberg_p as hessenberg_p,
+    householder_product_p as householder_product_p,
+    lu_p as lu_p,
+    lu_pivots_to_permutation_p as lu_pivots_to_permutation_p,
+    qr_p as qr_p,
+    schur_p as schur_p,
+    svd_p as svd_p,
+    triangular_solve_p as triangular_solve_p,
+    tridiagonal_p as tridiagonal_p,
+)
+from jitney.ops.shape import expand_dims, squeeze
+from jitney.ops.systems import (
+    ormqr_p as ormqr_p,
+    symmetric_product_p as symmetric_product_p,
+    tridiagonal_solve_p as tridiagonal_solve_p,
+)
+
+
+class EigImplementation(enum.Enum):
+    """What computes `eig`; accepted for compatibility."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class EighImplementation(enum.Enum):
+    """What computes `eigh`; accepted for compatibility."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+class SvdAlgorithm(enum.Enum):
+    """What computes `svd`; accepted for compatibility."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
+
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+    """Lower triangular L with x = L @ L^H; NaN where `x` is not positive definite.
+
+    Args:
+      x: Hermitian matrices (..., n, n).
+      symmetrize_input: whether (x + x^H) / 2 is taken; else the lower triangle counts.
+    """
+    if symmetrize_input:
+        x = mat.symmetrize(x)
+    return mat.tril(cholesky_p.bind(x))
+
+
+def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
+    """Upper triangular S with S^T @ S = R^T @ R + w w^T, for upper triangular R."""
+    return cholesky_update_p.bind(r_matrix, w_vector)
+
+
+def eig(
+    x: Any,
+    *,
+    compute_left_eigenvectors: bool = True,
+    compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
+) -> list[Any]:
+    """[eigenvalues, left eigenvectors, right eigenvectors], as far as asked for; complex.
+
+    Vectors are columns of length 1. Their derivatives exist with `enable_eigvec_derivs` only.
+    """
+    return eig_p.bind(
+        x, compute_left_eigenvectors=compute_left_eigenvectors,
+        compute_right_eigenvectors=compute_right_eigenvectors,
+        enable_eigvec_derivs=enable_eigvec_derivs, implementation=implementation,
+    )  # fmt: skip
+
+
+def eigh(
+    x: Any,
+    *,
+    lower: bool = True,
+    symmetrize_input: bool = True,
+    sort_eigenvalues: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
+) -> tuple[Any, Any]:
+    """(eigenvectors in columns, ascending eigenvalues) of Hermitian matrices.
+
+    Args:
+      x: matrices (..., n, n).
+      lower: which triangle counts.
+      symmetrize_input: whether (x + x^H) / 2 is taken.
+      sort_eigenvalues: accepted; they always are in order.
+      subset_by_index: the half-open range of eigenvalues wanted.
+      implementation: accepted.
+    """
+    if symmetrize_input:
+        x = mat.symmetrize(x)
+    vectors, values = eigh_p.bind(
+        x, algorithm=implementation, lower=lower, sort_eigenvalues=sort_eigenvalues,
+        subset_by_index=subset_by_index,
+    )  # fmt: skip
+    return vectors, values
+
+
+def hessenberg(a: Any) -> tuple[Any, Any]:
+    """(Hessenberg form with Householder vectors below it, their factors)."""
+    form, taus = hessenberg_p.bind(a)
+    return form, taus
+
+
+def householder_product(a: Any, taus: Any) -> Any:
+    """First columns of the product of Householder reflections, whose vectors are in `a`."""
+    return householder_product_p.bind(a, taus)
+
+
+def lu(x: Any) -> tuple[Any, Any, Any]:
+    """(L below the diagonal and U, int32 pivots, int32 permutation of rows) with x[perm] = L @ U."""
+    factors, pivots, order = lu_p.bind(x)
+    return factors, pivots, order
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+    """The int32 permutation that the row exchanges `pivots` make of `permutation_size` rows."""
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
+
+
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """Q @ c, or c @ Q unless `left`, where Q is the product of reflections in `a` and `taus`."""
+    return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
+
+
+def qr(
+    x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
+) -> Any:
+    """(Q, R) with x = Q @ R, or (Q, R, P) with x[:, P] = Q @ R if `pivoting`."""
+    return tuple(
+        qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
+    )
+
+
+def schur(
+    x: Any,
+    *,
+    compute_schur_vectors: bool = True,
+    sort_eig_vals: bool = False,
+    select_callable: Callable[..., Any] | None = None,
+) -> Any:
+    """(T, Z) with x = Z @ T @ Z^H, T (quasi-)triangular."""
+    if sort_eig_vals:
+        raise NotImplementedError("schur: eigenvalues cannot be sorted on CPU")
+    return tuple(
+        schur_p.bind(
+            x, compute_schur_vectors=compute_schur_vectors, sort_eig_vals=sort_eig_vals,
+            select_callable=select_callable,
+        )
+    )  # fmt: skip
+
+
+def svd(
+    x: Any,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Any:
+    """(U, singular values, V^H), or the singular values alone unless `compute_uv`; descending."""
+    values, *vectors = svd_p.bind(
+        x, algorithm=algorithm, compute_uv=compute_uv, full_matrices=full_matrices,
+        subset_by_index=subset_by_index,
+    )  # fmt: skip
+    return (vectors[0], values, vectors[1]) if compute_uv else values
+
+
+def symmetric_product(
+    a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0,
+    symmetrize_output: bool = False,
+) -> Any:  # fmt: skip
+    """alpha * A @ A^T + beta * C, for symmetric C."""
+    return symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
+
+
+def triangular_solve(
+    a: Any,
+    b: Any,
+    *,
+    left_side: bool = False,
+    lower: bool = False,
+    transpose_a: bool = False,
+    conjugate_a: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """X with op(a) @ X = b if `left_side`, else X @ op(a) = b.
+
+    Args:
+      a: triangular matrices (..., n, n); the other triangle is not read.
+      b: right sides; one vector may have one axis less than `a`.
+      left_side: on which side `a` stands.
+      lower: which triangle of `a` counts.
+      transpose_a: whether op transposes.
+      conjugate_a: whether op conjugates.
+      unit_diagonal: whether the diagonal counts as ones.
+    """
+    conjugate_a = conjugate_a and mat.is_complex(as_value(a))
+    rank = len(rules.shape_of(b))
+    vector = rank == len(rules.shape_of(a)) - 1
+    axis = rank if left_side else rank - 1
+    if vector:
+        b = expand_dims(b, (axis,))
+    out = triangular_solve_p.bind(
+        a, b, conjugate_a=conjugate_a, left_side=left_side, lower=lower, transpose_a=transpose_a,
+        unit_diagonal=unit_diagonal,
+    )  # fmt: skip
+    return squeeze(out, (axis,)) if vector else out
+
+
+def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+    """(factors, diagonal, off-diagonal, taus) of the tridiagonal form of a Hermitian matrix."""
+    factors, d, e, taus = tridiagonal_p.bind(mat.symmetrize(a), lower=lower)
+    return factors, d, e, taus
+
+
+def tridiagonal_solve(
+    dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False
+) -> Any:
+    """X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1]."""
+    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
+
+
+def qdwh(
+    x: Any,
+    *,
+    is_hermitian: bool = False,
+    max_iterations: int | None = None,
+    eps: float | None = None,
+    dynamic_shape: tuple[int, int] | None = None,
+) -> tuple[Any, Any, Any, Any]:
+    """(U, H, number of iterations, whether it converged) with x = U @ H, H positive semidefinite.
+
+    The decomposition is computed from singular values, in no iterations.
+    """
+    u, s, vh = svd(x, full_matrices=False)
+    unitary = mat.matmul(u, vh)
+    from jitney.ops import binary
+    from jitney.ops.convert import convert_element_type
+
+    scaled = binary.mul(mat.as_column(convert_element_type(s, mat.dtype_of(vh))), vh)
+    hermitian = mat.symmetrize(mat.matmul(mat.adjoint(vh), scaled))
+    return unitary, hermitian, as_value(0), as_value(True)
+
+
+for _name, _value in list(globals().items()):
+    if getattr(_value, "__module__", None) == __name__ and not _name.startswith("_"):
+        _value.__module__ = "jax.lax.linalg"
