@@ -19,9 +19,11 @@ def compiler() -> Any:
     """The compiler's pipeline, loaded, and made ready for the runtime's threads."""
     from jitney.compiler import pipeline
     from jitney.compiler.codegen import natives
+    from jitney.runtime import device
     from jitney.runtime.native import _native
 
     natives.register_symbol("parallel_for", _native.parallel_for_address())
+    natives.set_threads(device.thread_count())
     return pipeline
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from jitney.compiler.codegen import natives
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel import body_cost, outer_extent
 from jitney.compiler.codegen.target import Target
@@ -19,7 +20,9 @@ from jitney.compiler.plan import ir
 
 # Cost of a kernel (body cost times points) below which threads cost more than they bring.
 PARALLEL_ABOVE = 400_000
-GEMM_PARALLEL_ABOVE = 4_000_000  # floating-point operations of a product
+# Floating-point operations of a product below which one thread is as fast: each part packs the whole
+# second operand.
+GEMM_PARALLEL_ABOVE = 30_000_000
 
 
 class DriverWriter:
@@ -188,8 +191,7 @@ class DriverWriter:
         if work < GEMM_PARALLEL_ABOVE or extent < 2 or not set_threads:
             e.line(f"call void @{name}(ptr %slots, i64 0, i64 {extent})")
         else:
-            # Few blocks of rows: each packs the whole second operand.
-            parts = min(extent, 4 if step.batch == 1 else 16)
+            parts = min(extent, max(natives.threads(), 2))
             grain = -(-extent // parts)
             run = self._address(self.symbol("parallel_for"))
             e.line(f"call void {run.text}(ptr @{name}, ptr %slots, i64 {extent}, i64 {grain})")

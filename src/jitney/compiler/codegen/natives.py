@@ -35,6 +35,20 @@ def register_symbol(name: str, address: int) -> None:
     _symbols[name] = address
 
 
+_threads = 1
+
+
+def threads() -> int:
+    """How many threads large kernels are divided among."""
+    return _threads
+
+
+def set_threads(n: int) -> None:
+    """Says how many threads `parallel_for` has."""
+    global _threads
+    _threads = n
+
+
 def symbol(name: str) -> int:
     """Address of a native function."""
     found = _symbols.get(name)
@@ -142,10 +156,10 @@ def _set_blas_threads() -> int:
     maps = Path("/proc/self/maps")
     if not maps.exists():
         return 0
-    loaded = {line.split(maxsplit=5)[5].strip() for line in maps.read_text().splitlines() if "openblas" in line}
-    for path in sorted(loaded):
-        if "scipy" not in path:
-            continue
+    mapped = (line.split(maxsplit=5) for line in maps.read_text().splitlines())
+    loaded = sorted({fields[5] for fields in mapped if len(fields) == 6 and "openblas" in fields[5]})
+    # NumPy's wheels bring a copy of their own: SciPy's is the one that is called.
+    for path in [p for p in loaded if Path(p).parent.name == "scipy.libs"] or loaded:
         library = ctypes.CDLL(path)
         for name in ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local"):
             function = getattr(library, name, None)
