@@ -411,3 +411,4 @@ inf: float
 nan: float
 euler_gamma: float
 newaxis: None
+from jitney.numpy import linalg as linalg

@@ -1,0 +1,540 @@
+"""`jax.numpy.linalg`: linear algebra by NumPy's interface; functions of matrices are batched.
+
+Integers become the default float. What is defined by solutions of systems (`inv`, `solve`, `det`)
+is differentiated by solutions of systems.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitney.api.custom_jvp import custom_jvp
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.lax import linalg as lax
+from jitney.numpy import linear, util
+from jitney.numpy.matrix_norms import (
+    matrix_norm as matrix_norm,
+    norm as norm,
+    vector_norm as vector_norm,
+)
+from jitney.numpy.matrix_products import (
+    cross as cross,
+    diagonal as diagonal,
+    matmul as matmul,
+    matrix_transpose as matrix_transpose,
+    multi_dot as multi_dot,
+    outer as outer,
+    tensordot as tensordot,
+    trace as trace,
+    vecdot as vecdot,
+)
+from jitney.numpy.selection import where
+from jitney.ops import binary, matrices as mat, systems, unary
+from jitney.ops.convert import as_value, convert
+from jitney.ops.reduce import reduce_prod, reduce_sum
+from jitney.ops.shape import broadcast_shapes, broadcast_to, expand_dims, reshape, squeeze
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and eigenvectors in columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EighResult(NamedTuple):
+    """Ascending eigenvalues, and eigenvectors in columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """Q with orthonormal columns, R upper triangular."""
+
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    """Singular vectors in columns of U and rows of Vh, singular values S descending."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class SlogdetResult(NamedTuple):
+    """Sign (complex: phase) and logarithm of the absolute value of a determinant."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def _inexact(name: str, *operands: Any) -> Any:
+    """Operands checked, of one inexact dtype, as values."""
+    util.check_arraylike(f"jnp.linalg.{name}", *operands)
+    values = [as_value(x) for x in util.promote_dtypes_inexact(*operands)]
+    return values[0] if len(values) == 1 else values
+
+
+def _check_square(what: str, a: Any, end: str = "") -> None:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"Argument to {what} must have shape [..., n, n], got {a.shape}{end}")
+
+
+def _of_dtype(value: Any, like: Any) -> Any:
+    return np.asarray(value, like.dtype)[()]
+
+
+# --- factorisations -------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("upper", "symmetrize_input"))
+def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+    """Lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
+
+    NaN where `a` is not positive definite. `symmetrize_input`: (a + a^H) / 2 is taken.
+    """
+    a = _inexact("cholesky", a)
+    factor = lax.cholesky(mat.adjoint(a) if upper else a, symmetrize_input=symmetrize_input)
+    return mat.adjoint(factor) if upper else factor
+
+
+def eig(a: Any) -> EigResult:
+    """Complex eigenvalues and (right) eigenvectors of square matrices."""
+    values, vectors = lax.eig(_inexact("eig", a), compute_left_eigenvectors=False)
+    return EigResult(values, vectors)
+
+
+@jit_when_traced
+def eigvals(a: Any) -> Any:
+    """Complex eigenvalues of square matrices."""
+    a = _inexact("eigvals", a)
+    return lax.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+
+
+@partial(jit_when_traced, static_argnames=("UPLO", "symmetrize_input"))
+def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+    """Eigenvalues and eigenvectors of Hermitian matrices.
+
+    Args:
+      a: matrices.
+      UPLO: which triangle counts, "L" (also if None) or "U".
+      symmetrize_input: whether (a + a^H) / 2 is taken.
+    """
+    a = _inexact("eigh", a)
+    if UPLO not in (None, "L", "U"):
+        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
+    vectors, values = lax.eigh(a, lower=UPLO != "U", symmetrize_input=symmetrize_input)
+    return EighResult(values, vectors)
+
+
+@partial(jit_when_traced, static_argnames=("UPLO", "symmetrize_input"))
+def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+    """Ascending eigenvalues of Hermitian matrices."""
+    return eigh(_inexact("eigvalsh", a), UPLO, symmetrize_input).eigenvalues
+
+
+@partial(jit_when_traced, static_argnames=("mode",))
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """QRResult with a = Q @ R; R alone for mode "r"; Householder vectors and factors for "raw".
+
+    Raises:
+      ValueError: unless mode is "reduced", "complete", "r" or "raw".
+    """
+    a = _inexact("qr", a)
+    if mode == "raw":
+        factors, taus = lax_geqrf(a)
+        return QRResult(mat.transpose(factors), taus)
+    if mode not in ("reduced", "r", "full", "complete"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    q, r = lax.qr(a, full_matrices=mode in ("full", "complete"))
+    return r if mode == "r" else QRResult(q, r)
+
+
+def lax_geqrf(a: Any) -> Any:
+    """(R with Householder vectors below it, their factors)."""
+    from jitney.ops.linalg import geqrf_p
+
+    return geqrf_p.bind(a)
+
+
+@partial(
+    jit_when_traced, static_argnames=("full_matrices", "compute_uv", "hermitian", "subset_by_index")
+)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:  # fmt: skip
+    """SVDResult with a = U @ diag(S) @ Vh, or S alone unless `compute_uv`.
+
+    Args:
+      a: matrices (..., m, n).
+      full_matrices: whether U and Vh are square.
+      compute_uv: whether vectors are wanted.
+      hermitian: whether `a` is known to be Hermitian.
+      subset_by_index: the half-open range of singular values wanted, of reduced size.
+    """
+    a = _inexact("svd", a)
+    if subset_by_index is not None and full_matrices and compute_uv:
+        raise ValueError("full_matrices and subset_by_index cannot both be set")
+    if not hermitian:
+        out = lax.svd(
+            a, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index
+        )
+        return SVDResult(*out) if compute_uv else out
+    vectors, values = lax.eigh(a)
+    sizes = unary.abs(values)
+    from jitney.numpy.sorting import argsort
+
+    order = argsort(sizes, axis=-1, descending=True)
+    if subset_by_index is not None:
+        order = order[..., subset_by_index[0] : subset_by_index[1]]
+    sizes = squeeze(mat.take_rows(mat.as_column(sizes), order), (sizes.ndim,))
+    if not compute_uv:
+        return sizes
+    rows = mat.take_rows(mat.transpose(vectors), order)
+    signs = mat.take_rows(mat.as_column(unary.sign(values)), order)
+    right = binary.mul(unary.conj(rows) if mat.is_complex(rows) else rows, convert(signs, a.dtype))
+    return SVDResult(mat.transpose(rows), sizes, right)
+
+
+@jit_when_traced
+def svdvals(x: Any, /) -> Any:
+    """Descending singular values."""
+    return svd(x, compute_uv=False)
+
+
+# --- systems --------------------------------------------------------------------------------------
+
+
+@jit_when_traced
+def solve(a: Any, b: Any) -> Any:
+    """X with a @ X = b; a `b` of rank 1 is one vector.
+
+    Raises:
+      ValueError: if `a` is not square or shapes do not go together.
+    """
+    a, b = _inexact("solve", a, b)
+    return _solve(a, b)
+
+
+def _solve(a: Any, b: Any) -> Any:
+    _check_square("solve", a, ".")
+    if b.ndim == 0 or (1 < b.ndim < a.ndim and b.ndim == a.ndim - 1):
+        raise ValueError(
+            f"Invalid shapes for solve: {a.shape}, {b.shape}. Prior to JAX v0.5.0, this would have "
+            "been treated as a batched 1-dimensional solve. To recover this behavior, use "
+            "solve(a, b[..., None]).squeeze(-1)."
+        )
+    vector = b.ndim == 1
+    right = expand_dims(b, (1,)) if vector else b
+    n = a.shape[-1]
+    if right.shape[-2] != n:
+        core = "(m,m),(m)->(m)" if vector else "(m,m),(m,n)->(m,n)"
+        raise ValueError(
+            f"inconsistent size for core dimension 'm': {right.shape[-2]} vs {n} on vectorized "
+            f"function with excluded=frozenset() and signature='{core}'"
+        )
+    batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    out = systems.solve(
+        broadcast_to(a, (*batch, n, n)), broadcast_to(right, (*batch, *right.shape[-2:]))
+    )
+    return squeeze(out, (out.ndim - 1,)) if vector else out
+
+
+@jit_when_traced
+def inv(a: Any) -> Any:
+    """The inverse of square matrices."""
+    a = _inexact("inv", a)
+    _check_square("inv", a, ".")
+    n = a.shape[-1]
+    return _solve(a, mat.eye(n, n, a))
+
+
+def _parity(pivots: Any) -> Any:
+    """Number of exchanges of rows."""
+    from jitney.ops.creation import broadcasted_iota
+
+    places = broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)
+    return reduce_sum(convert(pivots != places, np.dtype(np.int32)), (pivots.ndim - 1,))
+
+
+def _diagonal_and_sign(a: Any) -> tuple[Any, Any, Any, Any]:
+    """(factors, order, diagonal of U, sign of the permutation in the dtype of `a`)."""
+    factors, pivots, order = lax.lu(a)
+    even = 1 - 2 * (_parity(pivots) % 2)
+    return factors, order, mat.diagonal(factors), convert(even, a.dtype)
+
+
+@custom_jvp
+def _det(a: Any) -> Any:
+    _, _, d, sign = _diagonal_and_sign(a)
+    return sign * reduce_prod(d, (d.ndim - 1,))
+
+
+@_det.defjvp
+def _det_jvp(primals: Any, tangents: Any) -> Any:
+    """The derivative is the trace of det(a) a^-1 @ t; it exists for singular `a`, too.
+
+    The last row of a system by U is multiplied by the other diagonal elements instead of divided.
+    """
+    (a,), (t,) = primals, tangents
+    factors, order, d, sign = _diagonal_and_sign(a)
+    n = a.shape[-1]
+    value = sign * reduce_prod(d, (d.ndim - 1,))
+    if n == 0:
+        return value, value
+    others = sign * reduce_prod(d[..., :-1], (d.ndim - 1,))
+    right = lax.triangular_solve(
+        factors, mat.take_rows(t, order), left_side=True, lower=True, unit_diagonal=True
+    )
+    last = np.arange(n) == n - 1
+    weights = where(last, others[..., None], value[..., None])
+    nonzero = where(last | (d == 0), _of_dtype(1, a), d)
+    upper = where(np.eye(n, dtype=bool), nonzero[..., None], factors)
+    x = lax.triangular_solve(upper, weights[..., None] * right, left_side=True)
+    d_x = mat.diagonal(x)
+    return value, reduce_sum(d_x, (d_x.ndim - 1,))
+
+
+@jit_when_traced
+def det(a: Any) -> Any:
+    """The determinant of square matrices."""
+    a = _inexact("det", a)
+    _check_square("_det()", a)
+    return _det(a)
+
+
+@partial(jit_when_traced, static_argnames=("method",))
+def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+    """Sign and logarithm of the absolute value of the determinant.
+
+    Args:
+      a: square matrices.
+      method: "lu" (also if None) or "qr".
+    """
+    a = _inexact("slogdet", a)
+    _check_square("slogdet()", a)
+    if method not in (None, "lu", "qr"):
+        raise ValueError(
+            f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
+        )
+    return SlogdetResult(*_slogdet(a))
+
+
+@custom_jvp
+def _slogdet(a: Any) -> Any:
+    _, _, d, sign = _diagonal_and_sign(a)
+    axis = (d.ndim - 1,)
+    zero = reduce_sum(convert(d == 0, np.dtype(np.int32)), axis) > 0
+    size = unary.abs(d)
+    phase = d / convert(size, d.dtype) if mat.is_complex(d) else unary.sign(d)
+    sign = where(zero, _of_dtype(0, a), sign * reduce_prod(phase, axis))
+    total = reduce_sum(unary.log(size), axis)
+    return sign, where(zero, _of_dtype(-math.inf, total), total)
+
+
+@_slogdet.defjvp
+def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
+    (a,), (t,) = primals, tangents
+    sign, size = _slogdet(a)
+    change = mat.diagonal(_solve(a, t))
+    total = reduce_sum(change, (change.ndim - 1,))
+    if not mat.is_complex(a):
+        return (sign, size), (sign * _of_dtype(0, a), total)
+    turn = convert(unary.imag(total), a.dtype) * _of_dtype(1j, a)
+    return (sign, size), (sign * turn, unary.real(total))
+
+
+@partial(custom_jvp, nondiff_argnums=(2,))
+def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
+    u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
+    limit = (rtol[..., None] * s[..., :1]) if s.shape[-1] else s
+    kept = s > limit
+    reciprocal = where(kept, 1 / where(kept, s, _of_dtype(1, s)), _of_dtype(0, s))
+    return mat.matmul(mat.adjoint(vh), convert(reciprocal, a.dtype)[..., None] * mat.adjoint(u))
+
+
+@_pinv.defjvp
+def _pinv_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
+    a, rtol = primals
+    t = tangents[0]
+    p = _pinv(a, rtol, hermitian)
+    m, n = a.shape[-2:]
+    mm, adj = mat.matmul, mat.adjoint
+    left = mat.eye(n, n, a) - mm(p, a)
+    right = mat.eye(m, m, a) - mm(a, p)
+    out = -mm(p, mm(t, p)) + mm(mm(p, adj(p)), mm(adj(t), right))
+    return p, out + mm(mm(left, adj(t)), mm(adj(p), p))
+
+
+def pinv(
+    a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
+) -> Any:
+    """The Moore-Penrose inverse: of rank as singular values greater than rtol times the greatest.
+
+    `rtol` is 10 max(m, n) eps by default; `rcond` is an older name for it.
+    """
+    a = _inexact("pinv", a)
+    m, n = a.shape[-2:]
+    real = dtypes.finfo(a.dtype).dtype
+    rtol = rcond if rtol is None else rtol
+    if rtol is None:
+        rtol = 10.0 * max(m, n) * float(dtypes.finfo(a.dtype).eps)
+    rtol = broadcast_to(convert(as_value(np.asarray(rtol) if isinstance(rtol, float | int) else rtol),
+                                real), a.shape[:-2])  # fmt: skip
+    return _pinv(a, rtol, hermitian)
+
+
+def lstsq(
+    a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False
+) -> tuple[Any, Any, Any, Any]:
+    """(solution, residuals, rank, singular values) of the least squares problem a @ x = b.
+
+    Args:
+      a: a matrix (m, n).
+      b: right sides (m,) or (m, k).
+      rcond: singular values up to this times the greatest count as 0.
+      numpy_resid: whether residuals are empty where NumPy's are.
+    """
+    a, b = _inexact("lstsq", a, b)
+    if a.shape[:1] != b.shape[:1]:
+        raise ValueError("Leading dimensions of input arrays must match")
+    if a.ndim != 2:
+        raise TypeError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if b.ndim not in (1, 2):
+        raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
+    vector = b.ndim == 1
+    right = expand_dims(b, (1,)) if vector else b
+    m, n = a.shape
+    if a.size == 0:
+        s = mat.zeros((0,), a)
+        return mat.zeros((n, *b.shape[1:]), a), mat.zeros((0,), a), as_value(np.int32(0)), s
+    eps = float(dtypes.finfo(a.dtype).eps)
+    rcond = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
+    u, s, vt = svd(a, full_matrices=False)
+    mask = (s > 0) & (s >= convert(as_value(rcond), s.dtype) * s[0])
+    rank = reduce_sum(convert(mask, np.dtype(np.int32)), (0,))
+    inverse = where(mask, 1 / where(mask, s, _of_dtype(1, s)), _of_dtype(0, s))
+    inner = mat.matmul(mat.adjoint(u), right)
+    x = mat.matmul(mat.adjoint(vt), convert(inverse, a.dtype)[:, None] * inner)
+    if numpy_resid and (m <= n or int(rank) < n):
+        residuals = mat.zeros((0,), s)
+    else:
+        difference = unary.abs(right - mat.matmul(a, x))
+        residuals = reduce_sum(difference * difference, (0,))
+    return (squeeze(x, (1,)) if vector else x), residuals, rank, s
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+@partial(jit_when_traced, static_argnames=("p",))
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition number in the norm `p`; None is 2."""
+    util.check_arraylike("cond", x)
+    x = _inexact("cond", x)
+    if x.ndim < 2:
+        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={x.shape}")
+    if x.size == 0:
+        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got arr.shape={x.shape}")
+    if p is None or p in (2, -2):
+        s = svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    if x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"jnp.linalg.cond: for {p=}, array must be square; got arr.shape={x.shape}")
+    out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
+    has_nan = reduce_sum(convert(x != x, np.dtype(np.int32)), (x.ndim - 2, x.ndim - 1)) > 0
+    return where((out != out) & ~has_nan, _of_dtype(math.inf, out), out)
+
+
+def matrix_rank(
+    M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None
+) -> Any:
+    """The number of singular values greater than rtol times the greatest (max(m, n) eps by default)."""
+    m = _inexact("matrix_rank", M)
+    if m.ndim < 2:
+        return convert(reduce_sum(convert(m != 0, np.dtype(np.int32)), tuple(range(m.ndim))) > 0,
+                       np.dtype(np.int32))  # fmt: skip
+    s = svd(m, full_matrices=False, compute_uv=False, hermitian=hermitian)
+    rtol = tol if rtol is None else rtol
+    if s.shape[-1] == 0:
+        return reduce_sum(convert(s, np.dtype(np.int32)), (s.ndim - 1,))
+    if rtol is None:
+        rtol = max(m.shape[-2:]) * float(dtypes.finfo(s.dtype).eps)
+    limit = s[..., :1] * convert(as_value(rtol), s.dtype)[..., None]
+    return reduce_sum(convert(s > limit, np.dtype(np.int32)), (s.ndim - 1,))
+
+
+@partial(jit_when_traced, static_argnames=("n",))
+def matrix_power(a: Any, n: int) -> Any:
+    """`a` to the integer power `n`, by repeated squares; negative powers are of the inverse."""
+    util.check_arraylike("jnp.linalg.matrix_power", a)
+    a = as_value(a)
+    if a.ndim < 2:
+        raise TypeError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if a.shape[-2] != a.shape[-1]:
+        raise TypeError("Last 2 dimensions of the array must be square")
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError(f"exponent must be an integer, got {n}") from error
+    if n == 0:
+        return mat.eye(a.shape[-2], a.shape[-2], a)
+    if n < 0:
+        a, n = inv(a), -n
+    out = None
+    while True:
+        if n & 1:
+            out = a if out is None else linear.matmul(out, a)
+        n >>= 1
+        if not n:
+            return out
+        a = linear.matmul(a, a)
+
+
+# --- tensors ---------------------------------------------------------------------------------------
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of `tensordot(a, ., ind)`."""
+    a = util.ensure_arraylike("tensorinv", a)
+    ind = operator.index(ind)
+    if ind <= 0:
+        raise ValueError(f"ind must be a positive integer; got ind={ind}")
+    front, back = a.shape[:ind], a.shape[ind:]
+    if math.prod(front) != math.prod(back):
+        raise ValueError(
+            f"product of dimensions of a.shape[:{ind}]={front} must equal that of "
+            f"a.shape[{ind}:]={back}"
+        )
+    square = reshape(a, (math.prod(front), math.prod(back)))
+    return reshape(inv(square), (*back, *front))
+
+
+def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
+    """X with tensordot(a, X, X.ndim) = b; `axes` of `a` are moved to its end first."""
+    a, b = util.ensure_arraylike("tensorsolve", a, b)
+    if axes is not None:
+        import jitney.numpy as jnp
+
+        a = jnp.moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
+    shape = a.shape[b.ndim :]
+    if a.shape[: b.ndim] != b.shape or math.prod(shape) != b.size:
+        raise ValueError("After moving axes to end, leading shape of a must match shape of b.")
+    out = solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,)))
+    return reshape(out, shape)
+
+
+for _name in list(globals()):
+    _value = globals()[_name]
+    if not _name.startswith("_") and str(getattr(_value, "__module__", "")).startswith("jitney.numpy."):
+        _value.__module__ = "jax.numpy.linalg"

@@ -1,0 +1,138 @@
+"""Norms of vectors and matrices: `norm`, `vector_norm`, `matrix_norm`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+from typing import Any
+
+from jitney.api.jit import jit_when_traced
+from jitney.numpy import util
+from jitney.ops import unary
+from jitney.ops.convert import as_value, convert
+from jitney.ops.reduce import reduce_max, reduce_min, reduce_sum
+from jitney.ops.shape import canonical_axis, expand_dims, transpose
+
+
+def _operand(name: str, x: Any) -> Any:
+    util.check_arraylike(f"jnp.linalg.{name}", x)
+    return as_value(util.promote_dtypes_inexact(x)[0])
+
+
+def _kept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return expand_dims(x, tuple(sorted(axes))) if keepdims and axes else x
+
+
+def _squares(x: Any) -> Any:
+    """Squares of absolute values, real."""
+    return unary.real(x * unary.conj(x)) if util.is_complex(x.dtype) else x * x
+
+
+def _root_of_squares(x: Any, axes: tuple[int, ...]) -> Any:
+    return unary.sqrt(reduce_sum(_squares(x), axes))
+
+
+def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
+    """Norm of order `order` over `axes`."""
+    if isinstance(order, str):
+        if order in ("inf", "-inf"):
+            order = float(order)
+        else:
+            raise ValueError(f"Invalid order '{order}' for vector norm.")
+    if order is None or order == 2:
+        return _root_of_squares(x, axes)
+    size = unary.abs(x)
+    if order == math.inf:
+        return reduce_max(size, axes)
+    if order == -math.inf:
+        return reduce_min(size, axes)
+    if order == 0:
+        return reduce_sum(convert(x != 0, size.dtype), axes)
+    if order == 1:  # the sign's derivative at 0 is 0
+        return reduce_sum(size, axes)
+    powers = reduce_sum(size**order, axes)
+    return powers ** (1.0 / order)
+
+
+def _sum(x: Any, axis: int) -> Any:
+    return reduce_sum(x, (axis,))
+
+
+def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
+    """Norm of order `order` of matrices in axes `row` and `column`."""
+    if order is None or order in ("f", "fro"):
+        return _root_of_squares(x, (row, column))
+    if order in (1, -1, math.inf, -math.inf):
+        inner, outer = (row, column) if abs(order) == 1 else (column, row)
+        sums = _sum(unary.abs(x), inner)
+        outer -= outer > inner
+        return (reduce_max if order > 0 else reduce_min)(sums, (outer,))
+    if order in (2, -2, "nuc"):
+        from jitney.lax.linalg import svd
+
+        others = [k for k in range(x.ndim) if k not in (row, column)]
+        values = svd(transpose(x, (*others, row, column)), compute_uv=False)
+        last = (values.ndim - 1,)
+        if order == "nuc":
+            return reduce_sum(values, last)
+        return (reduce_max if order == 2 else reduce_min)(values, last)
+    raise ValueError(f"Invalid order '{order}' for matrix norm.")
+
+
+@partial(jit_when_traced, static_argnames=("ord", "axis", "keepdims"))
+def norm(
+    x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False
+) -> Any:
+    """Norm of vectors (one axis) or of matrices (two axes).
+
+    Args:
+      x: an array.
+      ord: the order; None is the root of the sum of squares.
+      axis: an axis, two, or None: all of `x`, of rank 1 or 2 unless `ord` is None.
+      keepdims: whether the axes stay, with extent 1.
+
+    Raises:
+      ValueError: for an unknown order or a number of axes that has no norm.
+    """
+    x = _operand("norm", x)
+    rank = x.ndim
+    if axis is None:
+        axes = tuple(range(rank))
+        if ord is None:
+            return _kept(_root_of_squares(x, axes), axes, keepdims)
+    elif isinstance(axis, tuple | list):
+        axes = tuple(canonical_axis(a, rank) for a in axis)
+    else:
+        axes = (canonical_axis(operator.index(axis), rank),)
+    if len(axes) == 1:
+        return _kept(_vector(x, ord, axes), axes, keepdims)
+    if len(axes) == 2:
+        if axes[0] == axes[1]:
+            raise ValueError(f"Duplicate axes given to norm: {axis=}")
+        return _kept(_matrix(x, ord, *axes), axes, keepdims)
+    raise ValueError(
+        f"Improper number of axes for norm: axis={axes}. Pass one axis to compute a vector-norm, or "
+        "two axes to compute a matrix-norm."
+    )
+
+
+def vector_norm(
+    x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
+) -> Any:
+    """Norm of order `ord` of vectors: along an axis, or several as one; None: of all elements."""
+    x = _operand("vector_norm", x)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        given = axis if isinstance(axis, tuple | list) else (axis,)
+        axes = tuple(canonical_axis(a, x.ndim) for a in given)
+    return _kept(_vector(x, ord, axes), axes, keepdims)
+
+
+def matrix_norm(
+    x: Any, /, *, keepdims: bool = False, ord: Any = "fro"
+) -> Any:
+    """Norm of order `ord` of matrices in the last two axes."""
+    x = _operand("matrix_norm", x)
+    return norm(x, ord, (-2, -1), keepdims)

@@ -1,0 +1,123 @@
+"""Products of matrices as `jax.numpy.linalg` has them, and parts of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jitney.numpy import linear, matrices as shapes, util
+from jitney.ops import matrices as mat
+from jitney.ops.convert import as_value
+
+
+def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+    """The product of matrices, in the order that costs least; the first and last may be vectors."""
+    arrays = list(arrays)
+    util.check_arraylike("jnp.linalg.multi_dot", *arrays)
+    if not arrays:
+        raise ValueError("multi_dot requires at least one array")
+    operands = [as_value(x) for x in arrays]
+    ranks = [x.ndim for x in operands]
+    ends = {0, len(ranks) - 1}
+    if len(ranks) == 1 or any(r != 2 and not (r == 1 and k in ends) for k, r in enumerate(ranks)):
+        raise ValueError(
+            "multi_dot: input arrays must all be two-dimensional, except for the first and last "
+            f"array which may be 1 or 2 dimensional. Got array shapes {[x.shape for x in operands]}"
+        )
+    sizes = [1 if ranks[0] == 1 else operands[0].shape[0]]
+    sizes += [x.shape[0] for x in operands[1:]]
+    sizes.append(1 if ranks[-1] == 1 else operands[-1].shape[-1])
+    return _chain(operands, _best_splits(sizes), 0, len(operands) - 1, precision)
+
+
+def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to divide each run (i, j) of a chain of matrices of shapes (sizes[k], sizes[k + 1])."""
+    n = len(sizes) - 1
+    cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
+    splits: dict[tuple[int, int], int] = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            options = [
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
+            cost[i, j], splits[i, j] = min(options)
+    return splits
+
+
+def _chain(xs: Any, splits: Any, i: int, j: int, precision: Any) -> Any:
+    if i == j:
+        return xs[i]
+    k = splits[i, j]
+    left, right = _chain(xs, splits, i, k, precision), _chain(xs, splits, k + 1, j, precision)
+    return linear.dot(left, right, precision=precision)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross product of vectors of 3 elements."""
+    x1, x2 = util.ensure_arraylike("jnp.linalg.cross", x1, x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they have "
+            f"x1.shape[axis]={x1.shape[axis]} and x2.shape[axis]={x2.shape[axis]}"
+        )
+    return linear.cross(x1, x2, axis=axis)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """All products of elements of two vectors."""
+    x1, x2 = util.ensure_arraylike("jnp.linalg.outer", x1, x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(
+            f"Input arrays must be one-dimensional, but they are x1.ndim={x1.ndim} x2.ndim={x2.ndim}"
+        )
+    return linear.outer(x1, x2)
+
+
+def matmul(
+    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """x1 @ x2."""
+    return linear.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def tensordot(
+    x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None,
+    preferred_element_type: Any = None, out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """Sum of products over several axes."""
+    return linear.tensordot(
+        x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def vecdot(
+    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """Sum of conj(x1) * x2 along `axis`."""
+    return linear.vecdot(
+        x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sum of the diagonal of the last two axes."""
+    return shapes.trace(
+        util.ensure_arraylike("jnp.linalg.trace", x), offset, axis1=-2, axis2=-1, dtype=dtype
+    )
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The diagonal of the last two axes."""
+    return shapes.diagonal(
+        util.ensure_arraylike("jnp.linalg.diagonal", x), offset, axis1=-2, axis2=-1
+    )
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """`x` with its last two axes exchanged."""
+    x = util.ensure_arraylike("jnp.linalg.matrix_transpose", x)
+    if x.ndim < 2:
+        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}")
+    return mat.transpose(x)
