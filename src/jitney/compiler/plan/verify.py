@@ -56,11 +56,13 @@ class _Memory:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.turns = 2  # of loops
         self.held: dict[int, tuple[int, ir.Buffer]] = {}  # offset -> (end, buffer)
         self.written: set[ir.Buffer] = set()
 
     def copy(self) -> _Memory:
         new = _Memory(self.size)
+        new.turns = self.turns
         new.held, new.written = dict(self.held), set(self.written)
         return new
 
@@ -119,9 +121,13 @@ class _Memory:
             self.steps(step.cond)
             self.read(step.predicate, what)
             never = self.copy()
-            for _ in range(2):  # the second turn finds what the first has overwritten
+            # The second turn finds what the first has overwritten. In it, loops within have one turn:
+            # they had two in the first.
+            for turns in range(self.turns):
+                outer, self.turns = self.turns, 2 - turns
                 self.steps(step.body)
                 self.steps(step.cond)
+                self.turns = outer
                 self.read(step.predicate, what)
             self.join([never, self.copy()])
         elif isinstance(step, ir.Branch):
