@@ -127,9 +127,7 @@ def check_jvp(
     atol, rtol, eps = _limits(args, expected, atol, rtol, eps)
     prefix = f"{err_msg} " if err_msg else ""
     _assert_close(f"{prefix}JVP primal", v_out, expected, atol, rtol)
-    _assert_close(
-        f"{prefix}JVP tangent", t_out, _numerical_jvp(f, args, tangent, eps), atol, rtol
-    )
+    _assert_close(f"{prefix}JVP tangent", t_out, _numerical_jvp(f, args, tangent, eps), atol, rtol)
 
 
 def check_vjp(
@@ -204,9 +202,7 @@ def check_grads(
                 tangents = pytrees.tree_map(lambda x: _random_like(rng, x), at)
                 check(lambda *xs: jvp(g, xs, tangents), at, left - 1, f"jvp of {message}")
         if "rev" in modes:
-            check_vjp(
-                g, lambda *xs: vjp(g, *xs), at, atol, rtol, eps, f"{message} vjp".strip()
-            )
+            check_vjp(g, lambda *xs: vjp(g, *xs), at, atol, rtol, eps, f"{message} vjp".strip())
             if left > 1:
                 rng = np.random.default_rng(left)
                 cts = pytrees.tree_map(lambda x: _random_like(rng, x), g(*at))

@@ -59,7 +59,9 @@ def from_descriptions(jax, jnp):
     s = jax.ShapeDtypeStruct((2, 3), jnp.float32)
     f = jax.jit(lambda x, y: x @ y)
     c = f.lower(s, jax.ShapeDtypeStruct((3,), "float32")).compile()
-    return c(jnp.ones((2, 3)), np.arange(3, dtype=np.float32)), f.eval_shape(s, s.update(shape=(3, 4)))
+    return c(jnp.ones((2, 3)), np.arange(3, dtype=np.float32)), f.eval_shape(
+        s, s.update(shape=(3, 4))
+    )
 
 
 @same

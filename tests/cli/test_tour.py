@@ -12,5 +12,13 @@ def test_tour(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     for program in tour.PROGRAMS:
         assert out.count(program.name) >= 3  # its jaxpr, its times, its stages
-    for shown in ("select_n", "reduce_sum", "dot_general", "first call", "trace", "llvm", "kernel k0"):
+    for shown in (
+        "select_n",
+        "reduce_sum",
+        "dot_general",
+        "first call",
+        "trace",
+        "llvm",
+        "kernel k0",
+    ):
         assert shown in out

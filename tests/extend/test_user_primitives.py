@@ -66,7 +66,9 @@ def multiply_add(j: Names) -> Any:
 
     def transpose(ct, x, y, z):
         if not j.ad.is_undefined_primal(x):
-            ct_y = j.ad.Zero(y.aval) if type(ct) is j.ad.Zero else bind(x, ct, j.lax.full_like(x, 0))
+            ct_y = (
+                j.ad.Zero(y.aval) if type(ct) is j.ad.Zero else bind(x, ct, j.lax.full_like(x, 0))
+            )
             return None, ct_y, ct
         ct_x = j.ad.Zero(x.aval) if type(ct) is j.ad.Zero else bind(ct, y, j.lax.full_like(y, 0))
         return ct_x, None, ct
@@ -166,7 +168,9 @@ def elementwise(j: Names, n: int) -> Any:
     prim.def_abstract_eval(lambda *xs: max(xs, key=lambda x: x.ndim))
     j.mlir.register_lowering(
         prim,
-        j.mlir.lower_fun(lambda *xs: functools.reduce(lambda a, b: a * b, xs), multiple_results=False),
+        j.mlir.lower_fun(
+            lambda *xs: functools.reduce(lambda a, b: a * b, xs), multiple_results=False
+        ),
     )
     return prim
 
@@ -261,7 +265,9 @@ def test_programs():
             return [j.lax.sin(x) * y, y + 1, j.lax.cos(x)]
 
         info = j.api_util.debug_info("test", f, (1.0, 2.0), {})
-        jaxpr, avals, consts = pe.trace_to_jaxpr_dynamic(lu.wrap_init(f, debug_info=info), [aval] * 2)
+        jaxpr, avals, consts = pe.trace_to_jaxpr_dynamic(
+            lu.wrap_init(f, debug_info=info), [aval] * 2
+        )
         out = [str(jaxpr), str(avals), str(consts)]
         for used in ([False, True, False], [False, False, True], True):
             for instantiate in (False, True, [False, True]):

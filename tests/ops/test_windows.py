@@ -24,7 +24,11 @@ WINDOWS = [
 DILATED = [
     {"window_dimensions": (2, 2, 1), "window_dilation": (2, 3, 1), "padding": "SAME"},
     {"window_dimensions": (2, 3, 1), "base_dilation": (2, 1, 1), "window_strides": (1, 2, 1)},
-    {"window_dimensions": (9, 3, 1), "window_dilation": (1, 2, 1), "padding": ((4, 4), (2, 3), (0, 0))},
+    {
+        "window_dimensions": (9, 3, 1),
+        "window_dilation": (1, 2, 1),
+        "padding": ((4, 4), (2, 3), (0, 0)),
+    },
     {"window_dimensions": (6, 2, 1)},
 ]
 FOLDS = {
@@ -97,7 +101,9 @@ def test_dtypes(dtype, kind):
         x = X.astype(dtype)
         if np.dtype(dtype).kind in "iu" and kind != "sum":
             init = np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
-        out = j.lax.reduce_window(x, np.asarray(init).astype(dtype), fold, (2, 3, 1), (1, 1, 1), "SAME")
+        out = j.lax.reduce_window(
+            x, np.asarray(init).astype(dtype), fold, (2, 3, 1), (1, 1, 1), "SAME"
+        )
         return np.asarray(out).astype(np.float32)
 
     close(use(jitney), use(jax), rtol=1e-2)
@@ -118,7 +124,8 @@ def test_several_arrays():
 @pytest.mark.parametrize("kind", ["sum", "max", "product"])
 def test_programs_print_alike(kind):
     texts = [
-        str(j.make_jaxpr(windows(j, kind, {"window_dimensions": (2, 2, 1)}))(X)) for j in (jax, jitney)
+        str(j.make_jaxpr(windows(j, kind, {"window_dimensions": (2, 2, 1)}))(X))
+        for j in (jax, jitney)
     ]
     assert texts[0] == texts[1]
 

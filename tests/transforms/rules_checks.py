@@ -110,7 +110,9 @@ def check_jvp(case: Case) -> None:
                 close(compiled[side], wanted[side], case.rtol)
             if case.smooth:
                 moved = [
-                    flat(g(*[x + s * case.step * t for x, t in zip(primals, tangents, strict=True)]))
+                    flat(
+                        g(*[x + s * case.step * t for x, t in zip(primals, tangents, strict=True)])
+                    )
                     for s in (1, -1)
                 ]
                 for a, b, t in zip(*moved, flat(found[1]), strict=True):
@@ -199,7 +201,9 @@ def _vary(x: Any, k: int) -> np.ndarray:
     """Another array like `x`: its elements rotated."""
     x = np.asarray(x)
     if not x.ndim:
-        return (x + k).astype(x.dtype) if x.dtype.kind in "iu" else (x * (1 + k / 8)).astype(x.dtype)
+        return (
+            (x + k).astype(x.dtype) if x.dtype.kind in "iu" else (x * (1 + k / 8)).astype(x.dtype)
+        )
     return np.roll(x, k)
 
 

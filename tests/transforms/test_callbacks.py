@@ -359,7 +359,9 @@ def test_exceptions(name: str) -> None:
         lambda x: (jax.debug.callback(host, x, ordered=True), x)[1],
     ]
     for call in calls:
-        with pytest.raises(jax.errors.JaxRuntimeError, match=r"(?s)Traceback.*in host|from the host"):
+        with pytest.raises(
+            jax.errors.JaxRuntimeError, match=r"(?s)Traceback.*in host|from the host"
+        ):
             jax.block_until_ready(jax.jit(call)(1.0))
             jax.effects_barrier()
     with pytest.raises(jax.errors.JaxRuntimeError, match="from the host"):

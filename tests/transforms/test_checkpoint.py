@@ -113,7 +113,9 @@ def same_programs(make: Callable[[Any, Any, Any], Any]) -> None:
     assert text("jitney") == text("jax")
 
 
-@pytest.mark.parametrize("policy", [k for k in POLICIES if k not in ("everything", "both", "offload")])
+@pytest.mark.parametrize(
+    "policy", [k for k in POLICIES if k not in ("everything", "both", "offload")]
+)
 def test_programs_of_gradients_print_as_jax(policy: str) -> None:
     def make(jax: Any, jnp: Any, ad: Any) -> Any:
         def f(x: Any, y: Any) -> Any:
@@ -209,9 +211,7 @@ def test_what_is_kept_is_what_the_policy_says() -> None:
     from jitney.ad_checkpoint import saved_residuals
 
     def kept(policy: str) -> list[str]:
-        f = jitney.checkpoint(
-            layer("jitney"), policy=POLICIES[policy](jitney.checkpoint_policies)
-        )
+        f = jitney.checkpoint(layer("jitney"), policy=POLICIES[policy](jitney.checkpoint_policies))
         return [re.sub(" from .*:.*", "", what) for _, what in saved_residuals(f, W, X)]
 
     arguments = ["from the argument w", "from the argument x"]

@@ -114,9 +114,7 @@ def test_gradients(name):
         return f
 
     close(jitney.grad(loss(jitney))(x), jax.grad(loss(jax))(x), rtol=1e-5, atol=1e-5)
-    close(
-        jitney.jvp(loss(jitney), (x,), (x,))[1], jax.jvp(loss(jax), (x,), (x,))[1], rtol=1e-5
-    )
+    close(jitney.jvp(loss(jitney), (x,), (x,))[1], jax.jvp(loss(jax), (x,), (x,))[1], rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,9 @@ def solution(j, a, b, **options):
     def solve(matvec, rhs):
         return inverse_iteration(j, matvec, rhs)
 
-    return j.lax.custom_linear_solve(lambda x: a @ x, b, solve, **{"transpose_solve": solve, **options})
+    return j.lax.custom_linear_solve(
+        lambda x: a @ x, b, solve, **{"transpose_solve": solve, **options}
+    )
 
 
 @pytest.mark.parametrize(

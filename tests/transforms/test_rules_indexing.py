@@ -52,16 +52,15 @@ CASES: dict[str, Case] = {
     "slice": Case(lambda lax, x: lax.slice(x, (1, 0), (4, 3)), (X,)),
     "slice_strides": Case(lambda lax, x: lax.slice(x, (1, 0), (5, 3), (2, 1)), (X,)),
     "slice_empty": Case(lambda lax, x: lax.slice(x, (1, 0), (1, 3), (2, 1)), (X,)),
-    "dynamic_slice": Case(
-        lambda lax, x, i, j: lax.dynamic_slice(x, (i, j), (2, 3)), (X, ONE, TWO)
-    ),
+    "dynamic_slice": Case(lambda lax, x, i, j: lax.dynamic_slice(x, (i, j), (2, 3)), (X, ONE, TWO)),
     "dynamic_slice_beyond": Case(
         lambda lax, x, i: lax.dynamic_slice(x, (i, 1), (2, 3)), (X, np.int64(9))
     ),
     "dynamic_slice_scalar": Case(lambda lax, x: lax.dynamic_slice(x, (), ()), (X[0, 0],), same=()),
     "dynamic_slice_vector": Case(lambda lax, x, i: lax.dynamic_slice(x, (i,), (2,)), (V, TWO)),
     "dynamic_update_slice": Case(
-        lambda lax, x, u, i, j: lax.dynamic_update_slice(x, u, (i, j)), (X, X[1:3, :3] * 2, ONE, TWO)
+        lambda lax, x, u, i, j: lax.dynamic_update_slice(x, u, (i, j)),
+        (X, X[1:3, :3] * 2, ONE, TWO),
     ),
     "dynamic_update_slice_vector": Case(
         lambda lax, x, u, i: lax.dynamic_update_slice(x, u, (i,)), (V, V[:2] * 2, TWO)
@@ -86,9 +85,7 @@ CASES: dict[str, Case] = {
     "scatter_again_clip": Case(
         scatter("scatter", (1,), (0,), (0,), mode="clip"), (X, OUT, X[:3] * 2), same=("vjp", "vmap")
     ),
-    "scatter_outside": Case(
-        scatter("scatter", (1,), (0,), (0,), mode="drop"), (X, OUT, X[:3] * 2)
-    ),
+    "scatter_outside": Case(scatter("scatter", (1,), (0,), (0,), mode="drop"), (X, OUT, X[:3] * 2)),
     "scatter_elements": Case(
         scatter("scatter", (), (0, 1), (0, 1), unique_indices=True), (X, PAIRS, X[:2, :2] * 2)
     ),
@@ -106,7 +103,8 @@ CASES: dict[str, Case] = {
     ),
     "scatter_sub": Case(scatter("scatter_sub", (1,), (0,), (0,)), (X, AGAIN, X[:3] * 2)),
     "scatter_mul": Case(
-        scatter("scatter_mul", (1,), (0,), (0,), unique_indices=True), (X, ROWS, X[:3] * 2),
+        scatter("scatter_mul", (1,), (0,), (0,), unique_indices=True),
+        (X, ROWS, X[:3] * 2),
         same=PROGRAM_SHARED,
     ),
     "scatter_min": Case(
@@ -116,7 +114,9 @@ CASES: dict[str, Case] = {
         scatter("scatter_max", (1,), (0,), (0,)), (X, AGAIN, X[1:4] * 2), same=PROGRAM_SHARED
     ),
     "scatter_max_ties": Case(
-        scatter("scatter_max", (1,), (0,), (0,)), (np.round(X), AGAIN, np.round(X[1:4])), False,
+        scatter("scatter_max", (1,), (0,), (0,)),
+        (np.round(X), AGAIN, np.round(X[1:4])),
+        False,
         same=PROGRAM_SHARED,
     ),
     "scatter_min_outside": Case(
@@ -128,7 +128,9 @@ CASES: dict[str, Case] = {
     "sort_two_keys": Case(
         lambda lax, x, y: lax.sort((x, y), dimension=0, num_keys=2), (np.round(X), X), False
     ),
-    "sort_values": Case(lambda lax, k, y: lax.sort((k, y), is_stable=True), (PERM, V), same=("vmap",)),
+    "sort_values": Case(
+        lambda lax, k, y: lax.sort((k, y), is_stable=True), (PERM, V), same=("vmap",)
+    ),
     "top_k": Case(lambda lax, x: lax.top_k(x, 2)[0], (X,)),
     "top_k_indices": Case(lambda lax, x: tuple(lax.top_k(x, 2, axis=0)), (X,), same=("vmap",)),
     "top_k_vector": Case(lambda lax, x: lax.top_k(x, 3)[0], (V,)),
@@ -136,9 +138,7 @@ CASES: dict[str, Case] = {
     "cumsum_reverse": Case(lambda lax, x: lax.cumsum(x, axis=1, reverse=True), (X,)),
     "cumprod": Case(lambda lax, x: lax.cumprod(x, axis=0), (X,)),
     "cumprod_reverse": Case(lambda lax, x: lax.cumprod(x, axis=1, reverse=True), (X,)),
-    "cumprod_zeros": Case(
-        lambda lax, x: lax.cumprod(x), (np.round(V),), same=("jvp", "vmap")
-    ),
+    "cumprod_zeros": Case(lambda lax, x: lax.cumprod(x), (np.round(V),), same=("jvp", "vmap")),
     "cumprod_one": Case(lambda lax, x: lax.cumprod(x), (V[:1],)),
     "cummax": Case(lambda lax, x: lax.cummax(x, axis=0), (X,)),
     "cummax_ties": Case(lambda lax, x: lax.cummax(x, axis=0), (np.round(X),), False),
@@ -156,7 +156,9 @@ CASES: dict[str, Case] = {
     **{
         name: Case(
             lambda lax, a, x, name=name: getattr(lax, name)(a, x),
-            (POSITIVE[:3] * 3, POSITIVE[3:] * 4), step=1e-5, rtol=1e-7,
+            (POSITIVE[:3] * 3, POSITIVE[3:] * 4),
+            step=1e-5,
+            rtol=1e-7,
         )
         for name in ("igamma", "igammac")
     },
@@ -164,19 +166,17 @@ CASES: dict[str, Case] = {
         lambda lax, a, x: lax.igamma(a, x), (POSITIVE[0], POSITIVE[1]), rtol=1e-7
     ),
     "random_gamma_grad": Case(
-        lambda lax, x: lax.random_gamma_grad(POSITIVE[:3] * 3, x), (POSITIVE[3:] * 4,),
-        same=(), rtol=1e-5,
+        lambda lax, x: lax.random_gamma_grad(POSITIVE[:3] * 3, x),
+        (POSITIVE[3:] * 4,),
+        same=(),
+        rtol=1e-5,
     ),
-    "polygamma": Case(
-        lambda lax, x: lax.polygamma(np.array([1.0, 2, 0]), x), (POSITIVE[:3] * 3,)
-    ),
+    "polygamma": Case(lambda lax, x: lax.polygamma(np.array([1.0, 2, 0]), x), (POSITIVE[:3] * 3,)),
     "betainc": Case(
         lambda lax, x: lax.betainc(lax.full_like(x, 2.5), lax.full_like(x, 0.5), x), (POSITIVE[:3],)
     ),
     "stop_gradient": Case(lambda lax, x: lax.stop_gradient(x) * x, (V,), False),
-    "optimization_barrier": Case(
-        lambda lax, x, y: tuple(lax.optimization_barrier((x, y))), (V, X)
-    ),
+    "optimization_barrier": Case(lambda lax, x, y: tuple(lax.optimization_barrier((x, y))), (V, X)),
     "optimization_barrier_one": Case(lambda lax, x, y: lax.optimization_barrier((x, y))[0], (V, X)),
     "optimization_barrier_integers": Case(
         lambda lax, x, k: tuple(lax.optimization_barrier((x, k))), (V, PERM), same=("vmap",)

@@ -239,9 +239,7 @@ def vjp(
             )
         given = [_checked_cotangent(c, a, fun) for c, a in zip(cts, out_avals, strict=True)]
         found = pull_back(linear, given)
-        result = [
-            _cotangent(ct, aval) for ct, aval in zip(found, in_avals, strict=True)
-        ]
+        result = [_cotangent(ct, aval) for ct, aval in zip(found, in_avals, strict=True)]
         return pytrees.tree_unflatten(tree, result)
 
     value = pytrees.tree_unflatten(out_tree, outs)
@@ -333,7 +331,10 @@ def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: Any) -> 
 
 
 def argnums_partial(
-    fun: Callable[..., Any], argnums: int | Sequence[int], args: Sequence[Any], kwargs: dict[str, Any]
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """(function of the arguments at `argnums` alone, those arguments).
 
@@ -386,9 +387,7 @@ def value_and_grad(
     @functools.wraps(fun, updated=())
     @api_boundary
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
-        return _value_and_grad(
-            name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs
-        )
+        return _value_and_grad(name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs)
 
     return value_and_grad_f
 
@@ -452,7 +451,10 @@ def grad(
 
 
 def fwd_and_bwd(
-    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool = False,
+    jitted: bool = True,
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """(forward, backward): values and residuals, and cotangents from residuals."""
 
@@ -489,7 +491,10 @@ def linear_transpose(
     def transposed(ct: Any) -> Any:
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
-            raise TypeError(f"cotangent tree does not match function output, expected {out_tree} but got {ct_tree}")
+            raise TypeError(
+                f"cotangent tree does not match function output, expected {out_tree} "
+                f"but got {ct_tree}"
+            )
         for c, a in zip(cts, out_avals, strict=True):
             got: Any = get_aval(c)
             assert isinstance(a, ShapedArray)

@@ -246,7 +246,9 @@ def debug_print(
         debug_print_p.bind(
             *operands,
             fmt=fmt,
-            has_placeholders=any(name is not None for _, name, _, _ in string.Formatter().parse(fmt)),
+            has_placeholders=any(
+                name is not None for _, name, _, _ in string.Formatter().parse(fmt)
+            ),
             in_tree=tree,
             logging_record=record,
             np_printoptions=tuple(np.get_printoptions().items()),

@@ -77,7 +77,8 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     def bwd(residuals: _Residuals, cts: Any) -> Any:
         flat = [
-            instantiate(ct) for ct in pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
+            instantiate(ct)
+            for ct in pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
         ]
         outs = eval_jaxpr(residuals.jaxpr, residuals.consts, *flat)
         out = pytrees.tree_unflatten(residuals.out_tree, outs)

@@ -126,7 +126,9 @@ class custom_vjp:  # the API's name
 class _Rules:
     """The user's two functions as functions of flat values, for one call."""
 
-    def __init__(self, owner: custom_vjp, n_args: int, static: dict[int, Any], in_tree: Any) -> None:
+    def __init__(
+        self, owner: custom_vjp, n_args: int, static: dict[int, Any], in_tree: Any
+    ) -> None:
         assert owner.fwd is not None and owner.bwd is not None
         self.owner = owner
         self.n_args = n_args
@@ -188,9 +190,7 @@ class _Rules:
             values, ct_structure = pytrees.tree_flatten(ct)
             if tree != ct_structure:
                 parts = pytrees.tree_flatten(positions, is_leaf=lambda x: x is not positions)[0]
-                ct_parts = pytrees.tree_flatten(
-                    ct, is_leaf=lambda x: x is None or (x is not ct)
-                )[0]
+                ct_parts = pytrees.tree_flatten(ct, is_leaf=lambda x: x is None or (x is not ct))[0]
                 if len(parts) == len(ct_parts) and len(parts) > 1:
                     for p, c in zip(parts, ct_parts, strict=True):
                         enter(p, c)

@@ -96,9 +96,7 @@ def _(
 
         outs, douts = jvp_flat(run, xs, dots)
         wanted = [
-            (instantiate(t), m)
-            for t, m, nz in zip(douts, found[0], nonzero_out, strict=True)
-            if nz
+            (instantiate(t), m) for t, m, nz in zip(douts, found[0], nonzero_out, strict=True) if nz
         ]
         return [*outs, *(t for t, _ in wanted)], [*found[0], *(m for _, m in wanted)]
 

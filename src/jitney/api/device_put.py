@@ -20,7 +20,12 @@ _PLACES = (_device.Device, Sharding, PartitionSpec, Format)
 
 
 def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None
+    x: Any,
+    device: Any = None,
+    *,
+    src: Any = None,
+    donate: bool = False,
+    may_alias: bool | None = None,
 ) -> Any:
     """`x` (a pytree of arrays and scalars) as arrays on `device`; there is one device.
 

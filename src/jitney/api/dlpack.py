@@ -25,7 +25,9 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
       TypeError: if the object has not the methods of the protocol.
       ValueError: if `copy` is False.
     """
-    if not hasattr(external_array, "__dlpack__") or not hasattr(external_array, "__dlpack_device__"):
+    if not hasattr(external_array, "__dlpack__") or not hasattr(
+        external_array, "__dlpack_device__"
+    ):
         raise TypeError(
             "from_dlpack takes an object with __dlpack__ and __dlpack_device__, not a "
             f"{type(external_array).__name__}"

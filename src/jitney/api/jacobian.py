@@ -102,7 +102,8 @@ def _check_input(name: str, holomorphic: bool, x: Any) -> None:
     if not holomorphic and not dtypes.issubdtype(aval.dtype, np.floating):
         advice = (
             "For holomorphic differentiation, pass holomorphic=True. For differentiation of "
-            "non-holomorphic functions involving complex inputs or integer inputs, use jax.jvp directly."
+            "non-holomorphic functions involving complex inputs or integer inputs, "
+            "use jax.jvp directly."
         )
         raise TypeError(
             f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
@@ -157,4 +158,3 @@ def hessian(
         has_aux=has_aux,
         holomorphic=holomorphic,
     )
-

@@ -71,7 +71,9 @@ class JitFunction(PjitFunction):
         return _rebuild, (self.call.fun, self.call.spec, self.call.keep_unused, self.call.inline)
 
 
-def _rebuild(fun: Callable[..., Any], spec: CallSpec, keep_unused: bool, inline: bool) -> JitFunction:
+def _rebuild(
+    fun: Callable[..., Any], spec: CallSpec, keep_unused: bool, inline: bool
+) -> JitFunction:
     return JitFunction(JitCall(fun, spec, keep_unused=keep_unused, inline=inline), fun)
 
 

@@ -287,7 +287,9 @@ def trace_closed(
     outer = [(v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if isinstance(x, Tracer)]
     if not outer:
         return ClosedJaxpr(jaxpr, consts), ()
-    kept = [(v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if not isinstance(x, Tracer)]
+    kept = [
+        (v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if not isinstance(x, Tracer)
+    ]
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
     jaxpr = jaxpr.replace(
         constvars=[v for v, _ in kept],

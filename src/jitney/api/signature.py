@@ -68,9 +68,7 @@ def infer_argnums_and_argnames(
     if signature is None or (argnums is not None and argnames is not None):
         return argnums or (), argnames or ()
     parameters = list(signature.parameters.values())
-    positional = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if argnums is None and argnames is not None:
         numbers = tuple(
             i
@@ -91,7 +89,10 @@ def infer_argnums_and_argnames(
 
 
 def check_argnums(
-    signature: inspect.Signature | None, fun: Callable[..., Any], argnums: tuple[int, ...], name: str
+    signature: inspect.Signature | None,
+    fun: Callable[..., Any],
+    argnums: tuple[int, ...],
+    name: str,
 ) -> None:
     """Raises ValueError if a number names no positional parameter of `fun`."""
     if signature is None:
@@ -107,7 +108,10 @@ def check_argnums(
 
 
 def check_argnames(
-    signature: inspect.Signature | None, fun: Callable[..., Any], argnames: tuple[str, ...], name: str
+    signature: inspect.Signature | None,
+    fun: Callable[..., Any],
+    argnames: tuple[str, ...],
+    name: str,
 ) -> None:
     """Raises ValueError if a name is not one of `fun`'s keyword parameters."""
     if signature is None:
@@ -195,7 +199,9 @@ class CallSpec:
             flags += [name in self.donate_argnames] * pytrees.count_leaves(kwargs[name])
         return tuple(flags)
 
-    def argument_names(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Any) -> list[str]:
+    def argument_names(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Any
+    ) -> list[str]:
         """Names of the flat dynamic arguments, such as `x['k'][0]`."""
         full_args, full_kwargs = self.merge(
             [_Dynamic(x) for x in args], {k: _Dynamic(v) for k, v in kwargs.items()}, static

@@ -1,6 +1,6 @@
 """The stages of a jitted function, one at a time: `Traced`, `Lowered`, `Compiled`.
 
-    jit(f).trace(x) -> Traced -> .lower() -> Lowered -> .compile() -> Compiled -> (x) -> result
+jit(f).trace(x) -> Traced -> .lower() -> Lowered -> .compile() -> Compiled -> (x) -> result
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ class Stage:
     def args_info(self) -> Any:
         """A pytree of `ArgInfo`, of the structure (args, kwargs)."""
         donated = self.program.params["donated_invars"]
-        infos = [
-            ArgInfo(a, d) for a, d in zip(self.program.closed.in_avals, donated, strict=True)
-        ]
+        infos = [ArgInfo(a, d) for a, d in zip(self.program.closed.in_avals, donated, strict=True)]
         return pytrees.tree_unflatten(self.in_tree, infos)
 
     @property

@@ -176,7 +176,9 @@ def _axis_size(
     if not sizes:
         if leaves:
             raise ValueError("vmap must have at least one non-None value in in_axes")
-        raise ValueError("vmap wrapped function must be passed at least one argument containing an array")
+        raise ValueError(
+            "vmap wrapped function must be passed at least one argument containing an array"
+        )
     if len(sizes) == 1:
         return next(iter(sizes))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]

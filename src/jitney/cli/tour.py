@@ -1,6 +1,6 @@
 """`jitney tour`: three programs on their way to machine code, and what they cost.
 
-For each: the jaxpr that tracing gives; the times of NumPy, of eager and of compiled code, the first call
+For each: the jaxpr that tracing gives; the times of NumPy, of eager and of compiled code, the first
 and later ones apart; and where the time of the first call went. `--kernels` shows the kernels, too.
 """
 
@@ -170,7 +170,9 @@ def main(arguments: Sequence[str] = ()) -> int:
         cells = "".join(f"{_milliseconds(t.stages.get(n, 0.0)):>10}" for n in names)
         print(f"    {t.name:20}{cells}")
     print("\nThe very first compilation of a process loads LLVM, which its first call pays for.")
-    print("Read on in docs/path_of_a_program.md. `jitney program.py` runs a program that imports jax.")
+    print(
+        "Read on in docs/path_of_a_program.md. `jitney program.py` runs a program that imports jax."
+    )
     wrong = [t.name for t, right in visits if not right]
     if wrong:
         print(f"\nResults that differ from NumPy's: {', '.join(wrong)}")

@@ -99,7 +99,11 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
 
 
 def _without_types(
-    rule: Callable[..., Any], avals: Sequence[AbstractValue], b: Builder, *nodes: Node, **params: Any
+    rule: Callable[..., Any],
+    avals: Sequence[AbstractValue],
+    b: Builder,
+    *nodes: Node,
+    **params: Any,
 ) -> Any:
     """A rule that is given the operands' types, called as one that is not."""
     return rule(b, avals, *nodes, **params)

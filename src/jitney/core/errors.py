@@ -38,7 +38,8 @@ class ConcretizationTypeError(JAXTypeError):
     def __init__(self, tracer: Any, context: str = "") -> None:
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
-            f"{describe(tracer)}\n{context}{tracer._origin_msg()}\n" + _see("ConcretizationTypeError")
+            f"{describe(tracer)}\n{context}{tracer._origin_msg()}\n"
+            + _see("ConcretizationTypeError")
         )
 
 
@@ -129,8 +130,7 @@ def check_scalar_conversion(x: Any) -> None:
     """Raises TypeError for arrays that are not scalars."""
     if x.ndim > 0:
         raise TypeError(
-            "Only scalar arrays can be converted to Python scalars; got "
-            f"arr.ndim={x.ndim}"
+            f"Only scalar arrays can be converted to Python scalars; got arr.ndim={x.ndim}"
         )
 
 
@@ -151,18 +151,16 @@ def escaped_tracer_message(tracer: Any, detail: str = "") -> str:
     )
     info = getattr(tracer._trace, "debug_info", None)
     if info is not None:
-        message += (
-            f"\nThe function was {info.func_src_info}, traced for {info.traced_for}."
-        )
+        message += f"\nThe function was {info.func_src_info}, traced for {info.traced_for}."
     origin = source_info.summarize(getattr(tracer, "origin", None))
     if origin:
         message += f"\nThe value was created on line {origin}."
     if detail:
         message += f"\nDetail: {detail}"
     return (
-        message + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
-        "the end of the trace, and what refers to them."
-        + _see("UnexpectedTracerError")
+        message
+        + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
+        "the end of the trace, and what refers to them." + _see("UnexpectedTracerError")
     )
 
 

@@ -179,9 +179,7 @@ def new_jaxpr_eqn(
     ctx: Any = None,
 ) -> JaxprEqn:
     """An equation from its parts (public as `jax.extend.core.new_jaxpr_eqn`)."""
-    return JaxprEqn(
-        list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx
-    )
+    return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
 
 
 _NO_DEBUG_INFO = DebugInfo("unknown", "<unknown>")

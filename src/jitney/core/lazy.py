@@ -17,7 +17,9 @@ from typing import Any
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
 
 
-def attach(package: str, init_file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def attach(
+    package: str, init_file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """(`__getattr__`, `__dir__`, `__all__`) for the namespace `package`.
 
     Args:

@@ -175,9 +175,7 @@ class Primitive:
         """Applies the primitive under the current trace."""
         return _trace.state.trace.process_primitive(self, args, params)
 
-    def bind_with_trace(
-        self, trace: Any, args: tuple[Any, ...], *rest: Any
-    ) -> Any:
+    def bind_with_trace(self, trace: Any, args: tuple[Any, ...], *rest: Any) -> Any:
         """Applies the primitive under `trace`; the last argument is the parameters."""
         return trace.process_primitive(self, args, rest[-1])
 

@@ -194,9 +194,7 @@ class JaxprTrace(Trace):
             if id(var) in used:
                 constvars.append(var)
                 consts.append(value)
-        jaxpr = Jaxpr(
-            constvars, self.invars, outvars, self.eqns, set(self.effects), debug_info
-        )
+        jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns, set(self.effects), debug_info)
         return jaxpr, consts
 
     # --- messages ---------------------------------------------------------------------------------

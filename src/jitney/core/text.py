@@ -299,10 +299,10 @@ def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
     if settings.print_effects:
         listed = ", ".join(sorted(map(str, jaxpr.effects)))
         results = concat(results, Text(f": {{ {listed} }} "))
-    head = concat(
-        Text("{ lambda "), Nest(4, constvars), Text("; "), Nest(4, invars), Text(". ")
+    head = concat(Text("{ lambda "), Nest(4, constvars), Text("; "), Nest(4, invars), Text(". "))
+    body = concat(
+        Text("let"), Nest(4, concat(Break(), eqns)), Nest(2, concat(Break(), Text("in ")))
     )
-    body = concat(Text("let"), Nest(4, concat(Break(), eqns)), Nest(2, concat(Break(), Text("in "))))
     # The empty piece at the end makes the brace count in `_fits`.
     return Group(concat(head, body, results, Text("}"), Text("")))
 
@@ -381,9 +381,7 @@ def eqn_with_params(
     return concat(left, Text(" = "), *right)
 
 
-def _params_doc(
-    params: Sequence[tuple[str, Any]], context: Context, settings: Settings
-) -> Doc:
+def _params_doc(params: Sequence[tuple[str, Any]], context: Context, settings: Settings) -> Doc:
     items = [
         concat(Text(f"{name}="), _param_doc(value, context, settings)) for name, value in params
     ]

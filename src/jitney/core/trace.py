@@ -187,8 +187,7 @@ class Tracer(Array):
     def _needs_value(self, method: str) -> Any:
         return self._known(
             errors.ConcretizationTypeError,
-            f"The {method}() method was called on {errors.describe(self)}."
-            f"{self._origin_msg()}",
+            f"The {method}() method was called on {errors.describe(self)}.{self._origin_msg()}",
         )
 
     def tolist(self) -> Any:

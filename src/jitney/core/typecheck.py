@@ -1,9 +1,9 @@
 """The checker of jaxprs: what every well-formed program satisfies.
 
-    var.C1   each variable is bound once, before it is read
-    eqn.C1   the primitive's type rule, on the operands' types, gives the results' types
-    eqn.C2   the equation's effects are those that the rule tells
-    out.C1   results are variables in scope, or literals
+var.C1   each variable is bound once, before it is read
+eqn.C1   the primitive's type rule, on the operands' types, gives the results' types
+eqn.C2   the equation's effects are those that the rule tells
+out.C1   results are variables in scope, or literals
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def _check_one(jaxpr: Jaxpr) -> None:
 
     def check_atom(atom: Atom, where: Any, constraint: str) -> None:
         if isinstance(atom, Var) and atom not in scope:
-            raise JaxprTypeError(f"variable {atom!r} is read but not in scope: {where} [{constraint}]")
+            raise JaxprTypeError(
+                f"variable {atom!r} is read but not in scope: {where} [{constraint}]"
+            )
 
     for var in (*jaxpr.constvars, *jaxpr.invars):
         bind(var, "the parameters")

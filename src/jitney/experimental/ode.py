@@ -68,7 +68,9 @@ def abs2(x: Any) -> Any:
     return x**2
 
 
-def ravel_first_arg(f: Callable[..., Any], unravel: Any, debug_info: Any = None) -> Callable[..., Any]:
+def ravel_first_arg(
+    f: Callable[..., Any], unravel: Any, debug_info: Any = None
+) -> Callable[..., Any]:
     """`f` with its first argument, and its result, as vectors."""
 
     def raveled(vector: Any, *args: Any) -> Any:

@@ -169,9 +169,7 @@ def dce_jaxpr_closed_call_rule(
 dce_jaxpr_call_rule = dce_jaxpr_closed_call_rule
 
 
-def _prune_call(
-    used: list[bool], eqn: JaxprEqn, param: str
-) -> tuple[list[bool], JaxprEqn | None]:
+def _prune_call(used: list[bool], eqn: JaxprEqn, param: str) -> tuple[list[bool], JaxprEqn | None]:
     if not any(used) and not eqn.effects:
         return [False] * len(eqn.invars), None
     inner = eqn.params[param]

@@ -153,9 +153,7 @@ def qr(
     x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
 ) -> Any:
     """(Q, R) with x = Q @ R, or (Q, R, P) with x[:, P] = Q @ R if `pivoting`."""
-    return tuple(
-        qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
-    )
+    return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))
 
 
 def schur(
@@ -240,9 +238,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     return factors, d, e, taus
 
 
-def tridiagonal_solve(
-    dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False
-) -> Any:
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
     """X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1]."""
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
 

@@ -49,14 +49,18 @@ def arithmetic(
 
 
 _FLOATS: frozenset[Any] = frozenset(
-    map(np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128))
+    map(
+        np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128)
+    )
 )
 
 _NUMBERS = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
 add = arithmetic("add", binary.add, binary.bitwise_or, "x + y; the logical or of booleans.")
 subtract = arithmetic("subtract", binary.sub, None, "x - y.")
-multiply = arithmetic("multiply", binary.mul, binary.bitwise_and, "x * y; the logical and of booleans.")
+multiply = arithmetic(
+    "multiply", binary.mul, binary.bitwise_and, "x * y; the logical and of booleans."
+)
 maximum = arithmetic("maximum", binary.max, None, "The larger element; NaN if one is NaN.")
 minimum = arithmetic("minimum", binary.min, None, "The smaller element; NaN if one is NaN.")
 
@@ -243,14 +247,11 @@ def _logaddexp(x1: Any, x2: Any) -> Any:
     return select.select(undefined, other, total)
 
 
-
 def _wrap_between(x: Any, bound: float) -> Any:
     """`x` brought into [-bound, bound) by multiples of 2 bound."""
     width = _number(x, 2 * bound)
     moved = binary.rem(binary.add(x, _number(x, bound)), width)
-    moved = select.select(
-        compare.lt(moved, _zero(moved)), binary.add(moved, width), moved
-    )
+    moved = select.select(compare.lt(moved, _zero(moved)), binary.add(moved, width), moved)
     return binary.sub(moved, _number(x, bound))
 
 
@@ -284,7 +285,6 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
     tail = unary.log1p(unary.exp2(unary.neg(unary.abs(delta))))
     total = binary.add(top, binary.mul(_number(tail, 1 / np.log(2)), tail))
     return select.select(undefined, other, total)
-
 
 
 @_logaddexp2.defjvp
@@ -401,5 +401,3 @@ def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
     if not all(util.is_integer(util.dtype_of(x)) for x in (x1, x2)):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
     return promote_args(name, x1, x2)
-
-

@@ -72,8 +72,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
       values: what to put in, broadcast.
       axis: along which.
     """
-    from jitney.numpy.where_true import nonzero
     from jitney.numpy.ranges import arange
+    from jitney.numpy.where_true import nonzero
 
     util.check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)
     x, axis = _along(as_value(arr), axis)

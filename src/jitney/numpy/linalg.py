@@ -376,9 +376,7 @@ def _pinv_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
     return p, out + mm(mm(left, adj(t)), mm(adj(p), p))
 
 
-def pinv(
-    a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
-) -> Any:
+def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
     """The Moore-Penrose inverse: of rank as singular values greater than rtol times the greatest.
 
     `rtol` is 10 max(m, n) eps by default; `rcond` is an older name for it.
@@ -443,22 +441,24 @@ def cond(x: Any, p: Any = None) -> Any:
     util.check_arraylike("cond", x)
     x = _inexact("cond", x)
     if x.ndim < 2:
-        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={x.shape}")
+        raise ValueError(
+            f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={x.shape}"
+        )
     if x.size == 0:
         raise ValueError(f"jnp.linalg.cond: input array must not be empty; got arr.shape={x.shape}")
     if p is None or p in (2, -2):
         s = svdvals(x)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"jnp.linalg.cond: for {p=}, array must be square; got arr.shape={x.shape}")
+        raise ValueError(
+            f"jnp.linalg.cond: for {p=}, array must be square; got arr.shape={x.shape}"
+        )
     out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
     has_nan = reduce_sum(convert(x != x, np.dtype(np.int32)), (x.ndim - 2, x.ndim - 1)) > 0
     return where((out != out) & ~has_nan, _of_dtype(math.inf, out), out)
 
 
-def matrix_rank(
-    M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None
-) -> Any:
+def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
     """The number of singular values greater than rtol times the greatest (max(m, n) eps by default)."""
     m = _inexact("matrix_rank", M)
     if m.ndim < 2:
@@ -536,5 +536,7 @@ def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
 
 for _name in list(globals()):
     _value = globals()[_name]
-    if not _name.startswith("_") and str(getattr(_value, "__module__", "")).startswith("jitney.numpy."):
+    if not _name.startswith("_") and str(getattr(_value, "__module__", "")).startswith(
+        "jitney.numpy."
+    ):
         _value.__module__ = "jax.numpy.linalg"

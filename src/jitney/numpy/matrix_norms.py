@@ -81,9 +81,7 @@ def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("ord", "axis", "keepdims"))
-def norm(
-    x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False
-) -> Any:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Norm of vectors (one axis) or of matrices (two axes).
 
     Args:
@@ -117,9 +115,7 @@ def norm(
     )
 
 
-def vector_norm(
-    x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
-) -> Any:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Norm of order `ord` of vectors: along an axis, or several as one; None: of all elements."""
     x = _operand("vector_norm", x)
     if axis is None:
@@ -130,9 +126,7 @@ def vector_norm(
     return _kept(_vector(x, ord, axes), axes, keepdims)
 
 
-def matrix_norm(
-    x: Any, /, *, keepdims: bool = False, ord: Any = "fro"
-) -> Any:
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Norm of order `ord` of matrices in the last two axes."""
     x = _operand("matrix_norm", x)
     return norm(x, ord, (-2, -1), keepdims)

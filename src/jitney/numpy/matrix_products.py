@@ -93,7 +93,13 @@ def tensordot(
 
 
 def vecdot(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
 ) -> Any:
     """Sum of conj(x1) * x2 along `axis`."""
     return linear.vecdot(
@@ -119,5 +125,7 @@ def matrix_transpose(x: Any, /) -> Any:
     """`x` with its last two axes exchanged."""
     x = util.ensure_arraylike("jnp.linalg.matrix_transpose", x)
     if x.ndim < 2:
-        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}")
+        raise ValueError(
+            f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}"
+        )
     return mat.transpose(x)

@@ -112,9 +112,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     return arr
 
 
-def piecewise(
-    x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any
-) -> Any:
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Functions of `x`, each where its condition is the last to hold.
 
     Args:

@@ -20,7 +20,6 @@ from jitney.numpy.creation import full, zeros
 from jitney.numpy.cumulative import cumsum
 from jitney.numpy.indexing import get
 from jitney.numpy.joining import concatenate
-from jitney.numpy.where_true import nonzero
 from jitney.numpy.reductions import (
     all as all_true,
     any as any_true,
@@ -30,6 +29,7 @@ from jitney.numpy.reductions import (
 )
 from jitney.numpy.selection import where
 from jitney.numpy.sorting import lexsort, searchsorted, sort
+from jitney.numpy.where_true import nonzero
 from jitney.ops import binary, compare
 from jitney.ops.convert import as_value, convert
 from jitney.ops.creation import iota

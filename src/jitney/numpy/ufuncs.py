@@ -22,7 +22,9 @@ from jitney.ops import binary, compare, convert, creation, select, special, unar
 
 # Dtypes that floating functions take as they are.
 _INEXACT: frozenset[Any] = frozenset(
-    map(np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128))
+    map(
+        np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128)
+    )
 )
 
 
@@ -78,7 +80,6 @@ log1p = float_function("log1p", unary.log1p, "log(1 + x), accurate near 0.")
 sqrt = float_function("sqrt", unary.sqrt, "Square root, elementwise.")
 cbrt = float_function("cbrt", unary.cbrt, "Cube root, elementwise.")
 reciprocal = float_function("reciprocal", unary.reciprocal, "1 / x, elementwise.")
-
 
 
 def log10(x: Any, /) -> Any:
@@ -180,7 +181,9 @@ def fabs(x: Any, /) -> Any:
 def floor(x: Any, /) -> Any:
     """Largest integer not above x; integers are left alone."""
     check_arraylike("floor", x)
-    return convert.as_value(x) if _is_integral(x) else unary.floor(*promote_args_inexact("floor", x))
+    return (
+        convert.as_value(x) if _is_integral(x) else unary.floor(*promote_args_inexact("floor", x))
+    )
 
 
 def ceil(x: Any, /) -> Any:
@@ -245,9 +248,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     check_arraylike("angle", z)
     re, im = real(z), imag(z)
     dtype = util.dtype_of(re)
-    if not util.is_inexact(dtype) or (
-        not util.is_inexact(util.dtype_of(z)) and util.type_of(z)[1]
-    ):
+    if not util.is_inexact(dtype) or (not util.is_inexact(util.dtype_of(z)) and util.type_of(z)[1]):
         dtype = util.to_inexact(dtype)
         weak = util.type_of(z)[1]
         re, im = convert.convert(re, dtype, weak), convert.convert(im, dtype, weak)
@@ -417,8 +418,6 @@ def sinc(x: Any, /) -> Any:
     pi_x = binary.mul(_like(x, np.pi), x)
     safe = where(is_zero, _like(x, 1), pi_x)
     return where(is_zero, _sinc_maclaurin(0, pi_x), binary.div(unary.sin(safe), safe))
-
-
 
 
 @jit_when_traced

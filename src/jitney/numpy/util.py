@@ -64,6 +64,7 @@ def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
 
 # --- dtypes -----------------------------------------------------------------------------------
 
+
 def promote_dtypes(*operands: Any) -> list[Any]:
     """Operands converted to their common dtype."""
     types = tuple([type_of(x) for x in operands])
@@ -127,9 +128,7 @@ def broadcast_shapes_of(name: str, shapes: Sequence[Any]) -> Any:
 def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
     """Warns or raises, as `jax_numpy_rank_promotion` says, that ranks differ."""
     listed = " ".join(str(s) for s in shapes)
-    about = (
-        "For more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
-    )
+    about = "For more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
     if config.numpy_rank_promotion_mode() == "raise":
         raise ValueError(
             f"Operands could not be broadcast together for {name} on shapes {listed} and with the "

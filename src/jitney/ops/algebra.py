@@ -23,9 +23,7 @@ def zeros(aval: Any) -> Any:
     zero = scalar.item() if aval.weak_type else scalar[()]
     if not aval.shape:
         return zero
-    return broadcast_in_dim_p.bind(
-        zero, shape=aval.shape, broadcast_dimensions=(), sharding=None
-    )
+    return broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=(), sharding=None)
 
 
 def add(x: Any, y: Any) -> Any:

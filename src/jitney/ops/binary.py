@@ -37,9 +37,7 @@ mul_p = declare("mul")
 def _(x: ShapedArray, y: ShapedArray, *, out_dtype: Any = None) -> ShapedArray:
     kit.check_nary("mul", (x, y), (NUMERIC, NUMERIC))
     dtype = x.dtype if out_dtype is None else dtypes.canonicalize_dtype(np.dtype(out_dtype))
-    return shaped_array(
-        kit.broadcast_shape("mul", (x, y)), dtype, x.weak_type and y.weak_type
-    )
+    return shaped_array(kit.broadcast_shape("mul", (x, y)), dtype, x.weak_type and y.weak_type)
 
 
 _multiply = meanings.function("mul")
@@ -92,9 +90,7 @@ def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     kit.check_dtype("pow", y.dtype, NUMERIC, 1)
     if not dtypes.issubdtype(y.dtype, np.integer):
         kit.check_same_dtypes("pow", (x, y))
-    return shaped_array(
-        kit.broadcast_shape("pow", (x, y)), x.dtype, x.weak_type and y.weak_type
-    )
+    return shaped_array(kit.broadcast_shape("pow", (x, y)), x.dtype, x.weak_type and y.weak_type)
 
 
 _power = meanings.function("pow")
@@ -171,7 +167,9 @@ def _sum_jvp(prim: Any, sign: Any) -> None:
     def _(ct: Any, x: Any, y: Any) -> list[Any]:
         return [
             rules.unbroadcast(x, ct) if rules.is_linear(x) else None,
-            rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct)) if rules.is_linear(y) else None,
+            rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct))
+            if rules.is_linear(y)
+            else None,
         ]
 
 
@@ -205,9 +203,7 @@ def _(ct: Any, x: Any, y: Any) -> list[Any]:
 
 def _whole_quotient(x: Any, y: Any) -> Any:
     """x / y truncated toward zero."""
-    return mul(
-        rules.op("sign")(div(x, y)), rules.op("floor")(rules.op("abs")(div(x, y)))
-    )
+    return mul(rules.op("sign")(div(x, y)), rules.op("floor")(rules.op("abs")(div(x, y))))
 
 
 rules.defjvp(

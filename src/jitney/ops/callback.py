@@ -146,9 +146,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
         return [array_from_numpy(x, a) for x, a in zip(outs, result_avals, strict=True)]
 
     @prim.lower_with_avals
-    def _(
-        b: Any, avals: Any, *nodes: Any, callback: Any, result_avals: Any, **_: Any
-    ) -> Any:
+    def _(b: Any, avals: Any, *nodes: Any, callback: Any, result_avals: Any, **_: Any) -> Any:
         def host(*values: np.ndarray) -> list[np.ndarray]:
             return _values_of(callback, values, avals, result_avals)
 
@@ -172,7 +170,9 @@ def _(primals: Any, tangents: Any, **_: Any) -> Any:
 
 @io_callback_p.jvp
 def _(primals: Any, tangents: Any, **_: Any) -> Any:
-    raise ValueError("IO callbacks do not support JVP: a function with `jax.custom_jvp` may call one.")
+    raise ValueError(
+        "IO callbacks do not support JVP: a function with `jax.custom_jvp` may call one."
+    )
 
 
 pure_callback_p.absent("transpose", why="it is linear in nothing")
@@ -206,7 +206,9 @@ def _(args: Any, dims: Any, *, vmap_method: str | None, result_avals: Any, **par
         kept["result_avals"] = result_avals
         return _row_by_row(pure_callback_p, args, dims, unroll, kept)
     if vmap_method == "legacy_vectorized":
-        moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+        moved = [
+            x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
+        ]
     elif vmap_method in ("expand_dims", "broadcast_all"):
         extent = 1 if vmap_method == "expand_dims" else size
         moved = [
@@ -261,7 +263,9 @@ def print_values(
     """Prints `fmt` with values, or puts it into the log."""
     args, kwargs = pytrees.tree_unflatten(in_tree, with_static(values, static_args))
     with np.printoptions(**dict(np_printoptions)):
-        shown = fmt.format(*args, **kwargs) if has_placeholders else " ".join(map(str, (fmt, *args)))
+        shown = (
+            fmt.format(*args, **kwargs) if has_placeholders else " ".join(map(str, (fmt, *args)))
+        )
     if logging_record is None:
         print(shown)
     else:

@@ -149,9 +149,7 @@ def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> An
     if gone:
         shape = rules.shape_of(x)
         kept = tuple(np.int64(k) for k in range(len(shape)) if k not in gone)
-        ct = rules.op("broadcast_in_dim")(
-            ct, shape=shape, broadcast_dimensions=kept, sharding=None
-        )
+        ct = rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
     return psum_p.bind(ct, axes=_named(axes), axis_index_groups=axis_index_groups)
 
 

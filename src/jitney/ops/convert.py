@@ -167,9 +167,15 @@ bitcast_convert_type_p = declare("bitcast_convert_type")
 @bitcast_convert_type_p.abstract
 def _(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
     old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
-    if x.dtype != new_dtype and any(
-        dtypes.issubdtype(d, k) for d in (x.dtype, new_dtype) for k in (np.bool_, np.complexfloating)
-    ) and (kit.BOOL in (x.dtype, new_dtype) or old == new):
+    if (
+        x.dtype != new_dtype
+        and any(
+            dtypes.issubdtype(d, k)
+            for d in (x.dtype, new_dtype)
+            for k in (np.bool_, np.complexfloating)
+        )
+        and (kit.BOOL in (x.dtype, new_dtype) or old == new)
+    ):
         raise TypeError(
             "lax.bitcast_convert_type does not support bool or complex values unless the operand "
             f"and destination types match. Got operand dtype={dtypes.long_name(x.dtype)}, "

@@ -58,7 +58,11 @@ def _cumulative(
 
 
 cumsum_p, cumsum = _cumulative(
-    "cumsum", "add", kit.NUMERIC, "Running sum along `axis`, from the end if `reverse`.", linear=True
+    "cumsum",
+    "add",
+    kit.NUMERIC,
+    "Running sum along `axis`, from the end if `reverse`.",
+    linear=True,
 )
 cumprod_p, cumprod = _cumulative(
     "cumprod", "mul", kit.NUMERIC, "Running product along `axis`, from the end if `reverse`."

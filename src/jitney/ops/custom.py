@@ -210,8 +210,7 @@ def _(
         values, out_dims = batch_flat(flat, axis_data, primals, inner)
         n = counts[0]
         outs = [
-            move_to(x, d, 0, axis_data.size)
-            for x, d in zip(values[:n], out_dims[:n], strict=True)
+            move_to(x, d, 0, axis_data.size) for x, d in zip(values[:n], out_dims[:n], strict=True)
         ]
         residual_dims[:] = out_dims[n:]
         return outs, values[n:]
@@ -258,7 +257,9 @@ custom_vjp_call_p.absent("transpose", why="its derivative is custom_lin, which i
 
 def _print_custom_vjp(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
     params = eqn.params
-    shown = [(name, params[name]) for name in ("name", "bwd", "call_jaxpr", "fwd", "symbolic_zeros")]
+    shown = [
+        (name, params[name]) for name in ("name", "bwd", "call_jaxpr", "fwd", "symbolic_zeros")
+    ]
     return text.eqn_with_params(eqn, shown, context, settings)
 
 

@@ -107,8 +107,10 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
     """Raises TypeError if a result of dtype `preferred` would lose bits of integers."""
     bits = dtypes.itemsize_bits(common) // (2 if common.kind == "c" else 1)
     free = common == kit.BOOL or dtypes.issubdtype(common, np.floating)
-    if preferred != common and not free and (
-        preferred == kit.BOOL or dtypes.itemsize_bits(preferred) < bits
+    if (
+        preferred != common
+        and not free
+        and (preferred == kit.BOOL or dtypes.itemsize_bits(preferred) < bits)
     ):
         raise TypeError(
             "`preferred_element_type` must not be narrower than the original type, got "
@@ -296,9 +298,7 @@ def _transposed(
     if permutation != tuple(range(len(permutation))):
         out = rules.op("transpose")(out, permutation=permutation)
     if rules.aval_of(out).dtype != dtype:
-        out = rules.op("convert_element_type")(
-            out, new_dtype=dtype, weak_type=False, sharding=None
-        )
+        out = rules.op("convert_element_type")(out, new_dtype=dtype, weak_type=False, sharding=None)
     return out
 
 

@@ -314,7 +314,9 @@ all_to_all_p = declare("all_to_all", linear=True)
 
 
 @all_to_all_p.abstract
-def _(x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: Any, **_: Any) -> ShapedArray:
+def _(
+    x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: Any, **_: Any
+) -> ShapedArray:
     n = axis_extent(axis_name, "all_to_all")
     extents = list(x.shape)
     if extents[split_axis] % n:
@@ -344,9 +346,7 @@ def _(
     if axis_data.name is None or axis_name != axis_data.name:
         if d is not None:
             s, c = s + (d <= s), c + (d <= c)
-        out = all_to_all_p.bind(
-            x, split_axis=s, concat_axis=c, axis_name=axis_name, **params
-        )
+        out = all_to_all_p.bind(x, split_axis=s, concat_axis=c, axis_name=axis_name, **params)
         return out, d
     _no_groups(params["axis_index_groups"])
     n = axis_data.size
@@ -397,7 +397,9 @@ def all_to_all(
     names = names_of(axis_name, "all_to_all")
     if len(names) != 1:
         return pytrees.tree_map(
-            lambda leaf: _all_to_all_of_several(as_value(leaf), names, split_axis, concat_axis, tiled),
+            lambda leaf: _all_to_all_of_several(
+                as_value(leaf), names, split_axis, concat_axis, tiled
+            ),
             x,
         )
     name = names[0]
@@ -435,7 +437,9 @@ def all_to_all(
     return pytrees.tree_map(one, x)
 
 
-def _all_to_all_of_several(x: Any, names: Any, split_axis: int, concat_axis: int, tiled: bool) -> Any:
+def _all_to_all_of_several(
+    x: Any, names: Any, split_axis: int, concat_axis: int, tiled: bool
+) -> Any:
     """The exchange for several axes as one, the first varying slowest: axis by axis, in place."""
     s = shapes.canonical_axis(split_axis, len(x.shape))
     c = shapes.canonical_axis(concat_axis, len(x.shape))

@@ -118,8 +118,7 @@ def _(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
 @optimization_barrier_p.transpose
 def _(cts: Any, *operands: Any) -> list[Any]:
     return [
-        ct if rules.is_linear(x) else None
-        for ct, x in zip(_fenced(cts), operands, strict=True)
+        ct if rules.is_linear(x) else None for ct, x in zip(_fenced(cts), operands, strict=True)
     ]
 
 

@@ -154,7 +154,10 @@ def to_bool(*_: Any) -> np.dtype:
     return BOOL
 
 
-_REAL = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+_REAL = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
 _COMPLEX = {real: complex_ for complex_, real in _REAL.items()}
 
 

@@ -112,9 +112,7 @@ def _(primals: Any, tangents: Any) -> Any:
         return factor, rules.zero_tangent(factor)
     right = solve_triangular(factor, t, left_side=False, lower=True, adjoint=True)
     inner = solve_triangular(factor, right, left_side=True, lower=True)
-    half = binary.sub(
-        mat.tril(inner), binary.mul(mat.only_diagonal(inner), mat.scalar(inner, 0.5))
-    )
+    half = binary.sub(mat.tril(inner), binary.mul(mat.only_diagonal(inner), mat.scalar(inner, 0.5)))
     return factor, mat.matmul(factor, half)
 
 
@@ -207,9 +205,7 @@ def _(primals: Any, tangents: Any) -> Any:
     m, n = shape_of(x)[-2:]
     k = min(m, n)
     # L and U are made square by rows and columns of the unit matrix.
-    low = binary.add(
-        mat.widened(mat.tril(mat.window(factors, m, k), -1), m, m), mat.eye(m, m, x)
-    )
+    low = binary.add(mat.widened(mat.tril(mat.window(factors, m, k), -1), m, m), mat.eye(m, m, x))
     corner = mat.triu(mat.window(factors, k, n))
     if n > k:
         rest = binary.sub(mat.eye(n, n, x), mat.widened(mat.eye(k, k, x), n, n))
@@ -218,9 +214,7 @@ def _(primals: Any, tangents: Any) -> Any:
         up = corner
     inner = solve_triangular(low, mat.take_rows(t, order), left_side=True, lower=True, unit=True)
     inner = solve_triangular(up, inner, left_side=False, lower=False)
-    tangent = binary.add(
-        mat.matmul(low, mat.tril(inner, -1)), mat.matmul(mat.triu(inner), up)
-    )
+    tangent = binary.add(mat.matmul(low, mat.tril(inner, -1)), mat.matmul(mat.triu(inner), up))
     zero = [rules.zero_tangent(pivots), rules.zero_tangent(order)]
     return [factors, pivots, order], [tangent, *zero]
 
@@ -253,9 +247,7 @@ qr_p = declare("qr", multiple_results=True)
 
 
 @qr_p.abstract
-def _(
-    x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any
-) -> list[ShapedArray]:
+def _(x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> list[ShapedArray]:
     batch, m, n = _matrix("qr", x)
     k = m if full_matrices else min(m, n)
     outs = [shaped_array((*batch, m, k), x.dtype), shaped_array((*batch, k, n), x.dtype)]
@@ -280,9 +272,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     k, size = min(m, n), shape_of(q)[-1]
     if order:
         t = mat.transpose(mat.take_rows(mat.transpose(t), order[0]))
-    moved = solve_triangular(
-        mat.window(r, k, k), mat.window(t, m, k), left_side=False, lower=False
-    )
+    moved = solve_triangular(mat.window(r, k, k), mat.window(t, m, k), left_side=False, lower=False)
     inner = mat.matmul(mat.adjoint(q), moved)
     low = mat.widened(mat.tril(inner, -1), size, size)
     turn = binary.sub(low, mat.adjoint(low))
@@ -467,7 +457,9 @@ def _(primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool, **p
         outs = svd_p.bind(x, full_matrices=full_matrices, compute_uv=compute_uv, **params)
         return _zero_tangents(outs)
     if params["subset_by_index"] is not None:
-        raise NotImplementedError("Derivatives not defined for partial singular value decomposition.")
+        raise NotImplementedError(
+            "Derivatives not defined for partial singular value decomposition."
+        )
     if compute_uv and full_matrices and m != n:
         raise NotImplementedError(
             "Singular value decomposition JVP not implemented for full matrices"

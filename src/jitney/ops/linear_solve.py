@@ -233,7 +233,9 @@ def custom_linear_solve(
             cts = pytrees.tree_leaves(x)
             operands = [*matvec_consts, *(UndefinedPrimal(a) for a in avals)]
             outs = backward_pass(matvec_jaxpr.jaxpr, [], operands, cts)
-            return pytrees.tree_unflatten(tree, [instantiate(t) for t in outs[len(matvec_consts) :]])
+            return pytrees.tree_unflatten(
+                tree, [instantiate(t) for t in outs[len(matvec_consts) :]]
+            )
 
         vecmat_jaxpr, vecmat_consts, _ = _traced("vecmat", vecmat, tree, avals)
         back_jaxpr, back_consts, _ = _traced(

@@ -235,6 +235,7 @@ def fold_in_keys(on: Any, keys: Any, data: Any) -> Any:
 
 # --- primitives -----------------------------------------------------------------------------------
 
+
 def _key_dtype(aval: ShapedArray, name: str) -> Any:
     if not dtypes.issubdtype(aval.dtype, dtypes.prng_key):
         raise TypeError(f"{name} requires a key array, got {aval}")

@@ -28,7 +28,9 @@ def _check_axes(axes: Axes, x: ShapedArray) -> None:
     if len(set(axes)) != len(axes):
         raise ValueError(f"duplicate value in 'axes' of reduction: {axes}")
     if not all(0 <= a < x.ndim for a in axes):
-        raise ValueError(f"reduction axes {axes} contains out-of-bounds indices for {x.str_short()}.")
+        raise ValueError(
+            f"reduction axes {axes} contains out-of-bounds indices for {x.str_short()}."
+        )
 
 
 def _without(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
@@ -244,7 +246,9 @@ def _special_case(computation: Any, operand: Any, init: Any) -> Callable[..., An
     except TypeError:
         return None
     value = getattr(init, "_value", init)
-    if found is None or not isinstance(value, np.ndarray | np.generic | bool | int | float | complex):
+    if found is None or not isinstance(
+        value, np.ndarray | np.generic | bool | int | float | complex
+    ):
         return None
     fn, function = found
     dtype: Any = get_aval(operand).dtype  # type: ignore[attr-defined]
@@ -318,9 +322,7 @@ def reduce(
 def _sum_transpose(ct: Any, x: Any, *, axes: Axes, out_sharding: Any) -> Any:
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in axes)
-    return rules.op("broadcast_in_dim")(
-        ct, shape=shape, broadcast_dimensions=kept, sharding=None
-    )
+    return rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
 
 
 rules.deflinear(reduce_sum_p, _sum_transpose)
@@ -398,7 +400,9 @@ for _prim in (
 
 
 @reduce_p.jvp
-def _(primals: Any, tangents: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+def _(
+    primals: Any, tangents: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes
+) -> Any:
     n = len(primals) // 2
     xs, inits = primals[:n], primals[n:]
     if n != 1 or any(type(t) is not Zero for t in tangents[n:]):

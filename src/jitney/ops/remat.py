@@ -87,9 +87,7 @@ def _(*args: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
 
 
 @remat_p.lower
-def _(
-    b: Any, *nodes: Any, jaxpr: Jaxpr, prevent_cse: Any, differentiated: bool, **_: Any
-) -> Any:
+def _(b: Any, *nodes: Any, jaxpr: Jaxpr, prevent_cse: Any, differentiated: bool, **_: Any) -> Any:
     # What is computed again must not be recognised as what was computed before.
     fenced = differentiated and (prevent_cse if isinstance(prevent_cse, bool) else any(prevent_cse))
     operands = b.fence(nodes) if fenced and nodes else nodes
@@ -299,7 +297,9 @@ def _with_recomputation(
 
 def _read_elsewhere(jaxpr: Jaxpr, outs: Sequence[Atom], saved: Sequence[Var]) -> dict[Var, Var]:
     """For saved floating values that the forward part reads, too: the variable of the value kept."""
-    pruned, _ = dce_jaxpr(jaxpr.replace(outvars=[*outs, *saved]), (True,) * (len(outs) + len(saved)))
+    pruned, _ = dce_jaxpr(
+        jaxpr.replace(outvars=[*outs, *saved]), (True,) * (len(outs) + len(saved))
+    )
     read = {a for eqn in pruned.eqns for a in eqn.invars if isinstance(a, Var)}
     read.update(a for a in outs if isinstance(a, Var))
     return {

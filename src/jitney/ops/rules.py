@@ -109,7 +109,9 @@ def def_zero_derivative(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.jvp
-        def _(primals: Any, tangents: Any, _prim: Primitive = prim, **params: Any) -> tuple[Any, Any]:
+        def _(
+            primals: Any, tangents: Any, _prim: Primitive = prim, **params: Any
+        ) -> tuple[Any, Any]:
             out = _prim.bind(*primals, **params)
             if _prim.multiple_results:
                 return out, [zero_tangent(x) for x in out]
@@ -176,9 +178,7 @@ def unbroadcast(x: Any, ct: Any) -> Any:
     shape, full = shape_of(x), shape_of(ct)
     if shape == full:
         return ct
-    axes = tuple(
-        k for k, n in enumerate(full) if not shape or (shape[k] == 1 and n != 1)
-    )
+    axes = tuple(k for k, n in enumerate(full) if not shape or (shape[k] == 1 and n != 1))
     out = op("reduce_sum")(ct, axes=axes, out_sharding=None)
     if shape_of(out) == shape:
         return out
@@ -274,9 +274,7 @@ def to_front(x: Any, dim: int | None, size: int) -> Any:
         return move_axis(x, dim, 0)
     shape = shape_of(x)
     kept = tuple(map(np.int64, range(1, len(shape) + 1)))
-    return op("broadcast_in_dim")(
-        x, shape=(size, *shape), broadcast_dimensions=kept, sharding=None
-    )
+    return op("broadcast_in_dim")(x, shape=(size, *shape), broadcast_dimensions=kept, sharding=None)
 
 
 def batch_size(args: Any, dims: Any) -> int:

@@ -29,8 +29,7 @@ def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     first = cases[0]
     if which.dtype != kit.BOOL and not dtypes.issubdtype(which.dtype, np.integer):
         raise TypeError(
-            "select `which` must be boolean or integer type, got "
-            f"{dtypes.long_name(which.dtype)}."
+            f"select `which` must be boolean or integer type, got {dtypes.long_name(which.dtype)}."
         )
     if which.dtype == kit.BOOL and len(cases) > 2:
         raise TypeError("select with boolean `which` cannot have > 2 cases.")
@@ -200,7 +199,9 @@ def _(args: Any, dims: Any) -> Any:
     dw, *dc = dims
     size = rules.batch_size(args, dims)
     if dw is None and not rules.shape_of(which):
-        return select_n_p.bind(which, *(rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True))), 0
+        return select_n_p.bind(
+            which, *(rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True))
+        ), 0
     same = set(dims)
     if len(same) == 1 and len({rules.shape_of(x) for x in args}) == 1:
         return select_n_p.bind(*args), dw
@@ -252,7 +253,9 @@ def _(args: Any, dims: Any) -> Any:
     for b, d in ((low, dl), (high, dh)):
         b = rules.to_front(b, d, size)
         if rules.shape_of(b) != shape:
-            b = rules.op("broadcast_in_dim")(b, shape=shape, broadcast_dimensions=(0,), sharding=None)
+            b = rules.op("broadcast_in_dim")(
+                b, shape=shape, broadcast_dimensions=(0,), sharding=None
+            )
         bounds.append(b)
     return clamp_p.bind(bounds[0], x, bounds[1]), 0
 

@@ -105,7 +105,9 @@ def _(
             f"operand ndim {x.ndim}."
         )
     if any(n < 0 for n in shape):
-        raise TypeError(f"broadcast_in_dim shape must have every element be nonnegative, got {shape}.")
+        raise TypeError(
+            f"broadcast_in_dim shape must have every element be nonnegative, got {shape}."
+        )
     if not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
             f"{name} be a subset of output dimensions, got {dims} for operand ndim {x.ndim} and "
@@ -134,9 +136,7 @@ def _(
 
 
 @broadcast_in_dim_p.lower
-def _(
-    b: Any, x: Any, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any
-) -> Any:
+def _(b: Any, x: Any, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any) -> Any:
     dims = tuple(int(d) for d in broadcast_dimensions)
     if list(dims) != sorted(dims):  # the tensor IR wants them increasing
         order = tuple(int(k) for k in np.argsort(dims))
@@ -199,9 +199,7 @@ def broadcast_to(x: Any, shape: Shape, *, out_sharding: Any = None) -> Any:
             f"Incompatible types for broadcasting: input type={aval.str_short()} and requested "
             f"type={asked.str_short()}"
         )
-    return broadcast_in_dim(
-        x, shape, tuple(range(new, len(shape))), out_sharding=out_sharding
-    )
+    return broadcast_in_dim(x, shape, tuple(range(new, len(shape))), out_sharding=out_sharding)
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
@@ -442,7 +440,9 @@ text.printing_rules["broadcast_in_dim"] = _print_broadcast
 # --- derivatives and batching ---------------------------------------------------------------------
 
 
-def _broadcast_transpose(ct: Any, x: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any) -> Any:
+def _broadcast_transpose(
+    ct: Any, x: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any
+) -> Any:
     dims = tuple(int(d) for d in broadcast_dimensions)
     old = rules.shape_of(x)
     repeated = {d for n, d in zip(old, dims, strict=True) if n == 1 != shape[d]}
@@ -471,9 +471,7 @@ def _(args: Any, dims: Any, *, shape: Shape, broadcast_dimensions: Any, sharding
     return out, 0
 
 
-def _reshape_transpose(
-    ct: Any, x: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any
-) -> Any:
+def _reshape_transpose(ct: Any, x: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any) -> Any:
     if dimensions is None:
         return reshape(ct, rules.shape_of(x))
     old = rules.shape_of(x)

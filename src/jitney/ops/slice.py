@@ -438,15 +438,11 @@ def _index_vectors(starts: Any, dims: Any) -> tuple[Any, int | None]:
     """Start indices as index vectors, and where their batch axis is."""
     broadcast, concatenate = rules.op("broadcast_in_dim"), rules.op("concatenate")
     if all(d is None for d in dims):
-        parts = [
-            broadcast(s, shape=(1,), broadcast_dimensions=(), sharding=None) for s in starts
-        ]
+        parts = [broadcast(s, shape=(1,), broadcast_dimensions=(), sharding=None) for s in starts]
         return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=0)), None
     size = rules.batch_size(starts, dims)
     parts = [
-        broadcast(
-            s, shape=(size, 1), broadcast_dimensions=() if d is None else (0,), sharding=None
-        )
+        broadcast(s, shape=(size, 1), broadcast_dimensions=() if d is None else (0,), sharding=None)
         for s, d in zip(starts, dims, strict=True)
     ]
     return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=1)), 0
@@ -486,7 +482,8 @@ def _(ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
     rest = [None] * len(starts)
     if type(ct) is Zero:
         return [
-            *(Zero(rules.aval_of(v)) if rules.is_linear(v) else None for v in (x, update)), *rest
+            *(Zero(rules.aval_of(v)) if rules.is_linear(v) else None for v in (x, update)),
+            *rest,
         ]
     of_x = of_update = None
     if rules.is_linear(x):

@@ -148,9 +148,7 @@ def _(
 
 
 @sort_p.batch
-def _(
-    args: Any, dims: Any, *, dimension: int, **params: Any
-) -> tuple[list[Any], list[int]]:
+def _(args: Any, dims: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[int]]:
     size = rules.batch_size(args, dims)
     place = next(d for d in dims if d is not None)
     xs: list[Any] = []

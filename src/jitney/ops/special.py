@@ -88,9 +88,7 @@ rules.defjvp2(
 )
 rules.defjvp(lgamma_p, lambda t, x: _mul(t, digamma(x)))
 rules.defjvp(digamma_p, lambda t, x: _mul(t, polygamma(const(x, 1), x)))
-rules.defjvp2(
-    bessel_i0e_p, lambda t, y, x: _mul(t, _sub(bessel_i1e(x), _mul(op("sign")(x), y)))
-)
+rules.defjvp2(bessel_i0e_p, lambda t, y, x: _mul(t, _sub(bessel_i1e(x), _mul(op("sign")(x), y))))
 
 
 def _strong(x: Any) -> Any:
@@ -109,9 +107,7 @@ def _bessel_i1e_slope(y: Any, x: Any) -> Any:
     regular = op("gt")(size, const(size, tiny))
     select_n = op("select_n")
     safe = select_n(regular, _full_like(x, tiny), x)
-    slope = _sub(
-        bessel_i0e(safe), _mul(y, _add(op("sign")(safe), op("integer_pow")(safe, y=-1)))
-    )
+    slope = _sub(bessel_i0e(safe), _mul(y, _add(op("sign")(safe), op("integer_pow")(safe, y=-1))))
     return select_n(regular, _full_like(slope, 0.5), slope)
 
 

@@ -212,9 +212,7 @@ def _ones_like(x: Any) -> Any:
 
 
 rules.defjvp(square_p, lambda t, x: mul_(t, mul_(const(x, 2), x)))
-rules.def_zero_derivative(
-    sign_p, floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p
-)
+rules.def_zero_derivative(sign_p, floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p)
 rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul_(t, _div(const(x, 0.5), y)))
 rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, -0.5), _div(y, x))))
 rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, 1 / 3), integer_pow(y, -2))))
@@ -233,9 +231,7 @@ rules.defjvp(atan_p, lambda t, x: _div(t, _add(const(x, 1), square(x))))
 rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
 rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
 # t (1 + y)(1 - y), which keeps its accuracy where y is near 1.
-rules.defjvp2(
-    tanh_p, lambda t, y, x, **_: mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y))
-)
+rules.defjvp2(tanh_p, lambda t, y, x, **_: mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y)))
 rules.defjvp(asinh_p, _times(lambda x: rsqrt(_add(square(x), const(x, 1)))))
 rules.defjvp(acosh_p, _times(lambda x: rsqrt(_sub(square(x), const(x, 1)))))
 rules.defjvp(
@@ -243,7 +239,12 @@ rules.defjvp(
     lambda t, x: mul_(reciprocal(_add(const(x, 1), x)), _div(t, _sub(const(x, 1), x))),
 )
 rules.deflinear(
-    real_p, lambda ct, x: op("complex")(ct, rules.zeros_like(ct)) if rules.shape_of(ct) else op("complex")(ct, const(ct, 0))
+    real_p,
+    lambda ct, x: (
+        op("complex")(ct, rules.zeros_like(ct))
+        if rules.shape_of(ct)
+        else op("complex")(ct, const(ct, 0))
+    ),
 )
 rules.deflinear(imag_p, lambda ct, x: op("complex")(rules.zeros_like(ct), ct))
 

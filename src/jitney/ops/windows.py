@@ -49,7 +49,10 @@ def _dilated(n: int, dilation: int) -> int:
 
 
 def padtype_to_pads(
-    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Any
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
 ) -> list[tuple[int, int]]:
     """The padding in numbers that "VALID", "SAME" or "SAME_LOWER" stands for.
 
@@ -167,9 +170,7 @@ def _fold_axis(
             return total
         length = rules.shape_of(current[0])[axis] - size * spread
         current = list(
-            combine(
-                shifted(current, 0, length, 1), shifted(current, size * spread, length, 1)
-            )
+            combine(shifted(current, 0, length, 1), shifted(current, size * spread, length, 1))
         )
         size *= 2
 
@@ -196,9 +197,7 @@ def _with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
         "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
         "window_dilation": 1,
     }  # fmt: skip
-    return {
-        k: (*v[:d], neutral[k], *v[d:]) if k in neutral else v for k, v in params.items()
-    }
+    return {k: (*v[:d], neutral[k], *v[d:]) if k in neutral else v for k, v in params.items()}
 
 
 # --- sums and extremes ------------------------------------------------------------------------------
@@ -229,9 +228,7 @@ def _monoid(name: str, op: Any, neutral: Any, linear: bool = False) -> Primitive
     def meaning(x: Any, **params: Any) -> Any:
         narrow = linear and x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
         wide = convert_element_type(x, np.float32) if narrow else x
-        out = fold_windows(
-            [wide], [neutral(wide.dtype)], lambda a, b: [op(a[0], b[0])], params
-        )
+        out = fold_windows([wide], [neutral(wide.dtype)], lambda a, b: [op(a[0], b[0])], params)
         return [convert_element_type(out[0], x.dtype)] if narrow else out
 
     _lower_by(prim, meaning)
@@ -275,9 +272,7 @@ rules.deflinear(reduce_window_sum_p, _sum_transpose)
 def _extreme_jvp(prim: Primitive, chosen_by: Primitive) -> None:
     rules.defjvp(
         prim,
-        lambda t, x, **params: select_and_gather_add_p.bind(
-            t, x, select_prim=chosen_by, **params
-        ),
+        lambda t, x, **params: select_and_gather_add_p.bind(t, x, select_prim=chosen_by, **params),
     )
     prim.absent("transpose", why="not linear")
 
@@ -313,9 +308,7 @@ def _choose(x: Any, other: Any, fill: Any, select_prim: Primitive, params: dict[
 
 _lower_by(
     select_and_gather_add_p,
-    lambda t, x, select_prim, **params: [
-        _choose(x, t, np.zeros((), t.dtype), select_prim, params)
-    ],
+    lambda t, x, select_prim, **params: [_choose(x, t, np.zeros((), t.dtype), select_prim, params)],
 )
 rules.defjvp(
     select_and_gather_add_p,
@@ -375,9 +368,7 @@ def _(ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(source.aval.to_cotangent_aval()), None]
     ones = (1,) * len(rules.shape_of(x))
-    out = select_and_gather_add_p.bind(
-        ct, x, base_dilation=ones, window_dilation=ones, **params
-    )
+    out = select_and_gather_add_p.bind(ct, x, base_dilation=ones, window_dilation=ones, **params)
     return [out, None]
 
 
@@ -421,7 +412,8 @@ def _fold_in_order(
     if 0 in out_shape:
         return total
     config = [
-        (lo, hi, d - 1) for (lo, hi), d in zip(params["padding"], params["base_dilation"], strict=True)
+        (lo, hi, d - 1)
+        for (lo, hi), d in zip(params["padding"], params["base_dilation"], strict=True)
     ]
     inside: np.ndarray | None = None
     if any(c != (0, 0, 0) for c in config):

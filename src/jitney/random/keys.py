@@ -114,7 +114,9 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
             f"dtype attributes. Got {data!r}"
         )
     if is_key_array(data):
-        raise TypeError(f"wrap_key_data: expected raw key data, got a key array of type {data.dtype}")
+        raise TypeError(
+            f"wrap_key_data: expected raw key data, got a key array of type {data.dtype}"
+        )
     n = len(chosen.key_shape)
     if tuple(data.shape[-n:]) != chosen.key_shape:
         raise TypeError(
@@ -191,5 +193,3 @@ def clone(key: Any) -> Any:
 def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Unsigned integers of `bit_width` bits from a typed key."""
     return ops.random_bits_p.bind(key, bit_width=bit_width, shape=shape)
-
-

@@ -50,7 +50,9 @@ def uniform(
       maxval: upper bound, likewise.
     """
     key, _ = check_key("uniform", key)
-    return _uniform(key, minval, maxval, shape=shape_of(shape), dtype=inexact_dtype("uniform", dtype))
+    return _uniform(
+        key, minval, maxval, shape=shape_of(shape), dtype=inexact_dtype("uniform", dtype)
+    )
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
@@ -219,5 +221,3 @@ def _rademacher(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
     half = np.array(0.5, dtypes.canonicalize_dtype(float))
     drawn = bernoulli(key, half, shape)
     return 2 * lax.convert_element_type(drawn, dtype) - np.ones((), dtype)
-
-

@@ -336,4 +336,3 @@ def _aval_of(x: ArrayImpl) -> ShapedArray:
 
 
 pytype_aval_mappings[ArrayImpl] = _aval_of
-

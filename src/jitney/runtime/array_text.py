@@ -21,9 +21,7 @@ def array_repr(value: np.ndarray, aval: ShapedArray) -> str:
     if value.size == 0:
         body = f"[], shape={value.shape}"
     else:
-        body = np.array2string(
-            value, prefix=head, suffix=",", separator=", ", max_line_width=width
-        )
+        body = np.array2string(value, prefix=head, suffix=",", separator=", ", max_line_width=width)
     # Where the last line leaves no room, JAX writes spaces: they are there to be compared with.
     last = len(body) - (body.rfind("\n") + 1)
     gap = " " if last + len(tail) + 3 <= width else " " * len(head)

@@ -42,9 +42,7 @@ class MemoryAnalysis:
     @property
     def peak_memory_in_bytes(self) -> int:
         """Memory that is in use at once, at most."""
-        return (
-            self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
-        )
+        return self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
 
 
 class Executable:

@@ -107,7 +107,9 @@ class PartitionSpec:
             axes = getattr(self, name)
             if axes:
                 parts.append(f"{name}={set(axes)!r}")
-        return f"P({parts[0]},)" if len(parts) == 1 and self._partitions else f"P({', '.join(parts)})"
+        return (
+            f"P({parts[0]},)" if len(parts) == 1 and self._partitions else f"P({', '.join(parts)})"
+        )
 
     def __reduce__(self) -> Any:
         return _rebuild_spec, (self._partitions, self.unreduced, self.reduced)

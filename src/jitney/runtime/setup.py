@@ -27,9 +27,7 @@ def install(operators: Any) -> None:
       operators: a class whose methods do arithmetic where native code cannot: on operands that are
         not two arrays of one type, and under transformations.
     """
-    _native.configure(
-        state, state.eval_trace, ArrayImpl, config.call_epoch, _raise_pending
-    )
+    _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch, _raise_pending)
     if quiet.quiet is not None:
         _native.use_error_state(quiet.variable, quiet.quiet)
     for name in _NATIVE_OPERATORS:

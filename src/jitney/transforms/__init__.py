@@ -1,1 +1,4 @@
-"""Transformations of programs: forward and reverse derivatives, batching. They know no operation by name."""
+"""Transformations of programs: forward and reverse derivatives, batching.
+
+They know no operation by name.
+"""

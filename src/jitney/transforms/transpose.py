@@ -87,9 +87,7 @@ def backward_pass(
             for v, ct in zip(eqn.outvars, ct_out, strict=True)
         ]
         operands = [
-            value_of(a, values)
-            if isinstance(a, Literal) or a in known
-            else UndefinedPrimal(a.aval)
+            value_of(a, values) if isinstance(a, Literal) or a in known else UndefinedPrimal(a.aval)
             for a in eqn.invars
         ]
         rule = eqn.primitive.rules.get("transpose")
@@ -100,7 +98,9 @@ def backward_pass(
         for atom, ct in zip(eqn.invars, ct_in, strict=True):
             accumulate(atom, ct)
     return [
-        cts.get(v, Zero(v.aval.to_cotangent_aval())) if v not in known else Zero(v.aval.to_cotangent_aval())
+        cts.get(v, Zero(v.aval.to_cotangent_aval()))
+        if v not in known
+        else Zero(v.aval.to_cotangent_aval())
         for v in jaxpr.invars
     ]
 

@@ -34,7 +34,7 @@ REAL = FLOATS + INTEGERS
 BITS = (BOOL, *INTEGERS)
 ALL = (BOOL, *NUMERIC)
 # One of each kind and width: for operations that only move values.
-SAMPLE = (BOOL, F32, F64, BF16, C64, C128, SIGNED[0], SIGNED[1], SIGNED[2], UNSIGNED[3])
+SAMPLE = (BOOL, F32, BF16, C128, SIGNED[1], UNSIGNED[3])
 
 Bound = float | dict[Any, float]
 

@@ -203,7 +203,12 @@ class _GemmWriter:
     """Writes the function of one product: void gemm(ptr slots, i64 begin, i64 end)."""
 
     def __init__(
-        self, step: ir.Gemm, target: Target, name: str, symbol: Callable[[str], int], shared: Emitter
+        self,
+        step: ir.Gemm,
+        target: Target,
+        name: str,
+        symbol: Callable[[str], int],
+        shared: Emitter,
     ) -> None:
         self.step = step
         self.target = target
@@ -216,7 +221,10 @@ class _GemmWriter:
         """The function's definition."""
         e, step = self.e, self.step
         pointers = [
-            e.emit(f"load ptr, ptr {e.emit(f'getelementptr ptr, ptr %slots, i64 {i}', 'ptr').text}", "ptr")
+            e.emit(
+                f"load ptr, ptr {e.emit(f'getelementptr ptr, ptr %slots, i64 {i}', 'ptr').text}",
+                "ptr",
+            )
             for i in range(3)
         ]
         begin, end = Value("%begin", "i64"), Value("%end", "i64")

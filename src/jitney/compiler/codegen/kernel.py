@@ -258,7 +258,9 @@ class KernelWriter:
         after = e.emit(f"add nsw {counter!r}, {step}", "i64")
         end = e.block
         e.jump(f"head.{n}")
-        e.lines[place] = f"  {counter.text} = phi i64 [{low.text}, %{before}], [{after.text}, %{end}]"
+        e.lines[place] = (
+            f"  {counter.text} = phi i64 [{low.text}, %{before}], [{after.text}, %{end}]"
+        )
         e.label(f"done.{n}")
 
     def _tail_mask(self, remaining: Value, lanes: int) -> Value:
@@ -332,9 +334,7 @@ class KernelWriter:
         element = type_text(_memory_kind(dtype))
         base = self.pointers[param]
         lanes = position.lanes
-        return self.e.emit(
-            f"getelementptr {element}, {base!r}, {position!r}", "ptr", lanes
-        )
+        return self.e.emit(f"getelementptr {element}, {base!r}, {position!r}", "ptr", lanes)
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -488,9 +488,7 @@ class KernelWriter:
         else:
             name = f"llvm.masked.store.{mangled(memory, lanes)}.p0"
             e.declarations.add(f"declare void @{name}({vector}, ptr, <{lanes} x i1>)")
-            e.line(
-                f"call void @{name}({value!r}, ptr align {size} {pointer.text}, {self.mask!r})"
-            )
+            e.line(f"call void @{name}({value!r}, ptr align {size} {pointer.text}, {self.mask!r})")
 
     # --- accumulators -----------------------------------------------------------------------------
 

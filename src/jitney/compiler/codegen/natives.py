@@ -157,7 +157,9 @@ def _set_blas_threads() -> int:
     if not maps.exists():
         return 0
     mapped = (line.split(maxsplit=5) for line in maps.read_text().splitlines())
-    loaded = sorted({fields[5] for fields in mapped if len(fields) == 6 and "openblas" in fields[5]})
+    loaded = sorted(
+        {fields[5] for fields in mapped if len(fields) == 6 and "openblas" in fields[5]}
+    )
     # NumPy's wheels bring a copy of their own: SciPy's is the one that is called.
     for path in [p for p in loaded if Path(p).parent.name == "scipy.libs"] or loaded:
         library = ctypes.CDLL(path)

@@ -144,7 +144,9 @@ def _key(kernel: Kernel | LoopKernel) -> Any:
 # --- whole programs -------------------------------------------------------------------------------
 
 
-def _driver_text(plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], str]) -> tuple[str, list[Any]]:
+def _driver_text(
+    plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], str]
+) -> tuple[str, list[Any]]:
     hosts: list[Any] = []
 
     def host_id(step: ir.Host) -> int:

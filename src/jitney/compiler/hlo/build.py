@@ -26,7 +26,10 @@ _INT32 = np.dtype(np.int32)
 _PREDICATES = frozenset(
     ("eq", "ne", "lt", "le", "gt", "ge", "eq_to", "le_to", "lt_to", "is_finite")
 )
-_REAL_OF = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+_REAL_OF = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
 _COMPLEX_OF = {real: kind for kind, real in _REAL_OF.items()}
 _SMALL_CONSTANT = 256  # bytes up to which constants are interned by value
 
@@ -191,7 +194,9 @@ class Builder:
         shape, dims = tuple(shape), tuple(dims)
         if x.shape == shape:
             return x
-        assert list(dims) == sorted(set(dims)) and len(dims) == len(x.shape), f"broadcast.C1: {dims}"
+        assert list(dims) == sorted(set(dims)) and len(dims) == len(x.shape), (
+            f"broadcast.C1: {dims}"
+        )
         assert all(n in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)), (
             f"broadcast.C2: {x.type} to {shape} by {dims}"
         )
@@ -381,9 +386,7 @@ class Builder:
 
     # --- control and host -------------------------------------------------------------------------
 
-    def region(
-        self, types: Sequence[TensorType], body: Callable[..., Sequence[Node]]
-    ) -> Region:
+    def region(self, types: Sequence[TensorType], body: Callable[..., Sequence[Node]]) -> Region:
         """The region that `body(builder, *parameters)` builds."""
         inner = Builder()
         parameters = [inner.parameter(i, t) for i, t in enumerate(types)]

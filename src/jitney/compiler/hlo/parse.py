@@ -192,9 +192,7 @@ class _Reader:
 # --- nodes ----------------------------------------------------------------------------------------
 
 
-def _make(
-    b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type_: Any
-) -> ir.Node:
+def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type_: Any) -> ir.Node:
     rule = _rules.get(word)
     if rule is None:
         if arity(word) is None:

@@ -88,8 +88,7 @@ def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: in
     parts = [word(node), operands] if operands else [word(node)]
     parts += [f"{name}={value}" for name, value in _attributes(node)]
     parts += [
-        f"{name}={print_region(region, indent, elide_above)}"
-        for name, region in walk.regions(node)
+        f"{name}={print_region(region, indent, elide_above)}" for name, region in walk.regions(node)
     ]
     return f"{' '.join(parts)} : {_type(node)}"
 

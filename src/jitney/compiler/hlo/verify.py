@@ -111,9 +111,7 @@ def _need(holds: bool, what: str) -> None:
 
 
 def _kind(node: ir.Node) -> str:
-    return "".join(
-        f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__
-    ).lstrip("_")
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__).lstrip("_")
 
 
 def _types(found: Any) -> str:

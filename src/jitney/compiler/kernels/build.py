@@ -1,9 +1,9 @@
 """From groups of tensor nodes to kernels: views become index arithmetic.
 
-A `KernelBuilder` is given the box of indices and the nodes that have buffers of their own. Asked for
-the value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes and views
-to buffers, constants and positions, and writes statements. A node asked for twice at the same index is
-written once.
+A `KernelBuilder` is given the box of indices and the nodes that have buffers of their own. Asked
+for the value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes
+and views to buffers, constants and positions, and writes statements. A node asked for twice at the
+same index is written once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: 
     return Affine(offset, tuple(coefficients), tuple(terms.items()))
 
 
-def reshape_groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]] | None:
+def reshape_groups(
+    old: Sequence[int], new: Sequence[int]
+) -> list[tuple[list[int], list[int]]] | None:
     """Pairs of runs of axes (of `old`, of `new`) with equal products; axes of extent 1 left out.
 
     None if an extent is 0.
@@ -141,9 +143,7 @@ class KernelBuilder:
     def number(self, value: Any, dtype: np.dtype) -> int:
         """A constant."""
         array = np.asarray(value, dtype)
-        return self.add(
-            ("number", dtype, array.tobytes()), lambda: ir.Number(array.reshape(()))
-        )
+        return self.add(("number", dtype, array.tobytes()), lambda: ir.Number(array.reshape(())))
 
     def call(self, fn: str, args: tuple[int, ...], dtype: np.dtype) -> int:
         """A scalar function of statements."""
@@ -326,9 +326,7 @@ def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> _Steps:
     batch = [i for j, i in enumerate(index) if j not in dims.offset_dims]
     window = iter([index[j] for j in dims.offset_dims])
     dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
-    inner = [
-        k.fixed(0) if axis in dropped else next(window) for axis in range(len(node.x.shape))
-    ]
+    inner = [k.fixed(0) if axis in dropped else next(window) for axis in range(len(node.x.shape))]
     for axis, position in zip(
         dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True
     ):

@@ -132,7 +132,8 @@ class LoopBuilder(KernelBuilder):
             flat = flat * n + (self.constant_of(i) if n != 1 else 0)
         number = self.carried[node] + flat
         return self.add(
-            ("carried", number), lambda: Carried(number, node.dtype, lanes)  # type: ignore[arg-type, return-value]
+            ("carried", number),
+            lambda: Carried(number, node.dtype, lanes),  # type: ignore[arg-type, return-value]
         )
 
     def is_laned(self, shape: Sequence[int]) -> bool:
@@ -181,11 +182,23 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Any:
     for at in itertools.product(*[range(node.x.shape[j]) for j in cx]):
         fixed_x = dict(zip(cx, at, strict=True))
         fixed_y = dict(zip(cy, at, strict=True))
-        u = yield node.x, tuple(
-            [k.fixed(fixed_x[j]) if j in fixed_x else place_x[j] for j in range(len(node.x.shape))]
+        u = yield (
+            node.x,
+            tuple(
+                [
+                    k.fixed(fixed_x[j]) if j in fixed_x else place_x[j]
+                    for j in range(len(node.x.shape))
+                ]
+            ),
         )
-        v = yield node.y, tuple(
-            [k.fixed(fixed_y[j]) if j in fixed_y else place_y[j] for j in range(len(node.y.shape))]
+        v = yield (
+            node.y,
+            tuple(
+                [
+                    k.fixed(fixed_y[j]) if j in fixed_y else place_y[j]
+                    for j in range(len(node.y.shape))
+                ]
+            ),
         )
         product = k.call("mul", (u, v), node.dtype)
         total = product if total is None else k.call("add", (total, product), node.dtype)
@@ -432,9 +445,7 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
         index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
         value = k.value(node.update, tuple(index))
         moved = [i if s is None else shifted(k, i, s) for i, s in zip(index, starts, strict=True)]
-        k.outputs.append(
-            ir.Store(k.param(buffer), k.linear(node.x.shape, tuple(moved)), value)
-        )
+        k.outputs.append(ir.Store(k.param(buffer), k.linear(node.x.shape, tuple(moved)), value))
 
 
 def varying(kernel: LoopKernel) -> list[bool]:

@@ -60,7 +60,8 @@ def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
     params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
     kept = len(kernel.kept)
     axes = [
-        f"{'for' if k < kept else 'fold'} {axis_name(k)} < {n}" for k, n in enumerate(kernel.extents)
+        f"{'for' if k < kept else 'fold'} {axis_name(k)} < {n}"
+        for k, n in enumerate(kernel.extents)
     ]
     head = f"kernel {name}({params}) {', '.join(axes)}".rstrip()
     lines = [f"  %{i} = {statement_text(s)}" for i, s in enumerate(kernel.body)]
@@ -78,7 +79,9 @@ def print_loop(kernel: LoopKernel, name: str = "loop") -> str:
         for i, p in enumerate(kernel.carried)
     ]
     for i, s in enumerate(kernel.body):
-        text = f"carried {s.index} : {s.dtype.name}" if isinstance(s, Carried) else statement_text(s)
+        text = (
+            f"carried {s.index} : {s.dtype.name}" if isinstance(s, Carried) else statement_text(s)
+        )
         lines.append(f"  %{i} = {text}")
     lines.append(f"  while %{kernel.condition}")
     lines += [f"  {output_text(o)}" for o in kernel.outputs]

@@ -73,7 +73,9 @@ def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> n
     if mantissa_bits < nmant:
         drop = nmant - mantissa_bits
         last = (out >> const(drop)) & const(1)
-        out = (out + const((1 << (drop - 1)) - 1) + last) & const(~((1 << drop) - 1) & (2**bits - 1))
+        out = (out + const((1 << (drop - 1)) - 1) + last) & const(
+            ~((1 << drop) - 1) & (2**bits - 1)
+        )
     if exponent_bits < nexp:
         bias = (1 << (nexp - 1)) - 1
         new_bias = (1 << (exponent_bits - 1)) - 1
@@ -82,7 +84,9 @@ def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> n
         infinity = ((1 << nexp) - 1) << nmant
         out = np.where(out > const(largest), const(infinity), out)
         out = np.where(out < const(smallest), const(0), out)
-    result = (out | sign).astype(kind).view(x.dtype) if x.ndim else (
-        np.asarray(out | sign, kind).reshape(1).view(x.dtype).reshape(())
+    result = (
+        (out | sign).astype(kind).view(x.dtype)
+        if x.ndim
+        else (np.asarray(out | sign, kind).reshape(1).view(x.dtype).reshape(()))
     )
     return np.where(np.isnan(x), x, result)

@@ -149,7 +149,9 @@ def reduce_region(
     """
     rows = [_rows(x, dims) for x in xs]
     shape = rows[0].shape[1:]
-    totals = [np.broadcast_to(np.asarray(i, x.dtype), shape) for i, x in zip(inits, xs, strict=True)]
+    totals = [
+        np.broadcast_to(np.asarray(i, x.dtype), shape) for i, x in zip(inits, xs, strict=True)
+    ]
     if not math.prod(shape):
         return totals
     for row in zip(*rows, strict=True):

@@ -45,7 +45,9 @@ def _of_narrow_integers(name: str, xs: Sequence[np.ndarray], dtype: np.dtype) ->
     is_signed = dtypes.issubdtype(dtype, np.signedinteger)
     wide = [x.astype(np.int8) if x.dtype == dtype else x for x in xs]
     if name in _OF_BITS or (not is_signed and name != "shift_right_arithmetic"):
-        wide = [(x & np.int8(2**bits - 1)).view(np.uint8) if x.dtype == np.int8 else x for x in wide]
+        wide = [
+            (x & np.int8(2**bits - 1)).view(np.uint8) if x.dtype == np.int8 else x for x in wide
+        ]
     elif not is_signed:  # the sign bit is that of 4 bits
         wide = [(x << np.int8(8 - bits)) >> np.int8(8 - bits) for x in wide]
     result = np.asarray(_table[name](*wide))
@@ -190,7 +192,9 @@ def _log1p(x: np.ndarray) -> np.ndarray:
 def _sign(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind == "c":
         size = np.abs(x)
-        return np.where(size == 0, x.dtype.type(0), x / np.where(size == 0, 1, size)).astype(x.dtype)
+        return np.where(size == 0, x.dtype.type(0), x / np.where(size == 0, 1, size)).astype(
+            x.dtype
+        )
     if _is_float(x.dtype):
         # NumPy's gives +0.0 for -0.0.
         return np.where(x == 0, x, np.sign(x))
@@ -268,8 +272,10 @@ def _unsigned(dtype: np.dtype) -> np.dtype:
 
 
 def _inside(y: np.ndarray) -> np.ndarray:
-    return y.view(_unsigned(y.dtype)) < y.dtype.itemsize * 8 if y.ndim else (
-        y.reshape(1).view(_unsigned(y.dtype)).reshape(()) < y.dtype.itemsize * 8
+    return (
+        y.view(_unsigned(y.dtype)) < y.dtype.itemsize * 8
+        if y.ndim
+        else (y.reshape(1).view(_unsigned(y.dtype)).reshape(()) < y.dtype.itemsize * 8)
     )
 
 

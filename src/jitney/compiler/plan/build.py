@@ -113,9 +113,7 @@ class _RegionPlan:
         self.buffers: dict[hlo.Node, list[ir.Buffer]] = {
             p: [b] for p, b in zip(region.parameters, inputs, strict=True)
         }
-        grouping = fusion.group(
-            region.results, region.ordered, planner.is_native, planner.is_fold
-        )
+        grouping = fusion.group(region.results, region.ordered, planner.is_native, planner.is_fold)
         self.demanded = grouping.demanded
         self.targets = self._targets(region.results, outputs)
         for unit in grouping.units:
@@ -482,4 +480,3 @@ def _accumulator(dtype: np.dtype) -> np.dtype:
 def _widened(k: KernelBuilder, value: int) -> int:
     """The statement in the dtype that it is folded in: 16-bit floats are rounded once, at the end."""
     return k.convert(value, _accumulator(k.body[value].dtype))
-

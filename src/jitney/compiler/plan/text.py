@@ -34,7 +34,9 @@ def print_plan(plan: ir.Plan) -> str:
                     results = _buffers([b for b, _ in step.results])
                     lines.append(f"{indent}host {step.name}({args}) -> ({results})")
                 case ir.Copy():
-                    lines.append(f"{indent}copy {step.to} <- {step.source} ({step.to.nbytes} bytes)")
+                    lines.append(
+                        f"{indent}copy {step.to} <- {step.source} ({step.to.nbytes} bytes)"
+                    )
                 case ir.Loop():
                     lines.append(f"{indent}while {{")
                     lines += block(step.cond, indent + "  ")

@@ -124,7 +124,7 @@ class _Memory:
             # The second turn finds what the first has overwritten. In it, loops within have one turn:
             # they had two in the first.
             for turns in range(self.turns):
-                outer, self.turns = self.turns, 2 - turns
+                outer, self.turns = self.turns, self.turns - turns
                 self.steps(step.body)
                 self.steps(step.cond)
                 self.turns = outer

@@ -26,7 +26,9 @@ from jitney.core.queries import call_impl as call_impl
 from jitney.core.queries import gensym as gensym
 from jitney.core.queries import nonempty_axis_env_DO_NOT_USE as nonempty_axis_env_DO_NOT_USE
 from jitney.core.queries import primal_dtype_to_tangent_dtype as primal_dtype_to_tangent_dtype
-from jitney.core.queries import unsafe_am_i_under_a_jit_DO_NOT_USE as unsafe_am_i_under_a_jit_DO_NOT_USE
+from jitney.core.queries import (
+    unsafe_am_i_under_a_jit_DO_NOT_USE as unsafe_am_i_under_a_jit_DO_NOT_USE,
+)
 from jitney.core.queries import (
     unsafe_am_i_under_a_vmap_DO_NOT_USE as unsafe_am_i_under_a_vmap_DO_NOT_USE,
 )

@@ -40,7 +40,9 @@ _INT32 = np.dtype(np.int32)
 @cond_p.abstract
 def _(index: ShapedArray, *avals: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
     effects = frozenset().union(*(b.effects for b in branches))
-    weak = [all(t) for t in zip(*[[a.weak_type for a in b.out_avals] for b in branches], strict=True)]  # type: ignore[attr-defined]
+    weak = [
+        all(t) for t in zip(*[[a.weak_type for a in b.out_avals] for b in branches], strict=True)
+    ]  # type: ignore[attr-defined]
     out = [
         a.update(weak_type=w)  # type: ignore[attr-defined]
         for a, w in zip(branches[0].out_avals, weak, strict=True)
@@ -193,7 +195,9 @@ def _filled(
 
     def fun(*args: Any) -> list[Any]:
         outs = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
-        values = [next(outs) if h else Zero(a).instantiate() for h, a in zip(has, avals, strict=True)]
+        values = [
+            next(outs) if h else Zero(a).instantiate() for h, a in zip(has, avals, strict=True)
+        ]
         return [v for v, w in zip(values, wanted, strict=True) if w]
 
     return _retraced(fun, closed.in_avals, closed)
@@ -260,7 +264,9 @@ text.printing_rules["cond"] = _print_cond
 # --- public functions -----------------------------------------------------------------------------
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None) -> Any:
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None
+) -> Any:
     """branches[index](*operands); an index out of range counts as the nearest.
 
     Args:
@@ -327,7 +333,12 @@ def cond(
       operands: pytrees of arrays.
       operand: one operand, by keyword.
     """
-    if len(operands) == 2 and not callable(true_fun) and callable(false_fun) and callable(operands[1]):
+    if (
+        len(operands) == 2
+        and not callable(true_fun)
+        and callable(false_fun)
+        and callable(operands[1])
+    ):
         x, f, y, g = true_fun, false_fun, operands[0], operands[1]
         return cond(pred, lambda ops: f(ops[0]), lambda ops: g(ops[1]), (x, y))
     if not callable(true_fun) or not callable(false_fun):
@@ -347,4 +358,3 @@ def cond(
         pred = rules.op("ne")(pred, rules.const(pred, 0))
     index = convert(as_value(pred), _INT32, False)
     return _conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
-

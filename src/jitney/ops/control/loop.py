@@ -222,7 +222,9 @@ def _evaluate_known(closed: ClosedJaxpr, values: list[Any], unknown: list[bool])
     for eqn in closed.jaxpr.eqns:
         if all(hasattr(a, "val") or a in env for a in eqn.invars):
             out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
-            env.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
+            env.update(
+                zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True)
+            )
     return [read(a) if hasattr(a, "val") or a in env else None for a in closed.jaxpr.outvars]
 
 
@@ -259,10 +261,12 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
     body, _ = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
     size = axis_data.size
     cond_consts = [
-        x if d is None else rules.move_axis(x, d, 0) for x, d in zip(cond_consts, cond_d, strict=True)
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(cond_consts, cond_d, strict=True)
     ]
     body_consts = [
-        x if d is None else rules.move_axis(x, d, 0) for x, d in zip(body_consts, body_d, strict=True)
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(body_consts, body_d, strict=True)
     ]
     init = [
         rules.to_front(x, d, size) if b else x
@@ -276,7 +280,9 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
         *init,
         cond_jaxpr=cond,
         cond_nconsts=len(cond_consts),
-        body_jaxpr=_frozen_where_done(body, cond, len(cond_consts), body_nconsts) if pred_b else body,
+        body_jaxpr=_frozen_where_done(body, cond, len(cond_consts), body_nconsts)
+        if pred_b
+        else body,
         body_nconsts=body_nconsts + (len(cond_consts) if pred_b else 0),
     )
     return outs, [0 if b else None for b in carry_b]
@@ -340,7 +346,9 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
             for x, a in zip(leaves, avals, strict=True)
         ]
         body = trace_function(body_fun, single, avals, "while_loop")
-    check_carry("while_loop body function", _argument(body_fun), tree, body.out_tree, avals, body.out_avals)
+    check_carry(
+        "while_loop body function", _argument(body_fun), tree, body.out_tree, avals, body.out_avals
+    )
     condition = trace_function(cond_fun, single, avals, "while_cond")
     out: Any = condition.out_avals
     if condition.out_tree != pytrees.tree_structure(0):
@@ -414,7 +422,9 @@ def fori_loop(
         )
         return result
     if unroll is not None and unroll != 1:
-        raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
+        raise ValueError(
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
+        )
     low, high = convert(lower, dtype), convert(upper, dtype)
     _, _, result = while_loop(
         lambda c: rules.op("lt")(c[0], c[1]),
@@ -438,4 +448,3 @@ def _counter_dtype(lower: Any, upper: Any) -> np.dtype:
     types: list[Any] = [get_aval(lower), get_aval(upper)]
     strong = [t.dtype for t in types if not t.weak_type and dtypes.issubdtype(t.dtype, np.integer)]
     return strong[0] if strong else dtypes.canonicalize_dtype(np.int64)
-

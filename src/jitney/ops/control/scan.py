@@ -110,7 +110,9 @@ def _split(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], lis
     return list(args[:n]), list(args[n:m]), list(args[m:])
 
 
-def _bind(consts: Any, carry: Any, xs: Any, jaxpr: ClosedJaxpr, params: dict[str, Any]) -> list[Any]:
+def _bind(
+    consts: Any, carry: Any, xs: Any, jaxpr: ClosedJaxpr, params: dict[str, Any]
+) -> list[Any]:
     consts, carry = list(consts), list(carry)
     return scan_p.bind(
         *consts,
@@ -269,7 +271,9 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
     """The loop backwards: cotangents of the carry are carried, those of constants summed."""
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(args, params)
-    lin_c, lin_i, lin_x = ([type(x) is UndefinedPrimal for x in part] for part in (consts, init, xs))
+    lin_c, lin_i, lin_x = (
+        [type(x) is UndefinedPrimal for x in part] for part in (consts, init, xs)
+    )
     n_carry = len(init)
     ct_carry_out, ct_ys = list(cts[:n_carry]), list(cts[n_carry:])
     ys_nz = [type(ct) is not Zero for ct in ct_ys]
@@ -310,7 +314,9 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
         new_consts = [ct for ct, lin in zip(found[: len(consts)], lin_c, strict=True) if lin]
         new_carry = found[len(consts) : len(consts) + n_carry]
         new_xs = [ct for ct, lin in zip(found[len(consts) + n_carry :], lin_x, strict=True) if lin]
-        total = [instantiate(add_tangents(a, b)) for a, b in zip(ct_consts, new_consts, strict=True)]
+        total = [
+            instantiate(add_tangents(a, b)) for a, b in zip(ct_consts, new_consts, strict=True)
+        ]
         return [*total, *map(instantiate, new_carry), *map(instantiate, new_xs)]
 
     in_avals = [a for a, lin in zip(body_consts, lin_c, strict=True) if not lin]
@@ -353,9 +359,12 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
             break
         carry_b = joined
     size = axis_data.size
-    consts = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(consts, const_d, strict=True)]
+    consts = [
+        x if d is None else rules.move_axis(x, d, 0) for x, d in zip(consts, const_d, strict=True)
+    ]
     init = [
-        rules.to_front(x, d, size) if b else x for x, d, b in zip(init, init_d, carry_b, strict=True)
+        rules.to_front(x, d, size) if b else x
+        for x, d, b in zip(init, init_d, carry_b, strict=True)
     ]
     # Rows are batched behind the axis that the loop walks along.
     xs = [x if d is None else rules.move_axis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)]
@@ -438,7 +447,7 @@ def _length(leaves: Sequence[Any], length: int | None) -> int:
     for x in leaves:
         shape = shape_of(x)
         if not shape:
-            raise ValueError("scan got value with no leading axis to scan over: " f"{x!r}")
+            raise ValueError(f"scan got value with no leading axis to scan over: {x!r}")
         sizes.append(shape[0])
     if length is not None:
         length = int(length)

@@ -227,7 +227,9 @@ def check_branches(
         if wrong:
             raise TypeError(
                 "cond branches must have equal output types but they differ.\n\n"
-                f"{where}\n\n" + "\n".join(wrong) + f"\n\nRevise {names[0]} and/or {name} so that all "
+                f"{where}\n\n"
+                + "\n".join(wrong)
+                + f"\n\nRevise {names[0]} and/or {name} so that all "
                 "output types match."
             )
 

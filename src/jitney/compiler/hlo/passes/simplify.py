@@ -44,7 +44,9 @@ def _region(region: ir.Region, rules: Rules) -> ir.Region:
             continue
         made = walk.rebuild(b, _inner(node, rules), new.__getitem__)
         several = isinstance(made, list)
-        new[node] = [_simplified(b, x, rules) for x in made] if several else _simplified(b, made, rules)
+        new[node] = (
+            [_simplified(b, x, rules) for x in made] if several else _simplified(b, made, rules)
+        )
     results = tuple([new[r] for r in region.results])
     parameters = tuple([new[p] for p in region.parameters])
     return ir.Region(parameters, results, tuple(b.ordered))
@@ -101,7 +103,9 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
         return None
     with np.errstate(all="ignore"):
         value = interpret.evaluate(node, {x: x.value for x in operands})  # type: ignore[attr-defined]
-    return b.constant(np.asarray(value, order="C"))  # ascontiguousarray would add an axis to scalars
+    return b.constant(
+        np.asarray(value, order="C")
+    )  # ascontiguousarray would add an axis to scalars
 
 
 def scalar_value(node: ir.Node) -> Any:
@@ -127,10 +131,17 @@ def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
             continue
         if node.fn == "mul" and value == 1 and kind in "iufb":
             return other
-        if node.fn == "add" and value == 0 and (kind in "iu" or (kind == "f" and np.signbit(value))):
+        if (
+            node.fn == "add"
+            and value == 0
+            and (kind in "iu" or (kind == "f" and np.signbit(value)))
+        ):
             return other
-        if node.fn == "sub" and right and value == 0 and (
-            kind in "iu" or (kind == "f" and not np.signbit(value))
+        if (
+            node.fn == "sub"
+            and right
+            and value == 0
+            and (kind in "iu" or (kind == "f" and not np.signbit(value)))
         ):
             return other
         if node.fn == "div" and right and value == 1 and kind in "iuf":
