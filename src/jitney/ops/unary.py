@@ -246,7 +246,7 @@ rules.deflinear(
         else op("complex")(ct, const(ct, 0))
     ),
 )
-rules.deflinear(imag_p, lambda ct, x: op("complex")(rules.zeros_like(ct), ct))
+rules.deflinear(imag_p, lambda ct, x: op("complex")(rules.zeros_like(ct), op("neg")(ct)))
 
 
 def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> Any:
