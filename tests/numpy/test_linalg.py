@@ -1,0 +1,145 @@
+"""`jax.numpy.linalg` and `jax.lax.linalg` against JAX: values, derivatives, vmap, jit."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jtnp
+
+R = np.random.RandomState(3)
+A = R.randn(4, 4).astype(np.float32) + 3 * np.eye(4, dtype=np.float32)
+S = (A @ A.T + np.eye(4)).astype(np.float32)
+C = (A + 1j * R.randn(4, 4)).astype(np.complex64)
+H = (C @ C.conj().T + np.eye(4)).astype(np.complex64)
+TALL, WIDE = R.randn(5, 3).astype(np.float32), R.randn(3, 5).astype(np.float32)
+STACK = np.stack([A, A @ A, S])
+SINGULAR = np.diag(np.float32([2, 3, 0])) + np.triu(np.ones((3, 3), np.float32), 1)
+V, B = R.randn(4).astype(np.float32), R.randn(4, 2).astype(np.float32)
+LETTERS = R.randn(4, 2, 2).astype(np.float32)
+INTS = np.array([[3, 1], [1, 2]])
+
+VALUES = [
+    "inv(A)", "inv(C)", "inv(STACK)", "inv(INTS)", "solve(A, V)", "solve(C, C)", "solve(STACK, B[None])",
+    "solve(A, B)", "det(A)", "det(C)", "det(STACK)", "det(SINGULAR)", "det(INTS)", "slogdet(STACK)",
+    "slogdet(C)", "slogdet(SINGULAR)", "slogdet(A, method='qr')", "cholesky(S)", "cholesky(H)",
+    "cholesky(H, upper=True)", "cholesky(-S)", "eigvalsh(S)", "eigvalsh(H, 'U')", "eigh(S)",
+    "eigvals(S)", "eig(A)", "svd(A)", "svd(C)", "svd(TALL, full_matrices=False)", "svd(WIDE)",
+    "svd(S, hermitian=True, compute_uv=False)", "svd(STACK, compute_uv=False)", "svdvals(WIDE)",
+    "qr(A)", "qr(TALL)", "qr(TALL, 'complete')", "qr(WIDE, 'r')", "qr(TALL, 'raw')", "pinv(TALL)",
+    "pinv(WIDE)", "pinv(C)", "pinv(S, hermitian=True)", "pinv(SINGULAR, rtol=0.1)",
+    "lstsq(TALL, TALL[:, 0])", "lstsq(TALL, TALL + 1)", "lstsq(SINGULAR, SINGULAR)",
+    "matrix_rank(SINGULAR)", "matrix_rank(STACK)", "matrix_rank(V)", "cond(A)", "cond(A, 1)",
+    "cond(A, 'fro')", "cond(A, -2)", "cond(A, np.inf)", "norm(A)", "norm(V)", "norm(STACK)",
+    "norm(V, 1)", "norm(V, 3)", "norm(V, 0)", "norm(V, np.inf)", "norm(V, -np.inf)", "norm(C)",
+    "norm(A, 1)", "norm(A, -1)", "norm(A, np.inf)", "norm(A, 2)", "norm(A, -2)", "norm(A, 'nuc')",
+    "norm(STACK, 2, (1, 2))", "norm(STACK, axis=1, keepdims=True)", "norm(INTS)",
+    "norm(STACK, 'nuc', (2, 0), True)", "vector_norm(STACK)", "vector_norm(A, axis=0, ord=1)",
+    "vector_norm(STACK, axis=(0, 2), keepdims=True)", "matrix_norm(STACK)",
+    "matrix_norm(STACK, ord=2, keepdims=True)", "matrix_power(A, 5)", "matrix_power(A, -2)",
+    "matrix_power(A, 0)", "multi_dot([A, B, B.T, V])", "multi_dot([V, A, S])", "cross(A[:3], S[:3], axis=0)",
+    "outer(V, V)", "matmul(A, B)", "tensordot(STACK, A, axes=1)", "vecdot(A, S)", "trace(STACK)",
+    "trace(A, offset=1)", "diagonal(STACK, offset=-1)", "matrix_transpose(STACK)",
+    "tensorinv(LETTERS, 1)", "tensorsolve(LETTERS.reshape(2, 2, 4), INTS)",
+]  # fmt: skip
+
+# (function of the namespace and one array, array); "values only" where vectors have free signs
+DERIVATIVES = {
+    "solve a": (lambda j, x: j.linalg.solve(x, B), A),
+    "solve b": (lambda j, x: j.linalg.solve(A, x), V),
+    "inv": (lambda j, x: j.linalg.inv(x), A),
+    "inv complex": (lambda j, x: abs(j.linalg.inv(x)), C),
+    "det": (lambda j, x: j.linalg.det(x), A),
+    "det singular": (lambda j, x: j.linalg.det(x), SINGULAR),
+    "slogdet": (lambda j, x: j.linalg.slogdet(x)[1], A),
+    "slogdet complex": (lambda j, x: abs(j.linalg.slogdet(x)[0] + 2), C),
+    "cholesky": (lambda j, x: j.linalg.cholesky(x), S),
+    "eigh": (lambda j, x: j.linalg.eigh(x)[1] ** 4, S),
+    "eigvalsh": (lambda j, x: j.linalg.eigvalsh(x), S),
+    "svdvals": (lambda j, x: j.linalg.svdvals(x), TALL),
+    "svd": (lambda j, x: j.linalg.svd(x, full_matrices=False)[0] ** 4, WIDE),
+    "qr": (lambda j, x: j.linalg.qr(x)[1], TALL),
+    "norm": (lambda j, x: j.linalg.norm(x), A),
+    "norm 2": (lambda j, x: j.linalg.norm(x, 2), A),
+    "norm 3": (lambda j, x: j.linalg.norm(x, 3), V),
+    "pinv": (lambda j, x: j.linalg.pinv(x), TALL),
+    "lstsq": (lambda j, x: j.linalg.lstsq(x, x[:, 0] + 1)[0], TALL),
+    "matrix_power": (lambda j, x: j.linalg.matrix_power(x, 3), A),
+    "eigvals": (lambda j, x: abs(j.linalg.eigvals(x)), A),
+}
+
+
+def close(ours, theirs, rtol=2e-3):
+    ours, theirs = jitney.tree_util.tree_leaves(ours), jax.tree_util.tree_leaves(theirs)
+    assert len(ours) == len(theirs)
+    for x, y in zip(ours, theirs, strict=True):
+        assert (x.shape, x.dtype) == (y.shape, y.dtype)
+        y = np.asarray(y)
+        scale = np.max(np.abs(y[np.isfinite(y)]), initial=1e-3)
+        np.testing.assert_allclose(np.asarray(x), y, rtol=rtol, atol=2e-5 * scale)
+
+
+@pytest.mark.parametrize("line", VALUES)
+def test_values(line):
+    ours = eval(f"linalg.{line}", {**globals(), "linalg": jtnp.linalg})
+    theirs = eval(f"linalg.{line}", {**globals(), "linalg": jnp.linalg})
+    close(ours, theirs)
+    assert getattr(ours, "_fields", None) == getattr(theirs, "_fields", None)
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_derivatives(name):
+    f, x = DERIVATIVES[name]
+    weigh = lambda y: (y * np.arange(1, 1 + y.size).reshape(y.shape)).sum()  # noqa: E731
+    ours = jitney.grad(lambda x: weigh(f(jtnp, x)))
+    theirs = jax.grad(lambda x: weigh(f(jnp, x)))(jnp.asarray(x))
+    x = jtnp.asarray(x)
+    close(ours(x), theirs, 1e-2)
+    close(jitney.jit(ours)(x), theirs, 1e-2)
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_vmap_and_jit(name):
+    f, x = DERIVATIVES[name]
+    rows = np.stack([x, x * np.float32(1.5)], 1)
+    ours = jitney.vmap(lambda x: f(jtnp, x), 1)
+    theirs = jax.vmap(lambda x: f(jnp, x), 1)(jnp.asarray(rows))
+    close(ours(jtnp.asarray(rows)), theirs)
+    close(jitney.jit(ours)(jtnp.asarray(rows)), theirs)
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_triangular_solve(left, lower, transpose):
+    options = {"left_side": left, "lower": lower, "transpose_a": transpose}
+    for a, extra in ((A, {}), (C, {"conjugate_a": True}), (A, {"unit_diagonal": True})):
+
+        def loss(j, a, b, extra=extra):
+            return abs(j.lax.linalg.triangular_solve(a, b, **options, **extra)).sum()
+
+        ours = jitney.value_and_grad(lambda a, b: loss(jitney, a, b), argnums=(0, 1))  # noqa: B023
+        theirs = jax.value_and_grad(lambda a, b: loss(jax, a, b), argnums=(0, 1))  # noqa: B023
+        close(ours(a, a + 1), theirs(a, a + 1))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["inv(TALL)", "det(V)", "solve(A, TALL)", "norm(A, 7)", "norm(STACK, 2)", "norm(V, 'fro')",
+     "eigh(A, 'X')", "qr(A, 'bad')", "cond(TALL, 1)", "matrix_power(TALL, 2)", "inv([[1.0]])",
+     "matrix_power(A, 1.5)", "outer(A, A)", "slogdet(A, method='bad')"],
+)  # fmt: skip
+def test_errors(line):
+    with pytest.raises((ValueError, TypeError)) as theirs:
+        eval(f"linalg.{line}", {**globals(), "linalg": jnp.linalg})
+    with pytest.raises(type(theirs.value)) as ours:
+        eval(f"linalg.{line}", {**globals(), "linalg": jtnp.linalg})
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_polynomials():
+    x, y = np.linspace(0, 1, 9, dtype=np.float32), np.linspace(0, 1, 9, dtype=np.float32) ** 2
+    close(jtnp.polyfit(x, y + 1, 2), jnp.polyfit(x, y + 1, 2))
+    ours = np.sort_complex(np.asarray(jtnp.roots(np.float32([1, -6, 11, -6]))))
+    np.testing.assert_allclose(ours, [1, 2, 3], rtol=1e-4)
