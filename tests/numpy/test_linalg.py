@@ -21,7 +21,8 @@ LETTERS = R.randn(4, 2, 2).astype(np.float32)
 INTS = np.array([[3, 1], [1, 2]])
 
 VALUES = [
-    "inv(A)", "inv(C)", "inv(STACK)", "inv(INTS)", "solve(A, V)", "solve(C, C)", "solve(STACK, B[None])",
+    "inv(A)", "inv(C)", "inv(STACK)", "inv(INTS)", "solve(A, V)", "solve(C, C)",
+    "solve(STACK, B[None])",
     "solve(A, B)", "det(A)", "det(C)", "det(STACK)", "det(SINGULAR)", "det(INTS)", "slogdet(STACK)",
     "slogdet(C)", "slogdet(SINGULAR)", "slogdet(A, method='qr')", "cholesky(S)", "cholesky(H)",
     "cholesky(H, upper=True)", "cholesky(-S)", "eigvalsh(S)", "eigvalsh(H, 'U')", "eigh(S)",
@@ -38,7 +39,8 @@ VALUES = [
     "norm(STACK, 'nuc', (2, 0), True)", "vector_norm(STACK)", "vector_norm(A, axis=0, ord=1)",
     "vector_norm(STACK, axis=(0, 2), keepdims=True)", "matrix_norm(STACK)",
     "matrix_norm(STACK, ord=2, keepdims=True)", "matrix_power(A, 5)", "matrix_power(A, -2)",
-    "matrix_power(A, 0)", "multi_dot([A, B, B.T, V])", "multi_dot([V, A, S])", "cross(A[:3], S[:3], axis=0)",
+    "matrix_power(A, 0)", "multi_dot([A, B, B.T, V])", "multi_dot([V, A, S])",
+    "cross(A[:3], S[:3], axis=0)",
     "outer(V, V)", "matmul(A, B)", "tensordot(STACK, A, axes=1)", "vecdot(A, S)", "trace(STACK)",
     "trace(A, offset=1)", "diagonal(STACK, offset=-1)", "matrix_transpose(STACK)",
     "tensorinv(LETTERS, 1)", "tensorsolve(LETTERS.reshape(2, 2, 4), INTS)",
@@ -119,8 +121,8 @@ def test_triangular_solve(left, lower, transpose):
         def loss(j, a, b, extra=extra):
             return abs(j.lax.linalg.triangular_solve(a, b, **options, **extra)).sum()
 
-        ours = jitney.value_and_grad(lambda a, b: loss(jitney, a, b), argnums=(0, 1))  # noqa: B023
-        theirs = jax.value_and_grad(lambda a, b: loss(jax, a, b), argnums=(0, 1))  # noqa: B023
+        ours = jitney.value_and_grad(lambda a, b: loss(jitney, a, b), argnums=(0, 1))
+        theirs = jax.value_and_grad(lambda a, b: loss(jax, a, b), argnums=(0, 1))
         close(ours(a, a + 1), theirs(a, a + 1))
 
 
