@@ -15,9 +15,12 @@ from jitney.compiler import lower as lowering
 from jitney.compiler.numerics import linalg as meanings
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare
-from jitney.ops import binary, kit, matrices as mat, rules, unary
+from jitney.ops import binary, compare, kit, matrices as mat, rules, unary
 from jitney.ops.convert import convert_element_type
+from jitney.ops.creation import broadcasted_iota
+from jitney.ops.reduce import argmax, reduce_sum
 from jitney.ops.rules import shape_of
+from jitney.ops.select import select_n
 from jitney.transforms.zero import Zero
 
 INT32 = np.dtype(np.int32)
@@ -405,7 +408,17 @@ def _(
     # Vectors keep the length 1.
     along = mat.diagonal(mat.matmul(mat.adjoint(vectors), change))
     along = mat.as_row(_real_of(along))
-    return outs, [dvalues, binary.sub(change, binary.mul(vectors, along))]
+    change = binary.sub(change, binary.mul(vectors, along))
+    # ... and their largest element stays real.
+    rank = len(shape_of(x))
+    largest = argmax(unary.abs(vectors), rank - 2, INT32)
+    chosen = compare.eq(
+        broadcasted_iota(INT32, shape_of(vectors), rank - 2), mat.as_row(largest)
+    )
+    zeros = mat.zeros(shape_of(vectors), vectors)
+    pick = [reduce_sum(select_n(chosen, zeros, y), (rank - 2,)) for y in (change, vectors)]
+    turn = binary.div(binary.sub(pick[0], _real_of(pick[0])), pick[1])
+    return outs, [dvalues, binary.sub(change, binary.mul(vectors, mat.as_row(turn)))]
 
 
 def solve(a: Any, b: Any) -> Any:
