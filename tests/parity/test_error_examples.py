@@ -85,7 +85,6 @@ NOT_YET: dict[str, str] = dict(
         ),
         *_because("checkify", "checkify_check", "checkify_not_functionalized"),
         *_because("convolutions", "conv_channels"),
-        *_because("jnp.linalg", "cholesky_not_square"),
         *_because("references", "reference_returned"),
         *_because("the check of keys", "random_key_reuse"),
     )

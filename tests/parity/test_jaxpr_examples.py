@@ -17,7 +17,7 @@ def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
 # Examples that do not print the same yet, and what they wait for.
 NOT_YET: dict[str, str] = dict(
     (
-        *_because("jnp.linalg", "variance_and_norm", "linear_algebra"),
+        *_because("jnp.linalg", "linear_algebra"),
         *_because("convolutions", "convolution"),
         *_because(
             "control flow",

@@ -110,7 +110,8 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         if type(tb) is Zero:
             return out, rules.zero_tangent(out)
         return out, tridiagonal_solve_p.bind(*diagonals, tb, **params)
-    product = _tridiagonal_product(*map(instantiate, changes), out)
+    dl, d, du = map(instantiate, changes)
+    product = _tridiagonal_product(dl, d, du, out)
     right = unary.neg(product) if type(tb) is Zero else binary.sub(tb, product)
     return out, tridiagonal_solve_p.bind(*diagonals, right, **params)
 

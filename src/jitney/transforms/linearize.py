@@ -41,9 +41,9 @@ class Linear:
 
 def has_tangent(aval: AbstractValue) -> bool:
     """Whether values of this type can have a tangent that is not zero."""
-    return (
-        getattr(aval, "dtype", None) is not None and aval.to_tangent_aval().dtype != dtypes.float0
-    )  # type: ignore[attr-defined]
+    if getattr(aval, "dtype", None) is None:
+        return False
+    return getattr(aval.to_tangent_aval(), "dtype", None) != dtypes.float0
 
 
 def linearize_flat(

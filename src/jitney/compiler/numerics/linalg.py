@@ -37,7 +37,7 @@ def _wide(x: Array) -> Array:
 def _lapack(name: str, x: Array) -> Callable[..., Any]:
     from scipy.linalg.lapack import get_lapack_funcs
 
-    return get_lapack_funcs(name, (x,))
+    return get_lapack_funcs((name,), (x,))[0]
 
 
 def _mapped(

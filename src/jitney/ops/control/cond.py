@@ -40,9 +40,8 @@ _INT32 = np.dtype(np.int32)
 @cond_p.abstract
 def _(index: ShapedArray, *avals: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
     effects = frozenset().union(*(b.effects for b in branches))
-    weak = [
-        all(t) for t in zip(*[[a.weak_type for a in b.out_avals] for b in branches], strict=True)
-    ]  # type: ignore[attr-defined]
+    each = [[getattr(a, "weak_type", False) for a in b.out_avals] for b in branches]
+    weak = [all(of_branches) for of_branches in zip(*each, strict=True)]
     out = [
         a.update(weak_type=w)  # type: ignore[attr-defined]
         for a, w in zip(branches[0].out_avals, weak, strict=True)
