@@ -25,6 +25,15 @@ ELSEWHERE = {
         "random_bits", "random_clone", "random_fold_in", "random_seed", "random_split",
         "random_unwrap", "random_wrap", "threefry2x32",
     ),
+    "tests/numpy/test_linalg.py": (
+        "cholesky", "cholesky_update", "eig", "eigh", "geqrf", "hessenberg",
+        "householder_product", "lu", "lu_pivots_to_permutation", "ormqr", "qr", "schur", "svd",
+        "symmetric_product", "triangular_solve", "tridiagonal", "tridiagonal_solve",
+    ),
+    "tests/ops/test_windows.py": (
+        "reduce_window", "reduce_window_max", "reduce_window_min", "reduce_window_sum",
+        "select_and_gather_add", "select_and_scatter_add",
+    ),
     "tests/api": ("jit", "device_put", "copy", "stage", "stop_gradient", "empty"),
 }  # fmt: skip
 
@@ -47,6 +56,11 @@ def recorded():
             closed = jitney.make_jaxpr(lambda *xs, fn=record.fn: fn(jitney.lax, *xs))(*case)
         found |= set(primitives_of(closed.jaxpr))
     return found
+
+
+def test_places_exist():
+    root = Path(__file__).parent.parent.parent
+    assert all((root / place).exists() for place in ELSEWHERE)
 
 
 def test_every_primitive():
