@@ -1,6 +1,7 @@
 """`jax.ad_checkpoint`: what belongs to `jax.checkpoint`."""
 
 from jitney.api.checkpoint import (
+    checkpoint as checkpoint,
     checkpoint_name as checkpoint_name,
     print_saved_residuals as print_saved_residuals,
     saved_residuals as saved_residuals,
@@ -10,3 +11,5 @@ from jitney.api.checkpoint_policies import (
     checkpoint_policies as checkpoint_policies,
 )
 from jitney.ops.remat import Recompute as Recompute, Saveable as Saveable
+
+remat = checkpoint
