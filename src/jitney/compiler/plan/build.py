@@ -20,6 +20,7 @@ from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
 from jitney.compiler.kernels.schedule import collapse, split_fold
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
+from jitney.compiler.plan.inplace import update_in_place
 
 _HALF = (2,)
 _BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
@@ -376,7 +377,8 @@ class _RegionPlan:
     def loop(self, node: hlo.While) -> bool:
         """A native loop; what it changes lives in buffers of its own.
 
-        A carry that a turn only updates in part, and does not read otherwise, is updated in place.
+        A carry that a turn only updates in part, and does not read otherwise, is updated in place; so are
+        accumulators (`inplace`).
         """
         in_place = _updated_in_place(node.body)
         built = loops.build_loop(node, in_place, self.planner.is_sinkable)
@@ -398,6 +400,7 @@ class _RegionPlan:
             for i, b in enumerate(carry)
         ]
         body = self.planner.region(node.body, carry, after)
+        body, after = update_in_place(body, carry, after)
         body += [ir.Copy(b, a) for b, a in zip(carry, after, strict=True) if a is not b]
         self.steps.append(ir.Loop(cond, predicate, body))
         return True

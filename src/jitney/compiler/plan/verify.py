@@ -40,7 +40,9 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             if isinstance(kernel, LoopKernel):
                 reads |= {p.start for p in kernel.carried}
                 writes |= {p.finish for p in kernel.carried}
-            return [step.buffers[i] for i in sorted(reads)], [step.buffers[i] for i in sorted(writes)]
+            return [step.buffers[i] for i in sorted(reads)], [
+                step.buffers[i] for i in sorted(writes)
+            ]
         case ir.Gemm():
             return [step.x, step.y], [step.out]
         case ir.Host():

@@ -311,6 +311,30 @@ def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
     return None
 
 
+def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
+    """A sum of a single product is that product, which can become part of a kernel.
+
+    Sums start from 0, so that a product of -0.0 gives 0.0.
+    """
+    if node.dtype.kind not in "iuf" or any(node.x.shape[j] != 1 for j in node.contract[0]):
+        return None
+    n_batch = len(node.batch[0])
+    factors = []
+    position = n_batch
+    for side, x in enumerate((node.x, node.y)):
+        contract, batch = node.contract[side], node.batch[side]
+        free = [j for j in range(len(x.shape)) if j not in contract and j not in batch]
+        ordered = b.transpose(x, [*batch, *free, *contract])
+        kept = b.reshape(ordered, ordered.shape[: n_batch + len(free)])
+        dims = [*range(n_batch), *range(position, position + len(free))]
+        factors.append(b.broadcast(kept, node.shape, dims))
+        position += len(free)
+    product = b.apply("mul", *factors)
+    if node.dtype.kind != "f":
+        return product
+    return b.apply("add", product, b.full(node.shape, 0, node.dtype))
+
+
 _rules: dict[type, tuple[Rule, ...]] = {
     ir.Apply: (
         fold_constants,
@@ -324,5 +348,5 @@ _rules: dict[type, tuple[Rule, ...]] = {
     ir.Reshape: (fold_constants, reshape_of_scalar),
     ir.Transpose: (fold_constants, transpose_of_scalar),
     ir.Slice: (fold_constants, slice_of_simple),
-    ir.Dot: (dot_of_transpose,),
+    ir.Dot: (dot_of_transpose, dot_of_one_product),
 }

@@ -1,0 +1,75 @@
+"""Accumulators of loops, updated where they are.
+
+A turn of a loop writes the next value of a carry to a buffer beside it, and a copy ends the turn: what
+is read later in the turn must be the old value. Where a single kernel writes the next value, reads of
+the old one only the element that it is about to write, and nothing reads the old one afterwards, it
+can write to the carry itself. Sums of gradients over the steps of a scan are of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jitney.compiler.kernels import ir as kernels
+from jitney.compiler.plan import ir
+
+
+def update_in_place(
+    body: Sequence[ir.Step], carry: Sequence[ir.Buffer], after: Sequence[ir.Buffer]
+) -> tuple[list[ir.Step], list[ir.Buffer]]:
+    """The steps of a turn and the buffers of its results: where it can be, the carry's own."""
+    steps, ends = list(body), list(after)
+    for i, (old, new) in enumerate(zip(carry, after, strict=True)):
+        if old is not new and _is_update(steps, old, new):
+            steps = [_renamed(step, new, old) for step in steps]
+            ends[i] = old
+    return steps, ends
+
+
+def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool:
+    """Whether one kernel writes `new`, elementwise, and is the last to read `old`."""
+    uses = [list(_all_touched(step)) for step in steps]
+    first = next((k for k, buffers in enumerate(uses) if new in buffers), None)
+    if first is None or any(old in buffers for buffers in uses[first + 1 :]):
+        return False
+    step = steps[first]
+    if not isinstance(step, ir.Launch) or not isinstance(step.kernel, kernels.Kernel):
+        return False
+    if any(isinstance(s, ir.Loop | ir.Branch) and new in _all_touched(s) for s in steps):
+        return False
+    kernel = step.kernel
+    stores = [o for o in kernel.outputs if step.buffers[o.param] is new]
+    if len(stores) != 1 or not isinstance(stores[0], kernels.Store):
+        return False
+    loads = [s for s in kernel.body if isinstance(s, kernels.Load) and step.buffers[s.param] is old]
+    dtype = kernel.params[stores[0].param]
+    return all(s.index == stores[0].index and s.dtype == dtype for s in loads)
+
+
+def _all_touched(step: ir.Step) -> Iterator[ir.Buffer]:
+    yield from ir.touched(step)
+    for steps in ir.inner(step):
+        for s in steps:
+            yield from _all_touched(s)
+
+
+def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
+    """`step` with `new` replaced by `old`."""
+
+    def name(buffer: ir.Buffer) -> ir.Buffer:
+        return old if buffer is new else buffer
+
+    match step:
+        case ir.Launch():
+            return ir.Launch(step.kernel, tuple(map(name, step.buffers)))
+        case ir.Gemm():
+            changed = (name(step.x), name(step.y), name(step.out))
+            sizes = (step.dtype, step.batch, step.m, step.n, step.k, step.trans_x, step.trans_y)
+            return ir.Gemm(*changed, *sizes)
+        case ir.Host():
+            args = tuple((name(b), t) for b, t in step.args)
+            return ir.Host(step.name, step.fn, args, tuple((name(b), t) for b, t in step.results))
+        case ir.Copy():
+            return ir.Copy(name(step.to), name(step.source))
+        case _:
+            return step

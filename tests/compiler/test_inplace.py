@@ -1,0 +1,70 @@
+"""Accumulators of loops: updated where they are, unless something still reads the old value."""
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney import lax
+
+N = 5000  # too much for a loop kernel's registers
+
+
+def summed(acc, x):
+    return acc + x * x, x.sum()
+
+
+def read_afterwards(acc, x):
+    new = acc + x
+    return new, (acc * new.sum()).sum()
+
+
+def read_elsewhere(acc, x):
+    return acc[::-1] + x, acc[0]
+
+
+def exchanged(pair, x):
+    a, b = pair
+    return (b + x, a * 2), a[1]
+
+
+def two_sums(pair, x):
+    a, b = pair
+    return (a + x, b + a * x), (a + b).sum()
+
+
+CASES = {
+    "summed": (summed, 1),
+    "read_afterwards": (read_afterwards, 1),
+    "read_elsewhere": (read_elsewhere, 1),
+    "exchanged": (exchanged, 2),
+    "two_sums": (two_sums, 2),
+}
+
+
+def start(count):
+    values = tuple(jnp.linspace(k, 1.0, N) for k in range(count))
+    return values if count > 1 else values[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_value(name):
+    f, count = CASES[name]
+    xs = jnp.asarray(np.random.default_rng(0).normal(size=(4, N)).astype(np.float32))
+    carry, ys = start(count), []
+    for x in xs:
+        carry, y = f(carry, x)
+        ys.append(y)
+    got, outs = jax.jit(lambda c, xs: lax.scan(f, c, xs))(start(count), xs)
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(carry), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(outs, jnp.stack(ys), rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize(("name", "copies"), [("summed", 0), ("read_elsewhere", 1)])
+def test_copies_in_the_loop(name, copies):
+    f, count = CASES[name]
+    xs = jnp.zeros((4, N))
+    text = jax.jit(lambda c, xs: lax.scan(f, c, xs)).lower(start(count), xs).as_text("kernels")
+    body = text[text.index("} arena", text.index("while")) :].split("\nkernel", 1)[0]
+    assert body.count(f"({4 * N} bytes)") == copies
