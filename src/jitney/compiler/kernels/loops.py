@@ -411,7 +411,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         tuple(following),
         tuple(k.outputs),  # type: ignore[arg-type]
     )
-    _check_uniform(kernel)
+    check_uniform(kernel)
     return BuiltLoop(kernel, k.params)
 
 
@@ -483,7 +483,8 @@ def changing_statements(kernel: LoopKernel) -> list[bool]:
     return out
 
 
-def _check_uniform(kernel: LoopKernel) -> None:
+def check_uniform(kernel: LoopKernel) -> None:
+    """Raises NotSunkError unless lanes are independent of each other."""
     varies = varying(kernel)
     if varies[kernel.condition]:
         _check_frozen(kernel)

@@ -1,42 +1,80 @@
-"""Checks that a kernel is well formed; the constraints are listed in `kernels.ir`."""
+"""Checks that kernels are well formed; constraints K1 - K5 are listed in `kernels.ir`.
+
+Of loop kernels besides:
+    L1  the condition is a predicate, and every carried scalar becomes a statement of its dtype
+    L2  where the condition differs by lane, so may only what stays as it is once it is false
+    L3  a carried scalar that is the same in all lanes becomes one that is
+"""
 
 from __future__ import annotations
 
-from jitney.compiler.kernels import ir
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.kernels import ir, loops
 
 
 class KernelError(AssertionError):
     """A kernel violates a constraint; the message starts with its identifier."""
 
 
+def _need(holds: bool, what: str) -> None:
+    if not holds:
+        raise KernelError(what)
+
+
+def _check_index(index: ir.Affine, body: Sequence[Any], limit: int, rank: int) -> None:
+    _need(len(index.coefficients) == rank, f"K2: {index} has not {rank} coefficients")
+    for statement, _ in index.terms:
+        _need(statement < limit, f"K1: term {statement} is not an earlier statement")
+        _need(body[statement].dtype.kind in "iu", f"K5: term {statement} is no integer")
+
+
+def _check_body(body: Sequence[Any], rank: int) -> None:
+    for i, s in enumerate(body):
+        match s:
+            case ir.Position() | ir.Load():
+                _check_index(s.index, body, i, rank)
+            case ir.Call():
+                _need(all(a < i for a in s.args), f"K1: statement {i} refers to a later one")
+            case _:
+                pass
+
+
 def verify(kernel: ir.Kernel) -> None:
     """Raises KernelError at the first violation."""
     rank = len(kernel.extents)
-
-    def need(holds: bool, what: str) -> None:
-        if not holds:
-            raise KernelError(what)
-
-    def check(index: ir.Affine, limit: int) -> None:
-        need(len(index.coefficients) == rank, f"K2: {index} has not {rank} coefficients")
-        for statement, _ in index.terms:
-            need(statement < limit, f"K1: term {statement} is not an earlier statement")
-            need(kernel.body[statement].dtype.kind in "iu", f"K5: term {statement} is no integer")
-
-    for i, s in enumerate(kernel.body):
-        match s:
-            case ir.Position() | ir.Load():
-                check(s.index, i)
-            case ir.Call():
-                need(all(a < i for a in s.args), f"K1: statement {i} refers to a later one")
-            case ir.Number():
-                pass
+    _check_body(kernel.body, rank)
     fixed = ir.invariants(kernel)
     kinds = {type(o) for o in kernel.outputs}
-    need(len(kinds) == 1, "K4: a kernel has stores or folds, not both, and at least one")
-    need(ir.Fold in kinds or not kernel.reduced, "K4: a kernel of stores has no reduced axes")
+    _need(len(kinds) == 1, "K4: a kernel has stores or folds, not both, and at least one")
+    _need(ir.Fold in kinds or not kernel.reduced, "K4: a kernel of stores has no reduced axes")
     for o in kernel.outputs:
-        check(o.index, len(kernel.body))
-        need(all(fixed[t] for t, _ in o.index.terms), "K3: a term of an output varies")
+        _check_index(o.index, kernel.body, len(kernel.body), rank)
+        _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term of an output varies")
         tail = o.index.coefficients[rank - kernel.reduced :]
-        need(not any(tail), "K3: a fold's index is constant along reduced axes")
+        _need(not any(tail), "K3: a fold's index is constant along reduced axes")
+
+
+def verify_loop(kernel: loops.LoopKernel) -> None:
+    """Raises KernelError at the first violation."""
+    body, rank = kernel.body, len(kernel.extents)
+    _check_body(body, rank)
+    for o in kernel.outputs:
+        _check_index(o.index, body, len(body), rank)
+    _need(body[kernel.condition].dtype == np.bool_, "L1: the condition is no predicate")
+    _need(len(kernel.carried) == len(kernel.following), "L1: carried scalars")
+    for place, statement in zip(kernel.carried, kernel.following, strict=True):
+        _check_index(place.index, body, 0, rank)
+        stored = {kernel.params[place.start], kernel.params[place.finish]}
+        same = stored | {body[statement].dtype} == {place.dtype}
+        _need(same, f"L1: a carried {place.dtype} becomes a {body[statement].dtype}")
+    varies = loops.varying(kernel)
+    for place, statement in zip(kernel.carried, kernel.following, strict=True):
+        _need(place.varies or not varies[statement], "L3: a scalar of all lanes varies by lane")
+    try:
+        loops.check_uniform(kernel)
+    except loops.NotSunkError as error:
+        raise KernelError(f"L2: {error}") from None

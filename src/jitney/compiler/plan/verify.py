@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.loops import LoopKernel
-from jitney.compiler.kernels.verify import verify
+from jitney.compiler.kernels.verify import verify, verify_loop
 from jitney.compiler.plan import ir
 
 
@@ -144,7 +144,9 @@ class _Memory:
 
 def _check_launch(step: ir.Launch) -> None:
     kernel = step.kernel
-    if not isinstance(kernel, LoopKernel):
+    if isinstance(kernel, LoopKernel):
+        verify_loop(kernel)
+    else:
         verify(kernel)
     if len(kernel.params) != len(step.buffers):
         raise PlanError(f"P1: {len(kernel.params)} params, {len(step.buffers)} buffers")
