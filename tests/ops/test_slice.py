@@ -1,5 +1,7 @@
 """Slices with real jax and with jitney: values, types and programs."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,4 +87,6 @@ def test_errors(case):
         ERRORS[case](jax_lax, jnp.asarray(X), jnp.asarray(V))
     with pytest.raises(expected.type) as got:
         ERRORS[case](lax, jitney.numpy.asarray(X), jitney.numpy.asarray(V))
-    assert str(got.value).split("\n")[0] == str(expected.value).split("\n")[0]
+    # The oracle keeps results by equality: a size that another test gave as np.int64(5) prints so.
+    wanted = re.sub(r"np\.int64\((\d+)\)", r"\1", str(expected.value))
+    assert str(got.value).split("\n")[0] == wanted.split("\n")[0]

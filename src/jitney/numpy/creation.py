@@ -63,6 +63,8 @@ def array(
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
         dtype = user_dtype(dtype, "array")
+    if copy and isinstance(object, np.ma.MaskedArray):
+        object = object.data  # a copy is of the data, the mask is left behind
     return _array(object, dtype, bool(copy), ndmin)
 
 

@@ -173,6 +173,10 @@ def _reduce_tree(prim: Primitive, x: Any, axis_name: Any, groups: Any) -> Any:
             if prim is psum_p and value.dtype == np.bool_:
                 value = convert_element_type(value, np.int32)
             rank = len(value.shape)
+            if any(not -rank <= a < rank for a in axes if is_positional(a)):
+                raise ValueError(
+                    f"{prim.name} over axes {axes} of an operand of shape {value.shape}"
+                )
             places = tuple(a % rank if is_positional(a) and a < 0 else a for a in axes)
             if state.trace is state.eval_trace and _named(axes):
                 names_of(_named(axes), prim.name)

@@ -412,9 +412,7 @@ def _(
     # ... and their largest element stays real.
     rank = len(shape_of(x))
     largest = argmax(unary.abs(vectors), rank - 2, INT32)
-    chosen = compare.eq(
-        broadcasted_iota(INT32, shape_of(vectors), rank - 2), mat.as_row(largest)
-    )
+    chosen = compare.eq(broadcasted_iota(INT32, shape_of(vectors), rank - 2), mat.as_row(largest))
     zeros = mat.zeros(shape_of(vectors), vectors)
     pick = [reduce_sum(select_n(chosen, zeros, y), (rank - 2,)) for y in (change, vectors)]
     turn = binary.div(binary.sub(pick[0], _real_of(pick[0])), pick[1])

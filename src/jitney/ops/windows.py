@@ -31,7 +31,7 @@ from jitney.ops.join import pad
 from jitney.ops.reduce import vectorized_program
 from jitney.ops.scatter import ScatterDimensionNumbers, scatter_add
 from jitney.ops.select import select
-from jitney.ops.shape import broadcast_in_dim, reshape
+from jitney.ops.shape import broadcast_in_dim, canonical_shape, reshape
 from jitney.ops.slice import slice as slice_of
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero, instantiate
@@ -58,8 +58,11 @@ def padtype_to_pads(
 
     Raises:
       RuntimeError: if the name is another one.
+      TypeError: if `padding` is not a name.
     """
-    kind = padding.upper() if isinstance(padding, str) else getattr(padding, "name", padding)
+    kind = padding.upper() if isinstance(padding, str) else getattr(padding, "name", None)
+    if kind is None:
+        raise TypeError(f"padtype_to_pads needs a padding by name, such as 'SAME', got {padding!r}")
     if kind == "VALID":
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):
@@ -83,7 +86,16 @@ def reduce_window_shape_tuple(
     window_dilation: Sequence[int] | None = None,
 ) -> Shape:
     """Shape of the result of a reduction over windows."""
+    operand_shape = canonical_shape(operand_shape)
+    given = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
     rank = len(operand_shape)
+    sequences = [g for g in given if g is not None]
+    if not all(isinstance(g, Sequence | np.ndarray) and len(g) == rank for g in sequences):
+        raise TypeError(
+            f"reduce_window needs sequences with an entry for each axis of shape {operand_shape}, "
+            f"got window_dimensions {window_dimensions}, window_strides {window_strides}, "
+            f"padding {padding}, base_dilation {base_dilation}, window_dilation {window_dilation}"
+        )
     base = base_dilation or (1,) * rank
     spread = window_dilation or (1,) * rank
     out: list[int] = []

@@ -377,8 +377,8 @@ class _RegionPlan:
     def loop(self, node: hlo.While) -> bool:
         """A native loop; what it changes lives in buffers of its own.
 
-        A carry that a turn only updates in part, and does not read otherwise, is updated in place; so are
-        accumulators (`inplace`).
+        A carry that a turn only updates in part, and does not read otherwise, is updated in place; so
+        are accumulators (`inplace`).
         """
         in_place = _updated_in_place(node.body)
         built = loops.build_loop(node, in_place, self.planner.is_sinkable)
