@@ -7,10 +7,10 @@ results may be kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from jitney.core.record import record
 from jitney.ops.remat import Recompute, Saveable
 
 Policy = Callable[..., Any]
@@ -41,7 +41,7 @@ def _has_batch(params: dict[str, Any]) -> bool:
     return isinstance(numbers, tuple) and len(numbers) == 2 and bool(numbers[1][0] or numbers[1][1])
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DotsSaveable:
     """Keeps results of contractions, of which recomputation is expensive."""
 
@@ -61,7 +61,7 @@ def _name(prim: Any, params: dict[str, Any]) -> str | None:
     return params["name"] if prim.name == "name" else None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SaveOnlyTheseNames:
     """Keeps what `checkpoint_name` gave one of some names."""
 
@@ -71,7 +71,7 @@ class SaveOnlyTheseNames:
         return _name(prim, params) in self.saveable_names
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SaveAnyNamesButThese:
     """Keeps what `checkpoint_name` gave a name, but for some names."""
 

@@ -16,7 +16,6 @@ import functools
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitney.api.signature import (
@@ -33,6 +32,7 @@ from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.liveness import live_inputs
+from jitney.core.record import record
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
 from jitney.ops.call import jit_p
@@ -40,7 +40,7 @@ from jitney.runtime import dispatch
 from jitney.runtime.sharding import UNSPECIFIED
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class TracedProgram:
     """What tracing a function on arguments of certain types gave.
 
@@ -90,7 +90,7 @@ class TracedProgram:
         return self._given_up
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class _Trace:
     """What a function did; `jit`s of one function with different options share it."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitney.core import pytrees
+from jitney.core.record import record
 
 
 def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tuple[int, ...]:
@@ -128,7 +128,7 @@ def check_argnames(
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class CallSpec:
     """Roles of the arguments of one function.
 
@@ -242,7 +242,7 @@ class _StaticValue:
         return type(self.value) is type(other.value) and bool(self.value == other.value)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Dynamic:
     tree: Any
 

@@ -10,15 +10,16 @@ import platform
 import textwrap
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jitney.core.record import record
+
 REPEATS = 15  # later calls that are timed; their median is shown
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Program:
     """One stop of the tour: a function, the same by NumPy, and what it is called with."""
 
@@ -91,7 +92,7 @@ PROGRAMS = (
 )
 
 
-@dataclass
+@record
 class Times:
     """Seconds of one program."""
 

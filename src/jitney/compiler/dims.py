@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from jitney.core.record import record
 
 Axes: TypeAlias = tuple[int, ...]
 IndexMode: TypeAlias = Literal["clip", "fill", "promise_in_bounds"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class GatherDims:
     """Axis roles of a gather, named as in StableHLO; the index vector is the last axis of indices.
 
@@ -25,7 +26,7 @@ class GatherDims:
     start_indices_batching_dims: Axes = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ScatterDims:
     """Axis roles of a scatter: the mirror image of `GatherDims`."""
 

@@ -11,7 +11,6 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
@@ -26,7 +25,8 @@ def attach(
       package: its `__name__`.
       init_file: its `__file__`; the stub stands beside it.
     """
-    stub = Path(init_file).with_suffix(".pyi").read_text()
+    with open(init_file.removesuffix("c") + "i", encoding="utf-8") as file:  # not pathlib: 3 ms
+        stub = file.read()
     places = {public: (module, name) for module, name, public in _IMPORT.findall(stub)}
 
     def __getattr__(name: str) -> Any:  # what Python calls it

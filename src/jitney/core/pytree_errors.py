@@ -6,7 +6,6 @@ differ in structure. Both look at trees only after something has been found to b
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -92,6 +91,8 @@ def _name(key: Any) -> str:
 
 
 def _diff(a: Any, b: Any) -> str:
+    import difflib  # for errors alone
+
     lines = difflib.ndiff(str(a).splitlines(), str(b).splitlines())
     return textwrap.indent("\n".join(lines), "    ")
 

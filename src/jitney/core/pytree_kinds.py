@@ -8,17 +8,18 @@ named tuple, whose kind is made when the first one is met (`find_kind`).
 from __future__ import annotations
 
 import collections
-import dataclasses
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
+
+from jitney.core.record import record
 
 Typ = TypeVar("Typ", bound=type)
 
 # --- keys: one step of a path into a tree -------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class SequenceKey:
     """Position `idx` of a tuple or list."""
 
@@ -28,7 +29,7 @@ class SequenceKey:
         return f"[{self.idx}]"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class DictKey:
     """Entry `key` of a dictionary."""
 
@@ -38,7 +39,7 @@ class DictKey:
         return f"[{self.key!r}]"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class GetAttrKey:
     """Attribute `name`."""
 
@@ -48,7 +49,7 @@ class GetAttrKey:
         return f".{self.name}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class FlattenedIndexKey:
     """Child number `key` of a container that does not name its children."""
 
@@ -64,7 +65,7 @@ Children = Sequence[Any]
 # --- kinds --------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Kind:
     """How containers of one type are taken apart; equal means identical.
 
@@ -298,6 +299,8 @@ def register_dataclass(
       TypeError: if fields are left out and cannot be found out.
       ValueError: if a field is missing, unknown or named twice, or the class is registered already.
     """
+    import dataclasses  # as much work as the rest of this module
+
     is_dataclass = dataclasses.is_dataclass(nodetype)
     if data_fields is None and meta_fields is None:
         if not is_dataclass:
@@ -319,13 +322,13 @@ def register_dataclass(
             f"data_fields and meta_fields must not overlap. Overlapping fields: {overlap}."
         )
     if is_dataclass:
-        _check_fields(nodetype, {*data, *meta}, {*drop_fields})
+        needed = {f.name for f in dataclasses.fields(nodetype) if f.init}
+        _check_fields(needed, {*data, *meta}, {*drop_fields})
     _register_fields(nodetype, data, meta)
     return nodetype
 
 
-def _check_fields(nodetype: type, named: set[str], dropped: set[str]) -> None:
-    needed = {f.name for f in dataclasses.fields(nodetype) if f.init}
+def _check_fields(needed: set[str], named: set[str], dropped: set[str]) -> None:
     must = (
         "data_fields and meta_fields must include all dataclass fields with ``init=True`` and "
         "only them."

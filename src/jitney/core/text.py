@@ -19,7 +19,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,34 +35,35 @@ from jitney.core.jaxpr import (
     Var,
     jaxprs_in_params,
 )
+from jitney.core.record import field, record
 
 WIDTH = 80  # columns
 
 # --- documents --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Text:
     """Characters on one line."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Break:
     """A new line; `flat` stands in its place within a group laid out flat."""
 
     flat: str = " "
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Concat:
     """Documents one after the other."""
 
     parts: tuple[Doc, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Nest:
     """A document whose new lines start further right."""
 
@@ -71,14 +71,14 @@ class Nest:
     body: Doc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Group:
     """A document laid out on one line where it fits."""
 
     body: Doc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Note:
     """A remark at the end of the line it is in; remarks stand in one column, and take no width."""
 
@@ -194,7 +194,7 @@ def encode_digits(n: int) -> str:
             return name
 
 
-@dataclass
+@record
 class Context:
     """Names given so far."""
 

@@ -8,7 +8,6 @@ function of arrays, `register_lowering(prim, lower_fun(fun, multiple_results=Fal
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,14 @@ from jitney.compiler.hlo.ir import Node as Value, TensorType
 from jitney.core.avals import AbstractValue
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import Primitive
+from jitney.core.record import record
 from jitney.core.staging import trace_to_jaxpr
 from jitney.interpreters.tables import set_rule
 
 LoweringRule = Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LoweringRuleContext:
     """What a lowering rule is told.
 

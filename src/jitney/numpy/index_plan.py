@@ -15,20 +15,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
+from jitney.core.record import record
 from jitney.core.trace import Tracer, concrete_value
 from jitney.ops.convert import as_value
 from jitney.ops.kit import Shape
 from jitney.ops.shape import broadcast_shapes
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Span:
     """Elements start, start + step, ..., `size` of them; `step` is negative or positive."""
 
@@ -63,7 +63,7 @@ class Span:
         return self.start + 1 if self.size else self.first
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Scalar:
     """One position; the axis disappears. `value` is an int, a NumPy integer or a scalar array."""
 
@@ -79,7 +79,7 @@ class Scalar:
         return None if self.is_static else dtypes.canonicalize_dtype(self.value.dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Points:
     """Positions given by an array of integers of rank 1 or more."""
 
@@ -95,7 +95,7 @@ Layout: TypeAlias = tuple[Any, ...]
 """Axes of a result in order: NEW, POINTS (all axes of the index arrays) or the operand's axis."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Plan:
     """An index, worked out for an operand.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from jitney.core import dtypes
+from jitney.core.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class PRNGImpl:
     """A generator.
 
@@ -63,7 +63,7 @@ def resolve(spec: Any) -> PRNGImpl:
     raise TypeError(f"unrecognized type {type(spec)} for specifying a PRNG implementation")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class PRNGSpec:
     """Names a generator in the public API (`jax.random.key_impl` of an unnamed one)."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.errors import JaxRuntimeError
+from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class MemoryAnalysis:
     """Sizes in bytes of what one call of a program uses."""
 
@@ -130,7 +130,7 @@ def host_data(x: Any, dtype: np.dtype) -> np.ndarray:
     return value if value.flags.c_contiguous else np.ascontiguousarray(value)
 
 
-@dataclass(slots=True)
+@record
 class Lowering:
     """A program in the tensor IR, to be looked at or compiled."""
 

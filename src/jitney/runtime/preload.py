@@ -1,6 +1,6 @@
 """Loading the compiler and LLVM while the program gets ready.
 
-They take some 70 ms, as long as several compilations. Importing jitney does not load them; the
+They take some 45 ms, as long as several compilations. Importing jitney does not load them; the
 first operation, or the first function that is jitted, starts a thread that does. Whoever compiles
 before it is through waits for the rest.
 """

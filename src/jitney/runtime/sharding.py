@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from jitney.core.record import record
 from jitney.runtime import device as devices
 from jitney.runtime.device import Device
 
@@ -108,7 +108,7 @@ def as_sharding(place: Device | Sharding | Format) -> Sharding:
     return SingleDeviceSharding(place) if isinstance(place, Device) else place
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Layout:
     """The order of an array's axes in memory, slowest first."""
 
@@ -117,7 +117,7 @@ class Layout:
     sub_byte_element_size_in_bits: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Format:
     """How an array lies in memory, and where."""
 

@@ -7,7 +7,6 @@ which computes with the operations of the parent trace. Values without the axis 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
@@ -15,12 +14,13 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
+from jitney.core.record import record
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Trace, Tracer, TraceTag, extend_axis_env, set_current_trace, state
 from jitney.transforms.algebra import algebra
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class AxisData:
     """The axis that a `vmap` adds.
 

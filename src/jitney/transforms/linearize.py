@@ -7,12 +7,12 @@ rules compute what depends on primals alone at once and leave the linear rest in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
+from jitney.core.record import record
 from jitney.core.staging import JaxprTrace
 from jitney.core.trace import TraceTag, set_current_trace, state
 from jitney.transforms.jvp import JVPTrace
@@ -20,7 +20,7 @@ from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero
 
 
-@dataclass(slots=True)
+@record
 class Linear:
     """The derivative of a function at a point.
 

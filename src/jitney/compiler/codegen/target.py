@@ -6,13 +6,13 @@ and their kin) serves tests and printing on any machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from jitney.compiler.codegen.values import BITS
+from jitney.core.record import record, replace
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Target:
     """One processor, as code generation sees it.
 
@@ -36,42 +36,42 @@ class Target:
     def is_arm64(self) -> bool:
         return self.triple.startswith(("aarch64", "arm64"))
 
-    @cached_property
+    @property
     def vector_registers(self) -> int:
         """Architectural vector registers: what unrolling and fusion may count on."""
         return 32 if self.is_arm64 or "avx512f" in self.features else 16
 
-    @cached_property
+    @property
     def has_fma(self) -> bool:
         """Fused multiply-add is one instruction."""
         return self.is_arm64 or "fma" in self.features
 
-    @cached_property
+    @property
     def has_rounding(self) -> bool:
         """floor, ceil, trunc and round-to-even are instructions."""
         return self.is_arm64 or "sse4.1" in self.features
 
-    @cached_property
+    @property
     def has_half_conversion(self) -> bool:
         """float16 <-> float32 is one instruction."""
         return self.is_arm64 or "f16c" in self.features
 
-    @cached_property
+    @property
     def has_half_arithmetic(self) -> bool:
         """float64 -> float16 rounds once, in one instruction."""
         return self.is_arm64 or "avx512fp16" in self.features
 
-    @cached_property
+    @property
     def has_nan_minmax(self) -> bool:
         """llvm.maximum and llvm.minimum (NaN propagates, -0 < 0) are one instruction."""
         return self.is_arm64
 
-    @cached_property
+    @property
     def has_masks(self) -> bool:
         """Masked loads and stores of every lane width are one instruction."""
         return "avx512bw" in self.features and "avx512vl" in self.features
 
-    @cached_property
+    @property
     def has_gather(self) -> bool:
         """Vector loads from per-lane addresses are instructions worth using."""
         return "avx512f" in self.features or "avx2" in self.features
@@ -83,12 +83,12 @@ class Target:
         """
         return max(self.vector_bits // max(BITS[kind], 8), 1)
 
-    @cached_property
+    @property
     def feature_text(self) -> str:
         """Features as llvmlite's `create_target_machine(features=...)` takes them."""
         return ",".join(f"+{name}" for name in sorted(self.features))
 
-    @cached_property
+    @property
     def function_attributes(self) -> str:
         """Attributes that make LLVM keep vectors at this target's width."""
         attributes = "nounwind"

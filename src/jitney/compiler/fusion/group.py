@@ -13,11 +13,11 @@ not depend on each other into one unit. Both are linear in the size of the progr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from jitney.compiler.fusion import cost
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.kernels.build import is_affine_reshape
+from jitney.core.record import record
 
 _MANY = -1
 _INLINED = (
@@ -28,7 +28,7 @@ _ALIASES = (ir.Reshape, ir.Bitcast, ir.Project)
 _MAX_ROOTS = 12  # of one unit
 
 
-@dataclass(slots=True)
+@record
 class Unit:
     """Nodes that one or a few kernels compute together.
 
@@ -41,7 +41,7 @@ class Unit:
     roots: list[ir.Node]
 
 
-@dataclass(slots=True)
+@record
 class Grouping:
     """The outcome: units in an order in which they can run, and the set of demanded nodes."""
 

@@ -25,7 +25,6 @@ Constraint identifiers (`apply.C1`) are those of `docs/hlo.md` and of the verifi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -35,13 +34,14 @@ from jitney.compiler.dims import (
     IndexMode as IndexMode,
     ScatterDims as ScatterDims,
 )
+from jitney.core.record import record
 
 Axes: TypeAlias = tuple[int, ...]
 Shape: TypeAlias = tuple[int, ...]
 Monoid: TypeAlias = Literal["add", "mul", "max", "min", "and", "or", "xor"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class TensorType:
     """Shape (elements per axis) and dtype of one tensor."""
 
@@ -68,7 +68,7 @@ class TensorType:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Node:
     """One value of the program. Equality is identity (nodes are interned by their builder).
 
@@ -94,21 +94,21 @@ class Node:
 # --- leaves -----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Parameter(Node):
     """Input number `index` of the enclosing region."""
 
     index: int
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Constant(Node):
     """A value known at compile time: a read-only C-contiguous array of the node's type."""
 
     value: np.ndarray
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Iota(Node):
     """out[..., i, ...] = i along axis `dim`."""
 
@@ -118,7 +118,7 @@ class Iota(Node):
 # --- elementwise ------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Apply(Node):
     """out[i] = fn(args[0][i], args[1][i], ...): `fn` is a row of the scalar table.
 
@@ -132,7 +132,7 @@ class Apply(Node):
 # --- views ------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Broadcast(Node):
     """Axis k of `x` becomes axis `dims[k]`; other axes repeat. Axes of extent 1 repeat as well.
 
@@ -143,14 +143,14 @@ class Broadcast(Node):
     dims: Axes
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Reshape(Node):
     """The same elements in row-major order, in another shape of the same size (reshape.C1)."""
 
     x: Node
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Transpose(Node):
     """Axis k of the result is axis `perm[k]` of `x`; `perm` is a permutation (transpose.C1)."""
 
@@ -158,7 +158,7 @@ class Transpose(Node):
     perm: Axes
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Slice(Node):
     """Elements starts, starts + strides, ... below limits, per axis; strides >= 1 (slice.C1)."""
 
@@ -168,7 +168,7 @@ class Slice(Node):
     strides: Axes
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Reverse(Node):
     """Order of elements reversed along each axis of `dims`."""
 
@@ -176,7 +176,7 @@ class Reverse(Node):
     dims: Axes
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Pad(Node):
     """`x` with `value` (a scalar node) put around and between its elements.
 
@@ -191,7 +191,7 @@ class Pad(Node):
     interior: Axes
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Concatenate(Node):
     """`parts` one after another along axis `dim`."""
 
@@ -199,7 +199,7 @@ class Concatenate(Node):
     dim: int
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Bitcast(Node):
     """The same bytes read as a dtype of another width.
 
@@ -213,7 +213,7 @@ class Bitcast(Node):
 # --- indexed reads and writes -------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class DynamicSlice(Node):
     """Block of shape `sizes` at `starts` (one integer scalar node per axis), clamped into bounds."""
 
@@ -222,7 +222,7 @@ class DynamicSlice(Node):
     sizes: Shape
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class DynamicUpdateSlice(Node):
     """`x` with the block at `starts` replaced by `update`; starts are clamped into bounds."""
 
@@ -231,7 +231,7 @@ class DynamicUpdateSlice(Node):
     starts: tuple[Node, ...]
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Gather(Node):
     """Slices of `x` of shape `slice_sizes` at the start vectors in `indices`.
 
@@ -248,7 +248,7 @@ class Gather(Node):
     fill: np.ndarray | None
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Scatter(Node):
     """`x` with windows of `updates` combined in at the start vectors in `indices`, in order.
 
@@ -270,7 +270,7 @@ class Scatter(Node):
 # --- reductions ---------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Reduce(Node):
     """Fold of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
 
@@ -282,7 +282,7 @@ class Reduce(Node):
     dims: Axes
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class ArgReduce(Node):
     """Index along `dim` (removed) of the first largest or smallest element; NaN counts as such.
 
@@ -294,7 +294,7 @@ class ArgReduce(Node):
     dim: int
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class ReduceRegion(Node):
     """Fold of several tensors over `dims` by a region of scalars.
 
@@ -307,7 +307,7 @@ class ReduceRegion(Node):
     body: Region
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Cumulative(Node):
     """Running fold of `x` along `dim` (kept), from the end if `reverse`.
 
@@ -323,7 +323,7 @@ class Cumulative(Node):
 # --- contraction and order ------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Dot(Node):
     """Sum of products over paired axes: result axes are batch, free axes of x, free axes of y.
 
@@ -337,7 +337,7 @@ class Dot(Node):
     batch: tuple[Axes, Axes]
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Sort(Node):
     """Operands of one shape sorted together along `dim`, lexicographically by the first `num_keys`.
 
@@ -351,7 +351,7 @@ class Sort(Node):
     stable: bool
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class TopK(Node):
     """The k largest along axis `dim`, descending, and their int32 indices; of equals, lower ones."""
 
@@ -363,7 +363,7 @@ class TopK(Node):
 # --- control ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Region:
     """A function of tensors: `results` computed from `parameters` and nothing else.
 
@@ -377,7 +377,7 @@ class Region:
     ordered: tuple[Node, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Cond(Node):
     """branches[clamp(index)](*args); `index` is an int32 scalar."""
 
@@ -386,7 +386,7 @@ class Cond(Node):
     args: tuple[Node, ...]
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class While(Node):
     """Repeats carry = body(*carry) while cond(*carry) holds; starts from `init`."""
 
@@ -395,7 +395,7 @@ class While(Node):
     init: tuple[Node, ...]
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class HostCall(Node):
     """Results of `fn`, a Python function of NumPy arrays, called from the running program.
 
@@ -409,14 +409,14 @@ class HostCall(Node):
     ordered: bool
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Fence(Node):
     """Its arguments, behind a barrier that no rewrite crosses."""
 
     args: tuple[Node, ...]
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Project(Node):
     """Result number `index` of a node with several."""
 
@@ -424,7 +424,7 @@ class Project(Node):
     index: int
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Module:
     """A whole program: its region, and a name for printing."""
 

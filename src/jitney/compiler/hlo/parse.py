@@ -20,6 +20,7 @@ from jitney.compiler.hlo import ir, text as printing
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.hlo.verify import arity
+from jitney.core import record
 
 
 class ParseError(ValueError):
@@ -203,7 +204,7 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
 
 
 def _gather_dims(kind: type[Any], f: dict[str, Any]) -> Any:
-    return kind(**{name: f[name] for name in kind.__dataclass_fields__ if name in f})
+    return kind(**{name: f[name] for name in record.fields(kind) if name in f})
 
 
 def _gather(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> ir.Node:

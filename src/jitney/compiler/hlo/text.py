@@ -14,7 +14,6 @@ printed, but have no text that could be read. The grammar is in `docs/hlo.md`.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, walk
 from jitney.core import dtypes
+from jitney.core.record import fields
 
 # Constants of more elements are shown by their first ones; such text cannot be read back.
 ELIDE_ABOVE = 64
@@ -99,10 +99,10 @@ def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
         if value is None or isinstance(value, ir.Region):
             continue
         if isinstance(value, ir.GatherDims | ir.ScatterDims):
-            for field in dataclasses.fields(value):
-                axes = getattr(value, field.name)
-                if axes or "batching" not in field.name:
-                    yield field.name, str(axes).replace(" ", "")
+            for field in fields(value):
+                axes = getattr(value, field)
+                if axes or "batching" not in field:
+                    yield field, str(axes).replace(" ", "")
         elif isinstance(value, np.ndarray):
             yield name, number_text(value)
         elif isinstance(value, tuple):

@@ -23,13 +23,14 @@ Constraints (the verifier's identifiers):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from jitney.core.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record(frozen=True)
 class Affine:
     """offset + sum(coefficients[k] * i_k) + sum(factor * value of statement)."""
 
@@ -38,7 +39,7 @@ class Affine:
     terms: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Number:
     """A scalar constant: a 0-dimensional array."""
 
@@ -49,7 +50,7 @@ class Number:
         return self.value.dtype
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Position:
     """An index as a value of `dtype`."""
 
@@ -57,7 +58,7 @@ class Position:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Load:
     """The element of `params[param]` at `index`."""
 
@@ -66,7 +67,7 @@ class Load:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Call:
     """The scalar function `fn` of earlier statements; `convert` and `bitcast` go to `dtype`."""
 
@@ -78,7 +79,7 @@ class Call:
 Statement: TypeAlias = Number | Position | Load | Call
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Store:
     """Writes statement `value` to `params[param]` at `index`."""
 
@@ -87,7 +88,7 @@ class Store:
     value: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Fold:
     """Combines statement `value` over the reduced axes by the monoid `fn`; writes it at `index`.
 
@@ -100,7 +101,7 @@ class Fold:
     value: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Kernel:
     """A loop nest. See the module's docstring.
 

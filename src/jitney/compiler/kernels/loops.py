@@ -20,7 +20,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from jitney.compiler.hlo import ir as hlo, walk
 from jitney.compiler.kernels import build, ir
 from jitney.compiler.kernels.build import Index, KernelBuilder, clamped_start, shifted
 from jitney.compiler.kernels.ir import Affine
+from jitney.core.record import record
 
 MOST_CARRIED = 96  # scalars per lane: what registers and the first cache hold
 MOST_STATEMENTS = 2500  # of a body, taken apart
@@ -37,7 +37,7 @@ MOST_STATEMENTS = 2500  # of a body, taken apart
 _BOOL = np.dtype(bool)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Carried:
     """Carried scalar number `index`; `varies` if each lane has its own."""
 
@@ -46,7 +46,7 @@ class Carried:
     varies: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Place:
     """Where a carried scalar comes from and goes to: an element of a buffer."""
 
@@ -57,7 +57,7 @@ class Place:
     varies: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class LoopKernel:
     """A loop. See the module's docstring.
 
@@ -276,7 +276,7 @@ LoopBuilder.rules = {
 # --- from While to loop kernels -----------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@record
 class BuiltLoop:
     """A loop kernel and its buffers.
 

@@ -6,11 +6,11 @@ These are decisions about speed alone; what a kernel means does not change.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loops import LoopKernel
+from jitney.core.record import record, replace
 
 
 def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
@@ -64,7 +64,7 @@ def collapse(kernel: Kernel) -> Kernel:
     return replace(joined, extents=tuple(extents), reduced=reduced)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Schedule:
     """Order of loops.
 

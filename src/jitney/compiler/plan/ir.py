@@ -11,7 +11,6 @@ to it between its first and its last use.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,9 +18,10 @@ import numpy as np
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
+from jitney.core.record import field, record
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False)
 class Buffer:
     """Contiguous memory for one tensor.
 
@@ -43,7 +43,7 @@ class Buffer:
         return f"{self.place}{self.index}"
 
 
-@dataclass(slots=True)
+@record
 class Launch:
     """Runs a kernel over its whole box."""
 
@@ -51,7 +51,7 @@ class Launch:
     buffers: tuple[Buffer, ...]
 
 
-@dataclass(slots=True)
+@record
 class Gemm:
     """out[b] = x[b] @ y[b], row-major m x k times k x n; `trans_*`: an operand is stored transposed."""
 
@@ -67,7 +67,7 @@ class Gemm:
     trans_y: bool
 
 
-@dataclass(slots=True)
+@record
 class Host:
     """Calls a Python function of arrays."""
 
@@ -77,7 +77,7 @@ class Host:
     results: tuple[tuple[Buffer, TensorType], ...]
 
 
-@dataclass(slots=True)
+@record
 class Copy:
     """Copies the bytes of a buffer."""
 
@@ -85,7 +85,7 @@ class Copy:
     source: Buffer
 
 
-@dataclass(slots=True)
+@record
 class Loop:
     """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0."""
 
@@ -94,7 +94,7 @@ class Loop:
     body: list[Step]
 
 
-@dataclass(slots=True)
+@record
 class Branch:
     """Runs one of `cases`, chosen by the int32 in `index`, clamped."""
 
@@ -105,7 +105,7 @@ class Branch:
 Step: TypeAlias = Launch | Gemm | Host | Copy | Loop | Branch
 
 
-@dataclass(slots=True)
+@record
 class Plan:
     """A whole program."""
 

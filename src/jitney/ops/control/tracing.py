@@ -6,17 +6,17 @@ Also the checks of carries and branches, whose errors show both types and name t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jitney.core import pytrees, source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.pytree_errors import equality_errors_pytreedef
+from jitney.core.record import record
 from jitney.core.staging import trace_to_jaxpr
 
 
-@dataclass(slots=True)
+@record
 class Traced:
     """A function of flat values as a program without constants.
 
