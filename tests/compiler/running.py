@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from jitney.compiler import pipeline
 from jitney.compiler.codegen import engine, program as code, target as targets
 from jitney.compiler.hlo import interpret, ir
 from jitney.core.avals import shaped_array
+from jitney.core.record import replace
 from jitney.runtime.native._native import Program
 
 # The host's own code, and code without masks, without fused multiply-add, with other vector widths.

@@ -70,7 +70,7 @@ def _make(cls: Any, frozen: bool, eq: bool) -> Any:
     space["__slots__"] = own
     space["__match_args__"] = names = inherited + own
     space["__record_defaults__"] = defaults
-    space["__record_values__"] = attrgetter(*names) if names else _no_values
+    space["__record_values__"] = attrgetter(*names) if names else staticmethod(_no_values)
     space.setdefault("__repr__", _repr)
     space["__getstate__"], space["__setstate__"] = _state, _set_state
     if eq:
