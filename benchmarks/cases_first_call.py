@@ -35,6 +35,21 @@ def _mlp(side: Side) -> Call:
 
 @case("first_gradient", "first call of value_and_grad, 4 layers", 3.0, kind="first_call")
 def _gradient(side: Side) -> Call:
-    layers, x = weights(side, [64, 64, 64, 64, 10], 32)
+    return _value_and_grad(side, [64, 64, 64, 64, 10])
+
+
+@case(
+    "first_gradient_50",
+    "first call of value_and_grad, 50 layers",
+    2.5,
+    kind="first_call",
+    rtol=1e-3,
+)
+def _long_gradient(side: Side) -> Call:
+    return _value_and_grad(side, [64] * 50 + [10])
+
+
+def _value_and_grad(side: Side, sizes: list[int]) -> Call:
+    layers, x = weights(side, sizes, 32)
     y = side.jnp.asarray(np.random.default_rng(1).normal(size=(32, 10)).astype(np.float32))
     return lambda: side.jax.jit(side.jax.value_and_grad(squared_loss(side)))(layers, x, y)

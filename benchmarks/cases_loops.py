@@ -56,6 +56,88 @@ def _lorenz(side: Side) -> Call:
     return lambda: f(y)
 
 
+# JAX takes some 3,800 ns a step; the goal is 90 ns.
+@case(
+    "lorenz_grad", "gradient of Lorenz, RK4 by scan, 20,000 steps, float64", 42.0, known="Numba 127"
+)
+def _lorenz_gradient(side: Side) -> Call:
+    jax, jnp = side.jax, side.jnp
+    jax.config.update("jax_enable_x64", True)
+
+    def solve(parameters: Any, y: Any) -> Any:
+        sigma, rho, beta = parameters
+
+        def field(y: Any) -> Any:
+            a, b, c = y
+            return jnp.array([sigma * (b - a), a * (rho - c) - b, a * b - beta * c])
+
+        step = _rk4(side, field, 1e-4)
+        return side.lax.scan(lambda y, _: (step(y), None), y, None, length=20_000)[0].sum()
+
+    f = jax.jit(jax.grad(solve, argnums=(0, 1)))
+    parameters, y = (10.0, 28.0, 8.0 / 3.0), jnp.asarray(np.ones(3))
+    return lambda: f(parameters, y)
+
+
+@case("dict_scan_grad", "gradient of a 614-step scan over a dict of 60 scalars", 15.0)
+def _dict_scan_gradient(side: Side) -> Call:
+    jax, jnp = side.jax, side.jnp
+    names = [f"x{k}" for k in range(60)]
+    rng = np.random.default_rng(0)
+    rates = {
+        name: jnp.asarray(np.float32(r))
+        for name, r in zip(names, rng.uniform(0.1, 1, 60), strict=True)
+    }
+
+    def run(rates: Any) -> Any:
+        def step(state: Any, _: Any) -> Any:
+            new = {}
+            for k, name in enumerate(names):
+                near = state[names[k - 1]]
+                new[name] = state[name] + 0.01 * (jnp.sin(near) - rates[name] * state[name])
+            return new, None
+
+        start = {name: jnp.float32(1.0) for name in names}
+        end = side.lax.scan(step, start, None, length=614)[0]
+        return sum(end[name] ** 2 for name in names)
+
+    f = jax.jit(jax.grad(run))
+    return lambda: f(rates)
+
+
+@case("hmc", "HMC, logistic regression 100x5, 20 leapfrogs, 200 samples", 3.5, rtol=1e-2, atol=1e-2)
+def _hmc(side: Side) -> Call:
+    jax, jnp, random = side.jax, side.jnp, side.random
+    rng = np.random.default_rng(0)
+    design = rng.normal(size=(100, 5)).astype(np.float32)
+    labels = (design @ rng.normal(size=5) + rng.logistic(size=100) > 0).astype(np.float32)
+    x, y, size = jnp.asarray(design), jnp.asarray(labels), 0.05
+
+    def potential(w: Any) -> Any:
+        z = x @ w
+        return jnp.sum(jnp.logaddexp(0.0, z) - y * z) + 0.5 * jnp.sum(w**2)
+
+    force = jax.grad(potential)
+
+    def leapfrog(state: Any, _: Any) -> Any:
+        w, p = state
+        p = p - 0.5 * size * force(w)
+        w = w + size * p
+        return (w, p - 0.5 * size * force(w)), None
+
+    def sample(w: Any, key: Any) -> Any:
+        drawn, tossed = random.split(key)
+        p = random.normal(drawn, (5,))
+        (new, q), _ = side.lax.scan(leapfrog, (w, p), None, length=20)
+        gain = potential(w) - potential(new) + 0.5 * (jnp.sum(p**2) - jnp.sum(q**2))
+        w = jnp.where(jnp.log(random.uniform(tossed)) < gain, new, w)
+        return w, w
+
+    f = jax.jit(lambda key: side.lax.scan(sample, jnp.zeros(5), random.split(key, 200))[1])
+    key = random.PRNGKey(0)
+    return lambda: f(key)
+
+
 @case("matmul_loop", "fori_loop with 4x4 matmul, 1e4 times", 1.2, rtol=1e-3)
 def _matmul_loop(side: Side) -> Call:
     rng = np.random.default_rng(0)

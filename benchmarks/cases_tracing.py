@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cases_training import network, squared_loss, weights
 from benchmarks.harness import Call, Side, case
 
 
@@ -46,3 +47,85 @@ def _compile(side: Side) -> Call:
     x = side.jnp.asarray(np.ones(8, np.float32))
     make = _new_function(side)
     return lambda: side.jax.jit(make())(x)
+
+
+# First calls of new functions in a process in which others have been compiled before; how long the very
+# first one of a process takes is in the group `first_call`.
+
+
+@case("new_selu", "trace, compile and run a new SELU, 1e6", 3.0)
+def _selu(side: Side) -> Call:
+    x, jnp, numbers = (
+        side.jnp.asarray(np.linspace(-3, 3, 1_000_000, dtype=np.float32)),
+        side.jnp,
+        count(),
+    )
+
+    def call() -> Any:
+        scale = 1.05 + 1e-6 * next(numbers)
+        return side.jax.jit(lambda x: scale * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67))(x)
+
+    return call
+
+
+@case("new_add", "trace, compile and run a new x + c, 10", 3.0)
+def _add(side: Side) -> Call:
+    x, numbers = side.jnp.asarray(np.arange(10, dtype=np.float32)), count()
+
+    def call() -> Any:
+        c = 1.0 + next(numbers)
+        return side.jax.jit(lambda x: x + c)(x)
+
+    return call
+
+
+@case("new_mlp", "trace, compile and run a new MLP, 64-128-128-10", 3.0)
+def _mlp(side: Side) -> Call:
+    layers, x = weights(side, [64, 128, 128, 10], 32)
+    forward, numbers = network(side), count()
+
+    def call() -> Any:
+        scale = 1.0 + 1e-3 * next(numbers)
+        return side.jax.jit(lambda layers, x: forward(layers, x) * scale)(layers, x)
+
+    return call
+
+
+def _new_gradient(side: Side, sizes: list[int]) -> Call:
+    layers, x = weights(side, sizes, 32)
+    y = side.jnp.asarray(np.random.default_rng(1).normal(size=(32, sizes[-1])).astype(np.float32))
+    loss, numbers = squared_loss(side), count()
+
+    def call() -> Any:
+        scale = 1.0 + 1e-3 * next(numbers)
+        f = side.jax.value_and_grad(lambda layers, x, y: loss(layers, x * scale, y))
+        return side.jax.jit(f)(layers, x, y)
+
+    return call
+
+
+@case("new_gradient", "trace, compile and run a new value_and_grad, 4 layers", 3.0)
+def _gradient(side: Side) -> Call:
+    return _new_gradient(side, [64, 64, 64, 64, 10])
+
+
+@case("new_gradient_50", "trace, compile and run a new value_and_grad, 50 layers", 2.5, rtol=1e-3)
+def _long_gradient(side: Side) -> Call:
+    return _new_gradient(side, [64] * 50 + [10])
+
+
+@case("new_unrolled", "trace, compile and run a new grad of 40 unrolled 4x4 steps")
+def _unrolled(side: Side) -> Call:
+    x, jnp, numbers = side.jnp.asarray(0.1 * np.eye(4, dtype=np.float32)), side.jnp, count()
+
+    def call() -> Any:
+        scale = 0.1 + 1e-6 * next(numbers)
+
+        def f(x: Any) -> Any:
+            for _ in range(40):
+                x = jnp.tanh(x @ x) + scale * x
+            return jnp.sum(x)
+
+        return side.jax.jit(side.jax.grad(f))(x)
+
+    return call

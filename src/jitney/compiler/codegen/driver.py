@@ -51,6 +51,7 @@ class DriverWriter:
         self.symbol = symbol
         self.e = Emitter(target)
         self.functions: list[str] = []  # functions of its own: products
+        self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
         self.slots = 1  # pointers in the array that steps pass their buffers in
         self.known: dict[tuple[str, int], Value] = {}
 
@@ -172,35 +173,26 @@ class DriverWriter:
         e.label(f"join.{n}")
 
     def _gemm(self, step: ir.Gemm) -> None:
-        """A product, or a batch of them, divided among the runtime's threads if it is large.
+        operands = [self._pointer(b) for b in (step.x, step.y, step.out)]
+        name = self._gemm_function(step)
+        self.e.line(f"call void @{name}({', '.join(map(repr, operands))})")
 
-        The work is in a function of the range of rows (of products, for a batch), as in kernels.
-        """
-        e = self.e
-        name = f"gemm.{len(self.functions)}"
-        self.functions.append(_GemmWriter(step, self.target, name, self.symbol, e).text())
-        self._fill_slots([step.x, step.y, step.out])
-        extent = step.batch if step.batch > 1 else step.m
-        set_threads = self.symbol("blas_threads")
-        call: Value | None = None
-        before: Value | None = None
-        if set_threads:
-            call = self._address(set_threads)
-            before = e.emit(f"call i32 {call.text}(i32 1)", "i32")
-        work = 2 * step.batch * step.m * step.n * step.k
-        if work < GEMM_PARALLEL_ABOVE or extent < 2 or not set_threads:
-            e.line(f"call void @{name}(ptr %slots, i64 0, i64 {extent})")
-        else:
-            parts = min(extent, max(natives.threads(), 2))
-            grain = -(-extent // parts)
-            run = self._address(self.symbol("parallel_for"))
-            e.line(f"call void {run.text}(ptr @{name}, ptr %slots, i64 {extent}, i64 {grain})")
-        if call is not None and before is not None:
-            e.line(f"call i32 {call.text}({before!r})")
+    def _gemm_function(self, step: ir.Gemm) -> str:
+        """The name of the function for products like `step`, of which a program has one."""
+        key = (step.dtype, step.batch, step.m, step.n, step.k, step.trans_x, step.trans_y)
+        name = self.gemms.get(key)
+        if name is None:
+            name = self.gemms[key] = f"gemm.{len(self.functions)}"
+            self.functions.append(_GemmWriter(step, self.target, name, self.symbol, self.e).text())
+        return name
 
 
 class _GemmWriter:
-    """Writes the function of one product: void gemm(ptr slots, i64 begin, i64 end)."""
+    """Writes the function of a product, or a batch of them: void gemm(ptr x, ptr y, ptr out).
+
+    Its work is in a function of the range of rows (of products, for a batch), as in kernels, so that
+    a large one can be divided among the runtime's threads; BLAS keeps to one thread meanwhile.
+    """
 
     def __init__(
         self,
@@ -214,11 +206,40 @@ class _GemmWriter:
         self.target = target
         self.name = name
         self.symbol = symbol
+        self.shared = shared
         self.e = Emitter(target, shared)
         self.count = 0
 
     def text(self) -> str:
-        """The function's definition."""
+        """The definitions of the function and of its part."""
+        return f"{self._part()}\n{self._whole()}"
+
+    def _whole(self) -> str:
+        step, e = self.step, Emitter(self.target, self.shared)
+        for i, operand in enumerate(("%x", "%y", "%out")):
+            at = e.emit(f"getelementptr ptr, ptr %slots, i64 {i}", "ptr")
+            e.line(f"store ptr {operand}, ptr {at.text}")
+        extent = step.batch if step.batch > 1 else step.m
+        work = 2 * step.batch * step.m * step.n * step.k
+        threads = self.symbol("blas_threads")
+        before = None
+        if threads:
+            before = e.emit(f"call i32 inttoptr (i64 {threads} to ptr)(i32 1)", "i32")
+        if work < GEMM_PARALLEL_ABOVE or extent < 2 or not threads:
+            e.line(f"call void @{self.name}.part(ptr %slots, i64 0, i64 {extent})")
+        else:
+            grain = -(-extent // min(extent, max(natives.threads(), 2)))
+            run = f"inttoptr (i64 {self.symbol('parallel_for')} to ptr)"
+            part = f"ptr @{self.name}.part, ptr %slots"
+            e.line(f"call void {run}({part}, i64 {extent}, i64 {grain})")
+        if before is not None:
+            e.line(f"call i32 inttoptr (i64 {threads} to ptr)({before!r})")
+        e.line("ret void")
+        head = f"define internal void @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
+        body = ["entry:", "  %slots = alloca [3 x ptr], align 16", *e.lines]
+        return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
+
+    def _part(self) -> str:
         e, step = self.e, self.step
         pointers = [
             e.emit(
@@ -247,7 +268,7 @@ class _GemmWriter:
             out = self._offset(out, begin, step.n)
             self._call(x, y, out, e.sub(end, begin))
         e.line("ret void")
-        head = f"define internal void @{self.name}(ptr %slots, i64 %begin, i64 %end)"
+        head = f"define internal void @{self.name}.part(ptr %slots, i64 %begin, i64 %end)"
         stack = f"  %blas = alloca [{self.count} x i64], align 16"
         body = ["entry:", stack, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])

@@ -134,7 +134,7 @@ def _mark(
     if isinstance(node, ir.Parameter | ir.Constant):
         return
     inlined = isinstance(node, _INLINED) and is_native(node) and not _joins_axes(node)
-    if node not in marks.demanded:
+    if node not in marks.demanded and not _is_free(node):
         owner = marks.owner[node]
         ways = len(marks.ways[node]) if node.type.size != 1 else 1  # type: ignore[union-attr]
         repeated = (owner == _MANY or ways > 1) and costs[node] > cost.STORE_ABOVE
@@ -158,6 +158,11 @@ def _mark(
             marks.demanded.add(x)
         elif not isinstance(x, ir.Parameter | ir.Constant):
             marks.inline(x, owner, ways)
+
+
+def _is_free(node: ir.Node) -> bool:
+    """Whether `node` is the same number everywhere: never worth a buffer, however many use it."""
+    return isinstance(node, ir.Broadcast) and isinstance(node.x, ir.Constant) and node.x.value.size == 1
 
 
 def _joins_axes(node: ir.Node) -> bool:

@@ -335,6 +335,39 @@ def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
     return b.apply("add", product, b.full(node.shape, 0, node.dtype))
 
 
+def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
+    """transpose(x @ y) -> y @ x with the axes' roles exchanged: a product can be written either way."""
+    x = node.x
+    if not isinstance(x, ir.Dot) or x.batch[0]:
+        return None
+    of_x = len(x.x.shape) - len(x.contract[0])
+    rank = len(x.shape)
+    if node.perm != (*range(of_x, rank), *range(of_x)):
+        return None
+    return b.dot(x.y, x.x, (x.contract[1], x.contract[0]), ((), ()), x.dtype)
+
+
+# --- reductions ---------------------------------------------------------------------------------
+
+
+def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
+    """A fold over axes of extent 1 gives the elements themselves.
+
+    Sums start from 0, so that -0.0 gives 0.0; a sum cannot be -0.0.
+    """
+    if any(node.x.shape[d] != 1 for d in node.dims):
+        return None
+    out = b.reshape(node.x, node.shape)
+    if node.fn != "add" or node.dtype.kind not in "fcV":
+        return out
+    source = node.x
+    while isinstance(source, ir.Reshape | ir.Transpose):
+        source = source.x
+    if isinstance(source, ir.Reduce) and source.fn == "add":
+        return out
+    return b.apply("add", out, b.full(node.shape, 0, node.dtype))
+
+
 _rules: dict[type, tuple[Rule, ...]] = {
     ir.Apply: (
         fold_constants,
@@ -346,7 +379,8 @@ _rules: dict[type, tuple[Rule, ...]] = {
     ),
     ir.Broadcast: (broadcast_of_broadcast,),
     ir.Reshape: (fold_constants, reshape_of_scalar),
-    ir.Transpose: (fold_constants, transpose_of_scalar),
+    ir.Transpose: (fold_constants, transpose_of_scalar, transpose_of_dot),
     ir.Slice: (fold_constants, slice_of_simple),
     ir.Dot: (dot_of_transpose, dot_of_one_product),
+    ir.Reduce: (reduce_of_one,),
 }
