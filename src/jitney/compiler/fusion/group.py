@@ -162,7 +162,11 @@ def _mark(
 
 def _is_free(node: ir.Node) -> bool:
     """Whether `node` is the same number everywhere: never worth a buffer, however many use it."""
-    return isinstance(node, ir.Broadcast) and isinstance(node.x, ir.Constant) and node.x.value.size == 1
+    return (
+        isinstance(node, ir.Broadcast)
+        and isinstance(node.x, ir.Constant)
+        and node.x.value.size == 1
+    )
 
 
 def _joins_axes(node: ir.Node) -> bool:
