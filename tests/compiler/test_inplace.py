@@ -61,10 +61,34 @@ def test_value(name):
     np.testing.assert_allclose(outs, jnp.stack(ys), rtol=1e-3, atol=1e-2)
 
 
-@pytest.mark.parametrize(("name", "copies"), [("summed", 0), ("read_elsewhere", 1)])
-def test_copies_in_the_loop(name, copies):
+@pytest.mark.parametrize(("name", "exchanges"), [("summed", 0), ("read_elsewhere", 1)])
+def test_loops_copy_no_large_carry(name, exchanges):
     f, count = CASES[name]
     xs = jnp.zeros((4, N))
     text = jax.jit(lambda c, xs: lax.scan(f, c, xs)).lower(start(count), xs).as_text("kernels")
     body = text[text.index("} arena", text.index("while")) :].split("\nkernel", 1)[0]
-    assert body.count(f"({4 * N} bytes)") == copies
+    assert f"({4 * N} bytes)" not in body and body.count("exchange") == exchanges
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+@pytest.mark.parametrize("size", [16, 4096])
+def test_carries_that_change_places(turns, size):
+    """Whatever the number of turns, the results are where callers look for them."""
+    rng = np.random.default_rng(1)
+    x, y = (jnp.asarray(rng.normal(size=size).astype(np.float32)) for _ in range(2))
+
+    def turn(_, state):
+        x, y = state
+        inner = lax.fori_loop(0, turns, lambda _, z: z[::-1] + y, x)
+        return y * 0.5 + x[::-1], inner
+
+    got = jax.jit(lambda x, y: lax.fori_loop(0, turns, turn, (x, y)))(x, y)
+    expected = (x, y)
+    for _ in range(turns):
+        a, b = expected
+        inner = a
+        for _ in range(turns):
+            inner = inner[::-1] + b
+        expected = (b * 0.5 + a[::-1], inner)
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)

@@ -230,6 +230,15 @@ def plan(*steps, arena=256):
 IN, OUT, P, Q = buffer("input"), buffer("output"), buffer("arena"), buffer("arena")
 FLAG = buffer("arena", 1, 128)
 FAR = buffer("arena", 48, 64)
+
+
+def exchanging(*more, to):
+    """A loop in which OUT becomes what it was plus one turn's work, by exchange."""
+    body = [plans.Copy(to, IN), plans.Exchange(OUT, to), *more, plans.Copy(FAR, OUT)]
+    flag = plans.Copy(FLAG, buffer("input", 1))
+    return plans.Copy(OUT, IN), plans.Loop([flag], FLAG, body)
+
+
 launch = plans.Launch(kernel([LOAD], [STORE]), (IN, P))
 WRONG_PLANS = {
     "P1": plan(plans.Launch(kernel([LOAD], [STORE]), (IN,))),
@@ -248,9 +257,11 @@ WRONG_PLANS = {
             [plans.Copy(FLAG, buffer("input", 1))], FLAG, [plans.Copy(OUT, P), plans.Copy(Q, IN)]
         ),
     ),
+    "P3 where it was exchanged to": plan(*exchanging(plans.Copy(Q, IN), to=P)),
     "P4": plan(plans.Copy(buffer("arena", 48, 240), IN)),
     "P4 alignment": plan(plans.Copy(buffer("arena", 48, 8), IN)),
     "P5": plan(plans.Copy(buffer("arena", 40), IN)),
+    "P5 of an exchange": plan(*exchanging(to=buffer("arena", 40))),
 }
 
 
@@ -263,3 +274,4 @@ def test_plan_constraint(name):
 
 def test_a_plan_that_is_right():
     verify_plan(plan(launch, plans.Copy(FAR, P), plans.Copy(Q, FAR), plans.Copy(OUT, Q)))
+    verify_plan(plan(*exchanging(to=P), plans.Copy(OUT, IN)))

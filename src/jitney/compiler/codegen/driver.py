@@ -53,7 +53,8 @@ class DriverWriter:
         self.functions: list[str] = []  # functions of its own: products
         self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
         self.slots = 1  # pointers in the array that steps pass their buffers in
-        self.known: dict[tuple[str, int], Value] = {}
+        self.cells: dict[ir.Buffer, Value] = {}  # where pointers to buffers are that are exchanged
+        self.cell_count = 0
 
     def text(self) -> str:
         """The whole module."""
@@ -61,7 +62,10 @@ class DriverWriter:
         self._steps(self.plan.steps)
         e.line("ret i32 0")
         head = f"define i32 @{self.name}(ptr %inputs, ptr %outputs, ptr %arena)"
-        stack = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
+        stack = [
+            f"  %slots = alloca [{self.slots} x ptr], align 16",
+            f"  %cells = alloca [{self.cell_count} x ptr], align 16",
+        ]
         body = ["entry:", *stack, *e.lines]
         function = "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
         return "\n".join([*self.functions, function, e.module_text()])
@@ -70,6 +74,9 @@ class DriverWriter:
 
     def _pointer(self, buffer: ir.Buffer) -> Value:
         e = self.e
+        cell = self.cells.get(buffer)
+        if cell is not None:
+            return e.emit(f"load ptr, {cell!r}", "ptr")
         match buffer.place:
             case "constant":
                 assert buffer.value is not None
@@ -103,6 +110,8 @@ class DriverWriter:
                     self._host(step)
                 case ir.Copy():
                     self._copy(step)
+                case ir.Exchange():
+                    self._exchange(step)
                 case ir.Loop():
                     self._loop(step)
                 case ir.Branch():
@@ -126,13 +135,20 @@ class DriverWriter:
         e.line(f"call void {run.text}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})")
 
     def _copy(self, step: ir.Copy) -> None:
-        if not step.to.nbytes:
-            return
+        if step.to.nbytes:
+            self._copy_bytes(self._pointer(step.to), self._pointer(step.source), step.to.nbytes)
+
+    def _copy_bytes(self, to: Value, source: Value, count: int) -> None:
         e = self.e
-        to, source = self._pointer(step.to), self._pointer(step.source)
         name = "llvm.memcpy.p0.p0.i64"
         e.declarations.add(f"declare void @{name}(ptr, ptr, i64, i1)")
-        e.line(f"call void @{name}({to!r}, {source!r}, i64 {step.to.nbytes}, i1 false)")
+        e.line(f"call void @{name}({to!r}, {source!r}, i64 {count}, i1 false)")
+
+    def _exchange(self, step: ir.Exchange) -> None:
+        carry, after = self.cells[step.carry], self.cells[step.after]
+        pointers = [self.e.emit(f"load ptr, {cell!r}", "ptr") for cell in (carry, after)]
+        self.e.line(f"store {pointers[1]!r}, {carry!r}")
+        self.e.line(f"store {pointers[0]!r}, {after!r}")
 
     def _host(self, step: ir.Host) -> None:
         e = self.e
@@ -147,6 +163,9 @@ class DriverWriter:
 
     def _loop(self, step: ir.Loop) -> None:
         e = self.e
+        homes = {b: self._pointer(b) for x in step.exchanged for b in (x.carry, x.after)}
+        outside = self.cells
+        self.cells = outside | {b: self._cell(home) for b, home in homes.items()}
         n = e.fresh()[1:]
         e.jump(f"while.{n}")
         e.label(f"while.{n}")
@@ -157,6 +176,23 @@ class DriverWriter:
         self._steps(step.body)
         e.jump(f"while.{n}")
         e.label(f"end.{n}")
+        for i, exchange in enumerate(step.exchanged):  # after an odd number of turns
+            home, found = homes[exchange.carry], self._pointer(exchange.carry)
+            e.branch(
+                e.emit(f"icmp ne {home!r}, {found.text}", "i1"), f"away.{n}.{i}", f"home.{n}.{i}"
+            )
+            e.label(f"away.{n}.{i}")
+            self._copy_bytes(home, found, exchange.carry.nbytes)
+            e.jump(f"home.{n}.{i}")
+            e.label(f"home.{n}.{i}")
+        self.cells = outside
+
+    def _cell(self, pointer: Value) -> Value:
+        """A place on the stack that holds `pointer`."""
+        cell = self.e.emit(f"getelementptr ptr, ptr %cells, i64 {self.cell_count}", "ptr")
+        self.cell_count += 1
+        self.e.line(f"store {pointer!r}, {cell!r}")
+        return cell
 
     def _branch(self, step: ir.Branch) -> None:
         e = self.e

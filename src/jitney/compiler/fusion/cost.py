@@ -21,6 +21,9 @@ STORE_ABOVE = 4
 # At how many different indices one kernel may compute the same node.
 MOST_WAYS = 16
 
+# Parts of a concatenation that is computed within other code: each takes kernels of its own.
+MOST_PARTS = 3
+
 # Statements of one kernel: LLVM's cost grows faster than a function's length.
 KERNEL_LIMIT = 160
 

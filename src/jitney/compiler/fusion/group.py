@@ -63,6 +63,7 @@ class _Marks:
       size: how many statements the unit of a root has, about.
       ways: for each node, names of the ways through views by which its unit reaches it: as many
         statements compute it, each at an index of its own.
+      folds: numbers of the roots that are reductions.
     """
 
     def __init__(self) -> None:
@@ -70,6 +71,7 @@ class _Marks:
         self.owner: dict[ir.Node, int] = {}
         self.size: dict[int, int] = {}
         self.ways: dict[ir.Node, frozenset[int]] = {}
+        self.folds: set[int] = set()
 
     def inline(self, node: ir.Node, owner: int, ways: frozenset[int]) -> None:
         """Notes that the unit of root number `owner` computes `node`."""
@@ -116,7 +118,7 @@ def _costs(nodes: Sequence[ir.Node]) -> dict[ir.Node, int]:
     """Cost of computing each node from buffers, counted as a tree and capped."""
     costs: dict[ir.Node, int] = {}
     for node in nodes:
-        if isinstance(node, _INLINED):
+        if isinstance(node, _INLINED) or _is_piecewise(node):
             total = cost.own_cost(node) + sum(costs[x] for x in walk.operands(node))
             costs[node] = min(total, 10_000)
         else:
@@ -133,12 +135,16 @@ def _mark(
 ) -> None:
     if isinstance(node, ir.Parameter | ir.Constant):
         return
-    inlined = isinstance(node, _INLINED) and is_native(node) and not _joins_axes(node)
+    piecewise = _is_piecewise(node)
+    inlined = isinstance(node, _INLINED) or piecewise
+    inlined = inlined and is_native(node) and not _joins_axes(node)
     if node not in marks.demanded and not _is_free(node):
         owner = marks.owner[node]
         ways = len(marks.ways[node]) if node.type.size != 1 else 1  # type: ignore[union-attr]
         repeated = (owner == _MANY or ways > 1) and costs[node] > cost.STORE_ABOVE
-        if not inlined or repeated or ways > cost.MOST_WAYS:
+        # Parts of a fold would be folds of their own, and add up in another order.
+        divides = piecewise and (owner == _MANY or owner in marks.folds)
+        if not inlined or repeated or divides or ways > cost.MOST_WAYS:
             marks.demanded.add(node)
         elif owner != _MANY:
             marks.size[owner] = marks.size.get(owner, 0) + ways
@@ -151,6 +157,8 @@ def _mark(
     if not inlined and not is_fold(node) and not assembles:
         marks.demanded.update(walk.operands(node))
         return
+    if is_fold(node):
+        marks.folds.add(node.id)
     owner = node.id if node in marks.demanded else marks.owner[node]
     ways = marks.ways_of_operands(node)
     for x in walk.operands(node):
@@ -169,6 +177,13 @@ def _is_free(node: ir.Node) -> bool:
     )
 
 
+def _is_piecewise(node: ir.Node) -> bool:
+    """Whether kernels for parts of a box can compute `node` within other code."""
+    if isinstance(node, ir.Concatenate):
+        return len(node.parts) <= cost.MOST_PARTS
+    return isinstance(node, ir.Pad) and not any(node.interior)
+
+
 def _joins_axes(node: ir.Node) -> bool:
     """Whether `node` is a reshape that only a buffer can be read through."""
     return isinstance(node, ir.Reshape) and not is_affine_reshape(node)
@@ -178,6 +193,8 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int]) -> boo
     """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
+    if isinstance(node, ir.DynamicSlice | ir.Gather) and _is_piecewise(x):
+        return True
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
     if repeats and costs[x] > cost.STORE_ABOVE:
         size = x.type.size  # type: ignore[union-attr]

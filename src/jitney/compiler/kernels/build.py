@@ -4,6 +4,9 @@ A `KernelBuilder` is given the box of indices and the nodes that have buffers of
 for the value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes
 and views to buffers, constants and positions, and writes statements. A node asked for twice at the
 same index is written once.
+
+Which part of a concatenation an element comes from has to be the same all over the box: where it is
+not, the builder says where to divide the box.
 """
 
 from __future__ import annotations
@@ -81,6 +84,29 @@ def is_affine_reshape(node: hlo.Reshape) -> bool:
     return groups is not None and all(len(left) == 1 for left, _ in groups)
 
 
+class CrossingError(Exception):
+    """Parts of a concatenation, or an array and its padding, meet within the box.
+
+    Attributes:
+      node: the concatenation or padding.
+      axis, at: where to divide the box for it to have a part for each side.
+    """
+
+    def __init__(self, node: hlo.Node, axis: int, at: int) -> None:
+        super().__init__(f"{type(node).__name__} crosses axis {axis} at {at}")
+        self.node = node
+        self.axis = axis
+        self.at = at
+
+
+class UnresolvedError(Exception):
+    """Which part of the concatenation or padding `node` is asked for depends on more than one axis."""
+
+    def __init__(self, node: hlo.Node) -> None:
+        super().__init__(type(node).__name__)
+        self.node = node
+
+
 class KernelBuilder:
     """Writes one kernel.
 
@@ -88,14 +114,20 @@ class KernelBuilder:
       extents: the box, kept axes first.
       reduced: how many of the last axes are folded.
       has_buffer: whether a node is to be loaded rather than computed.
+      origin: where the box begins, for a box that is part of another.
     """
 
     rules: dict[type, _Rule]  # set below, where the rules are
 
     def __init__(
-        self, extents: Sequence[int], reduced: int, has_buffer: Callable[[hlo.Node], bool]
+        self,
+        extents: Sequence[int],
+        reduced: int,
+        has_buffer: Callable[[hlo.Node], bool],
+        origin: Sequence[int] | None = None,
     ) -> None:
         self.extents = tuple(extents)
+        self.origin = tuple(origin or [0] * len(self.extents))
         self.rank = len(self.extents)
         self.reduced = reduced
         self.has_buffer = has_buffer
@@ -111,7 +143,7 @@ class KernelBuilder:
     def axis(self, k: int, offset: int = 0, factor: int = 1) -> Affine:
         """offset + factor * index of axis k of the box."""
         coefficients = tuple([factor if j == k else 0 for j in range(self.rank)])
-        return Affine(offset, coefficients)
+        return Affine(offset + factor * self.origin[k], coefficients)
 
     def fixed(self, offset: int) -> Affine:
         """The same position everywhere."""
@@ -124,6 +156,30 @@ class KernelBuilder:
     def scaled(self, index: Affine, factor: int, offset: int) -> Affine:
         """offset + factor * index."""
         return combine([index], [factor], offset, self.rank)
+
+    def span(self, node: hlo.Node, index: Affine) -> tuple[int, int]:
+        """The first and last position that `index`, into an axis of `node`, takes in the box.
+
+        Raises:
+          UnresolvedError: if it depends on values.
+        """
+        if index.terms:
+            raise UnresolvedError(node)
+        reach = [c * (n - 1) for c, n in zip(index.coefficients, self.extents, strict=True)]
+        return (
+            index.offset + sum([r for r in reach if r < 0]),
+            index.offset + sum([r for r in reach if r > 0]),
+        )
+
+    def crossing(self, node: hlo.Node, index: Affine, at: int) -> Exception:
+        """The error that says where `index` comes to position `at` of `node`."""
+        moving = [k for k, c in enumerate(index.coefficients) if c and self.extents[k] > 1]
+        if len(moving) != 1:
+            return UnresolvedError(node)
+        (k,) = moving
+        c = index.coefficients[k]
+        first = -((index.offset - at) // c) if c > 0 else (index.offset - at) // -c + 1
+        return CrossingError(node, k, self.origin[k] + first)
 
     def linear(self, shape: Sequence[int], index: Index) -> Affine:
         """Position in a contiguous array of `shape`."""
@@ -348,6 +404,39 @@ def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> _Steps:
     return k.call("select", (inside, value, fill), node.dtype)
 
 
+def _concatenate(k: KernelBuilder, node: hlo.Concatenate, index: Index) -> _Steps:
+    at = index[node.dim]
+    first, last = k.span(node, at)
+    start = 0
+    for part in node.parts:
+        end = start + part.shape[node.dim]
+        if start <= first and last < end:
+            inner = list(index)
+            inner[node.dim] = k.scaled(at, 1, -start)
+            return (yield part, tuple(inner))
+        if first < end <= last:
+            raise k.crossing(node, at, end)
+        start = end
+    raise AssertionError("a position past the end")
+
+
+def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> _Steps:
+    inner: list[Affine] = []
+    outside = False
+    for i, n, low, between in zip(index, node.x.shape, node.low, node.interior, strict=True):
+        if between:
+            raise UnresolvedError(node)
+        first, last = k.span(node, i)
+        for edge in (low, low + n):
+            if first < edge <= last:
+                raise k.crossing(node, i, edge)
+        outside |= not low <= first < low + n
+        inner.append(k.scaled(i, 1, -low))
+    if outside:
+        return (yield node.value, ())
+    return (yield node.x, tuple(inner))
+
+
 _rules: dict[type, _Rule] = {
     hlo.Constant: _constant,
     hlo.Iota: _iota,
@@ -359,5 +448,7 @@ _rules: dict[type, _Rule] = {
     hlo.Reverse: _reverse,
     hlo.DynamicSlice: _dynamic_slice,
     hlo.Gather: _gather,
+    hlo.Concatenate: _concatenate,
+    hlo.Pad: _pad,
 }
 KernelBuilder.rules = _rules

@@ -255,6 +255,28 @@ def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Any:
     return k.call("select", (inside, new, old), node.dtype)
 
 
+def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Any:
+    """Words put together from parts, or parts taken out of words; the first part is the lowest."""
+    old, new = node.x.dtype, node.dtype
+    if old.kind not in "iu" or new.kind not in "iu":
+        raise NotSunkError("bits of numbers that are not whole")
+    old_bits, new_bits = 8 * old.itemsize, 8 * new.itemsize
+    narrow, wide = [np.dtype(f"uint{n}") for n in sorted((old_bits, new_bits))]
+    if old_bits > new_bits:
+        word = k.convert((yield node.x, index[:-1]), wide)
+        shift = k.number(k.constant_of(index[-1]) * new_bits, wide)
+        part = k.call("shift_right_logical", (word, shift), wide)
+        return k.convert(k.convert(part, narrow), new)
+    total: int | None = None
+    for j in range(new_bits // old_bits):
+        part = k.convert((yield node.x, (*index, k.fixed(j))), narrow)
+        shift = k.number(j * old_bits, wide)
+        part = k.call("shift_left", (k.convert(part, wide), shift), wide)
+        total = part if total is None else k.call("or", (total, part), wide)
+    assert total is not None
+    return k.convert(total, new)
+
+
 def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Any:
     if not isinstance(node.node, hlo.Fence):
         raise NotSunkError("a node with several results")
@@ -270,6 +292,7 @@ LoopBuilder.rules = {
     hlo.Pad: _pad,
     hlo.DynamicUpdateSlice: _update,
     hlo.Project: _project,
+    hlo.Bitcast: _bitcast,
 }
 
 

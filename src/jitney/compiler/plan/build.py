@@ -15,7 +15,15 @@ from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, walk
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels import loops
-from jitney.compiler.kernels.build import KernelBuilder, clamped_start, combine, row_major, shifted
+from jitney.compiler.kernels.build import (
+    CrossingError,
+    KernelBuilder,
+    UnresolvedError,
+    clamped_start,
+    combine,
+    row_major,
+    shifted,
+)
 from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
 from jitney.compiler.kernels.schedule import collapse, split_fold
 from jitney.compiler.plan import ir, memory
@@ -23,6 +31,8 @@ from jitney.compiler.plan.contraction import as_gemm, is_small_dot
 from jitney.compiler.plan.inplace import update_in_place
 
 _HALF = (2,)
+EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not copied
+MOST_BOXES = 12  # parts that the box of a kernel is divided into
 _BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
 
 Supports = Callable[[str, Sequence[np.dtype], np.dtype], bool]
@@ -204,12 +214,47 @@ class _RegionPlan:
     # --- kernels ----------------------------------------------------------------------------------
 
     def _loop(self, roots: list[hlo.Node]) -> None:
-        k = KernelBuilder(roots[0].shape, 0, self.has_buffer)
-        values = [k.value(root, k.identity()) for root in roots]
-        for root, value in zip(roots, values, strict=True):
+        boxes = self._computed(
+            roots[0].shape, lambda k: [k.value(root, k.identity()) for root in roots]
+        )
+        for root in roots:
             self.new(root)
-            k.store(root, k.linear(root.shape, k.identity()), value)
-        self.launch(k)
+        for k, values in boxes:
+            for root, value in zip(roots, values, strict=True):
+                k.store(root, k.linear(root.shape, k.identity()), value)
+            self.launch(k)
+
+    def _computed(
+        self, extents: Sequence[int], values: Callable[[KernelBuilder], list[int]]
+    ) -> list[tuple[KernelBuilder, list[int]]]:
+        """Builders for a box, and the statements that `values` has them write.
+
+        There is one, or several for parts of the box, so that each concatenation and padding within is
+        one operand all over a part. Those that would need many parts are put in memory first.
+        """
+        if 0 in extents:
+            return []
+        done: list[tuple[KernelBuilder, list[int]]] = []
+        boxes = [[(0, n) for n in extents]]
+        while boxes:
+            box = boxes.pop()
+            sizes, origin = [b - a for a, b in box], [a for a, _ in box]
+            k = KernelBuilder(sizes, 0, self.has_buffer, origin)
+            try:
+                done.append((k, values(k)))
+                continue
+            except UnresolvedError as error:
+                stored = error.node
+            except CrossingError as error:
+                if len(done) + len(boxes) + 2 <= MOST_BOXES:
+                    (a, b), at = box[error.axis], error.at
+                    for part in ((at, b), (a, at)):
+                        boxes.append([*box[: error.axis], part, *box[error.axis + 1 :]])
+                    continue
+                stored = error.node
+            self.materialize(stored)
+            done, boxes = [], [[(0, n) for n in extents]]
+        return done
 
     def _fold(self, roots: list[hlo.Node]) -> None:
         first = roots[0]
@@ -288,10 +333,12 @@ class _RegionPlan:
         strides = row_major(node.shape)
         start = 0
         for part in node.parts:
-            k = KernelBuilder(part.shape, 0, self.has_buffer)
-            value = k.value(part, k.identity())
-            k.store(node, combine(k.identity(), strides, start * strides[node.dim], k.rank), value)
-            self.launch(k)
+            offset = start * strides[node.dim]
+            for k, (value,) in self._computed(
+                part.shape, lambda k, part=part: [k.value(part, k.identity())]
+            ):
+                k.store(node, combine(k.identity(), strides, offset, k.rank), value)
+                self.launch(k)
             start += part.shape[node.dim]
         return True
 
@@ -313,17 +360,16 @@ class _RegionPlan:
             first = max(-(low // step), 0) if low < 0 else 0
             last = min(n, (out - low + step - 1) // step)
             spans.append((first, max(last - first, 0), low + first * step, step))
-        k = KernelBuilder([count for _, count, _, _ in spans], 0, self.has_buffer)
-        index = tuple([k.axis(j, first) for j, (first, _, _, _) in enumerate(spans)])
         strides = row_major(node.shape)
-        at = combine(
-            [k.axis(j, low, step) for j, (_, _, low, step) in enumerate(spans)],
-            strides,
-            0,
-            k.rank,
-        )
-        k.store(node, at, k.value(node.x, index))
-        self.launch(k)
+
+        def operand(k: KernelBuilder) -> list[int]:
+            index = tuple([k.axis(j, first) for j, (first, _, _, _) in enumerate(spans)])
+            return [k.value(node.x, index)]
+
+        for k, (value,) in self._computed([count for _, count, _, _ in spans], operand):
+            places = [k.axis(j, low, step) for j, (_, _, low, step) in enumerate(spans)]
+            k.store(node, combine(places, strides, 0, k.rank), value)
+            self.launch(k)
         return True
 
     def _host_demanding(self, node: hlo.Node) -> bool:
@@ -340,6 +386,8 @@ class _RegionPlan:
         if fusion.is_alias(node):
             self.materialize(_base(node)[0])
             self.demanded.add(node)
+        elif type(node) in _single_rules:
+            self._single([node])
         elif self.planner.is_native(node):
             self._loop([node])
         else:
@@ -353,16 +401,18 @@ class _RegionPlan:
         (target,) = self.new(node)
         if target is not source:
             self.steps.append(ir.Copy(target, source))
-        k = KernelBuilder(node.update.shape, 0, self.has_buffer)
-        value = k.value(node.update, k.identity())
-        index = []
-        for i, s, n, size in zip(
-            k.identity(), node.starts, node.x.shape, node.update.shape, strict=True
+        for k, (value,) in self._computed(
+            node.update.shape, lambda k: [k.value(node.update, k.identity())]
         ):
-            fixed = n == size
-            index.append(i if fixed else shifted(k, i, clamped_start(k, k.value(s, ()), n - size)))
-        k.store(node, k.linear(node.shape, tuple(index)), value)
-        self.launch(k)
+            index = []
+            for i, s, n, size in zip(
+                k.identity(), node.starts, node.x.shape, node.update.shape, strict=True
+            ):
+                fixed = n == size
+                start = None if fixed else clamped_start(k, k.value(s, ()), n - size)
+                index.append(i if start is None else shifted(k, i, start))
+            k.store(node, k.linear(node.shape, tuple(index)), value)
+            self.launch(k)
         return True
 
     def dot(self, node: hlo.Dot) -> bool:
@@ -401,7 +451,9 @@ class _RegionPlan:
         ]
         body = self.planner.region(node.body, carry, after)
         body, after = update_in_place(body, carry, after)
-        body += [ir.Copy(b, a) for b, a in zip(carry, after, strict=True) if a is not b]
+        for b, a in zip(carry, after, strict=True):
+            if a is not b:
+                body.append((ir.Copy if b.nbytes < EXCHANGE_ABOVE else ir.Exchange)(b, a))
         self.steps.append(ir.Loop(cond, predicate, body))
         return True
 

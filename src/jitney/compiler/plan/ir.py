@@ -2,7 +2,7 @@
 
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
     step ::= Launch(kernel, buffers) | Gemm(...) | Host(fn, args, results) | Copy(to, source)
-           | Loop(cond, predicate, body) | Branch(index, cases)
+           | Exchange(carry, after) | Loop(cond, predicate, body) | Branch(index, cases)
 
 A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
 to it between its first and its last use.
@@ -86,12 +86,29 @@ class Copy:
 
 
 @record
+class Exchange:
+    """Ends a turn of a loop: `carry` becomes what `after` is, without a copy.
+
+    The two change places in memory, so both are the loop's as long as it runs; what `after` is then,
+    nobody reads. When the loop has ended, the value of `carry` is where it belongs.
+    """
+
+    carry: Buffer
+    after: Buffer
+
+
+@record
 class Loop:
     """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0."""
 
     cond: list[Step]
     predicate: Buffer
     body: list[Step]
+
+    @property
+    def exchanged(self) -> list[Exchange]:
+        """The steps at the end of the body by which carries get their next values."""
+        return [step for step in self.body if isinstance(step, Exchange)]
 
 
 @record
@@ -102,7 +119,7 @@ class Branch:
     cases: list[list[Step]]
 
 
-Step: TypeAlias = Launch | Gemm | Host | Copy | Loop | Branch
+Step: TypeAlias = Launch | Gemm | Host | Copy | Exchange | Loop | Branch
 
 
 @record
@@ -128,8 +145,10 @@ def touched(step: Step) -> list[Buffer]:
             return [b for b, _ in (*step.args, *step.results)]
         case Copy():
             return [step.to, step.source]
+        case Exchange():
+            return [step.carry, step.after]
         case Loop():
-            return [step.predicate]
+            return [step.predicate, *(e.after for e in step.exchanged)]
         case Branch():
             return [step.index]
 

@@ -37,6 +37,8 @@ def print_plan(plan: ir.Plan) -> str:
                     lines.append(
                         f"{indent}copy {step.to} <- {step.source} ({step.to.nbytes} bytes)"
                     )
+                case ir.Exchange():
+                    lines.append(f"{indent}exchange {step.carry} <-> {step.after}")
                 case ir.Loop():
                     lines.append(f"{indent}while {{")
                     lines += block(step.cond, indent + "  ")

@@ -21,7 +21,7 @@ class PlanError(AssertionError):
     P2  what a step reads was written before, on every way to it
     P3  what a step reads was not overwritten since by another buffer in the same memory
     P4  buffers lie within the arena, aligned
-    P5  copies are between buffers of one size
+    P5  copies and exchanges are between buffers of one size
     """
 
 
@@ -49,6 +49,8 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             return [b for b, _ in step.args], [b for b, _ in step.results]
         case ir.Copy():
             return [step.source], [step.to]
+        case ir.Exchange():
+            return [step.after], [step.carry, step.after]
         case _:
             return [], []
 
@@ -61,11 +63,15 @@ class _Memory:
         self.turns = 2  # of loops
         self.held: dict[int, tuple[int, ir.Buffer]] = {}  # offset -> (end, buffer)
         self.written: set[ir.Buffer] = set()
+        self.partner: dict[
+            ir.Buffer, ir.Buffer
+        ] = {}  # carry -> what it may have been exchanged for
 
     def copy(self) -> _Memory:
         new = _Memory(self.size)
         new.turns = self.turns
         new.held, new.written = dict(self.held), set(self.written)
+        new.partner = dict(self.partner)
         return new
 
     def join(self, others: Sequence[_Memory]) -> None:
@@ -84,6 +90,9 @@ class _Memory:
             raise PlanError(f"P2: {what} reads {buffer}, which is not written yet")
         if buffer.place == "arena" and self.held.get(buffer.index, (0, None))[1] is not buffer:
             raise PlanError(f"P3: {what} reads {buffer}, which was overwritten")
+        partner = self.partner.get(buffer)
+        if partner is not None and self.held.get(partner.index, (0, None))[1] is not partner:
+            raise PlanError(f"P3: {what} reads {buffer}, overwritten where it was exchanged to")
 
     def write(self, buffer: ir.Buffer, what: str) -> None:
         if not buffer.nbytes:
@@ -114,6 +123,10 @@ class _Memory:
             _check_launch(step)
         if isinstance(step, ir.Copy) and step.to.nbytes != step.source.nbytes:
             raise PlanError(f"P5: {step.source.nbytes} bytes to {step.to.nbytes}")
+        if isinstance(step, ir.Exchange):
+            if step.carry.nbytes != step.after.nbytes:
+                raise PlanError(f"P5: {step.carry.nbytes} bytes for {step.after.nbytes}")
+            self.partner[step.carry] = step.after
         reads, writes = reads_and_writes(step)
         for buffer in reads:
             self.read(buffer, what)
@@ -131,6 +144,9 @@ class _Memory:
                 self.steps(step.cond)
                 self.turns = outer
                 self.read(step.predicate, what)
+            for exchange in step.exchanged:
+                self.read(exchange.carry, what)
+                del self.partner[exchange.carry]
             self.join([never, self.copy()])
         elif isinstance(step, ir.Branch):
             self.read(step.index, what)

@@ -1,7 +1,9 @@
 /* A pool of threads that divides a loop: the callers of kernels' `parallel_for`.
 
-   The calling thread works along. Chunks are handed out by an atomic counter; which thread computes
-   which chunk does not change results, as kernels write disjoint elements. One loop runs at a time: a
+   The calling thread works along. Each thread begins with its own share of the loop, the same at every
+   loop of one length, so that it finds in its caches what it wrote before; then it takes chunks of what
+   is left of others' shares. Which thread computes which chunk does not change results, as kernels
+   write disjoint elements. One loop runs at a time: a
    loop started while another runs (from a second Python thread, or from within) is run by its caller
    alone. Workers spin for a little while after a loop, as the next one often follows at once, then
    sleep. */
@@ -27,6 +29,11 @@
 
 typedef void (*jt_kernel)(void *, int64_t, int64_t);
 
+typedef struct {
+    _Alignas(64) atomic_llong next; /* first index that nobody has taken */
+    int64_t end;
+} jt_share;
+
 static struct {
     pthread_mutex_t owner; /* held by the thread whose loop runs */
     pthread_mutex_t mutex;
@@ -36,24 +43,28 @@ static struct {
     atomic_int active;
     jt_kernel kernel;
     void *slots;
-    int64_t n, grain;
-    atomic_llong next;
+    int64_t grain;
+    int threads; /* that the loop is divided among */
+    jt_share shares[JT_MAX_THREADS];
 } jt_pool = {.owner = PTHREAD_MUTEX_INITIALIZER,
              .mutex = PTHREAD_MUTEX_INITIALIZER,
              .wake = PTHREAD_COND_INITIALIZER,
              .wanted = 1};
 
-static void jt_work(void) {
-    for (;;) {
-        int64_t begin = atomic_fetch_add(&jt_pool.next, jt_pool.grain);
-        if (begin >= jt_pool.n) return;
-        int64_t end = begin + jt_pool.grain;
-        jt_pool.kernel(jt_pool.slots, begin, end < jt_pool.n ? end : jt_pool.n);
+static void jt_work(int self) {
+    for (int k = 0; k < jt_pool.threads; k++) {
+        jt_share *share = &jt_pool.shares[(self + k) % jt_pool.threads];
+        for (;;) {
+            int64_t begin = atomic_fetch_add(&share->next, jt_pool.grain);
+            if (begin >= share->end) break;
+            int64_t end = begin + jt_pool.grain;
+            jt_pool.kernel(jt_pool.slots, begin, end < share->end ? end : share->end);
+        }
     }
 }
 
-static void *jt_worker(void *unused) {
-    (void)unused;
+static void *jt_worker(void *number) {
+    int self = (int)(intptr_t)number;
     unsigned seen = 0;
     for (;;) {
         int spins = 0;
@@ -77,7 +88,7 @@ static void *jt_worker(void *unused) {
                !atomic_compare_exchange_weak(&jt_pool.active, &entered, entered + 1)) {
         }
         if (entered > 0) {
-            jt_work();
+            jt_work(self);
             atomic_fetch_sub(&jt_pool.active, 1);
         }
     }
@@ -104,7 +115,8 @@ static void jt_start(void) {
         pthread_attr_t attributes;
         pthread_attr_init(&attributes);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        int failed = pthread_create(&thread, &attributes, jt_worker, 0);
+        int failed = pthread_create(&thread, &attributes, jt_worker,
+                                    (void *)(intptr_t)(jt_pool.started + 1));
         pthread_attr_destroy(&attributes);
         if (failed) {
             jt_pool.wanted = jt_pool.started + 1;
@@ -123,9 +135,14 @@ static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t gr
     if (jt_pool.started < jt_pool.wanted - 1) jt_start();
     jt_pool.kernel = kernel;
     jt_pool.slots = slots;
-    jt_pool.n = n;
     jt_pool.grain = grain;
-    atomic_store(&jt_pool.next, 0);
+    jt_pool.threads = jt_pool.started + 1;
+    int64_t chunks = (n + grain - 1) / grain, begin = 0;
+    for (int k = 0; k < jt_pool.threads; k++) {
+        int64_t end = chunks * (k + 1) / jt_pool.threads * grain;
+        atomic_store(&jt_pool.shares[k].next, begin);
+        jt_pool.shares[k].end = begin = end < n ? end : n;
+    }
     atomic_store(&jt_pool.active, 1);
     atomic_fetch_add(&jt_pool.generation, 1);
     if (jt_pool.sleeping) {
@@ -133,7 +150,7 @@ static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t gr
         pthread_cond_broadcast(&jt_pool.wake);
         pthread_mutex_unlock(&jt_pool.mutex);
     }
-    jt_work();
+    jt_work(0);
     atomic_fetch_sub(&jt_pool.active, 1);
     /* On a busy machine the last worker may be waiting for this very processor. */
     for (int spins = 0; atomic_load(&jt_pool.active) > 0;)
