@@ -6,6 +6,7 @@ derivatives; a batched index runs all branches and selects.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from jitney.ops.call import transposed_program
 from jitney.ops.control.tracing import check_branches, trace_function, with_common_consts
 from jitney.ops.convert import as_value, convert
 from jitney.ops.select import clamp
+from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
@@ -84,6 +86,19 @@ def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **_: An
         next(rest) if s else Zero(a.to_tangent_aval())
         for s, a in zip(some, branches[0].out_avals, strict=True)
     ]
+
+
+@cond_p.jet
+def _(primals: Any, series: Any, *, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+    index, *operands = primals
+    order = len(series[0])
+    given = jet.tangent_types_of(series[1:], branches[0].in_avals)
+    found = [jet.jet_jaxpr(b, given, order)[1] for b in branches]
+    some = functools.reduce(jet.joined, found)
+    programs = [jet.jet_jaxpr(b, given, order, some)[0] for b in branches]
+    outs = _bind(index, [*operands, *jet.packed(series[1:], given)], programs)
+    n_out = len(branches[0].out_avals)
+    return outs[:n_out], jet.unpacked(outs[n_out:], branches[0].out_avals, some)
 
 
 @cond_p.partial

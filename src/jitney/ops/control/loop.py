@@ -25,6 +25,7 @@ from jitney.core.trace import Tracer, set_current_trace
 from jitney.ops import rules
 from jitney.ops.control.tracing import check_carry, strengthened, trace_function
 from jitney.ops.convert import as_value, convert
+from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, without_known_prints
@@ -138,6 +139,51 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         for nz, a in zip(carry_nz, body_jaxpr.out_avals, strict=True)
     ]
     return outs[:n_carry], douts
+
+
+@while_p.jet
+def _(primals: Any, series: Any, **params: Any) -> Any:
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = _parts(primals, params)
+    _, const_terms, init_terms = _parts(series, params)
+    order = len(series[0])
+    n_const, n_carry, n_cond = len(body_consts), len(init), len(cond_consts)
+    consts_given = jet.tangent_types_of(const_terms, body_jaxpr.in_avals[:n_const])
+    carry_given = jet.tangent_types_of(init_terms, body_jaxpr.in_avals[n_const:])
+    while True:  # terms that a turn makes stay
+        raw, found = jet.jet_jaxpr(body_jaxpr, (*consts_given, *carry_given), order, carry_given)
+        more = jet.joined(carry_given, found)
+        if jet.number_of(more) == jet.number_of(carry_given):
+            break
+        carry_given = more
+    n_ct = jet.number_of(consts_given)
+    # The program takes consts, carry, their terms; a loop wants consts with theirs first.
+    avals = [raw.in_avals[k] for k in range(n_const)]
+    avals += [t for types in consts_given for t in types if t is not None]
+    carry_avals = [*body_jaxpr.in_avals[n_const:]]
+    carry_avals += [t for types in carry_given for t in types if t is not None]
+
+    def body(*args: Any) -> list[Any]:
+        consts, rest = args[:n_const], args[n_const:]
+        terms, rest = rest[:n_ct], rest[n_ct:]
+        carry, carry_terms = rest[:n_carry], rest[n_carry:]
+        return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *terms, *carry_terms)
+
+    def cond(*args: Any) -> list[Any]:
+        return eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry])
+
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *jet.packed(const_terms, consts_given),
+        *init,
+        *jet.packed(init_terms, carry_given),
+        cond_jaxpr=_retraced(cond, [*cond_jaxpr.in_avals[:n_cond], *carry_avals], cond_jaxpr),
+        cond_nconsts=n_cond,
+        body_jaxpr=_retraced(body, [*avals, *carry_avals], body_jaxpr),
+        body_nconsts=n_const + n_ct,
+    )
+    return outs[:n_carry], jet.unpacked(outs[n_carry:], body_jaxpr.out_avals, carry_given)
 
 
 @while_p.partial
