@@ -105,6 +105,7 @@ from jitney import errors as errors
 from jitney import experimental as experimental
 from jitney import interpreters as interpreters
 from jitney import lax as lax
+from jitney import memory as memory
 from jitney import nn as nn
 from jitney import numpy as numpy
 from jitney import random as random

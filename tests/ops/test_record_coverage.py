@@ -19,7 +19,7 @@ ELSEWHERE = {
         "custom_vjp_call", "custom_vmap_call", "linear_call", "name", "remat2", "scan", "while",
         "debug_callback", "debug_print", "io_callback", "pure_callback", "all_gather",
         "all_to_all", "axis_index", "pbroadcast", "pmax", "pmin", "ppermute", "psum",
-        "reduce_scatter", "sharding_constraint",
+        "reduce_scatter", "sharding_constraint", "empty2", "platform_index",
     ),
     "tests/random": (
         "random_bits", "random_clone", "random_fold_in", "random_seed", "random_split",

@@ -75,10 +75,6 @@ def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
 NOT_YET: dict[str, str] = dict(
     (
         *_because(
-            "batching",
-            "bool_of_vmapped_value",
-        ),
-        *_because(
             "several devices",
             "two_devices", "two_devices_jit", "sharding_not_divisible",
             "sharding_unknown_axis", "sharding_rank", "shard_map_specs", "transfer_guard",

@@ -17,21 +17,8 @@ def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
 # Examples that do not print the same yet, and what they wait for.
 NOT_YET: dict[str, str] = dict(
     (
-        *_because("jnp.linalg", "linear_algebra"),
+        *_because("jnp.fft", "linear_algebra"),
         *_because("convolutions", "convolution"),
-        *_because(
-            "control flow",
-            "like_and_tri",
-            "fori_loop_traced_bound",
-        ),
-        *_because(
-            "derivatives",
-            "grad_of_cond",
-        ),
-        *_because(
-            "batching",
-            "vmap_while",
-        ),
         *_because("references", "references"),
         *_because("several devices", "shard_map_collectives"),
     )

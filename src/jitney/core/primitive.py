@@ -11,6 +11,8 @@ primitives and fails on an empty slot.
     batch      (args, dims, **params) -> (out, dim)             one more axis
     lower      (builder, *nodes, **params) -> node, or list     to the tensor IR
 
+Some have more: `partial`, `dce` and `jet`, see the decorators of these names.
+
 Users define primitives, too, in JAX's documented way: `Primitive(name)`, `def_impl`,
 `def_abstract_eval`, and the tables of `jax.interpreters`.
 """
@@ -85,6 +87,14 @@ class Primitive:
 
     def lower(self, rule: Rule) -> Rule:
         return self._set("lower", rule)
+
+    def jet(self, rule: Rule) -> Rule:
+        """Taylor series, in place of a family's rule: (primals, series) -> (out, terms).
+
+        See `transforms.jet`. A primitive without one is differentiated.
+        """
+        self.rules["jet"] = rule
+        return rule
 
     def partial(self, rule: Rule) -> Rule:
         """Divides a call of a program into what is known and what is not: `transforms.partial`."""

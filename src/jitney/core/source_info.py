@@ -21,7 +21,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Files whose frames are not the user's; libraries add their own.
 exclude_paths: list[str] = [_PACKAGE]
 
-_internal: dict[CodeType, bool] = {}
+# By the file's name: hashing a code object goes over all that it holds.
+_internal: dict[str, bool] = {}
 
 
 def register_exclusion(path: str) -> None:
@@ -32,13 +33,12 @@ def register_exclusion(path: str) -> None:
 
 def is_internal(code: CodeType) -> bool:
     """Whether frames of `code` belong to this package or to an excluded file."""
-    found = _internal.get(code)
+    name = code.co_filename
+    found = _internal.get(name)
     if found is None:
         # Entries of native code have the path that it was built from.
-        found = code.co_filename.endswith("_native.pyx") or any(
-            code.co_filename.startswith(path) for path in exclude_paths
-        )
-        _internal[code] = found
+        found = name.endswith("_native.pyx") or any(name.startswith(path) for path in exclude_paths)
+        _internal[name] = found
     return found
 
 
@@ -135,7 +135,7 @@ def current() -> SourceInfo:
     known = _internal
     while frame is not None:
         code = frame.f_code
-        internal = known.get(code)
+        internal = known.get(code.co_filename)
         if internal is None:
             internal = is_internal(code)
         if not internal:

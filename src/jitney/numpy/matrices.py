@@ -11,14 +11,16 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
-from jitney.core.trace import Tracer
+from jitney.core.trace import Tracer, state
 from jitney.numpy import util
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
 from jitney.ops import binary, compare, select as lax_select
+from jitney.ops.control.platform import chosen_by_platform
 from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.ops.creation import broadcasted_iota, iota
 from jitney.ops.join import pad, stack
+from jitney.ops.reduce import reduce_sum
 from jitney.ops.shape import (
     broadcast_in_dim,
     broadcast_to,
@@ -159,13 +161,31 @@ def _diag(v: Any, k: int) -> Any:
 @partial(jit_when_traced, static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonal at `offset` of the matrices that two axes make, as the last axis."""
-    from jitney.numpy.indexing import get
-    from jitney.numpy.manipulation import moveaxis
-
     a = util.ensure_arraylike("diagonal", a)
     if a.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
     offset = operator.index(offset)
+
+    def gathered(a: Any) -> Any:
+        return _diagonal_by_index(a, offset, axis1, axis2)
+
+    is_square = a.ndim == 2 and a.shape[0] == a.shape[1]
+    if offset or not is_square or a.dtype == np.bool_ or state.trace is state.eval_trace:
+        return gathered(a)
+    # As in JAX, one platform gets another program; what it alone needs is dropped by the compiler.
+    rows, columns = _rows_and_columns(*a.shape)
+    unit = convert(compare.eq(binary.add(rows, _offset(0)), columns), a.dtype)
+    return chosen_by_platform(
+        (unit, a),
+        {("mosaic",): lambda unit, a: reduce_sum(binary.mul(unit, a), (0,))},
+        lambda unit, a: gathered(a),
+    )
+
+
+def _diagonal_by_index(a: Any, offset: int, axis1: int, axis2: int) -> Any:
+    from jitney.numpy.indexing import get
+    from jitney.numpy.manipulation import moveaxis
+
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     rows, columns = a.shape[-2:]
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))

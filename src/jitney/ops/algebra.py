@@ -8,8 +8,8 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
-from jitney.ops.binary import add_any_p
-from jitney.ops.rules import move_axis
+from jitney.ops.binary import add_any_p, mul_p
+from jitney.ops.rules import const, move_axis
 from jitney.ops.shape import broadcast_in_dim_p, shape_of
 from jitney.transforms.algebra import algebra
 
@@ -41,9 +41,15 @@ def insert_axis(x: Any, position: int, size: int) -> Any:
     return broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=dims, sharding=None)
 
 
+def scale(x: Any, factor: float) -> Any:
+    """`x` times a number."""
+    return mul_p.bind(x, const(x, factor), out_dtype=None)
+
+
 def install() -> None:
     """Hands the operations to the transformations."""
     algebra.zeros = zeros
     algebra.add = add
     algebra.move_axis = move_axis
     algebra.insert_axis = insert_axis
+    algebra.scale = scale

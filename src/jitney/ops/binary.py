@@ -15,8 +15,9 @@ from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
-from jitney.ops import kit, rules
+from jitney.ops import kit, rules, taylor
 from jitney.ops.kit import BITS, FLOAT, INEXACT, INTEGER, NUMERIC, REAL, binary
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 # --- arithmetic -------------------------------------------------------------------------------
@@ -310,6 +311,18 @@ def _(ct: Any, x: Any, y: Any) -> list[Any]:
 rules.def_zero_derivative(
     and_p, or_p, xor_p, shift_left_p, shift_right_arithmetic_p, shift_right_logical_p, mulhi_p
 )
+
+# --- Taylor series --------------------------------------------------------------------------------
+
+for _prim in (add_p, sub_p, add_any_p, rem_p, max_p, min_p):
+    _prim.jet(jet.piecewise_linear(_prim))
+taylor.declare(div_p, taylor.quotient)
+taylor.declare(pow_p, taylor.power)
+taylor.declare(atan2_p, taylor.angle)
+complex_p.jet(jet.linear(complex_p))
+
+# ------------------------------------------------------------------------------------------------
+
 nextafter_p.absent("jvp", why="JAX defines none")
 _ALL = (
     add_p, sub_p, mul_p, div_p, rem_p, max_p, min_p, nextafter_p, mulhi_p, add_any_p, pow_p,

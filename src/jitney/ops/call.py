@@ -18,6 +18,7 @@ from jitney.core.trace import set_current_trace
 from jitney.ops import rules
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
@@ -68,6 +69,14 @@ def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
         next(rest) if nz else Zero(a.to_tangent_aval())
         for nz, a in zip(nonzero_out, jaxpr.out_avals, strict=True)
     ]
+
+
+@jit_p.jet
+def _(primals: Any, series: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    program, given = jet_jaxpr(jaxpr, types_of(series), len(series[0]))
+    outs = jit_p.bind(*primals, *present(series), **call_params(params, program))
+    n = len(jaxpr.out_avals)
+    return outs[:n], unpacked(outs[n:], jaxpr.out_avals, given)
 
 
 @jit_p.partial

@@ -22,6 +22,7 @@ from jitney.core.trace import state
 from jitney.ops import kit, rules
 from jitney.runtime.array import array_from_numpy
 from jitney.runtime.eager import host_operand
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 # --- convert_element_type ---------------------------------------------------------------------
@@ -266,6 +267,13 @@ def _(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, sharding:
     return out, convert_element_type_p.bind(
         t, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
     )
+
+
+@convert_element_type_p.jet
+def _(primals: Any, series: Any, **params: Any) -> Any:
+    is_inexact = dtypes.issubdtype(params["new_dtype"], np.inexact)
+    rule = jet.linear if is_inexact else jet.constant
+    return rule(convert_element_type_p)(primals, series, **params)
 
 
 @convert_element_type_p.transpose

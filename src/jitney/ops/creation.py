@@ -10,6 +10,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.ops import kit
 from jitney.ops.convert import convert, user_dtype
@@ -130,5 +131,25 @@ def _(
     return empty_p.bind(shape=(axis.size, *shape), dtype=dtype, out_sharding=out_sharding), 0
 
 
+# A scalar of which nothing is read: what branches give for residuals of other branches.
+empty2_p = declare("empty2")
+
+
+@empty2_p.abstract
+def _(*, dtype: Any, memory_space: MemorySpace) -> ShapedArray:
+    return shaped_array((), dtype, False)
+
+
+@empty2_p.eager
+def _(*, dtype: Any, memory_space: MemorySpace) -> np.ndarray:
+    return np.zeros((), dtypes.physical_dtype(dtype))
+
+
+@empty2_p.lower
+def _(b: Any, *, dtype: Any, memory_space: MemorySpace) -> Any:
+    return b.full((), 0, dtypes.physical_dtype(dtype))
+
+
 iota_p.absent("jvp", "transpose", "batch", why="no operands")
 empty_p.absent("jvp", "transpose", why="no operands")
+empty2_p.absent("jvp", "transpose", "batch", why="no operands")

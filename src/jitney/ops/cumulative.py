@@ -11,9 +11,10 @@ from jitney.compiler.numerics import reduction
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
-from jitney.ops import binary, kit, rules, unary
+from jitney.ops import binary, kit, rules, taylor, unary
 from jitney.ops.compare import eq
 from jitney.ops.shape import shape_of
+from jitney.transforms import jet
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero
 
@@ -149,6 +150,12 @@ def _by_scan(prim: Primitive, combine: Callable[[Any, Any], Any]) -> None:
 _by_scan(cumprod_p, binary.mul)
 _by_scan(cummax_p, binary.max)
 _by_scan(cummin_p, binary.min)
+cummax_p.jet(jet.piecewise_linear(cummax_p))
+cummin_p.jet(jet.piecewise_linear(cummin_p))
+taylor.composed(
+    cumprod_p,
+    lambda x, axis, reverse: _scan(lambda a, b: [binary.mul(a[0], b[0])], [x], axis, reverse)[0],
+)
 
 
 def _ratio(x: Any, y: Any) -> Any:

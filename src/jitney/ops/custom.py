@@ -13,10 +13,12 @@ from typing import Any
 from jitney.compiler import lower as lowering
 from jitney.core import text
 from jitney.core.avals import get_aval
+from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.primitive import declare
 from jitney.ops import rules
 from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to
+from jitney.transforms.jet import jet_flat
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
@@ -154,6 +156,17 @@ def _(b: Any, *nodes: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
 @custom_vjp_call_p.jvp
 def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return differentiate_custom_vjp(primals, tangents, **params)
+
+
+@custom_vjp_call_p.jet
+def _(primals: Any, series: Any, *, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    # The rule goes backwards only: the series is that of the function's operations.
+    return jet_flat(
+        lambda *xs: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *xs),
+        primals,
+        series,
+        len(series[0]),
+    )
 
 
 def differentiate_custom_vjp(

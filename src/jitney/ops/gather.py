@@ -22,6 +22,7 @@ from jitney.core.trace import Tracer
 from jitney.ops import binary, compare, convert, join, kit, rules, select
 from jitney.ops.kit import Shape
 from jitney.ops.shape import canonical_shape, expand_dims, shape_of
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 Axes = tuple[int, ...]
@@ -423,6 +424,9 @@ def _(primals: Any, tangents: Any, *, fill_value: Any, **params: Any) -> tuple[A
     # What fills is constant.
     fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
     return out, gather_p.bind(tangents[0], indices, fill_value=fill, **params)
+
+
+gather_p.jet(jet.piecewise_linear(gather_p))
 
 
 @gather_p.transpose

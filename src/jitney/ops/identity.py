@@ -10,6 +10,7 @@ from jitney.core import dtypes, pytrees
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.primitive import Primitive, declare
 from jitney.ops import rules
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 
@@ -113,6 +114,9 @@ def _(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
     given = [t if _is_empty(t) else instantiate(t) for t in tangents]
     outs = optimization_barrier_p.bind(*primals)
     return outs, _fenced(given)
+
+
+optimization_barrier_p.jet(jet.piecewise_linear(optimization_barrier_p))
 
 
 @optimization_barrier_p.transpose

@@ -15,6 +15,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.ops import kit, rules
 from jitney.ops.shape import canonical_axis, shape_of
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 # --- concatenate ------------------------------------------------------------------------------
@@ -341,6 +342,8 @@ def _linear_in_one(prim: Any) -> None:
     @prim.jvp
     def _(primals: Any, tangents: Any, **params: Any) -> Any:
         return prim.bind(*primals, **params), prim.bind(*map(instantiate, tangents), **params)
+
+    prim.jet(jet.linear(prim))
 
 
 _linear_in_one(unstack_p)

@@ -13,6 +13,7 @@ from jitney.core.primitive import Primitive, declare
 from jitney.ops import rules
 from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
 from jitney.runtime.sharding import Sharding
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 
@@ -49,6 +50,9 @@ def _(b: Any, *xs: Any, devices: Any, srcs: Any, copy_semantics: Any) -> list[An
 def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     moved = device_put_p.bind(*primals, **params)
     return moved, device_put_p.bind(*[instantiate(t) for t in tangents], **params)
+
+
+device_put_p.jet(jet.linear(device_put_p))
 
 
 @device_put_p.transpose

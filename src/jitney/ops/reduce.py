@@ -16,7 +16,8 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import Primitive, declare
 from jitney.core.trace import Tracer
-from jitney.ops import binary, kit, rules
+from jitney.ops import binary, kit, rules, taylor
+from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero
@@ -346,6 +347,10 @@ rules.defjvp2(reduce_max_p, _extreme_jvp)
 rules.defjvp2(reduce_min_p, _extreme_jvp)
 
 
+for _prim in (reduce_max_p, reduce_min_p):
+    _prim.jet(jet.piecewise_linear(_prim))
+
+
 def _halving(x: Any, axes: Axes, combine: Any, neutral: Any) -> Any:
     """`x` folded over `axes` by multiplying halves: made of operations with derivatives."""
     for axis in sorted(axes, reverse=True):
@@ -376,15 +381,18 @@ def _cut(x: Any, axis: int, start: int, stop: int) -> Any:
     )
 
 
+def _product(x: Any, *, axes: Axes) -> Any:
+    one = rules.const(x, 1)
+    return _halving(x, axes, lambda u, v: rules.op("mul")(u, v, out_dtype=None), one)
+
+
 @reduce_prod_p.jvp
 def _(primals: Any, tangents: Any, *, axes: Axes) -> Any:
-    one = rules.const(primals[0], 1)
-
-    def product(x: Any) -> list[Any]:
-        return [_halving(x, axes, lambda u, v: rules.op("mul")(u, v, out_dtype=None), one)]
-
-    (out,), (dout,) = jvp_flat(product, primals, tangents)
+    (out,), (dout,) = jvp_flat(lambda x: [_product(x, axes=axes)], primals, tangents)
     return out, dout
+
+
+taylor.composed(reduce_prod_p, _product)
 
 
 rules.reducer(

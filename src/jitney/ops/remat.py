@@ -33,6 +33,7 @@ from jitney.core.primitive import declare, registry
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import set_current_trace
 from jitney.ops import rules
+from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_jaxpr, trace_partially
@@ -67,6 +68,7 @@ def _(primals: Any, tangents: Any, *, name: str) -> Any:
     return name_p.bind(*primals, name=name), tangents[0]
 
 
+name_p.jet(jet.piecewise_linear(name_p))
 name_p.absent("transpose", why="tangents have no name")
 rules.vectorized(name_p)
 
@@ -134,6 +136,14 @@ def _(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
         next(rest) if nz else Zero(a.to_tangent_aval())
         for nz, a in zip(nonzero_out, jaxpr.out_avals, strict=True)
     ]
+
+
+@remat_p.jet
+def _(primals: Any, series: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    program, given = jet.jet_jaxpr(closed_of(jaxpr), jet.types_of(series), len(series[0]))
+    outs = bind_program(program, [*primals, *jet.present(series)], params)
+    n = len(jaxpr.outvars)
+    return outs[:n], jet.unpacked(outs[n:], jaxpr.out_avals, given)
 
 
 @remat_p.batch_with_axis

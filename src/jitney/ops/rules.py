@@ -19,6 +19,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.primitive import Primitive, registry
+from jitney.transforms import jet
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
@@ -79,15 +80,25 @@ def zero_tangent(out: Any) -> Zero:
 def defjvp(prim: Primitive, *rules: Rule | None) -> None:
     """Sets the forward derivative of a primitive of one result, operand by operand."""
 
-    @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
-        out = prim.bind(*primals, **params)
+    def derivative(primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
         total: Any = None
         for rule, t in zip(rules, tangents, strict=True):
             if rule is not None and type(t) is not Zero:
                 part = rule(t, *primals, **params)
                 total = part if total is None else add_tangents(total, part)
+        return total
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        out = prim.bind(*primals, **params)
+        total = derivative(primals, tangents, params)
         return out, zero_tangent(out) if total is None else total
+
+    def of_series(primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+        total = derivative(primals, tangents, params)
+        return zero_tangent(primals[0]) if total is None else total
+
+    prim.jet(jet.by_partials(prim, of_series))
 
 
 def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
@@ -117,6 +128,8 @@ def def_zero_derivative(*prims: Primitive) -> None:
                 return out, [zero_tangent(x) for x in out]
             return out, zero_tangent(out)
 
+        prim.jet(jet.constant(prim))
+
 
 def deflinear(prim: Primitive, transpose: Rule) -> None:
     """One operand, linear: the tangent is the operation on the tangent.
@@ -127,6 +140,8 @@ def deflinear(prim: Primitive, transpose: Rule) -> None:
     @prim.jvp
     def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
         return prim.bind(*primals, **params), prim.bind(*tangents, **params)
+
+    prim.jet(jet.linear(prim))
 
     @prim.transpose
     def _(ct: Any, x: Any, **params: Any) -> list[Any]:
@@ -146,6 +161,8 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
         given = [instantiate(t) for t in tangents[:n]]
         return out, prim.bind(*given, *primals[n:], **params)
 
+    prim.jet(jet.piecewise_linear(prim))
+
 
 def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
     """Linear in each of two operands.
@@ -161,6 +178,7 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
         return prim.bind(x, t, **params)
 
     defjvp(prim, by_left, by_right)
+    prim.jet(jet.bilinear(prim))
 
     @prim.transpose
     def _(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:

@@ -25,6 +25,7 @@ from jitney.ops.scatter import (
     scatter_sub_p,
 )
 from jitney.ops.shape import broadcast, shape_of
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 
@@ -219,6 +220,10 @@ def _extreme_jvp(prim: Primitive) -> None:
 
 _extreme_jvp(scatter_min_p)
 _extreme_jvp(scatter_max_p)
+
+
+for _prim in (scatter_p, scatter_add_p, scatter_sub_p, scatter_min_p, scatter_max_p):
+    _prim.jet(jet.piecewise_linear(_prim))
 
 
 @scatter_p.jvp

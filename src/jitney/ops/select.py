@@ -13,6 +13,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.ops import kit, rules
 from jitney.runtime.native import _native
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 # --- select_n ---------------------------------------------------------------------------------
@@ -238,6 +239,8 @@ def _clamp_jvp(primals: Any, tangents: Any) -> Any:
 
 
 clamp_p.jvp(_clamp_jvp)
+for _prim in (select_n_p, clamp_p):
+    _prim.jet(jet.piecewise_linear(_prim))
 
 
 @clamp_p.batch

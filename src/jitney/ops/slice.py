@@ -21,6 +21,7 @@ from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, batch_g
 from jitney.ops.kit import Shape
 from jitney.ops.scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
 from jitney.ops.shape import canonical_axis, canonical_shape, expand_dims, shape_of, squeeze
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 _slice = slice
@@ -426,6 +427,9 @@ def _(primals: Any, tangents: Any, *, slice_sizes: Shape) -> tuple[Any, Any]:
     return dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes), tangent
 
 
+dynamic_slice_p.jet(jet.piecewise_linear(dynamic_slice_p))
+
+
 @dynamic_slice_p.transpose
 def _(ct: Any, x: Any, *starts: Any, slice_sizes: Shape) -> list[Any]:
     if type(ct) is Zero:
@@ -475,6 +479,9 @@ def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
         return out, rules.zero_tangent(out)
     t, u = map(instantiate, tangents[:2])
     return out, dynamic_update_slice_p.bind(t, u, *starts)
+
+
+dynamic_update_slice_p.jet(jet.piecewise_linear(dynamic_update_slice_p))
 
 
 @dynamic_update_slice_p.transpose

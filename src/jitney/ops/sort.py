@@ -15,6 +15,7 @@ from jitney.core.primitive import declare
 from jitney.ops import kit, rules
 from jitney.ops.gather import GatherDimensionNumbers, gather
 from jitney.ops.shape import canonical_axis, shape_of
+from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 sort_p = declare("sort", multiple_results=True)
@@ -184,5 +185,7 @@ def _(args: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any], list[int]]
     return top_k_p.bind(x, k=k, axis=axis + (d <= axis)), [d, d]
 
 
+sort_p.jet(jet.piecewise_linear(sort_p))
+top_k_p.jet(jet.piecewise_linear(top_k_p))
 sort_p.absent("transpose", why="not linear")
 top_k_p.absent("transpose", why="not linear")

@@ -13,9 +13,10 @@ from jitney.compiler import numerics
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
-from jitney.ops import kit, rules
+from jitney.ops import kit, rules, taylor
 from jitney.ops.kit import BITS, COMPLEX, FLOAT, INEXACT, INTEGER, NUMERIC, to_bool, unary
 from jitney.ops.rules import const, op
+from jitney.transforms import jet
 
 # --- arithmetic -------------------------------------------------------------------------------
 
@@ -267,6 +268,41 @@ def _integer_pow_jvp(t: Any, x: Any, *, y: int) -> Any:
 
 
 rules.defjvp(integer_pow_p, _integer_pow_jvp)
+
+# --- Taylor series --------------------------------------------------------------------------------
+
+taylor.declare(square_p, taylor.square)
+taylor.declare(integer_pow_p, taylor.integer_power)
+for _prim, _exponent in ((sqrt_p, 1 / 2), (rsqrt_p, -1 / 2), (cbrt_p, 1 / 3)):
+    taylor.declare(_prim, taylor.of_power(_prim, _exponent))
+taylor.declare(log_p, taylor.of_logarithm(log_p, lambda x: x))
+taylor.declare(log1p_p, taylor.of_logarithm(log1p_p, lambda x: _add(x, const(x, 1))))
+# y' as a function of y, and its coefficients of y and y^2.
+_OF_THEMSELVES: Any = (
+    (exp_p, lambda y: y, 1, 0),
+    (exp2_p, lambda y: mul_(const(y, np.log(2)), y), np.log(2), 0),
+    (expm1_p, lambda y: _add(y, const(y, 1)), 1, 0),
+    (logistic_p, lambda y: mul_(y, _sub(const(y, 1), y)), 1, -1),
+    (tan_p, lambda y: _add(const(y, 1), square(y)), 0, 1),
+    (tanh_p, lambda y: mul_(_add(const(y, 1), y), _sub(const(y, 1), y)), 0, -1),
+)
+for _prim, _slope, _b, _c in _OF_THEMSELVES:
+    taylor.declare(_prim, taylor.of_quadratic_slope(_prim, _slope, _b, _c))
+for _prim, _partner, _sign, _partner_sign in (
+    (sin_p, cos_p, 1, -1),
+    (cos_p, sin_p, -1, 1),
+    (sinh_p, cosh_p, 1, 1),
+    (cosh_p, sinh_p, 1, 1),
+):
+    taylor.declare(_prim, taylor.of_partner(_prim, _partner, _sign, _partner_sign))
+
+
+@abs_p.jet
+def _(primals: Any, series: Any) -> Any:
+    is_complex = rules.aval_of(primals[0]).dtype.kind == "c"
+    rule = jet.by_derivative if is_complex else jet.piecewise_linear
+    return rule(abs_p)(primals, series)
+
 
 _ALL = (
     neg_p, sign_p, abs_p, square_p, floor_p, ceil_p, is_finite_p, sqrt_p, rsqrt_p, cbrt_p, exp_p,

@@ -33,6 +33,7 @@ from jitney.ops.scatter import ScatterDimensionNumbers, scatter_add
 from jitney.ops.select import select
 from jitney.ops.shape import broadcast_in_dim, canonical_shape, reshape
 from jitney.ops.slice import slice as slice_of
+from jitney.transforms import jet
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero, instantiate
 
@@ -286,6 +287,7 @@ def _extreme_jvp(prim: Primitive, chosen_by: Primitive) -> None:
         prim,
         lambda t, x, **params: select_and_gather_add_p.bind(t, x, select_prim=chosen_by, **params),
     )
+    prim.jet(jet.piecewise_linear(prim))
     prim.absent("transpose", why="not linear")
 
 
@@ -385,6 +387,7 @@ def _(ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
 
 
 for _prim in (select_and_gather_add_p, select_and_scatter_add_p):
+    _prim.jet(jet.piecewise_linear(_prim))
 
     @_prim.batch
     def _(args: Any, dims: Any, _prim: Primitive = _prim, **params: Any) -> Any:

@@ -17,13 +17,14 @@ class Algebra:
       add: (x, y) -> their sum, for cotangents.
       move_axis: (x, source, destination) -> x.
       insert_axis: (x, position, extent) -> x repeated along a new axis.
-      instantiate: (x) -> x as an array or tracer.
+      scale: (x, factor) -> x times a Python number, of the type of x.
     """
 
     zeros: Any = None
     add: Any = None
     move_axis: Any = None
     insert_axis: Any = None
+    scale: Any = None
 
 
 algebra = Algebra()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.core import source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
@@ -41,12 +42,13 @@ not_mapped = None
 class BatchTracer(Tracer):
     """A value with an extra axis at `batch_dim`."""
 
-    __slots__ = ("batch_dim", "val")
+    __slots__ = ("batch_dim", "origin", "val")
 
     def __init__(self, trace: Trace, val: Any, batch_dim: int) -> None:
         self._trace = trace
         self.val = val
         self.batch_dim = batch_dim
+        self.origin = source_info.current()  # the line that made it
 
     @property
     def aval(self) -> AbstractValue:
@@ -56,7 +58,9 @@ class BatchTracer(Tracer):
         return whole.update(shape=whole.shape[:d] + whole.shape[d + 1 :])
 
     def _origin_msg(self) -> str:
-        return self.val._origin_msg() if isinstance(self.val, Tracer) else ""
+        line = source_info.summarize(self.origin)
+        own = f"\nThe value was created on line {line}." if line else ""
+        return own + (self.val._origin_msg() if isinstance(self.val, Tracer) else "")
 
     def __repr__(self) -> str:
         whole = get_aval(self.val)

@@ -6,6 +6,7 @@ derivatives; a batched index runs all branches and selects.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import has_io
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
+from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Tracer, set_current_trace
@@ -24,7 +26,9 @@ from jitney.ops import rules
 from jitney.ops.call import transposed_program
 from jitney.ops.control.tracing import check_branches, trace_function, with_common_consts
 from jitney.ops.convert import as_value, convert
+from jitney.ops.creation import empty2_p
 from jitney.ops.select import clamp
+from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
@@ -49,8 +53,39 @@ def _(index: ShapedArray, *avals: Any, branches: tuple[ClosedJaxpr, ...], **_: A
     return out, effects
 
 
+Platforms = tuple[tuple[str, ...] | None, ...]
+"""For each branch the platforms that it is for; None: all others."""
+
+CPU = "cpu"
+
+
+def branch_for_cpu(platforms: Platforms) -> int:
+    """The branch that runs here.
+
+    Raises:
+      NotImplementedError: if there is none.
+    """
+    for i, names in enumerate(platforms):
+        if names is None or CPU in names:
+            return i
+    listed = ", ".join(sorted(name for names in platforms for name in names or ()))
+    raise NotImplementedError(
+        f"platform_dependent: no branch for platform {CPU}, and no default; there are branches for "
+        f"{listed or 'nothing'}"
+    )
+
+
 @cond_p.lower
-def _(b: Any, index: Any, *nodes: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+def _(
+    b: Any,
+    index: Any,
+    *nodes: Any,
+    branches: tuple[ClosedJaxpr, ...],
+    branches_platforms: Platforms | None = None,
+    **_: Any,
+) -> Any:
+    if branches_platforms is not None:
+        return lowering.inline(b, branches[branch_for_cpu(branches_platforms)], nodes)
     types = [n.type for n in nodes]
     regions = [
         b.region(types, lambda inner, *args, _branch=branch: lowering.inline(inner, _branch, args))
@@ -62,15 +97,20 @@ def _(b: Any, index: Any, *nodes: Any, branches: tuple[ClosedJaxpr, ...], **_: A
 cond_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
 
 
-def _bind(index: Any, operands: Sequence[Any], branches: Sequence[ClosedJaxpr]) -> list[Any]:
-    return cond_p.bind(index, *operands, branches=tuple(branches))
+def _bind(
+    index: Any,
+    operands: Sequence[Any],
+    branches: Sequence[ClosedJaxpr],
+    params: dict[str, Any] | None = None,
+) -> list[Any]:
+    return cond_p.bind(index, *operands, **{**(params or {}), "branches": tuple(branches)})
 
 
 # --- rules --------------------------------------------------------------------------------------
 
 
 @cond_p.jvp
-def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> Any:
     index, *operands = primals
     nonzero = tuple(type(t) is not Zero for t in tangents[1:])
     n_out = len(branches[0].out_avals)
@@ -78,12 +118,25 @@ def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **_: An
     some = tuple(any(f[i] for f in found) for i in range(n_out))
     programs = [jvp_jaxpr(b, nonzero, some)[0] for b in branches]
     given = [t for t in tangents[1:] if type(t) is not Zero]
-    outs = _bind(index, [*operands, *given], programs)
+    outs = _bind(index, [*operands, *given], programs, params)
     rest = iter(outs[n_out:])
     return outs[:n_out], [
         next(rest) if s else Zero(a.to_tangent_aval())
         for s, a in zip(some, branches[0].out_avals, strict=True)
     ]
+
+
+@cond_p.jet
+def _(primals: Any, series: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> Any:
+    index, *operands = primals
+    order = len(series[0])
+    given = jet.tangent_types_of(series[1:], branches[0].in_avals)
+    found = [jet.jet_jaxpr(b, given, order)[1] for b in branches]
+    some = functools.reduce(jet.joined, found)
+    programs = [jet.jet_jaxpr(b, given, order, some)[0] for b in branches]
+    outs = _bind(index, [*operands, *jet.packed(series[1:], given)], programs, params)
+    n_out = len(branches[0].out_avals)
+    return outs[:n_out], jet.unpacked(outs[n_out:], branches[0].out_avals, some)
 
 
 @cond_p.partial
@@ -98,22 +151,23 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     out_unknown = [any(f[i] for f in found) for i in range(n_out)]
     parts = [trace_partially(b, mask, out_unknown) for b in branches]
     n_known_out = n_out - sum(out_unknown)
-    residual_avals = [list(known.out_avals[n_known_out:]) for known, _, _, _ in parts]
+    slots, places = _shared_slots([known.out_avals[n_known_out:] for known, *_ in parts])
     known = [
-        _with_other_residuals(part[0], n_known_out, residual_avals, i)
-        for i, part in enumerate(parts)
+        _with_other_residuals(part[0], n_known_out, slots, mine)
+        for part, mine in zip(parts, places, strict=True)
     ]
-    counts = [len(r) for r in residual_avals]
-    late = [_taking_residuals(part[1], residual_avals, i) for i, part in enumerate(parts)]
+    late = [
+        _taking_residuals(part[1], slots, mine) for part, mine in zip(parts, places, strict=True)
+    ]
     known_args = [x for x, u in zip(operands, mask, strict=True) if not u]
     with set_current_trace(trace.parent_trace):
-        outs = _bind(index, known_args, known)
+        outs = _bind(index, known_args, known, params)
     residuals = outs[n_known_out:]
-    assert len(residuals) == sum(counts)
+    assert len(residuals) == len(slots)
     unknown_args = [x for x, u in zip(operands, mask, strict=True) if u]
     late_outs = iter(
         trace.unknown_trace.process_primitive(
-            cond_p, [index, *residuals, *unknown_args], {"branches": tuple(late)}
+            cond_p, [index, *residuals, *unknown_args], {**params, "branches": tuple(late)}
         )
     )
     known_outs = iter(outs[:n_known_out])
@@ -129,35 +183,55 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     )
 
 
+def _shared_slots(residuals: list[Sequence[Any]]) -> tuple[list[Any], list[list[int]]]:
+    """Where branches put their residuals: those of one type share a slot, one of each branch.
+
+    Returns: (types of the slots; for each branch, the slots of its residuals).
+    """
+    slots: list[Any] = []
+    places: list[list[int]] = []
+    for avals in residuals:
+        mine: list[int] = []
+        for aval in avals:
+            free = (k for k, s in enumerate(slots) if s == aval and k not in mine)
+            place = next(free, len(slots))
+            if place == len(slots):
+                slots.append(aval)
+            mine.append(place)
+        places.append(mine)
+    return slots, places
+
+
 def _with_other_residuals(
-    closed: ClosedJaxpr, n_out: int, residuals: list[list[Any]], mine: int
+    closed: ClosedJaxpr, n_out: int, slots: list[Any], mine: list[int]
 ) -> ClosedJaxpr:
-    """`closed` with the other branches' residuals, as zeros, among its results."""
+    """`closed` with its residuals in their slots, and fillers in those of other branches."""
 
     def fun(*args: Any) -> list[Any]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
-        result = list(outs[:n_out])
-        for i, avals in enumerate(residuals):
-            result += outs[n_out:] if i == mine else [_filler(a) for a in avals]
-        return result
+        filled = [_filler(aval) for aval in slots]
+        for place, x in zip(mine, outs[n_out:], strict=True):
+            filled[place] = x
+        return [*outs[:n_out], *filled]
 
     return _retraced(fun, closed.in_avals, closed)
 
 
 def _filler(aval: Any) -> Any:
-    zero = Zero(aval).instantiate() if not dtypes.is_extended(aval.dtype) else None
-    assert zero is not None
-    return convert(zero, aval.dtype, aval.weak_type)
+    scalar = empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device)
+    if not aval.shape:
+        return scalar
+    return rules.op("broadcast_in_dim")(
+        scalar, shape=aval.shape, broadcast_dimensions=(), sharding=None
+    )
 
 
-def _taking_residuals(closed: ClosedJaxpr, residuals: list[list[Any]], mine: int) -> ClosedJaxpr:
-    """`closed` taking all branches' residuals."""
-    start = sum(len(r) for r in residuals[:mine])
-    n, total = len(residuals[mine]), sum(len(r) for r in residuals)
-    avals = [a for r in residuals for a in r] + list(closed.in_avals[n:])
+def _taking_residuals(closed: ClosedJaxpr, slots: list[Any], mine: list[int]) -> ClosedJaxpr:
+    """`closed` taking the residuals of all branches."""
+    avals = [*slots, *closed.in_avals[len(mine) :]]
 
     def fun(*args: Any) -> list[Any]:
-        own = [*args[start : start + n], *args[total:]]
+        own = [*(args[place] for place in mine), *args[len(slots) :]]
         return eval_jaxpr(closed.jaxpr, closed.consts, *own)
 
     return _retraced(fun, avals, closed)
@@ -170,7 +244,9 @@ def _retraced(fun: Callable[..., Any], avals: Sequence[Any], like: ClosedJaxpr) 
 
 
 @cond_p.transpose
-def _(cts: Any, index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+def _(
+    cts: Any, index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...], **params: Any
+) -> Any:
     linear = tuple(type(x) is UndefinedPrimal for x in operands)
     nonzero = tuple(type(ct) is not Zero for ct in cts)
     parts = [transposed_program(b, linear, nonzero) for b in branches]
@@ -180,7 +256,7 @@ def _(cts: Any, index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...], *
     programs = [_filled(program, has, some, avals) for program, has in parts]
     given = [x for x, lin in zip(operands, linear, strict=True) if not lin]
     given += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(_bind(index, given, programs))
+    outs = iter(_bind(index, given, programs, params))
     found = iter(some)
     return [None] + [next(outs) if lin and next(found) else None for lin in linear]
 
@@ -204,7 +280,7 @@ def _filled(
 
 @cond_p.batch_with_axis
 def _(
-    axis_data: AxisData, args: Any, dims: Any, *, branches: tuple[ClosedJaxpr, ...], **_: Any
+    axis_data: AxisData, args: Any, dims: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any
 ) -> Any:
     index, *operands = args
     batched = tuple(d is not None for d in dims[1:])
@@ -216,7 +292,7 @@ def _(
         found = [batch_jaxpr(b, axis_data, batched, False)[1] for b in branches]
         some = tuple(any(column) for column in zip(*found, strict=True))
         programs = [batch_jaxpr(b, axis_data, batched, some)[0] for b in branches]
-        outs = _bind(index, moved, programs)
+        outs = _bind(index, moved, programs, params)
         return outs, [0 if s else None for s in some]
     if any(has_io(b.effects) for b in branches):
         raise NotImplementedError("IO effect not supported in vmap-of-cond.")
@@ -255,7 +331,10 @@ def _masked(chosen: Any, x: Any) -> Any:
 
 
 def _print_cond(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
-    return text.eqn_with_params(eqn, [("branches", eqn.params["branches"])], context, settings)
+    shown = [("branches", eqn.params["branches"])]
+    if "branches_platforms" in eqn.params:
+        shown.append(("branches_platforms", eqn.params["branches_platforms"]))
+    return text.eqn_with_params(eqn, shown, context, settings)
 
 
 text.printing_rules["cond"] = _print_cond
@@ -294,12 +373,17 @@ def switch(
     whole = convert(index, _INT32, False)
     clamped = clamp(np.int32(0), whole, np.int32(len(functions) - 1))
     names = [f"branch {i}" for i in range(len(functions))]
-    return _conditional(clamped, names, functions, operands)
+    return conditional(clamped, names, functions, operands)
 
 
-def _conditional(
-    index: Any, names: Sequence[str], functions: Sequence[Callable[..., Any]], operands: Any
+def conditional(
+    index: Any,
+    names: Sequence[str],
+    functions: Sequence[Callable[..., Any]],
+    operands: Any,
+    params: dict[str, Any] | None = None,
 ) -> Any:
+    """The primitive applied to functions of pytrees; `names` are for messages."""
     leaves, tree = pytrees.tree_flatten(tuple(operands))
     avals = [get_aval(x) for x in leaves]
     traced = [trace_function(f, tree, avals, "cond") for f in functions]
@@ -308,7 +392,7 @@ def _conditional(
         order.reverse()  # the primitive has the branch of False first
     check_branches(names, functions, traced)
     programs, consts = with_common_consts([traced[i] for i in order])
-    outs = _bind(index, [*consts, *leaves], programs)
+    outs = _bind(index, [*consts, *leaves], programs, params)
     return pytrees.tree_unflatten(traced[0].out_tree, outs)
 
 
@@ -353,7 +437,10 @@ def cond(
         raise TypeError(f"Pred type must be either boolean or number, got {aval.dtype}.")
     if config.disable_jit_enabled() and not isinstance(pred, Tracer):
         return true_fun(*operands) if pred else false_fun(*operands)
+    if isinstance(pred, bool | int | float | complex | np.ndarray | np.generic):
+        index = np.int32(bool(pred))
+        return conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
     if aval.dtype != np.bool_:
         pred = rules.op("ne")(pred, rules.const(pred, 0))
     index = convert(as_value(pred), _INT32, False)
-    return _conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
+    return conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)

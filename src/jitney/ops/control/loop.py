@@ -2,12 +2,13 @@
 
 The primitive carries values and two groups of constants: those of the condition and those of the body.
 Forward derivatives carry tangents along; the number of turns being unknown, there is no reverse one.
+A batched predicate has axes, which all carries have in front; the loop runs while it holds anywhere,
+and what has come to its end stays as it is.
 """
 
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +22,12 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import declare
 from jitney.core.staging import trace_to_jaxpr
-from jitney.core.trace import Tracer, set_current_trace
+from jitney.core.trace import concrete_value, set_current_trace
 from jitney.ops import rules
 from jitney.ops.control.tracing import check_carry, strengthened, trace_function
-from jitney.ops.convert import as_value, convert
-from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.ops.convert import convert
+from jitney.transforms import jet
+from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, without_known_prints
 from jitney.transforms.zero import Zero, instantiate
@@ -51,18 +53,33 @@ def _(
     n, m = cond_nconsts, cond_nconsts + body_nconsts
     types = [x.type for x in nodes]
 
-    def cond(inner: Any, *args: Any) -> Any:
+    def goes_on(inner: Any, args: Any) -> Any:
         (flag,) = lowering.inline(inner, cond_jaxpr, [*args[:n], *args[m:]])
+        return flag
+
+    def cond(inner: Any, *args: Any) -> Any:
+        flag = goes_on(inner, args)
         # A batched predicate: the loop runs while it holds anywhere.
         if flag.shape:
             flag = inner.reduce(flag, "or", tuple(range(len(flag.shape))))
         return [flag]
 
     def body(inner: Any, *args: Any) -> Any:
-        return [*args[:m], *lowering.inline(inner, body_jaxpr, args[n:])]
+        if not cond_jaxpr.out_avals[0].shape:  # type: ignore[attr-defined]
+            return [*args[:m], *lowering.inline(inner, body_jaxpr, args[n:])]
+        # Indices whose predicate is false keep their carry.
+        flag = goes_on(inner, args)
+        new = lowering.inline(inner, body_jaxpr, args[n:])
+        return [*args[:m], *(_where(inner, flag, x, y) for x, y in zip(new, args[m:], strict=True))]
 
     outs = b.while_(b.region(types, cond), b.region(types, body), nodes)
     return outs[m:]
+
+
+def _where(b: Any, flag: Any, new: Any, old: Any) -> Any:
+    """Nodes: `new` where `flag`, of their leading axes, holds."""
+    wide = b.broadcast(flag, new.shape, tuple(range(len(flag.shape))))
+    return b.apply("select", wide, new, old)
 
 
 while_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
@@ -138,6 +155,51 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         for nz, a in zip(carry_nz, body_jaxpr.out_avals, strict=True)
     ]
     return outs[:n_carry], douts
+
+
+@while_p.jet
+def _(primals: Any, series: Any, **params: Any) -> Any:
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = _parts(primals, params)
+    _, const_terms, init_terms = _parts(series, params)
+    order = len(series[0])
+    n_const, n_carry, n_cond = len(body_consts), len(init), len(cond_consts)
+    consts_given = jet.tangent_types_of(const_terms, body_jaxpr.in_avals[:n_const])
+    carry_given = jet.tangent_types_of(init_terms, body_jaxpr.in_avals[n_const:])
+    while True:  # terms that a turn makes stay
+        raw, found = jet.jet_jaxpr(body_jaxpr, (*consts_given, *carry_given), order, carry_given)
+        more = jet.joined(carry_given, found)
+        if jet.number_of(more) == jet.number_of(carry_given):
+            break
+        carry_given = more
+    n_ct = jet.number_of(consts_given)
+    # The program takes consts, carry, their terms; a loop wants consts with theirs first.
+    avals = [raw.in_avals[k] for k in range(n_const)]
+    avals += [t for types in consts_given for t in types if t is not None]
+    carry_avals = [*body_jaxpr.in_avals[n_const:]]
+    carry_avals += [t for types in carry_given for t in types if t is not None]
+
+    def body(*args: Any) -> list[Any]:
+        consts, rest = args[:n_const], args[n_const:]
+        terms, rest = rest[:n_ct], rest[n_ct:]
+        carry, carry_terms = rest[:n_carry], rest[n_carry:]
+        return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *terms, *carry_terms)
+
+    def cond(*args: Any) -> list[Any]:
+        return eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry])
+
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *jet.packed(const_terms, consts_given),
+        *init,
+        *jet.packed(init_terms, carry_given),
+        cond_jaxpr=_retraced(cond, [*cond_jaxpr.in_avals[:n_cond], *carry_avals], cond_jaxpr),
+        cond_nconsts=n_cond,
+        body_jaxpr=_retraced(body, [*avals, *carry_avals], body_jaxpr),
+        body_nconsts=n_const + n_ct,
+    )
+    return outs[:n_carry], jet.unpacked(outs[n_carry:], body_jaxpr.out_avals, carry_given)
 
 
 @while_p.partial
@@ -259,6 +321,11 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
     if pred_b and has_io(cond.effects | body_jaxpr.effects):
         raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
     body, _ = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+    # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
+    place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)  # type: ignore[attr-defined]
+    if place:
+        cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
+        body = _batched_at(place, body_jaxpr, axis_data, body_b, carry_b, carry_b)
     size = axis_data.size
     cond_consts = [
         x if d is None else rules.move_axis(x, d, 0)
@@ -269,48 +336,43 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
         for x, d in zip(body_consts, body_d, strict=True)
     ]
     init = [
-        rules.to_front(x, d, size) if b else x
+        move_to(x, d, place, size) if b else x
         for x, d, b in zip(init, init_d, carry_b, strict=True)
     ]
-    body_nconsts = len(body_consts)
     outs = while_p.bind(
         *cond_consts,
-        *(cond_consts if pred_b else ()),
         *body_consts,
         *init,
         cond_jaxpr=cond,
         cond_nconsts=len(cond_consts),
-        body_jaxpr=_frozen_where_done(body, cond, len(cond_consts), body_nconsts)
-        if pred_b
-        else body,
-        body_nconsts=body_nconsts + (len(cond_consts) if pred_b else 0),
+        body_jaxpr=body,
+        body_nconsts=len(body_consts),
     )
-    return outs, [0 if b else None for b in carry_b]
+    return outs, [place if b else None for b in carry_b]
 
 
-def _frozen_where_done(
-    body: ClosedJaxpr, cond: ClosedJaxpr, n_cond: int, n_body: int
+def _batched_at(
+    place: int, closed: ClosedJaxpr, axis_data: AxisData, consts_b: Any, carry_b: Any, out_b: Any
 ) -> ClosedJaxpr:
-    """The body of a batched loop: indices whose predicate is false keep their carry."""
-    avals = [*cond.in_avals[:n_cond], *body.in_avals]
+    """`closed`(constants, carry) with one more axis: in front of constants, at `place` of the rest."""
+    dims = [0 if b else None for b in consts_b] + [place if b else None for b in carry_b]
 
     def fun(*args: Any) -> list[Any]:
-        cond_consts, rest = args[:n_cond], args[n_cond:]
-        carry = rest[n_body:]
-        (goes_on,) = eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *carry)
-        new = eval_jaxpr(body.jaxpr, body.consts, *rest)
-        return [_where(goes_on, x, y) for x, y in zip(new, carry, strict=True)]
-
-    return _retraced(fun, avals, body)
-
-
-def _where(goes_on: Any, new: Any, old: Any) -> Any:
-    shape = rules.shape_of(new)
-    if len(shape) > 1:
-        goes_on = rules.op("broadcast_in_dim")(
-            goes_on, shape=shape, broadcast_dimensions=(0,), sharding=None
+        outs, out_dims = batch_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
         )
-    return rules.op("select_n")(goes_on, old, new)
+        return [
+            move_to(x, d, place, axis_data.size) if b else x
+            for x, d, b in zip(outs, out_dims, out_b, strict=True)
+        ]
+
+    avals: list[Any] = []
+    for a, d in zip(closed.in_avals, dims, strict=True):
+        shape: Any = a.shape  # type: ignore[attr-defined]
+        avals.append(
+            a if d is None else a.update(shape=(*shape[:d], axis_data.size, *shape[d:]))  # type: ignore[attr-defined]
+        )
+    return _retraced(fun, avals, closed)
 
 
 # --- public functions -----------------------------------------------------------------------------
@@ -336,6 +398,7 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
     leaves, tree = pytrees.tree_flatten(init_val)
     avals = [get_aval(x) for x in leaves]
     single = pytrees.tree_structure((init_val,))
+    condition = _traced_condition(cond_fun, single, avals)
     body = trace_function(body_fun, single, avals, "while_loop")
     _check_body(tree, body, avals)
     stronger = strengthened(avals, body.out_avals)
@@ -345,18 +408,11 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
             convert(x, a.dtype, a.weak_type) if not _same_type(x, a) else x  # type: ignore[attr-defined]
             for x, a in zip(leaves, avals, strict=True)
         ]
+        condition = _traced_condition(cond_fun, single, avals)
         body = trace_function(body_fun, single, avals, "while_loop")
     check_carry(
         "while_loop body function", _argument(body_fun), tree, body.out_tree, avals, body.out_avals
     )
-    condition = trace_function(cond_fun, single, avals, "while_cond")
-    out: Any = condition.out_avals
-    if condition.out_tree != pytrees.tree_structure(0):
-        raise TypeError(
-            f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}."
-        )
-    if out[0].shape != () or out[0].dtype != np.bool_:
-        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {out}.")
     outs = while_p.bind(
         *condition.consts,
         *body.consts,
@@ -367,6 +423,18 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
         body_nconsts=len(body.consts),
     )
     return pytrees.tree_unflatten(tree, outs)
+
+
+def _traced_condition(cond_fun: Callable[..., Any], in_tree: Any, avals: Any) -> Any:
+    condition = trace_function(cond_fun, in_tree, avals, "while_cond")
+    if condition.out_tree != pytrees.tree_structure(0):
+        raise TypeError(
+            f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}."
+        )
+    out: Any = condition.out_avals
+    if out[0].shape != () or out[0].dtype != np.bool_:
+        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {out}.")
+    return condition
 
 
 def _same_type(x: Any, aval: Any) -> bool:
@@ -392,8 +460,8 @@ def fori_loop(
     """val = body_fun(i, val) for i from `lower` up to `upper`, exclusive; returns the last `val`.
 
     Args:
-      lower, upper: integer scalars. If both are known when traced the loop is a `scan`, and has a
-        reverse derivative.
+      lower, upper: integer scalars of one dtype; Python numbers take the other's. If both are known
+        when traced the loop is a `scan`, and has a reverse derivative.
       body_fun: (index, value) -> value, of the same structure and types.
       init_val: a pytree of arrays.
       unroll: for known bounds: how many turns one turn of the compiled loop does.
@@ -402,49 +470,56 @@ def fori_loop(
 
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
-    dtype = _counter_dtype(lower, upper)
-    if config.disable_jit_enabled():
-        value = init_val
-        for i in range(int(lower), int(upper)):
-            value = body_fun(as_value(np.asarray(i, dtype)), value)
-        return value
     known = _known(lower), _known(upper)
+    lower, upper = _of_one_dtype(lower, upper)
     if known[0] is not None and known[1] is not None:
-        length = max(known[1] - known[0], 0)
+        if config.disable_jit_enabled():
+            value = init_val
+            for i in range(known[0], known[1]):
+                value = body_fun(i, value)
+            return value
 
         def step(loop_carry: Any, _: Any) -> Any:
             i, value = loop_carry
             return (i + 1, body_fun(i, value)), None
 
-        first = np.asarray(known[0], dtype)[()]
         (_, result), _ = scan(
-            step, (first, init_val), None, length=length, unroll=1 if unroll is None else unroll
-        )
+            step, (known[0], init_val), None, length=max(known[1] - known[0], 0),
+            unroll=1 if unroll is None else unroll,
+        )  # fmt: skip
         return result
     if unroll is not None and unroll != 1:
         raise ValueError(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
         )
-    low, high = convert(lower, dtype), convert(upper, dtype)
     _, _, result = while_loop(
         lambda c: rules.op("lt")(c[0], c[1]),
         lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])),
-        (low, high, init_val),
+        (lower, upper, init_val),
     )
     return result
 
 
 def _known(bound: Any) -> int | None:
-    if isinstance(bound, Tracer):
-        value = bound.to_concrete_value()
-        return None if value is None else operator.index(value)
-    try:
-        return operator.index(bound)
-    except TypeError:
-        return int(bound)
+    """A bound's value, if it is a scalar that is known now."""
+    value = concrete_value(bound)
+    return None if value is None or np.ndim(value) else int(value)
 
 
-def _counter_dtype(lower: Any, upper: Any) -> np.dtype:
-    types: list[Any] = [get_aval(lower), get_aval(upper)]
-    strong = [t.dtype for t in types if not t.weak_type and dtypes.issubdtype(t.dtype, np.integer)]
-    return strong[0] if strong else dtypes.canonicalize_dtype(np.int64)
+def _of_one_dtype(lower: Any, upper: Any) -> tuple[Any, Any]:
+    """The bounds, one that is weakly typed converted to the other's dtype.
+
+    Raises:
+      TypeError: if both have dtypes of their own, or are not integers alike.
+    """
+    low, high = (get_aval(x) for x in (lower, upper))
+    types: Any = low, high
+    if low.dtype == high.dtype:  # type: ignore[attr-defined]
+        return lower, upper
+    if all(dtypes.issubdtype(t.dtype, np.integer) for t in types):
+        if low.weak_type:  # type: ignore[attr-defined]
+            return convert(lower, high.dtype), upper  # type: ignore[attr-defined]
+        if high.weak_type:  # type: ignore[attr-defined]
+            return lower, convert(upper, low.dtype)  # type: ignore[attr-defined]
+    got = " and ".join(dtypes.long_name(t.dtype) for t in types)
+    raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got {got}")

@@ -25,6 +25,7 @@ from jitney.ops.control.tracing import check_carry, strengthened, trace_function
 from jitney.ops.convert import as_value, convert
 from jitney.ops.join import stack
 from jitney.ops.shape import shape_of
+from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
@@ -160,19 +161,9 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         if joined == carry_nz:
             break
         carry_nz = joined
-    # consts carry xs dconsts dcarry dxs -> consts dconsts carry dcarry xs dxs
-    sizes = [len(consts), n_carry, len(xs), sum(const_nz), sum(carry_nz), sum(xs_nz)]
-    starts = np.cumsum([0, *sizes])
-    group = [list(range(starts[k], starts[k + 1])) for k in range(6)]
-    operands = group[0] + group[3] + group[1] + group[4] + group[2] + group[5]
     n_dcarry = sum(carry_nz)
-    outs_order = [
-        *range(n_carry),
-        *range(n_out, n_out + n_dcarry),
-        *range(n_carry, n_out),
-        *range(n_out + n_dcarry, len(raw.out_avals)),
-    ]
-    program = _reordered(raw, operands, outs_order)
+    sizes = [len(consts), n_carry, len(xs), sum(const_nz), n_dcarry, sum(xs_nz)]
+    program = _regrouped(raw, sizes, n_out)
     given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
     outs = _bind(
         [*consts, *(t for t in consts_t if type(t) is not Zero)],
@@ -190,6 +181,59 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         next(dys) if nz else Zero(a) for nz, a in zip(found[n_carry:], avals[n_carry:], strict=True)
     ]
     return [*carry_out, *ys_out], douts
+
+
+def _regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJaxpr:
+    """A body with each kind's derivatives behind the kind itself, as loops want it.
+
+    Operands: consts carry xs dconsts dcarry dxs -> consts dconsts carry dcarry xs dxs.
+    Results: carry ys dcarry dys -> carry dcarry ys dys.
+
+    Args:
+      closed: the body.
+      sizes: how many operands there are of each kind.
+      n_out: the number of carries and rows together.
+    """
+    starts = np.cumsum([0, *sizes])
+    group = [list(range(starts[k], starts[k + 1])) for k in range(6)]
+    operands = group[0] + group[3] + group[1] + group[4] + group[2] + group[5]
+    n_carry, n_dcarry = sizes[1], sizes[4]
+    results = [
+        *range(n_carry),
+        *range(n_out, n_out + n_dcarry),
+        *range(n_carry, n_out),
+        *range(n_out + n_dcarry, len(closed.out_avals)),
+    ]
+    return _reordered(closed, operands, results)
+
+
+@scan_p.jet
+def _(primals: Any, series: Any, **params: Any) -> Any:
+    jaxpr: ClosedJaxpr = params["jaxpr"]
+    parts, terms = _split(primals, params), _split(series, params)
+    given = [
+        jet.tangent_types_of(t, avals)
+        for t, avals in zip(terms, _split(jaxpr.in_avals, params), strict=True)
+    ]
+    order, n_carry, n_out = len(series[0]), len(parts[1]), len(jaxpr.out_avals)
+    no_rows = ((None,) * order,) * (n_out - n_carry)
+    while True:  # terms that a turn makes stay
+        operands = (*given[0], *given[1], *given[2])
+        raw, found = jet.jet_jaxpr(jaxpr, operands, order, (*given[1], *no_rows))
+        more = jet.joined(given[1], found[:n_carry])
+        if jet.number_of(more) == jet.number_of(given[1]):
+            break
+        given[1] = more
+    sizes = [*map(len, parts), *map(jet.number_of, given)]
+    program = _regrouped(raw, sizes, n_out)
+    consts, carry, xs = (
+        [*values, *jet.packed(t, g)] for values, t, g in zip(parts, terms, given, strict=True)
+    )
+    outs = _bind(consts, carry, xs, program, params)
+    n = n_carry + sizes[4]
+    results = [*outs[:n_carry], *outs[n : n + n_out - n_carry]]
+    found_terms = [*outs[n_carry:n], *outs[n + n_out - n_carry :]]
+    return results, jet.unpacked(found_terms, jaxpr.out_avals, (*given[1], *found[n_carry:]))
 
 
 @scan_p.partial

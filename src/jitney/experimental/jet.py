@@ -1,0 +1,319 @@
+"""`jax.experimental.jet`: derivatives of higher order, all at once, by Taylor series.
+
+`jet` pushes a curve through a function: from the derivatives of x(t) at t = 0 it computes those of
+f(x(t)). Nested `jvp`s would do the same at a cost that doubles with each order; here it grows with
+the square of the order. The rules stand beside the primitives (`ops`); begin with `transforms/jet.py`.
+
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13; M. J. Bettencourt,
+M. J. Johnson, D. Duvenaud, Taylor-Mode Automatic Differentiation for Higher-Order Derivatives in JAX,
+NeurIPS 2019 workshop on program transformations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney import lax, numpy as jnp
+from jitney.core import linear_util as lu, pytrees
+from jitney.core.avals import is_valid_operand
+from jitney.core.errors import api_boundary
+from jitney.core.primitive import Primitive
+from jitney.core.trace import set_current_trace, state
+from jitney.interpreters.tables import RuleTable
+from jitney.ops.convert import as_value
+from jitney.transforms import jet as series_of
+from jitney.transforms.jet import JetTrace as JetTrace, JetTracer as JetTracer, jet_flat
+from jitney.transforms.zero import Zero
+
+
+class ZeroTerm:
+    """A term that is zero, as `zero_term`: of any shape."""
+
+
+class ZeroSeries:
+    """A series of which all terms are zero, as `zero_series`: of any length."""
+
+
+zero_term = ZeroTerm()
+zero_series = ZeroSeries()
+
+call_param_updaters: dict[Primitive, Callable[..., Any]] = {}
+"""Empty, for compatibility: calls of programs have rules as all primitives do."""
+
+
+# --- the transformation ---------------------------------------------------------------------------
+
+
+@api_boundary
+def jet(
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    series: Sequence[Any],
+    factorial_scaled: bool = True,
+    **_: Any,
+) -> tuple[Any, Any]:
+    """Value and derivatives of `fun` along a curve x(t), at t = 0.
+
+    Args:
+      fun: takes arrays and returns a pytree of arrays.
+      primals: x(0): a tuple of arrays or scalars, one for each argument.
+      series: for each argument the list of its derivatives x'(0), x''(0), ...: arrays of the shape
+        and dtype of the argument. All lists are of one length n; `zero_series` stands for zeros.
+      factorial_scaled: whether series hold derivatives; else they hold the coefficients of powers of t,
+        that is derivatives divided by k!.
+
+    Returns: (f(x(0)), derivatives of orders 1 ... n of f(x(t)) at 0): the second is of the structure
+      of the first with a list of n arrays for each leaf.
+
+    Raises:
+      ValueError: if an argument or a term is no array, or if lists of terms differ in length.
+      NotImplementedError: if an operation has neither a rule nor a derivative.
+
+    Example: the first three derivatives of the sine at 0.
+      >>> jet(jnp.sin, (0.0,), ((1.0, 0.0, 0.0),))
+    """
+    _check_arrays(primals, series)
+    orders = {len(terms) for terms in series if not isinstance(terms, ZeroSeries)}
+    if len(orders) != 1:
+        raise ValueError(
+            "jet terms have inconsistent lengths for different arguments"
+            if orders
+            else "jet: at least one argument must have a list of terms, which says how many there are"
+        )
+    (order,) = orders
+    values = [as_value(x) for x in primals]
+    terms = [
+        [_given(t, x, k, factorial_scaled) for k, t in enumerate(_listed(ts, order), 1)]
+        for x, ts in zip(values, series, strict=True)
+    ]
+    tree: Any = None
+
+    def flat(*xs: Any) -> list[Any]:
+        nonlocal tree
+        leaves, tree = pytrees.tree_flatten(fun(*xs))
+        for x in leaves:
+            if not is_valid_operand(x):
+                raise TypeError(f"Value {x!r} with dtype {type(x)} is not a valid JAX array type.")
+        return leaves
+
+    outs, found = jet_flat(flat, values, terms, order)
+    results = [
+        [_shown(t, x, k, factorial_scaled) for k, t in enumerate(ts, 1)]
+        for x, ts in zip(outs, found, strict=True)
+    ]
+    return pytrees.tree_unflatten(tree, outs), pytrees.tree_unflatten(tree, results)
+
+
+def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
+    if len(primals) != len(series):
+        raise ValueError(
+            f"jet: each argument needs a list of terms, but there are {len(primals)} arguments and "
+            f"{len(series)} lists"
+        )
+    for i, (x, terms) in enumerate(zip(primals, series, strict=True)):
+        if not pytrees.treedef_is_leaf(pytrees.tree_structure(x)):
+            raise ValueError(f"primal value at position {i} is not an array")
+        if not is_valid_operand(x):
+            raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
+        for j, t in enumerate(() if isinstance(terms, ZeroSeries) else terms):
+            if not pytrees.treedef_is_leaf(pytrees.tree_structure(t)):
+                raise ValueError(f"term {j} for argument {i} is not an array")
+
+
+def _listed(terms: Any, order: int) -> list[Any]:
+    return [zero_term] * order if isinstance(terms, ZeroSeries) else list(terms)
+
+
+def _given(term: Any, primal: Any, k: int, factorial_scaled: bool) -> Any:
+    """A user's term as a coefficient."""
+    if isinstance(term, ZeroTerm):
+        return Zero.from_primal_value(primal)
+    return jnp.asarray(term) / math.factorial(k) if factorial_scaled else as_value(term)
+
+
+def _shown(term: Any, primal: Any, k: int, factorial_scaled: bool) -> Any:
+    """A coefficient as users get it."""
+    if isinstance(term, Zero):
+        term = jnp.zeros_like(primal)
+    return term * float(math.factorial(k)) if factorial_scaled else term
+
+
+def jet2(
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    series: Sequence[Any],
+    *,
+    factorial_scaled: bool = False,
+    **_: Any,
+) -> tuple[Any, Any]:
+    """`jet` whose series are coefficients of powers, unless told otherwise."""
+    return jet(fun, primals, series, factorial_scaled=factorial_scaled)
+
+
+def fact(n: Any) -> Any:
+    """n!, as a float; of numbers that are no integers the gamma function of n + 1."""
+    if isinstance(n, int):
+        return jnp.asarray(float(math.factorial(n)))
+    return lax.exp(lax.lgamma(jnp.asarray(n) + 1.0))
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A user's rule, which is given arrays and may answer `zero_series` or `zero_term`."""
+
+    def adapted(primals: Any, series: Any, **params: Any) -> Any:
+        order = len(series[0])
+        given = [
+            [_instantiated(t, x) for t in terms] for x, terms in zip(primals, series, strict=True)
+        ]
+        out, terms = rule(primals, given, **params)
+        if isinstance(out, list | tuple):
+            each = [zero_series] * len(out) if isinstance(terms, ZeroSeries) else terms
+            return out, [_from_user(ts, x, order) for ts, x in zip(each, out, strict=True)]
+        return out, _from_user(terms, out, order)
+
+    adapted.given = rule  # type: ignore[attr-defined]
+    return adapted
+
+
+def _instantiated(term: Any, primal: Any) -> Any:
+    return jnp.zeros_like(primal) if isinstance(term, Zero | ZeroTerm) else term
+
+
+def _from_user(terms: Any, primal: Any, order: int) -> list[Any]:
+    zero = Zero.from_primal_value(primal)
+    return [zero if isinstance(t, ZeroTerm) else t for t in _listed(terms, order)]
+
+
+def _handed_out(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule that can be called with arrays, `zero_series` and `zero_term`, and gives arrays."""
+    given = getattr(rule, "given", None)
+    if given is not None:
+        return given
+
+    def usable(primals: Any, series: Any, **params: Any) -> Any:
+        order = next(len(terms) for terms in series if not isinstance(terms, ZeroSeries))
+        values = [as_value(x) for x in primals]
+        terms = [
+            [as_value(t) for t in _from_user(ts, x, order)]
+            for ts, x in zip(series, values, strict=True)
+        ]
+        out, found = rule(values, terms, **params)
+        if isinstance(out, list | tuple):
+            return out, [
+                [_instantiated(t, x) for t in ts] for ts, x in zip(found, out, strict=True)
+            ]
+        return out, [_instantiated(t, out) for t in found]
+
+    return usable
+
+
+jet_rules = RuleTable("jet", adapt=_adapted, show=_handed_out)
+"""primitive -> rule(primals, series, **params), which returns (result, its terms).
+
+Terms are coefficients of powers, of which a rule is given arrays. A primitive with multiple results
+returns a sequence of each. A primitive that is not here is differentiated again and again, by its
+forward derivative.
+"""
+
+
+def deflinear(prim: Primitive) -> None:
+    """Linear in all operands together: each term goes through the operation."""
+    prim.jet(series_of.linear(prim))
+
+
+def defzero(prim: Primitive) -> None:
+    """The derivative is zero wherever there is one."""
+    prim.jet(series_of.constant(prim))
+
+
+def def_deriv(prim: Primitive, deriv: Callable[..., Any]) -> None:
+    """One operand, of which `deriv`(x) is the derivative, made of other operations."""
+    prim.jet(_by_slope(prim, deriv))
+
+
+def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: Any) -> None:
+    """The same as `comp`(*operands, **kwargs), made of other operations."""
+
+    @prim.jet
+    def _(primals: Any, series: Any, **params: Any) -> Any:
+        order = len(series[0])
+        (out,), (terms,) = jet_flat(lambda *xs: [comp(*xs, **kwargs)], primals, series, order)
+        return out, terms
+
+
+def _by_slope(prim: Primitive, deriv: Callable[..., Any]) -> Callable[..., Any]:
+    def derivative(xs: Any, dxs: Any, params: dict[str, Any]) -> Any:
+        (x,), (dx,) = xs, dxs
+        return dx if isinstance(dx, Zero) else dx * deriv(x)
+
+    return series_of.by_partials(prim, derivative)
+
+
+def _apply(rule: Callable[..., Any], primals_in: Any, series_in: Any, params: Any) -> Any:
+    return _handed_out(rule)(primals_in, series_in, **params)
+
+
+def linear_prop(prim: Primitive, primals_in: Any, series_in: Any, **params: Any) -> Any:
+    """Result and terms of a linear operation."""
+    return _apply(series_of.linear(prim), primals_in, series_in, params)
+
+
+def zero_prop(prim: Primitive, primals_in: Any, series_in: Any, **params: Any) -> Any:
+    """Result of an operation whose derivative is zero, and `zero_series`."""
+    return prim.bind(*primals_in, **params), zero_series
+
+
+def deriv_prop(
+    prim: Primitive, deriv: Callable[..., Any], primals_in: Any, series_in: Any
+) -> tuple[Any, Any]:
+    """Result and terms of an operation on one operand whose derivative is `deriv`."""
+    return _apply(_by_slope(prim, deriv), primals_in, series_in, {})
+
+
+# --- stages of wrapped functions -------------------------------------------------------------------
+
+
+@lu.transformation2
+def jet_fun(f: Callable[..., Any], order: int, primals: Any, series: Any) -> Any:
+    """`f`, a function of flat values that returns a sequence: (results, their coefficients)."""
+    values = [as_value(x) for x in primals]
+    terms = [_from_user(ts, x, order) for ts, x in zip(series, values, strict=True)]
+    outs, found = jet_flat(f, values, terms, order)
+    return outs, [[_instantiated(t, x) for t in ts] for ts, x in zip(found, outs, strict=True)]
+
+
+@lu.transformation2
+def jet_subtrace(f: Callable[..., Any], tag: Any, order: int, primals: Any, series: Any) -> Any:
+    """`jet_fun` under a tag of the caller's; terms may stay symbolic zeros."""
+    trace = JetTrace(tag, state.trace, order)
+    args = [trace.wrap(x, _from_user(ts, x, order)) for x, ts in zip(primals, series, strict=True)]
+    with set_current_trace(trace):
+        outs = f(*args)
+    pairs = [trace.to_series(x) for x in outs]
+    return [x for x, _ in pairs], [
+        [zero_term if isinstance(t, Zero) else t for t in ts] for _, ts in pairs
+    ]
+
+
+@lu.transformation_with_aux2
+def traceable(f: Callable[..., Any], store: lu.Store, in_tree: Any, *leaves: Any) -> list[Any]:
+    """`f`(primals, series), which returns such a pair, as a function of flat values.
+
+    The side result is the structure of the result.
+    """
+    flat, out_tree = pytrees.tree_flatten(f(*pytrees.tree_unflatten(in_tree, leaves)))
+    store.store(out_tree)
+    return flat
+
+
+def _flatten_nothing(_: Any) -> tuple[tuple[()], None]:
+    return (), None
+
+
+pytrees.register_pytree_node(ZeroSeries, _flatten_nothing, lambda *_: zero_series)
+pytrees.register_pytree_node(ZeroTerm, _flatten_nothing, lambda *_: zero_term)

@@ -1,0 +1,392 @@
+"""Taylor series: each value is a polynomial in one variable, truncated behind a given order.
+
+`JetTrace` hands an operation's operands to the primitive's rule `jet`: the values x_0 and their terms
+x_1 ... x_n, the coefficients of x(t) = x_0 + x_1 t + ... + x_n t^n (not the derivatives, which are
+k! x_k). The rule computes the result's terms with the operations of the parent trace. Terms that are
+known to be zero are `Zero`, and nothing is computed for them.
+
+A primitive without a rule of its own is differentiated: if h(t) = f(x(t)), then h'(t) is the forward
+derivative of f at x(t) in the direction x'(t), the `jvp` rule, of which the series is one term shorter.
+
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import Primitive
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
+from jitney.transforms.algebra import algebra
+from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+Terms = list[Any]
+"""x_1 ... x_n of a value; each of them may be `Zero`."""
+
+
+class JetTracer(Tracer):
+    """A value with the further terms of its series."""
+
+    __slots__ = ("primal", "terms")
+
+    def __init__(self, trace: Trace, primal: Any, terms: Sequence[Any]) -> None:
+        self._trace = trace
+        self.primal = primal
+        self.terms = list(terms)
+
+    @property
+    def aval(self) -> AbstractValue:
+        return get_aval(self.primal)
+
+    def _origin_msg(self) -> str:
+        return self.primal._origin_msg() if isinstance(self.primal, Tracer) else ""
+
+    def __repr__(self) -> str:
+        return f"JetTracer<{self.aval}>"
+
+
+class JetTrace(Trace):
+    """Computes series of operations as they come.
+
+    Attributes:
+      tag: of the transformation.
+      parent_trace: where the rules compute.
+      order: the number of terms behind the first.
+    """
+
+    __slots__ = ("order", "parent_trace", "tag")
+
+    def __init__(self, tag: TraceTag, parent_trace: Trace, order: int) -> None:
+        super().__init__()
+        self.tag = tag
+        self.parent_trace = parent_trace
+        self.order = order
+
+    def to_series(self, x: Any) -> tuple[Any, Terms]:
+        """(value, its terms)."""
+        if isinstance(x, JetTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+            return x.primal, x.terms
+        return x, [Zero.from_primal_value(x)] * self.order
+
+    def pure(self, x: Any) -> Any:
+        with set_current_trace(self.parent_trace):
+            return self.parent_trace.pure(x)
+
+    lift = pure
+
+    def wrap(self, primal: Any, terms: Terms) -> Any:
+        """A tracer, or the value itself if all terms are zero."""
+        return primal if _is_constant(terms) else JetTracer(self, primal, terms)
+
+    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+        operands = [self.to_series(x) for x in args]
+        primals = [p for p, _ in operands]
+        series = [t for _, t in operands]
+        parent = self.parent_trace
+        with set_current_trace(parent):
+            if all([_is_constant(terms) for terms in series]):
+                return parent.process_primitive(primitive, primals, params)
+            out, terms = _rule_of(primitive)(primals, series, **params)
+        if primitive.multiple_results:
+            return [self.wrap(p, t) for p, t in zip(out, terms, strict=True)]
+        return self.wrap(out, terms)
+
+    def __repr__(self) -> str:
+        return "JetTrace"
+
+    __str__ = __repr__
+
+
+def _is_constant(terms: Sequence[Any]) -> bool:
+    return all([type(t) is Zero for t in terms])
+
+
+def _rule_of(primitive: Primitive) -> Callable[..., Any]:
+    rule = primitive.rules.get("jet")
+    if rule is not None:
+        return rule
+    if "jvp" not in primitive.rules:
+        raise NotImplementedError(
+            f"Taylor-mode rule for '{primitive}' not implemented, and there is no derivative to make "
+            "one of. For a primitive of your own, set one by jax.experimental.jet.jet_rules"
+        )
+    return by_derivative(primitive)
+
+
+def jet_flat(
+    fun: Callable[..., Sequence[Any]], primals: Sequence[Any], series: Sequence[Terms], order: int
+) -> tuple[list[Any], list[Terms]]:
+    """(results, their terms) of `fun`, a function of flat values, under the current trace."""
+    trace = JetTrace(TraceTag(), state.trace, order)
+    args = [trace.wrap(p, t) for p, t in zip(primals, series, strict=True)]
+    try:
+        with set_current_trace(trace):
+            outs = fun(*args)
+        found = [trace.to_series(x) for x in outs]
+    finally:
+        trace.invalidate()
+    return [p for p, _ in found], [t for _, t in found]
+
+
+Present = tuple[tuple[Any, ...], ...]
+"""For each value the types of its terms, None for those that are zero."""
+
+
+def types_of(series: Sequence[Terms]) -> Present:
+    """Which terms there are, and of which type."""
+    return tuple(tuple(None if type(t) is Zero else get_aval(t) for t in terms) for terms in series)
+
+
+def tangent_types_of(series: Sequence[Terms], avals: Sequence[Any]) -> Present:
+    """Which terms there are, of the types that values of `avals` have tangents of.
+
+    Integers' terms are left out: loops and branches need types that they can rely on.
+    """
+    return tuple(
+        tuple(None if type(t) is Zero or not _is_inexact(a) else a.to_tangent_aval() for t in terms)
+        for terms, a in zip(series, avals, strict=True)
+    )
+
+
+def _is_inexact(aval: Any) -> bool:
+    return dtypes.issubdtype(getattr(aval, "dtype", None), np.inexact)
+
+
+def joined(a: Present, b: Present) -> Present:
+    """The terms that one of the two has."""
+    return tuple(
+        tuple(t if t is not None else u for t, u in zip(ts, us, strict=True))
+        for ts, us in zip(a, b, strict=True)
+    )
+
+
+def number_of(given: Present) -> int:
+    """How many terms there are."""
+    return sum(t is not None for types in given for t in types)
+
+
+def packed(series: Sequence[Terms], given: Present) -> list[Any]:
+    """The terms named by `given`, one value after the other."""
+    return [
+        instantiate(t)
+        for terms, types in zip(series, given, strict=True)
+        for t, wanted in zip(terms, types, strict=True)
+        if wanted is not None
+    ]
+
+
+def present(series: Sequence[Terms]) -> list[Any]:
+    """The terms that are not zero, one value after the other."""
+    return [t for terms in series for t in terms if type(t) is not Zero]
+
+
+@memoize_by_identity
+def jet_jaxpr(
+    closed: ClosedJaxpr, given: Present, order: int, wanted: Any = None
+) -> tuple[ClosedJaxpr, Present]:
+    """The program that computes results and terms of `closed`.
+
+    Args:
+      closed: a program.
+      given: which terms of the operands there are; these follow the operands.
+      order: the number of terms behind the first.
+      wanted: which terms of the results are wanted even if they are zero.
+
+    Returns: (program: operands, terms of theirs -> results, terms of theirs; which terms it gives).
+    """
+    found: list[Present] = []
+
+    def fun(*args: Any) -> list[Any]:
+        primals, rest = args[: len(given)], iter(args[len(given) :])
+        series = [
+            [Zero(a.to_tangent_aval()) if t is None else next(rest) for t in types]
+            for types, a in zip(given, closed.in_avals, strict=True)
+        ]
+        outs, terms = jet_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), primals, series, order
+        )
+        if wanted is not None:
+            terms = [
+                [t if w is None else instantiate(t) for t, w in zip(ts, ws, strict=True)]
+                for ts, ws in zip(terms, wanted, strict=True)
+            ]
+        found.append(types_of(terms))
+        return [*outs, *present(terms)]
+
+    avals = [*closed.in_avals, *(t for types in given for t in types if t is not None)]
+    info = DebugInfo("jet", closed.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts), found[0]
+
+
+def unpacked(values: Sequence[Any], avals: Sequence[Any], given: Present) -> list[Terms]:
+    """The series of values of types `avals` whose terms that are not zero are `values`."""
+    rest = iter(values)
+    return [
+        [Zero(a.to_tangent_aval()) if t is None else next(rest) for t in types]
+        for types, a in zip(given, avals, strict=True)
+    ]
+
+
+# --- rules that need to know nothing of an operation ----------------------------------------------
+
+
+def _columns(series: Sequence[Terms]) -> list[tuple[Any, ...]]:
+    """For each order, the terms of all operands."""
+    return list(zip(*series, strict=True))
+
+
+def _assembled(prim: Primitive, out: Any, found: Sequence[Any]) -> tuple[Any, Any]:
+    """(results, terms) of results for each order, None for orders of which all terms are zero."""
+    if not prim.multiple_results:
+        zero = Zero.from_primal_value(out)
+        return out, [zero if t is None else t for t in found]
+    rows = [[Zero.from_primal_value(x) for x in out] if t is None else t for t in found]
+    return out, [list(column) for column in zip(*rows, strict=True)] if out else []
+
+
+def linear(prim: Primitive) -> Callable[..., Any]:
+    """The rule of an operation that is linear in all its operands together."""
+
+    def rule(primals: Any, series: Any, **params: Any) -> Any:
+        out = prim.bind(*primals, **params)
+        found = [
+            None if _is_constant(column) else prim.bind(*map(instantiate, column), **params)
+            for column in _columns(series)
+        ]
+        return _assembled(prim, out, found)
+
+    return rule
+
+
+def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
+    """The rule of an operation whose derivative stays the same around a point.
+
+    Which piece that is, comparisons of operands may decide, or operands that are integers.
+    """
+
+    def rule(primals: Any, series: Any, **params: Any) -> Any:
+        out: Any = None
+        found: list[Any] = []
+        for column in _columns(series):
+            if _is_constant(column):
+                found.append(None)
+                continue
+            out, terms = prim.rules["jvp"](primals, list(column), **params)
+            found.append(None if type(terms) is Zero else terms)
+        return _assembled(prim, out, found)
+
+    return rule
+
+
+def constant(prim: Primitive) -> Callable[..., Any]:
+    """The rule of an operation whose derivative is zero wherever there is one."""
+
+    def rule(primals: Any, series: Any, **params: Any) -> Any:
+        return _assembled(prim, prim.bind(*primals, **params), [None] * len(series[0]))
+
+    return rule
+
+
+def bilinear(prim: Primitive) -> Callable[..., Any]:
+    """The rule of a product: term k is the sum of the products of terms i and k - i."""
+
+    def rule(primals: Any, series: Any, **params: Any) -> Any:
+        x, y = ([p, *terms] for p, terms in zip(primals, series, strict=True))
+        out = prim.bind(*primals, **params)
+        zero = Zero.from_primal_value(out)
+        found: list[Any] = []
+        for k in range(1, len(x)):
+            total: Any = zero
+            for i in range(k + 1):
+                if type(x[i]) is not Zero and type(y[k - i]) is not Zero:
+                    total = add_tangents(total, prim.bind(x[i], y[k - i], **params))
+            found.append(total)
+        return out, found
+
+    return rule
+
+
+def by_derivative(prim: Primitive) -> Callable[..., Any]:
+    """The rule that integrates the series of the primitive's forward derivative."""
+
+    def rule(primals: Any, series: Any, **params: Any) -> Any:
+        def derivative(xs: Any, dxs: Any) -> tuple[list[Any], list[Any]]:
+            out, dout = prim.rules["jvp"](xs, dxs, **params)
+            return (out, dout) if prim.multiple_results else ([out], [dout])
+
+        outs, terms = integrated(derivative, primals, series)
+        return (outs, terms) if prim.multiple_results else (outs[0], terms[0])
+
+    return rule
+
+
+def by_partials(
+    prim: Primitive, derivative: Callable[[Any, Any, dict[str, Any]], Any]
+) -> Callable[..., Any]:
+    """`by_derivative` for one result, whose tangent is `derivative`(primals, tangents, params)."""
+
+    def rule(primals: Any, series: Any, **params: Any) -> Any:
+        out = prim.bind(*primals, **params)
+
+        def both(xs: Any, dxs: Any) -> tuple[list[Any], list[Any]]:
+            return [out], [derivative(xs, dxs, params)]
+
+        _, (terms,) = integrated(both, primals, series)
+        if _is_constant(terms):  # whatever type the rule gave its zero
+            terms = [Zero.from_primal_value(out)] * len(terms)
+        return out, terms
+
+    return rule
+
+
+def integrated(
+    derivative: Callable[[Any, Any], tuple[Sequence[Any], Sequence[Any]]],
+    primals: Sequence[Any],
+    series: Sequence[Terms],
+) -> tuple[list[Any], list[Terms]]:
+    """Results and terms, of results and their tangents as functions of operands and their tangents.
+
+    Term k of a result is term k - 1 of its tangent, divided by k.
+    """
+    order = len(series[0])
+    heads = [terms[0] for terms in series]
+    if order == 1:
+        outs, tangents = derivative(list(primals), heads)
+        return list(outs), [[t] for t in tangents]
+    trace = JetTrace(TraceTag(), state.trace, order - 1)
+    values = [trace.wrap(p, terms[:-1]) for p, terms in zip(primals, series, strict=True)]
+    velocities: list[Any] = []
+    for head, terms in zip(heads, series, strict=True):
+        rest = [_scaled(t, k) for k, t in enumerate(terms[1:], 2)]
+        if _is_constant(rest):
+            velocities.append(head)
+        else:
+            velocities.append(trace.wrap(instantiate(head), rest))
+    try:
+        with set_current_trace(trace):
+            outs, tangents = derivative(values, velocities)
+        first = [trace.to_series(x)[0] for x in outs]
+        found: list[Terms] = []
+        for x, t in zip(first, tangents, strict=True):
+            if type(t) is Zero:
+                found.append([Zero.from_primal_value(x)] * order)
+                continue
+            head, rest = trace.to_series(t)
+            found.append([head, *(_scaled(d, 1 / k) for k, d in enumerate(rest, 2))])
+    finally:
+        trace.invalidate()
+    return first, found
+
+
+def _scaled(x: Any, factor: float) -> Any:
+    return x if type(x) is Zero else algebra.scale(x, factor)

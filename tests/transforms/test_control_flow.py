@@ -1,0 +1,232 @@
+"""Loops and branches: values, derivatives and batches as in real jax, and the programs they print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from tests.transforms.rules_checks import same_text
+from tests.transforms.test_extras import agree
+
+import jitney
+
+A = np.linspace(1, 9, 6).astype(np.float32)
+X = np.array([0.3, -0.7, 1.2], np.float32)
+
+
+def same_program(program: Any, *args: Any) -> None:
+    """Asserts that `program(j)`, a function of `args`, prints alike for both libraries."""
+    same_text(jax.make_jaxpr(program(jax))(*args), jitney.make_jaxpr(program(jitney))(*args))
+
+
+# --- while ----------------------------------------------------------------------------------------
+
+
+def newton(j):
+    def root(a):
+        return j.lax.while_loop(
+            lambda c: (abs(c[0] ** 2 - a) > 1e-3) & (c[1] < 50),
+            lambda c: (0.5 * (c[0] + a / c[0]), c[1] + 1),
+            (a, 0),
+        )
+
+    return root
+
+
+def doubled_until(j, limit, step, start=1.0):
+    return j.lax.while_loop(lambda c: c < limit, lambda c: c * 2 + step, start)
+
+
+BATCHED = [
+    lambda j: j.vmap(newton(j))(A),
+    lambda j: j.jit(j.vmap(newton(j)))(A),
+    lambda j: j.vmap(j.vmap(newton(j)))(A.reshape(2, 3)),
+    lambda j: j.vmap(j.vmap(newton(j)), in_axes=1)(A.reshape(2, 3)),
+    lambda j: j.vmap(lambda b: j.vmap(lambda a: doubled_until(j, a, b))(A))(A[:2]),
+    lambda j: j.vmap(lambda b: j.vmap(lambda a: doubled_until(j, b, a))(A))(A[:2]),
+    # The outer axis is not one of the predicate's: it stands behind the inner one.
+    lambda j: j.vmap(
+        lambda b: j.vmap(
+            lambda a: j.lax.while_loop(
+                lambda c: c[0] < a, lambda c: (c[0] * 2 + 1, c[1] + b), (1.0, j.numpy.zeros(2))
+            )
+        )(A)
+    )(A[:2]),
+    lambda j: j.jvp(j.vmap(lambda a: newton(j)(a)[0]), (A,), (A,)),
+    lambda j: j.vmap(lambda a: j.jvp(lambda v: newton(j)(v)[0], (a,), (1.0,)))(A),
+    lambda j: j.jacfwd(j.vmap(lambda a: newton(j)(a)[0]))(A),
+    lambda j: j.vmap(
+        j.jacfwd(lambda a: j.lax.while_loop(lambda c: c.sum() < 50, lambda c: c * 1.3, a))
+    )(A.reshape(3, 2)),
+]
+
+
+@pytest.mark.parametrize("use", BATCHED)
+def test_batched_while(use):
+    agree(use, rtol=1e-4)
+
+
+def test_batched_while_prints_alike():
+    same_program(lambda j: j.vmap(j.vmap(lambda a: newton(j)(a)[0])), A.reshape(2, 3))
+    for over in (lambda j, a, b: doubled_until(j, a, b), lambda j, a, b: doubled_until(j, b, a)):
+        same_program(
+            lambda j, over=over: j.vmap(lambda b: j.vmap(lambda a: over(j, a, b))(A)), A[:2]
+        )
+
+
+def test_condition_is_looked_at_first():
+    for j in (jax, jitney):
+        with pytest.raises(TypeError, match="cond_fun must return a boolean scalar"):
+            j.lax.while_loop(lambda c: c, lambda c: c.sum(), j.numpy.ones(2))
+
+
+# --- fori_loop ------------------------------------------------------------------------------------
+
+BOUNDS = [
+    (0, 4), (0.0, 4.0), (np.int8(1), 4), (1, np.int8(4)), (np.int32(0), 4), (0, np.int32(4)), (4, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_fori_loop_bounds(bounds):
+    def loop(j):
+        return lambda low, high, x: j.lax.fori_loop(low, high, lambda i, c: c * x + i, x)
+
+    same_program(loop, *bounds, 1.5)
+    same_program(lambda j: lambda x: loop(j)(*bounds, x), 1.5)
+    agree(lambda j: (loop(j)(*bounds, 1.5), j.jit(loop(j))(*bounds, 1.5)))
+    agree(lambda j: j.lax.fori_loop(*bounds, lambda i, c: c + i, np.int8(0)))
+    agree(lambda j: with_disabled_jit(j, lambda: loop(j)(*bounds, 1.5)))
+
+
+def with_disabled_jit(j, use):
+    with j.disable_jit():
+        return use()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(np.int16(1), np.int32(4)), (np.int32(1), np.uint32(4)), (0.0, 4), (0, 4.0), (True, 4)],
+    ids=str,
+)
+def test_fori_loop_bounds_of_different_dtypes(bounds):
+    messages = []
+    for j in (jax, jitney):
+        with pytest.raises(TypeError, match="must have equal types") as found:
+            j.lax.fori_loop(*bounds, lambda i, c: c, 0)
+        messages.append(str(found.value))
+    assert messages[0] == messages[1]
+
+
+# --- cond and switch --------------------------------------------------------------------------------
+
+BRANCHES: dict[str, Any] = {
+    "residuals of one type": lambda j: (
+        lambda x: j.lax.cond(
+            x.sum() > 0, lambda v: j.numpy.sin(v), lambda v: j.numpy.cos(v) * j.numpy.exp(v), x
+        ).sum()
+    ),
+    "three branches": lambda j: (
+        lambda x: j.lax.switch(
+            (x.sum() > 0).astype(np.int32),
+            [lambda v: j.numpy.sin(v), lambda v: v, lambda v: j.numpy.cos(v).sum() * v],
+            x,
+        ).sum()
+    ),
+    "another dtype": lambda j: (
+        lambda x: j.lax.cond(
+            x.sum() > 0,
+            lambda v: j.numpy.sin(v),
+            lambda v: v * v.astype(np.float16).astype(np.float32),
+            x,
+        ).sum()
+    ),
+    "residuals of two types": lambda j: (
+        lambda x: j.lax.cond(
+            x[0] > 0,
+            lambda v: j.numpy.sin(v) * j.numpy.where(v > 0, v, 1.0),
+            lambda v: v * v,
+            x,
+        ).sum()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_residuals_of_branches(name):
+    """Residuals of one type share a place among the results of the branches."""
+    use = BRANCHES[name]
+    same_program(lambda j: j.grad(use(j)), X)
+    for sign in (1, -1):
+        agree(lambda j, sign=sign: (j.grad(use(j))(sign * X), j.jit(j.grad(use(j)))(sign * X)))
+    agree(lambda j: j.vmap(j.grad(use(j)))(np.stack([X, -X])))
+    agree(lambda j: j.hessian(use(j))(X), rtol=1e-3)
+
+
+@pytest.mark.parametrize("value", [True, 1, np.int8(1), -1, 1.5, 0, np.float32(0)], ids=repr)
+def test_known_predicates(value):
+    same_program(lambda j: lambda x: j.lax.cond(value, lambda v: v * 2, lambda v: v * v, x), X)
+    same_program(
+        lambda j: lambda x, p: j.lax.cond(p, lambda v: v * 2, lambda v: v * v, x), X, value
+    )
+    agree(lambda j: j.lax.cond(value, lambda v: v * 2, lambda v: v * v, X))
+
+
+def test_keys_are_residuals():
+    def use(j):
+        def f(x, key):
+            return j.lax.cond(
+                x > 0, lambda v: v * j.random.normal(j.random.split(key)[0]), lambda v: v, x
+            )
+
+        return j.grad(f)(1.0, j.random.key(0)), j.jit(j.grad(f))(-1.0, j.random.key(0))
+
+    agree(use)
+
+
+# --- choices by platform ----------------------------------------------------------------------------
+
+CHOICES: dict[str, Any] = {
+    "cpu": lambda j, x: j.lax.platform_dependent(x, cpu=j.numpy.sin, default=j.numpy.cos),
+    "default": lambda j, x: j.lax.platform_dependent(
+        x, tpu=j.numpy.sin, default=j.numpy.cos, cuda=j.numpy.tan
+    ),
+    "one of two": lambda j, x: j.lax.platform_dependent(x, cpu=j.numpy.sin, cuda=j.numpy.tan),
+    "only default": lambda j, x: j.lax.platform_dependent(x, default=j.numpy.tan),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_platform_dependent(name):
+    use = CHOICES[name]
+    same_program(lambda j: lambda x: use(j, x), 1.0)
+    same_program(lambda j: j.grad(lambda x: use(j, x)), 1.0)
+    same_program(lambda j: j.vmap(lambda x: use(j, x)), X)
+    agree(
+        lambda j: (
+            use(j, 0.3), j.jit(lambda x: use(j, x))(0.3), j.grad(lambda x: use(j, x))(0.3),
+            j.jit(j.vmap(j.grad(lambda x: use(j, x))))(X), j.jvp(lambda x: use(j, x), (0.3,), (1.0,)),
+        )
+    )  # fmt: skip
+    agree(lambda j: with_disabled_jit(j, lambda: use(j, 0.3)))
+
+
+def test_platform_without_a_branch():
+    for j in (jax, jitney):
+        f = j.jit(lambda x, j=j: j.lax.platform_dependent(x, tpu=lambda v: v, cuda=lambda v: v + 1))
+        f.trace(1.0)
+        with pytest.raises(NotImplementedError):
+            f(1.0)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (1, 1), (0, 0), (3, 4), (2, 3, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, bool, np.complex64])
+def test_diagonals(shape, dtype):
+    x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    same_program(lambda j: j.numpy.diagonal, x)
+    agree(lambda j: (j.numpy.diagonal(x), j.jit(j.numpy.diagonal)(x)))
+    if dtype is np.float32:
+        agree(lambda j: j.jit(j.grad(lambda v: (j.numpy.diagonal(v) ** 2).sum()))(x))
+        agree(lambda j: j.vmap(j.numpy.diagonal)(x[None]))
