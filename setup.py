@@ -15,6 +15,7 @@ def extensions() -> list[Extension]:
     native = Extension(
         "jitney.runtime.native._native",
         [str(NATIVE)],
+        depends=[str(header) for header in NATIVE.parent.glob("*.h")],
         include_dirs=[numpy.get_include()],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
         extra_compile_args=["-O3", "-pthread", "-Wno-unused-function"],
