@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -13,8 +14,9 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler import pipeline
+from jitney.compiler.hlo import interpret
 from jitney.compiler.hlo.parse import ParseError, parse_module
-from jitney.compiler.hlo.passes import simplify
+from jitney.compiler.hlo.passes import loops, simplify
 from jitney.compiler.hlo.text import print_module
 from jitney.compiler.hlo.verify import verify
 from jitney.compiler.plan.text import print_plan
@@ -85,6 +87,24 @@ def test_every_rule_has_a_case_that_changes_and_one_that_does_not():
     staying = {rule_of(n) for n, c in RULES.items() if c.source == c.stages["after"]}
     assert changing == set(simplify.rule_names())
     assert staying == set(simplify.rule_names())
+
+
+# Text of the tensor IR -> text after the pass on loops.
+LOOPS = golden.read("loops.txt")
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name):
+    source = LOOPS[name].source
+    module = parse_module(source)
+    assert print_module(module) == source
+    after = loops.run(module)
+    verify(after)
+    golden.check("loops.txt", name, {"after": print_module(after)})
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=p.shape).astype(p.dtype) for p in module.region.parameters]
+    for a, b in zip(interpret.run(module, given), interpret.run(after, given), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
 # Text of the tensor IR -> kernels: how nodes are grouped.

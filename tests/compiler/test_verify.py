@@ -232,11 +232,13 @@ FLAG = buffer("arena", 1, 128)
 FAR = buffer("arena", 48, 64)
 
 
+NEVER = plans.Copy(FLAG, buffer("input", 1))
+
+
 def exchanging(*more, to):
     """A loop in which OUT becomes what it was plus one turn's work, by exchange."""
     body = [plans.Copy(to, IN), plans.Exchange(OUT, to), *more, plans.Copy(FAR, OUT)]
-    flag = plans.Copy(FLAG, buffer("input", 1))
-    return plans.Copy(OUT, IN), plans.Loop([flag], FLAG, body)
+    return plans.Copy(OUT, IN), plans.Loop([NEVER], FLAG, body)
 
 
 launch = plans.Launch(kernel([LOAD], [STORE]), (IN, P))
@@ -258,6 +260,9 @@ WRONG_PLANS = {
         ),
     ),
     "P3 where it was exchanged to": plan(*exchanging(plans.Copy(Q, IN), to=P)),
+    "P3 while a loop fills it": plan(
+        plans.Loop([NEVER], FLAG, [plans.Copy(P, IN), plans.Copy(Q, IN)], (P,)), plans.Copy(OUT, P)
+    ),
     "P4": plan(plans.Copy(buffer("arena", 48, 240), IN)),
     "P4 alignment": plan(plans.Copy(buffer("arena", 48, 8), IN)),
     "P5": plan(plans.Copy(buffer("arena", 40), IN)),
@@ -275,3 +280,4 @@ def test_plan_constraint(name):
 def test_a_plan_that_is_right():
     verify_plan(plan(launch, plans.Copy(FAR, P), plans.Copy(Q, FAR), plans.Copy(OUT, Q)))
     verify_plan(plan(*exchanging(to=P), plans.Copy(OUT, IN)))
+    verify_plan(plan(plans.Loop([NEVER], FLAG, [plans.Copy(P, IN)], (P,)), plans.Copy(OUT, P)))

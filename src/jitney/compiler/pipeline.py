@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler.codegen import program
 from jitney.compiler.hlo import ir, verify
-from jitney.compiler.hlo.passes import simplify
+from jitney.compiler.hlo.passes import loops, simplify
 from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
@@ -22,12 +22,14 @@ CompiledProgram = program.CompiledProgram
 
 def optimize(module: ir.Module) -> ir.Module:
     """The program after all passes on the tensor IR."""
-    if not _checks():
-        return simplify.run(module)
-    verify.verify(module)
-    optimized = simplify.run(module)
-    verify.verify(optimized)
-    return optimized
+    checks = _checks()
+    if checks:
+        verify.verify(module)
+    for run in (simplify.run, loops.run):
+        module = run(module)
+        if checks:
+            verify.verify(module)
+    return module
 
 
 def plan(module: ir.Module) -> plans.Plan:

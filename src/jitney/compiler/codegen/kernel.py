@@ -37,6 +37,7 @@ from jitney.compiler.scalar import table
 _INLINE_USES = 6
 _LIGHT = 16  # cost of a body up to which several vectors are worked on at a time
 _UNROLL = 4
+_LIGHTEST = 5  # ... and up to which that is twice as many: a product of two loads, summed
 
 
 def content_key(kernel: Kernel) -> tuple[object, ...]:
@@ -92,9 +93,10 @@ def _lanes_hint(kernel: Kernel, plan: Schedule) -> int:
     """How many vectors are worked on at a time: part of the key, as it depends on extents."""
     if plan.vector is None or not kernel.reduced or body_cost(kernel) > _LIGHT:
         return 1
-    if not plan.folds_lanes and kernel.extents[plan.vector] < 64:
+    extent = kernel.extents[plan.vector]
+    if not plan.folds_lanes and extent < 64:
         return 1
-    return _UNROLL
+    return 2 * _UNROLL if extent >= 128 and body_cost(kernel) <= _LIGHTEST else _UNROLL
 
 
 class _State:

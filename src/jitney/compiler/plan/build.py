@@ -13,6 +13,7 @@ import numpy as np
 
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, walk
+from jitney.compiler.hlo.trips import is_filled
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels import loops
 from jitney.compiler.kernels.build import (
@@ -127,8 +128,11 @@ class _RegionPlan:
         grouping = fusion.group(region.results, region.ordered, planner.is_native, planner.is_fold)
         self.demanded = grouping.demanded
         self.targets = self._targets(region.results, outputs)
+        idle = self._idle(region)
         for unit in grouping.units:
-            getattr(self, f"_{unit.kind}")(unit.roots)
+            roots = [root for root in unit.roots if root not in idle]
+            if roots:
+                getattr(self, f"_{unit.kind}")(roots)
         for result, output in zip(region.results, outputs, strict=True):
             source = self.buffer(result)
             if source is not output:
@@ -438,11 +442,12 @@ class _RegionPlan:
         parameters, results = node.body.parameters, node.body.results
         changing = [r is not p for r, p in zip(results, parameters, strict=True)]
         carry = self.new(node)
+        filled = self._filled(node)
         for i, x in enumerate(node.init):
-            if changing[i]:
-                self.steps.append(ir.Copy(carry[i], self.buffer(x)))
-            else:
+            if not changing[i]:
                 carry[i] = self.buffer(x)
+            elif i not in filled:
+                self.steps.append(ir.Copy(carry[i], self.buffer(x)))
         predicate = ir.Buffer("arena", 1)
         cond = self.planner.region(node.cond, carry, [predicate])
         after = [
@@ -454,17 +459,18 @@ class _RegionPlan:
         for b, a in zip(carry, after, strict=True):
             if a is not b:
                 body.append((ir.Copy if b.nbytes < EXCHANGE_ABOVE else ir.Exchange)(b, a))
-        self.steps.append(ir.Loop(cond, predicate, body))
+        self.steps.append(ir.Loop(cond, predicate, body, tuple([carry[i] for i in sorted(filled)])))
         return True
 
     def _loop_kernel(self, node: hlo.While, in_place: set[int], built: loops.BuiltLoop) -> None:
         """The loop as one kernel, its carry in registers."""
         parameters, results = node.body.parameters, node.body.results
         carry = self.new(node)
+        filled = self._filled(node)
         for i, (r, p) in enumerate(zip(results, parameters, strict=True)):
             if r is p:
                 carry[i] = self.buffer(node.init[i])
-            elif i in in_place:
+            elif i in in_place and i not in filled:
                 self.steps.append(ir.Copy(carry[i], self.buffer(node.init[i])))
         buffers: list[ir.Buffer] = []
         for param in built.params:
@@ -476,6 +482,26 @@ class _RegionPlan:
                 case _:
                     buffers.append(self.buffer(param))
         self.steps.append(ir.Launch(built.kernel, tuple(buffers)))
+
+    def _filled(self, node: hlo.While) -> set[int]:
+        """Carries that the loop writes as a whole: what they are at first need not be there."""
+        return {
+            i
+            for i in _updated_in_place(node.body)
+            if is_filled(node, i) and self.planner.is_stored(node.init[i].dtype)
+        }
+
+    def _idle(self, region: hlo.Region) -> set[hlo.Node]:
+        """Nodes that are nothing but what carries are at first that loops fill."""
+        ends = [*region.results, *region.ordered]
+        nodes = walk.schedule(ends)
+        starts: dict[hlo.Node, int] = {}
+        for node in nodes:
+            if isinstance(node, hlo.While):
+                for i in self._filled(node):
+                    starts[node.init[i]] = starts.get(node.init[i], 0) + 1
+        uses = walk.count_uses(nodes, ends) if starts else {}
+        return {node for node, count in starts.items() if uses[node] == count}
 
     def branch(self, node: hlo.Cond) -> bool:
         """Native branches."""

@@ -99,11 +99,16 @@ class Exchange:
 
 @record
 class Loop:
-    """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0."""
+    """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0.
+
+    Buffers in `filled` are written part by part, each turn another; they need not be written before,
+    and there is at least one turn if there are any.
+    """
 
     cond: list[Step]
     predicate: Buffer
     body: list[Step]
+    filled: tuple[Buffer, ...] = ()
 
     @property
     def exchanged(self) -> list[Exchange]:
@@ -148,7 +153,7 @@ def touched(step: Step) -> list[Buffer]:
         case Exchange():
             return [step.carry, step.after]
         case Loop():
-            return [step.predicate, *(e.after for e in step.exchanged)]
+            return [step.predicate, *step.filled, *(e.after for e in step.exchanged)]
         case Branch():
             return [step.index]
 

@@ -63,6 +63,7 @@ class _Memory:
         self.turns = 2  # of loops
         self.held: dict[int, tuple[int, ir.Buffer]] = {}  # offset -> (end, buffer)
         self.written: set[ir.Buffer] = set()
+        self.filling: set[ir.Buffer] = set()  # what loops are writing part by part
         self.partner: dict[
             ir.Buffer, ir.Buffer
         ] = {}  # carry -> what it may have been exchanged for
@@ -71,7 +72,7 @@ class _Memory:
         new = _Memory(self.size)
         new.turns = self.turns
         new.held, new.written = dict(self.held), set(self.written)
-        new.partner = dict(self.partner)
+        new.partner, new.filling = dict(self.partner), self.filling
         return new
 
     def join(self, others: Sequence[_Memory]) -> None:
@@ -88,18 +89,27 @@ class _Memory:
             return
         if buffer not in self.written:
             raise PlanError(f"P2: {what} reads {buffer}, which is not written yet")
-        if buffer.place == "arena" and self.held.get(buffer.index, (0, None))[1] is not buffer:
-            raise PlanError(f"P3: {what} reads {buffer}, which was overwritten")
+        self.check_held(buffer, what)
         partner = self.partner.get(buffer)
-        if partner is not None and self.held.get(partner.index, (0, None))[1] is not partner:
-            raise PlanError(f"P3: {what} reads {buffer}, overwritten where it was exchanged to")
+        if partner is not None:
+            self.check_held(partner, f"{what}, of what may be exchanged,")
+
+    def check_held(self, buffer: ir.Buffer, what: str) -> None:
+        if buffer.place == "arena" and self.held.get(buffer.index, (0, None))[1] is not buffer:
+            raise PlanError(f"P3: {what} needs {buffer}, which was overwritten")
 
     def write(self, buffer: ir.Buffer, what: str) -> None:
         if not buffer.nbytes:
             return
         if buffer.place in ("input", "constant"):
             raise PlanError(f"P1: {what} writes {buffer}")
+        if buffer in self.filling:
+            self.check_held(buffer, what)
         self.written.add(buffer)
+        self.claim(buffer, what)
+
+    def claim(self, buffer: ir.Buffer, what: str) -> None:
+        """Notes that the memory of `buffer` is its own from now on."""
         if buffer.place != "arena":
             return
         start, end = buffer.index, buffer.index + buffer.nbytes
@@ -136,6 +146,9 @@ class _Memory:
             self.steps(step.cond)
             self.read(step.predicate, what)
             never = self.copy()
+            outside, self.filling = self.filling, self.filling | {*step.filled}
+            for buffer in step.filled:
+                self.claim(buffer, what)
             # The second turn finds what the first has overwritten. In it, loops within have one turn:
             # they had two in the first.
             for turns in range(self.turns):
@@ -147,7 +160,9 @@ class _Memory:
             for exchange in step.exchanged:
                 self.read(exchange.carry, what)
                 del self.partner[exchange.carry]
-            self.join([never, self.copy()])
+            self.filling = outside
+            if not step.filled:
+                self.join([never, self.copy()])
         elif isinstance(step, ir.Branch):
             self.read(step.index, what)
             after: list[_Memory] = []

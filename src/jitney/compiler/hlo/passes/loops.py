@@ -1,0 +1,270 @@
+"""Loops made smaller: carries that are always equal become one, products of rows leave the loop.
+
+    while (a, b) ...   where b starts as a and becomes what a becomes   ->   while (a) ...
+
+    while (...)  y = xs[i] @ w   where xs and w stay what they are
+        ->  ys = xs @ w;  while (...)  y = ys[i]
+
+The second is what a recurrent network does with its inputs: one large product reads `w` once, where
+500 small ones read it 500 times. Sums within a product have no order that a program could count on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.trips import Trips, count_trips, is_invariant
+from jitney.core.record import record
+
+FEW_ROWS = 16  # of a product in the loop: with more, one product alone is efficient
+LARGE_MATRIX = 2048  # elements that each turn would read again
+MOST_BYTES = 1 << 26  # that all rows' products may take
+_FLOATS = ("float32", "float64")
+
+
+def run(module: ir.Module) -> ir.Module:
+    """`module` with smaller loops, nested ones too."""
+    if not any(isinstance(n, ir.While | ir.Cond) for n in _nodes(module.region)):
+        return module
+    return ir.Module(module.name, _region(module.region))
+
+
+def _nodes(region: ir.Region) -> list[ir.Node]:
+    return walk.schedule([*region.results, *region.ordered])
+
+
+def _region(region: ir.Region) -> ir.Region:
+    b = Builder()
+    new: dict[ir.Node, ir.Node] = {}
+    several: dict[ir.Node, list[ir.Node]] = {}
+    for p in region.parameters:
+        new[p] = b.parameter(p.index, p.type)  # type: ignore[arg-type]
+    for node in _nodes(region):
+        if node in new:
+            continue
+        if isinstance(node, ir.Project):
+            new[node] = several[node.node][node.index]
+        elif isinstance(node, ir.While):
+            several[node] = _loop(b, node, [new[x] for x in node.init])
+        else:
+            if isinstance(node, ir.Cond):
+                branches = tuple([_region(r) for r in node.branches])
+                made = b.cond(new[node.index], branches, [new[a] for a in node.args])
+            else:
+                made = walk.rebuild(b, node, new.__getitem__)
+            if isinstance(made, list):
+                several[node] = made
+            else:
+                new[node] = made
+    results = tuple([new[r] for r in region.results])
+    parameters = tuple([new[p] for p in region.parameters])
+    return ir.Region(parameters, results, tuple(b.ordered))  # type: ignore[arg-type]
+
+
+def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
+    """The results of the loop `node`, built in `b` with fewer carries and shorter turns."""
+    loop = ir.While(node.type, -1, _region(node.cond), _region(node.body), tuple(init))
+    kept, place = _distinct_carries(loop)
+    if len(kept) < len(init):
+        loop = _with_carries(loop, kept, place)
+    hoisted = _hoistable(loop)
+    if hoisted:
+        loop = _without_products(b, loop, hoisted)
+    results = b.while_(loop.cond, loop.body, loop.init)
+    return [results[i] for i in place]
+
+
+# --- equal carries ------------------------------------------------------------------------------
+
+
+def _distinct_carries(loop: ir.While) -> tuple[list[int], list[int]]:
+    """(carries that differ, for each carry its place among them).
+
+    Carries count as equal that start equal and, if equal ones are, become equal: the coarsest such
+    division, found by dividing until nothing changes.
+    """
+    first: dict[ir.Node, int] = {}
+    group = [first.setdefault(x, len(first)) for x in loop.init]
+    while len(first) < len(group):
+        b = Builder()
+        new: dict[ir.Node, ir.Node] = {
+            p: b.parameter(g, p.type)  # type: ignore[arg-type]
+            for p, g in zip(loop.body.parameters, group, strict=True)
+        }
+        results = _rebuilt(b, loop.body, new)
+        finer: dict[tuple[int, ir.Node], int] = {}
+        divided = [finer.setdefault(key, len(finer)) for key in zip(group, results, strict=True)]
+        if len(finer) == max(group) + 1:
+            break
+        group = divided
+    kept: dict[int, int] = {}
+    for i, g in enumerate(group):
+        kept.setdefault(g, i)
+    order = list(kept)
+    return list(kept.values()), [order.index(g) for g in group]
+
+
+def _rebuilt(b: Builder, region: ir.Region, new: dict[ir.Node, ir.Node]) -> list[ir.Node]:
+    """The results of `region` built in `b`; `new` has its parameters, and any nodes to replace."""
+    several: dict[ir.Node, list[ir.Node]] = {}
+    for node in _nodes(region):
+        if node in new:
+            continue
+        if isinstance(node, ir.Project):
+            new[node] = several[node.node][node.index]
+            continue
+        made = walk.rebuild(b, node, new.__getitem__)
+        if isinstance(made, list):
+            several[node] = made
+        else:
+            new[node] = made
+    return [new[r] for r in region.results]
+
+
+def _with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[int]) -> ir.While:
+    """`loop` with the carries `kept` alone; carry i is number place[i] of them."""
+    init = tuple([loop.init[i] for i in kept])
+
+    def reduced(region: ir.Region, is_body: bool) -> ir.Region:
+        b = Builder()
+        parameters = [b.parameter(j, x.type) for j, x in enumerate(init)]  # type: ignore[arg-type]
+        new: dict[ir.Node, ir.Node] = {
+            p: parameters[j] for p, j in zip(region.parameters, place, strict=True)
+        }
+        results = _rebuilt(b, region, new)
+        if is_body:
+            results = [results[i] for i in kept]
+        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
+
+    types = tuple([x.type for x in init])
+    return ir.While(types, -1, reduced(loop.cond, False), reduced(loop.body, True), init)  # type: ignore[arg-type]
+
+
+# --- products of rows -----------------------------------------------------------------------------
+
+
+@record(eq=False)
+class _Product:
+    """A product of one row of `rows` with the matrix `matrix`, neither of which changes.
+
+    Attributes:
+      node: the product.
+      side: which of its operands the row is.
+      row: where the row is read.
+    """
+
+    node: ir.Dot
+    side: int
+    row: ir.DynamicSlice
+
+    @property
+    def rows(self) -> ir.Parameter:
+        assert isinstance(self.row.x, ir.Parameter)
+        return self.row.x
+
+    @property
+    def operands(self) -> tuple[ir.Node, ir.Node]:
+        """(the row, the matrix)"""
+        x, y = self.node.x, self.node.y
+        return (x, y) if self.side == 0 else (y, x)
+
+
+def _hoistable(loop: ir.While) -> list[_Product]:
+    trips = count_trips(loop)
+    if trips is None or loop.body.ordered:
+        return []
+    found: list[_Product] = []
+    for node in _nodes(loop.body):
+        if isinstance(node, ir.Dot) and not node.batch[0] and node.dtype.name in _FLOATS:
+            for side, x in enumerate((node.x, node.y)):
+                row = _row_of(loop.body, x)
+                if row is not None and _pays(loop, trips, product := _Product(node, side, row)):
+                    found.append(product)
+                    break
+    return found
+
+
+def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
+    """The slice that reads `node`, one row of an array that stays as it is; or None."""
+    while isinstance(node, ir.Reshape):
+        node = node.x
+    if not isinstance(node, ir.DynamicSlice) or not is_invariant(body, node.x):
+        return None
+    whole = node.sizes and node.sizes[0] == 1 and node.sizes[1:] == node.x.shape[1:]
+    return node if whole else None
+
+
+def _pays(loop: ir.While, trips: Trips, product: _Product) -> bool:
+    """Whether one product of all rows is much less work than one for each turn."""
+    row, matrix = product.operands
+    if not (is_invariant(loop.body, matrix) or isinstance(matrix, ir.Constant)):
+        return False
+    contracted = math.prod(row.shape[j] for j in product.node.contract[product.side])
+    few = math.prod(row.shape) <= FEW_ROWS * contracted
+    count = product.rows.shape[0]
+    nbytes = count * product.node.type.nbytes  # type: ignore[union-attr]
+    return (
+        few
+        and math.prod(matrix.shape) >= LARGE_MATRIX
+        and 8 <= count <= 2 * trips.count
+        and nbytes <= MOST_BYTES
+    )
+
+
+def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) -> ir.While:
+    """`loop` with `products` looked up in arrays that are computed before, in `b`."""
+    inner = Builder()
+    init = list(loop.init)
+    parameters = [inner.parameter(p.index, p.type) for p in loop.body.parameters]  # type: ignore[arg-type]
+    new: dict[ir.Node, ir.Node] = dict(zip(loop.body.parameters, parameters, strict=True))
+    ready: dict[ir.Node, tuple[_Product, ir.Node]] = {}
+    for product in products:
+        every = _all_rows(b, loop, product)
+        parameter = inner.parameter(len(init), every.type)  # type: ignore[arg-type]
+        init.append(every)
+        parameters.append(parameter)
+        ready[product.node] = (product, parameter)
+    for node in _nodes(loop.body):  # starts of slices come before the products that use them
+        if node in ready:
+            product, every = ready[node]
+            starts = [_rebuilt_node(inner, s, new) for s in product.row.starts[:1]]
+            new[node] = _looked_up(inner, product, every, starts[0])
+    results = [*_rebuilt(inner, loop.body, new), *parameters[len(loop.init) :]]
+    body = ir.Region(tuple(parameters), tuple(results), tuple(inner.ordered))  # type: ignore[arg-type]
+    test = Builder()
+    more = [test.parameter(i, x.type) for i, x in enumerate(init)]  # type: ignore[arg-type]
+    flags = _rebuilt(test, loop.cond, dict(zip(loop.cond.parameters, more, strict=False)))
+    cond = ir.Region(tuple(more), tuple(flags), tuple(test.ordered))  # type: ignore[arg-type]
+    return ir.While(tuple([x.type for x in init]), -1, cond, body, tuple(init))  # type: ignore[arg-type]
+
+
+def _rebuilt_node(b: Builder, node: ir.Node, new: dict[ir.Node, ir.Node]) -> ir.Node:
+    return _rebuilt(b, ir.Region((), (node,), ()), new)[0]
+
+
+def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
+    """The products of all rows: axes are the rows', the row's free ones, the matrix's free ones."""
+    row, matrix = product.operands
+    rows = b.reshape(loop.init[product.rows.index], (product.rows.shape[0], *row.shape))
+    other = (
+        b.constant(matrix.value) if isinstance(matrix, ir.Constant) else loop.init[matrix.index]  # type: ignore[attr-defined]
+    )
+    along = tuple([j + 1 for j in product.node.contract[product.side]])
+    contract = (along, product.node.contract[1 - product.side])
+    return b.dot(rows, other, contract, ((), ()), product.node.dtype)
+
+
+def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) -> ir.Node:
+    """The product of this turn's row."""
+    zero = b.constant(start.dtype.type(0))
+    starts = [start, *[zero] * (len(every.shape) - 1)]
+    one = b.dynamic_slice(every, starts, (1, *every.shape[1:]))
+    out = b.reshape(one, every.shape[1:])
+    if product.side == 0:
+        return out
+    of_row = len(product.operands[0].shape) - len(product.node.contract[1])
+    rank = len(out.shape)
+    return b.transpose(out, (*range(of_row, rank), *range(of_row)))

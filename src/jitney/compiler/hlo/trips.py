@@ -1,0 +1,73 @@
+"""What can be told of a loop before it runs: how often it turns, what it leaves alone or fills."""
+
+from __future__ import annotations
+
+from jitney.compiler.hlo import ir
+from jitney.core.record import record
+
+
+@record(frozen=True)
+class Trips:
+    """A loop that counts from 0 up to `count`.
+
+    Attributes:
+      counter: the number of the carry that counts.
+      count: how many turns there are.
+    """
+
+    counter: int
+    count: int
+
+
+def count_trips(node: ir.While) -> Trips | None:
+    """The trips of a loop `for (i = 0; i < count; i++)`; None for any other."""
+    test = node.cond.results[0]
+    if not isinstance(test, ir.Apply) or test.fn != "lt":
+        return None
+    i, limit = test.args
+    if not isinstance(i, ir.Parameter) or not isinstance(limit, ir.Constant) or i.shape:
+        return None
+    start, following = node.init[i.index], node.body.results[i.index]
+    if (
+        not isinstance(start, ir.Constant)
+        or start.value != 0
+        or not isinstance(following, ir.Apply)
+    ):
+        return None
+    is_next = following.fn == "add" and any(
+        x is node.body.parameters[i.index] and isinstance(one, ir.Constant) and one.value == 1
+        for x, one in (following.args, following.args[::-1])
+    )
+    return Trips(i.index, int(limit.value)) if is_next and limit.value > 0 else None
+
+
+def is_invariant(body: ir.Region, node: ir.Node) -> bool:
+    """Whether `node` is a parameter of `body` that every turn hands on as it is."""
+    return isinstance(node, ir.Parameter) and body.results[node.index] is node
+
+
+def is_filled(node: ir.While, carry: int) -> bool:
+    """Whether the loop writes every element of a carry that it updates in part, and reads none.
+
+    These are the stacked results of a scan: what the carry is at the start does not matter.
+    """
+    trips = count_trips(node)
+    result = node.body.results[carry]
+    if trips is None or not isinstance(result, ir.DynamicUpdateSlice):
+        return False
+    shape, block = result.x.shape, result.update.shape
+    if not shape or (shape[0], block[0]) != (trips.count, 1) or shape[1:] != block[1:]:
+        return False
+    return _walks_all(result.starts[0], node.body.parameters[trips.counter], trips.count)
+
+
+def _walks_all(start: ir.Node, counter: ir.Node, count: int) -> bool:
+    """Whether `start` is `counter`, or `counter` backwards from `count` - 1."""
+    while isinstance(start, ir.Apply) and start.fn == "convert" and start.dtype.itemsize >= 4:
+        (start,) = start.args
+    if start is counter:
+        return True
+    if not isinstance(start, ir.Apply) or start.fn != "sub":
+        return False
+    last, back = start.args
+    return back is counter and isinstance(last, ir.Constant) and last.value == count - 1
