@@ -25,7 +25,10 @@ def optimize(module: ir.Module) -> ir.Module:
     checks = _checks()
     if checks:
         verify.verify(module)
-    for run in (simplify.run, loops.run):
+    passes = [simplify.run]
+    if loops.has_loops(module):
+        passes += [loops.run, simplify.run]
+    for run in passes:
         module = run(module)
         if checks:
             verify.verify(module)

@@ -1,21 +1,28 @@
-"""Loops made smaller: carries that are always equal become one, products of rows leave the loop.
+"""Loops made smaller: fewer carries, and less work in a turn.
 
     while (a, b) ...   where b starts as a and becomes what a becomes   ->   while (a) ...
+
+    while (a, c) ...   where c is a constant and stays so   ->   while (a) ... c itself
 
     while (...)  y = xs[i] @ w   where xs and w stay what they are
         ->  ys = xs @ w;  while (...)  y = ys[i]
 
-The second is what a recurrent network does with its inputs: one large product reads `w` once, where
+    while (...)  w @ x   where w stays what it is, and its rows are short
+        ->  t = transpose(w);  while (...)  transpose(t) @ x
+
+The third is what a recurrent network does with its inputs: one large product reads `w` once, where
 500 small ones read it 500 times. Sums within a product have no order that a program could count on.
+The last lets kernels read along the long axis (`simplify.dot_of_narrow_constant` does it to constants).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
 from jitney.compiler.hlo.trips import Trips, count_trips, is_invariant
 from jitney.core.record import record
 
@@ -27,9 +34,12 @@ _FLOATS = ("float32", "float64")
 
 def run(module: ir.Module) -> ir.Module:
     """`module` with smaller loops, nested ones too."""
-    if not any(isinstance(n, ir.While | ir.Cond) for n in _nodes(module.region)):
-        return module
     return ir.Module(module.name, _region(module.region))
+
+
+def has_loops(module: ir.Module) -> bool:
+    """Whether `run` may find something to do."""
+    return any(isinstance(n, ir.While | ir.Cond) for n in _nodes(module.region))
 
 
 def _nodes(region: ir.Region) -> list[ir.Node]:
@@ -70,18 +80,23 @@ def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
     kept, place = _distinct_carries(loop)
     if len(kept) < len(init):
         loop = _with_carries(loop, kept, place)
-    hoisted = _hoistable(loop)
-    if hoisted:
-        loop = _without_products(b, loop, hoisted)
+    products = _products_of_rows(loop)
+    if products:
+        loop = _without_products(b, loop, products)
+    narrow = _narrow_matrices(loop)
+    if narrow:
+        loop = _with_turned(b, loop, narrow)
     results = b.while_(loop.cond, loop.body, loop.init)
-    return [results[i] for i in place]
+    return [results[j] if isinstance(j, int) else x for j, x in zip(place, init, strict=True)]
 
 
-# --- equal carries ------------------------------------------------------------------------------
+# --- equal and constant carries -------------------------------------------------------------------
+
+_Place = int | ir.Constant
 
 
-def _distinct_carries(loop: ir.While) -> tuple[list[int], list[int]]:
-    """(carries that differ, for each carry its place among them).
+def _distinct_carries(loop: ir.While) -> tuple[list[int], list[_Place]]:
+    """(carries that differ and change, for each carry its place among them, or the constant it is).
 
     Carries count as equal that start equal and, if equal ones are, become equal: the coarsest such
     division, found by dividing until nothing changes.
@@ -101,10 +116,14 @@ def _distinct_carries(loop: ir.While) -> tuple[list[int], list[int]]:
             break
         group = divided
     kept: dict[int, int] = {}
-    for i, g in enumerate(group):
-        kept.setdefault(g, i)
-    order = list(kept)
-    return list(kept.values()), [order.index(g) for g in group]
+    places: list[_Place] = []
+    for i, (g, x) in enumerate(zip(group, loop.init, strict=True)):
+        if isinstance(x, ir.Constant) and is_invariant(loop.body, loop.body.parameters[i]):
+            places.append(x)
+        else:
+            kept.setdefault(g, i)
+            places.append(list(kept).index(g))
+    return list(kept.values()), places
 
 
 def _rebuilt(b: Builder, region: ir.Region, new: dict[ir.Node, ir.Node]) -> list[ir.Node]:
@@ -124,15 +143,16 @@ def _rebuilt(b: Builder, region: ir.Region, new: dict[ir.Node, ir.Node]) -> list
     return [new[r] for r in region.results]
 
 
-def _with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[int]) -> ir.While:
-    """`loop` with the carries `kept` alone; carry i is number place[i] of them."""
+def _with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[_Place]) -> ir.While:
+    """`loop` with the carries `kept` alone; carry i is number place[i] of them, or a constant."""
     init = tuple([loop.init[i] for i in kept])
 
     def reduced(region: ir.Region, is_body: bool) -> ir.Region:
         b = Builder()
         parameters = [b.parameter(j, x.type) for j, x in enumerate(init)]  # type: ignore[arg-type]
         new: dict[ir.Node, ir.Node] = {
-            p: parameters[j] for p, j in zip(region.parameters, place, strict=True)
+            p: parameters[j] if isinstance(j, int) else b.constant(j.value)
+            for p, j in zip(region.parameters, place, strict=True)
         }
         results = _rebuilt(b, region, new)
         if is_body:
@@ -172,7 +192,7 @@ class _Product:
         return (x, y) if self.side == 0 else (y, x)
 
 
-def _hoistable(loop: ir.While) -> list[_Product]:
+def _products_of_rows(loop: ir.While) -> list[_Product]:
     trips = count_trips(loop)
     if trips is None or loop.body.ordered:
         return []
@@ -216,33 +236,40 @@ def _pays(loop: ir.While, trips: Trips, product: _Product) -> bool:
 
 def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) -> ir.While:
     """`loop` with `products` looked up in arrays that are computed before, in `b`."""
-    inner = Builder()
-    init = list(loop.init)
-    parameters = [inner.parameter(p.index, p.type) for p in loop.body.parameters]  # type: ignore[arg-type]
-    new: dict[ir.Node, ir.Node] = dict(zip(loop.body.parameters, parameters, strict=True))
-    ready: dict[ir.Node, tuple[_Product, ir.Node]] = {}
-    for product in products:
-        every = _all_rows(b, loop, product)
-        parameter = inner.parameter(len(init), every.type)  # type: ignore[arg-type]
-        init.append(every)
-        parameters.append(parameter)
-        ready[product.node] = (product, parameter)
-    for node in _nodes(loop.body):  # starts of slices come before the products that use them
-        if node in ready:
-            product, every = ready[node]
-            starts = [_rebuilt_node(inner, s, new) for s in product.row.starts[:1]]
-            new[node] = _looked_up(inner, product, every, starts[0])
-    results = [*_rebuilt(inner, loop.body, new), *parameters[len(loop.init) :]]
-    body = ir.Region(tuple(parameters), tuple(results), tuple(inner.ordered))  # type: ignore[arg-type]
-    test = Builder()
-    more = [test.parameter(i, x.type) for i, x in enumerate(init)]  # type: ignore[arg-type]
-    flags = _rebuilt(test, loop.cond, dict(zip(loop.cond.parameters, more, strict=False)))
-    cond = ir.Region(tuple(more), tuple(flags), tuple(test.ordered))  # type: ignore[arg-type]
-    return ir.While(tuple([x.type for x in init]), -1, cond, body, tuple(init))  # type: ignore[arg-type]
+    ready = [_all_rows(b, loop, product) for product in products]
+
+    def look_up(inner: Builder, new: dict[ir.Node, ir.Node], every: Sequence[ir.Node]) -> None:
+        for product, rows in zip(products, every, strict=True):
+            (start,) = _rebuilt(inner, ir.Region((), product.row.starts[:1], ()), new)
+            new[product.node] = _looked_up(inner, product, rows, start)
+
+    return _with_more(loop, ready, look_up)
 
 
-def _rebuilt_node(b: Builder, node: ir.Node, new: dict[ir.Node, ir.Node]) -> ir.Node:
-    return _rebuilt(b, ir.Region((), (node,), ()), new)[0]
+def _with_more(
+    loop: ir.While,
+    more: Sequence[ir.Node],
+    replace: Callable[[Builder, dict[ir.Node, ir.Node], Sequence[ir.Node]], None],
+) -> ir.While:
+    """`loop` with carries that start as `more` and stay so.
+
+    `replace`(builder of the new body, new nodes by old, parameters for `more`) notes what the body is
+    to compute with them, in place of what it did.
+    """
+    init = (*loop.init, *more)
+    types = tuple([x.type for x in init])
+
+    def region(old: ir.Region, is_body: bool) -> ir.Region:
+        b = Builder()
+        parameters = [b.parameter(i, t) for i, t in enumerate(types)]  # type: ignore[arg-type]
+        new: dict[ir.Node, ir.Node] = dict(zip(old.parameters, parameters, strict=False))
+        added = parameters[len(loop.init) :] if is_body else []
+        if is_body:
+            replace(b, new, added)
+        results = (*_rebuilt(b, old, new), *added)
+        return ir.Region(tuple(parameters), results, tuple(b.ordered))  # type: ignore[arg-type]
+
+    return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)  # type: ignore[arg-type]
 
 
 def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
@@ -268,3 +295,33 @@ def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) ->
     of_row = len(product.operands[0].shape) - len(product.node.contract[1])
     rank = len(out.shape)
     return b.transpose(out, (*range(of_row, rank), *range(of_row)))
+
+
+# --- matrices of short rows -----------------------------------------------------------------------
+
+
+def _narrow_matrices(loop: ir.While) -> dict[ir.Parameter, list[tuple[ir.Dot, int]]]:
+    """Matrices of short rows that stay as they are, and the products (with the side) they are in."""
+    found: dict[ir.Parameter, list[tuple[ir.Dot, int]]] = {}
+    for node in _nodes(loop.body):
+        if isinstance(node, ir.Dot) and node.x is not node.y:
+            for side, x in enumerate((node.x, node.y)):
+                if is_narrow(node, side) and is_invariant(loop.body, x):
+                    found.setdefault(x, []).append((node, side))  # type: ignore[arg-type]
+                    break
+    return found
+
+
+def _with_turned(
+    b: Builder, loop: ir.While, narrow: dict[ir.Parameter, list[tuple[ir.Dot, int]]]
+) -> ir.While:
+    """`loop` with the matrices `narrow` transposed in `b` before it starts."""
+    ready = [b.transpose(loop.init[p.index], (1, 0)) for p in narrow]
+
+    def turn(inner: Builder, new: dict[ir.Node, ir.Node], turned: Sequence[ir.Node]) -> None:
+        for uses, matrix in zip(narrow.values(), turned, strict=True):
+            for node, side in uses:
+                (other,) = _rebuilt(inner, ir.Region((), ((node.x, node.y)[1 - side],), ()), new)
+                new[node] = with_turned(inner, node, side, matrix, other)
+
+    return _with_more(loop, ready, turn)

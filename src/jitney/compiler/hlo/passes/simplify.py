@@ -18,6 +18,7 @@ from jitney.compiler.hlo.build import Builder
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]
 
+_SHORT = 16  # elements of a row that are too few for vectors
 _FOLD_UP_TO = 64  # elements up to which constants are computed at compile time
 
 
@@ -335,6 +336,31 @@ def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
     return b.apply("add", product, b.full(node.shape, 0, node.dtype))
 
 
+def is_narrow(node: ir.Dot, side: int) -> bool:
+    """Whether an operand of `node` is a tall matrix of rows that are too short for vectors."""
+    shape = (node.x, node.y)[side].shape
+    if node.batch[0] or len(shape) != 2 or len(node.contract[side]) != 1:
+        return False
+    return shape[1] < _SHORT <= shape[0]
+
+
+def with_turned(b: Builder, node: ir.Dot, side: int, turned: ir.Node, other: ir.Node) -> ir.Node:
+    """The product `node` where the transpose of one operand is given."""
+    along, others = 1 - node.contract[side][0], node.contract[1 - side]
+    if side == 0:
+        return b.dot(turned, other, ((along,), others), node.batch, node.dtype)
+    return b.dot(other, turned, (others, (along,)), node.batch, node.dtype)
+
+
+def dot_of_narrow_constant(b: Builder, node: ir.Dot) -> ir.Node | None:
+    """A constant matrix of short rows is kept transposed: kernels read along its long axis."""
+    for side, x in enumerate((node.x, node.y)):
+        if isinstance(x, ir.Constant) and is_narrow(node, side):
+            turned = b.constant(np.ascontiguousarray(x.value.T))
+            return with_turned(b, node, side, turned, (node.x, node.y)[1 - side])
+    return None
+
+
 def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
     """transpose(x @ y) -> y @ x with the axes' roles exchanged: a product can be written either way."""
     x = node.x
@@ -381,6 +407,6 @@ _rules: dict[type, tuple[Rule, ...]] = {
     ir.Reshape: (fold_constants, reshape_of_scalar),
     ir.Transpose: (fold_constants, transpose_of_scalar, transpose_of_dot),
     ir.Slice: (fold_constants, slice_of_simple),
-    ir.Dot: (dot_of_transpose, dot_of_one_product),
+    ir.Dot: (dot_of_transpose, dot_of_one_product, dot_of_narrow_constant),
     ir.Reduce: (reduce_of_one,),
 }
