@@ -197,7 +197,8 @@ WRONG_KERNELS = {
     "K3": kernel([LOAD], [kernels.Fold(1, index(3, 1), "add", 0)], reduced=1),
     "K3 term": kernel(
         [kernels.Position(index(1, 0), I32), LOAD],
-        [kernels.Store(1, index(0, 0, terms=((0, 1),)), 1)],
+        [kernels.Fold(1, index(0, 0, terms=((0, 1),)), "add", 1)],
+        reduced=1,
     ),
     "K4": kernel([LOAD], [STORE, kernels.Fold(1, index(3, 0), "add", 0)]),
     "K4 reduced": kernel([LOAD], [kernels.Store(1, index(3, 0), 0)], reduced=1),

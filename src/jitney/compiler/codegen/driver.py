@@ -16,6 +16,7 @@ from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import Value, constant
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.schedule import ordered_axes
 from jitney.compiler.plan import ir
 
 # Cost of a kernel (body cost times points) below which threads cost more than they bring.
@@ -124,7 +125,7 @@ class DriverWriter:
         code = Value(self.code_of(kernel), "ptr")
         extent = outer_extent(kernel)
         work = body_cost(kernel) * kernel.points
-        if work < PARALLEL_ABOVE or extent < 2:
+        if work < PARALLEL_ABOVE or extent < 2 or ordered_axes(kernel):
             e.line(f"call void {code.text}(ptr %slots, i64 0, i64 {extent})")
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.

@@ -590,6 +590,7 @@ def _dependence(
             differs = differs or varies[t]
         return depth, differs
 
+    written = {o.param for o in kernel.outputs}
     for s in kernel.body:
         match s:
             case ir.Number():
@@ -601,6 +602,8 @@ def _dependence(
                 differs = any(varies[a] for a in s.args)
             case _:
                 depth, differs = of_index(s.index)
+                if isinstance(s, ir.Load) and s.param in written:
+                    depth = len(order)  # what was stored before counts
         depths.append(depth)
         varies.append(differs)
     return depths, varies

@@ -94,6 +94,7 @@ def group(
     ordered: Sequence[ir.Node],
     is_native: Callable[[ir.Node], bool],
     is_fold: Callable[[ir.Node], bool],
+    stored: Sequence[ir.Node] = (),
 ) -> Grouping:
     """Units for the nodes that `results` depend on.
 
@@ -102,12 +103,14 @@ def group(
       ordered: nodes with effects, to be kept.
       is_native: whether an elementwise node or view can be computed in a kernel.
       is_fold: whether a node is a reduction (or contraction) computed by a kernel.
+      stored: more nodes that are to have buffers.
     """
     nodes = walk.schedule([*results, *ordered])
     costs = _costs(nodes)
     marks = _Marks()
     marks.demanded.update(results)
     marks.demanded.update(ordered)
+    marks.demanded.update(stored)
     for node in reversed(nodes):
         _mark(node, marks, costs, is_native, is_fold)
     units = _units(nodes, marks.demanded, set(ordered), is_native, is_fold)

@@ -71,6 +71,14 @@ def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
             return []
 
 
+def window_sizes(node: ir.Scatter) -> list[int]:
+    """Extent of a scatter's windows along each axis of its operand."""
+    dims = node.dims
+    dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+    extents = iter([node.updates.shape[k] for k in dims.update_window_dims])
+    return [1 if axis in dropped else next(extents) for axis in range(len(node.x.shape))]
+
+
 def schedule(results: Iterable[ir.Node]) -> list[ir.Node]:
     """All nodes that `results` depend on, operands first, in order of construction."""
     needed: dict[int, ir.Node] = {}

@@ -1,4 +1,7 @@
-"""What kernels mean: the body evaluated by NumPy on the whole box of indices at once."""
+"""What kernels mean: the body evaluated by NumPy on the whole box of indices at once.
+
+Only where stores are at places that depend on values does NumPy go from point to point, in order.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,28 @@ import numpy as np
 
 from jitney.compiler import numerics
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.schedule import ordered_axes
 from jitney.compiler.numerics import reduction
 
 
 def run(kernel: ir.Kernel, buffers: Sequence[np.ndarray]) -> None:
     """Runs `kernel` on flat buffers, one for each of its params; outputs are written in place."""
     extents = kernel.extents
-    axes = np.meshgrid(*[np.arange(n) for n in extents], indexing="ij", sparse=True)
+    if not ordered_axes(kernel):
+        axes = np.meshgrid(*[np.arange(n) for n in extents], indexing="ij", sparse=True)
+        _run_box(kernel, buffers, axes, extents)
+        return
+    for point in np.ndindex(extents):
+        _run_box(kernel, buffers, [np.asarray(i) for i in point], (1,) * len(extents))
+
+
+def _run_box(
+    kernel: ir.Kernel,
+    buffers: Sequence[np.ndarray],
+    axes: Sequence[np.ndarray],
+    extents: tuple[int, ...],
+) -> None:
+    """Runs `kernel` at the points with the coordinates `axes`, which broadcast to `extents`."""
     values: list[np.ndarray] = []
 
     def linear(index: ir.Affine) -> np.ndarray:

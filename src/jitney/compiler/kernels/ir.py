@@ -11,12 +11,14 @@ are folded: a `Fold` combines its value over them and writes one element for eac
 axes, a `Store` writes at every point (kernels with stores have no reduced axes).
 
 An index is a linear position in a buffer, counted in elements: offset + sum of coefficients times
-loop indices + sum of terms (value of an integer statement times a factor). Terms make loads indirect.
+loop indices + sum of terms (value of an integer statement times a factor). Terms make loads and
+stores indirect. Where stores are at places that depend on values, points are worked on in order, and
+what one stores the next may load.
 
 Constraints (the verifier's identifiers):
     K1  statements refer to earlier statements only
     K2  coefficients: one per axis
-    K3  terms of outputs are the same at every point; folds have coefficient 0 along reduced axes
+    K3  terms of folds are the same at every point; they have coefficient 0 along reduced axes
     K4  stores and folds are not mixed, and a kernel of stores has no reduced axes
     K5  terms are integer statements
 """

@@ -320,7 +320,7 @@ def build_loop(
 
     Args:
       node: a loop.
-      in_place: carries that a turn only updates in part, and does not read.
+      in_place: carries that a turn updates in part.
       is_native: whether kernels can compute an elementwise node, view or reduction.
     """
     for region in (node.cond, node.body):
@@ -384,8 +384,8 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
 
     def loaded(n: hlo.Node) -> bool:
         if isinstance(n, hlo.Parameter):
-            if numbers[n] in in_place:
-                raise NotSunkError("an array is read that is updated in place")
+            if numbers[n] in in_place and extents:
+                raise NotSunkError("lanes may read what others have updated in place")
             return n not in carried
         return isinstance(n, hlo.Constant) and n.type.size != 1  # type: ignore[union-attr]
 
@@ -399,6 +399,8 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         if not isinstance(n, hlo.Parameter):
             return original(n)
         number = numbers[n]
+        if number in in_place:  # a turn reads before it writes
+            return original(("stored", number))
         return original(("loaded", same.setdefault(node.init[number], number)))
 
     k.param = param  # type: ignore[method-assign]

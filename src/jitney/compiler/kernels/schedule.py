@@ -88,12 +88,54 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     if not rank:
         return Schedule((), None, (), False)
     scores = [_score(kernel, k) for k in range(rank)]
-    best = max(range(rank), key=lambda k: (scores[k], k))
+    ordered = ordered_axes(kernel)
+    free = [k for k in range(rank) if not ordered or _is_spread(kernel, k, ordered)]
+    if not free:
+        return Schedule(kept, None, reduced, False)
+    best = max(free, key=lambda k: (scores[k], k))
     if best in reduced:
         inner = tuple(k for k in reduced if k != best)
         return Schedule(kept, best, inner, True)
     outer = tuple(k for k in kept if k != best)
     return Schedule(outer, best, reduced, False)
+
+
+def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
+    """Axes along which points may write to one place: they are worked on one after the other.
+
+    These are the axes along which places depend on values, or do not change.
+    """
+    if isinstance(kernel, LoopKernel):
+        return set()
+    stores = [o for o in kernel.outputs if isinstance(o, ir.Store)]
+    still = {
+        k
+        for o in stores
+        for k, n in enumerate(kernel.extents)
+        if n > 1 and not o.index.coefficients[k]
+    }
+    if not any(o.index.terms for o in stores):
+        return still
+    along: list[set[int]] = []
+
+    def of(index: Affine) -> set[int]:
+        axes = {k for k, c in enumerate(index.coefficients) if c}
+        return axes.union(*[along[t] for t, _ in index.terms])
+
+    for s in kernel.body:
+        match s:
+            case ir.Load() | ir.Position():
+                along.append(of(s.index))
+            case ir.Call():
+                along.append(set().union(*[along[a] for a in s.args]))
+            case _:
+                along.append(set())
+    return still.union(*[along[t] for o in stores for t, _ in o.index.terms])
+
+
+def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> bool:
+    """Whether neighbours along `axis` write to different places, known without values."""
+    return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
 def _score(kernel: Kernel | LoopKernel, axis: int) -> float:

@@ -29,9 +29,11 @@ from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
 from jitney.compiler.kernels.schedule import collapse, split_fold
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
-from jitney.compiler.plan.inplace import update_in_place
+from jitney.compiler.plan.inplace import is_read_elsewhere, update_in_place, updated_in_place
 
 _HALF = (2,)
+_LEAVES = (hlo.Parameter, hlo.Constant)
+_INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not copied
 MOST_BOXES = 12  # parts that the box of a kernel is divided into
 _BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
@@ -87,6 +89,17 @@ class _Planner:
             return self.is_stored(node.dtype)
         return self.is_native(node)
 
+    def is_scatter(self, node: hlo.Scatter) -> bool:
+        """Whether a kernel computes this scatter."""
+        fn, dtype = node.combine, node.dtype
+        if isinstance(fn, hlo.Region) or not self.is_stored(dtype):
+            return False
+        if 0 in node.updates.shape or any(
+            n > m for n, m in zip(walk.window_sizes(node), node.x.shape, strict=True)
+        ):
+            return False
+        return fn is None or self.supports(fn, [dtype] * 2, dtype)
+
     def is_stored(self, dtype: np.dtype) -> bool:
         """Whether kernels can load and store elements of `dtype`."""
         return self.supports("store", [dtype], dtype)
@@ -105,9 +118,10 @@ class _Planner:
         region: hlo.Region,
         inputs: Sequence[ir.Buffer],
         outputs: Sequence[ir.Buffer],
+        last: Sequence[hlo.Node] = (),
     ) -> list[ir.Step]:
-        """Steps that write the results of `region` to `outputs`."""
-        return _RegionPlan(self, region, inputs, outputs).steps
+        """Steps that write the results of `region` to `outputs`; updates `last` come after all else."""
+        return _RegionPlan(self, region, inputs, outputs, last).steps
 
 
 class _RegionPlan:
@@ -119,17 +133,22 @@ class _RegionPlan:
         region: hlo.Region,
         inputs: Sequence[ir.Buffer],
         outputs: Sequence[ir.Buffer],
+        last: Sequence[hlo.Node],
     ) -> None:
         self.planner = planner
         self.steps: list[ir.Step] = []
         self.buffers: dict[hlo.Node, list[ir.Buffer]] = {
             p: [b] for p, b in zip(region.parameters, inputs, strict=True)
         }
-        grouping = fusion.group(region.results, region.ordered, planner.is_native, planner.is_fold)
+        stored = [x for node in last for x in operands(node) if not isinstance(x, _LEAVES)]
+        grouping = fusion.group(
+            region.results, region.ordered, planner.is_native, planner.is_fold, stored
+        )
+        units = sorted(grouping.units, key=lambda unit: unit.roots[0] in last)  # stable
         self.demanded = grouping.demanded
         self.targets = self._targets(region.results, outputs)
         idle = self._idle(region)
-        for unit in grouping.units:
+        for unit in units:
             roots = [root for root in unit.roots if root not in idle]
             if roots:
                 getattr(self, f"_{unit.kind}")(roots)
@@ -419,6 +438,47 @@ class _RegionPlan:
             self.launch(k)
         return True
 
+    def scatter(self, node: hlo.Scatter) -> bool:
+        """A copy of the operand, then the windows one after the other, in order."""
+        if not self.planner.is_scatter(node):
+            return False
+        fn, dims, shape = node.combine, node.dims, node.x.shape
+        dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+        window = [axis for axis in range(len(shape)) if axis not in dropped]
+        sizes = walk.window_sizes(node)
+        axes = [j for j in range(len(node.updates.shape)) if j not in dims.update_window_dims]
+        order = [*axes, *dims.update_window_dims]
+        k = KernelBuilder([node.updates.shape[j] for j in order], 0, self.has_buffer)
+        update = k.value(node.updates, k.identity([order.index(j) for j in range(len(order))]))
+        batch = k.identity(range(len(axes)))
+        inner = [k.fixed(0)] * len(shape)
+        for j, axis in enumerate(window, start=len(axes)):
+            inner[axis] = k.axis(j)
+        for axis, position in zip(
+            dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True
+        ):
+            inner[axis] = batch[position]
+        inside: int | None = None
+        for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
+            start = k.value(node.indices, (*batch, k.fixed(j)))
+            clamped = clamped_start(k, start, shape[axis] - sizes[axis])
+            if node.mode != "clip":
+                fits_here = k.call("eq", (k.convert(start, _INT64), clamped), _BOOL)
+                inside = fits_here if inside is None else k.call("and", (inside, fits_here), _BOOL)
+            inner[axis] = shifted(k, inner[axis], clamped)
+        source = self.buffer(node.x)
+        (target,) = self.new(node)
+        if target is not source:
+            self.steps.append(ir.Copy(target, source))
+        place = k.linear(shape, tuple(inner))
+        if isinstance(fn, str):
+            update = k.call(fn, (k.load(node, place), update), node.dtype)
+        if inside is not None:
+            update = k.call("select", (inside, update, k.load(node, place)), node.dtype)
+        k.store(node, place, update)
+        self.launch(k)
+        return True
+
     def dot(self, node: hlo.Dot) -> bool:
         """A call of BLAS, where operands lie as it wants them."""
         gemm = as_gemm(node, self.buffer)
@@ -434,7 +494,7 @@ class _RegionPlan:
         A carry that a turn only updates in part, and does not read otherwise, is updated in place; so
         are accumulators (`inplace`).
         """
-        in_place = _updated_in_place(node.body)
+        in_place = updated_in_place(node.body, self.planner.is_scatter)
         built = loops.build_loop(node, in_place, self.planner.is_sinkable)
         if built is not None:
             self._loop_kernel(node, in_place, built)
@@ -446,7 +506,7 @@ class _RegionPlan:
         for i, x in enumerate(node.init):
             if not changing[i]:
                 carry[i] = self.buffer(x)
-            elif i not in filled:
+            elif i not in filled and carry[i] is not self.buffer(x):
                 self.steps.append(ir.Copy(carry[i], self.buffer(x)))
         predicate = ir.Buffer("arena", 1)
         cond = self.planner.region(node.cond, carry, [predicate])
@@ -454,7 +514,8 @@ class _RegionPlan:
             ir.Buffer("arena", b.nbytes) if changing[i] and i not in in_place else b
             for i, b in enumerate(carry)
         ]
-        body = self.planner.region(node.body, carry, after)
+        last = [node.body.results[i] for i in in_place if is_read_elsewhere(node.body, i)]
+        body = self.planner.region(node.body, carry, after, last)
         body, after = update_in_place(body, carry, after)
         for b, a in zip(carry, after, strict=True):
             if a is not b:
@@ -471,7 +532,9 @@ class _RegionPlan:
             if r is p:
                 carry[i] = self.buffer(node.init[i])
             elif i in in_place and i not in filled:
-                self.steps.append(ir.Copy(carry[i], self.buffer(node.init[i])))
+                source = self.buffer(node.init[i])
+                if carry[i] is not source:
+                    self.steps.append(ir.Copy(carry[i], source))
         buffers: list[ir.Buffer] = []
         for param in built.params:
             match param:
@@ -487,8 +550,10 @@ class _RegionPlan:
         """Carries that the loop writes as a whole: what they are at first need not be there."""
         return {
             i
-            for i in _updated_in_place(node.body)
-            if is_filled(node, i) and self.planner.is_stored(node.init[i].dtype)
+            for i in updated_in_place(node.body, self.planner.is_scatter)
+            if is_filled(node, i)
+            and not is_read_elsewhere(node.body, i)
+            and self.planner.is_stored(node.init[i].dtype)
         }
 
     def _idle(self, region: hlo.Region) -> set[hlo.Node]:
@@ -522,25 +587,12 @@ _single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
     hlo.Concatenate: _RegionPlan.concatenate,  # type: ignore[dict-item]
     hlo.Pad: _RegionPlan.pad,  # type: ignore[dict-item]
     hlo.DynamicUpdateSlice: _RegionPlan.update_slice,  # type: ignore[dict-item]
+    hlo.Scatter: _RegionPlan.scatter,  # type: ignore[dict-item]
     hlo.Dot: _RegionPlan.dot,  # type: ignore[dict-item]
     hlo.While: _RegionPlan.loop,  # type: ignore[dict-item]
     hlo.Cond: _RegionPlan.branch,  # type: ignore[dict-item]
     hlo.Fence: _RegionPlan.fence,  # type: ignore[dict-item]
 }
-
-
-def _updated_in_place(body: hlo.Region) -> set[int]:
-    """Carries that `body` gives back with a part replaced and uses for nothing else."""
-    ends = [*body.results, *body.ordered]
-    uses = walk.count_uses(walk.schedule(ends), ends)
-    return {
-        i
-        for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True))
-        if isinstance(result, hlo.DynamicUpdateSlice)
-        and result.x is parameter
-        and uses[parameter] == 1
-        and uses[result] == 1
-    }
 
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:

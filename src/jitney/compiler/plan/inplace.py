@@ -1,6 +1,10 @@
-"""Accumulators of loops, updated where they are.
+"""Carries of loops, updated where they are.
 
-A turn of a loop writes the next value of a carry to a buffer beside it, and a copy ends the turn: what
+A turn may give a carry back with a part replaced, by an update of a slice, a scatter, or a loop within.
+If it needs the old value nowhere else, or if it can be done with it before, the carry keeps its memory
+(`updated_in_place`).
+
+Otherwise a turn writes the next value of a carry to a buffer beside it, and a copy ends the turn: what
 is read later in the turn must be the old value. Where a single kernel writes the next value, reads of
 the old one only the element that it is about to write, and nothing reads the old one afterwards, it
 can write to the carry itself. Sums of gradients over the steps of a scan are of this kind.
@@ -8,10 +12,60 @@ can write to the carry itself. Sums of gradients over the steps of a scan are of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from jitney.compiler.hlo import ir as hlo, walk
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.plan import ir
+
+
+def updated_in_place(body: hlo.Region, is_scatter: Callable[[hlo.Scatter], bool]) -> set[int]:
+    """Carries that `body` gives back with a part replaced.
+
+    What else reads such a carry must do so before (`is_read_elsewhere`).
+
+    Args:
+      body: of a loop.
+      is_scatter: whether a kernel computes a scatter.
+    """
+    ends = [*body.results, *body.ordered]
+    uses = walk.count_uses(walk.schedule(ends), ends)
+    found: set[int] = set()
+    for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True)):
+        match result:
+            case hlo.DynamicUpdateSlice():
+                replaced = result.x is parameter
+            case hlo.Scatter():
+                replaced = result.x is parameter and is_scatter(result)
+            case hlo.Project(node=hlo.While() as inner):
+                replaced = inner.init[result.index] is parameter and uses[parameter] == 1
+            case _:
+                replaced = False
+        if replaced and uses[result] == 1:
+            found.add(i)
+    kept = {_memory(r) for i, r in enumerate(body.results) if i not in found}
+    found = {i for i in found if body.parameters[i] not in kept}
+    # What is written last must not be what another of them has changed by then.
+    changed = {body.parameters[i] for i in found}
+    return {
+        i
+        for i in found
+        if isinstance(body.results[i], hlo.Project)
+        or not any(_memory(x) in changed for x in walk.operands(body.results[i])[1:])
+    }
+
+
+def is_read_elsewhere(body: hlo.Region, carry: int) -> bool:
+    """Whether `body` uses a carry for more than the update that gives it back."""
+    ends = [*body.results, *body.ordered]
+    return walk.count_uses(walk.schedule(ends), ends)[body.parameters[carry]] > 1
+
+
+def _memory(node: hlo.Node) -> hlo.Node:
+    """The node whose memory `node` shares."""
+    while isinstance(node, hlo.Reshape | hlo.Bitcast):
+        node = node.x
+    return node
 
 
 def update_in_place(

@@ -373,6 +373,43 @@ def transpose_of_dot(b: Builder, node: ir.Transpose) -> ir.Node | None:
     return b.dot(x.y, x.x, (x.contract[1], x.contract[0]), ((), ()), x.dtype)
 
 
+# --- scatters -----------------------------------------------------------------------------------
+
+
+def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
+    """x.at[i].set(y), or add, with a single window is an update of a slice.
+
+    A window that would be dropped is written as it was.
+    """
+    dims, shape = node.dims, node.x.shape
+    batch = node.indices.shape[:-1]
+    if any(n != 1 for n in batch) or isinstance(node.combine, ir.Region):
+        return None
+    sizes = walk.window_sizes(node)
+    if dims.operand_batching_dims or any(n > m for n, m in zip(sizes, shape, strict=True)):
+        return None
+    wide = np.dtype(np.int64)
+    starts = [b.constant(wide.type(0))] * len(shape)
+    inside: ir.Node | None = None
+    for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
+        lower, upper = [0] * len(batch) + [j], [1] * len(batch) + [j + 1]
+        one = b.slice(node.indices, lower, upper, [1] * (len(batch) + 1))
+        start = starts[axis] = b.convert(b.reshape(one, ()), wide)
+        most = b.constant(wide.type(shape[axis] - sizes[axis]))
+        if node.mode != "clip":
+            fits = b.apply(
+                "and", b.apply("ge", start, b.constant(wide.type(0))), b.apply("le", start, most)
+            )
+            inside = fits if inside is None else b.apply("and", inside, fits)
+    others = [k for k in range(len(node.updates.shape)) if k not in dims.update_window_dims]
+    update = b.reshape(b.transpose(node.updates, [*others, *dims.update_window_dims]), sizes)
+    old = b.dynamic_slice(node.x, starts, sizes)
+    value = update if node.combine is None else b.apply(node.combine, old, update)
+    if inside is not None:
+        value = b.apply("select", b.broadcast(inside, sizes, ()), value, old)
+    return b.dynamic_update_slice(node.x, value, starts)
+
+
 # --- reductions ---------------------------------------------------------------------------------
 
 
@@ -409,4 +446,5 @@ _rules: dict[type, tuple[Rule, ...]] = {
     ir.Slice: (fold_constants, slice_of_simple),
     ir.Dot: (dot_of_transpose, dot_of_one_product, dot_of_narrow_constant),
     ir.Reduce: (reduce_of_one,),
+    ir.Scatter: (scatter_of_one_window,),
 }

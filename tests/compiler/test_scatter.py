@@ -1,0 +1,156 @@
+"""Scatters as kernels, and loops that update arrays where they are."""
+
+import jax
+import jax.numpy as theirs
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as ours
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(6, 5)).astype(np.float32)
+ROWS = np.array([1, 3, 1, 7, -1, -9], np.int32)  # twice the same, and out of bounds
+Y = RNG.normal(size=(6, 5)).astype(np.float32)
+
+
+def _updates(jnp, dtype, method, mode):
+    x, y = jnp.asarray(X * 3).astype(dtype), jnp.asarray(Y * 3).astype(dtype)
+
+    def at(f):
+        return lambda x, rows, y: getattr(f(x, rows)[0], method)(f(x, rows)[1](y), mode=mode)
+
+    rows = jnp.asarray(ROWS)
+    cases = {
+        "rows": at(lambda x, i: (x.at[i], lambda y: y)),
+        "elements": at(lambda x, i: (x.at[i, 1], lambda y: y[:, 0])),
+        "pairs": at(lambda x, i: (x.at[i, i[::-1]], lambda y: y[:, 0])),
+        "one row": at(lambda x, i: (x.at[i[0]], lambda y: y[0])),
+        "one element": at(lambda x, i: (x.at[i[3], 2], lambda y: y[0, 0])),
+        "a column's part": at(lambda x, i: (x.at[1:3, i[0]], lambda y: y[0, :2])),
+        "columns": at(lambda x, i: (x.at[:, i[:2]], lambda y: y[:, :2])),
+        "nothing": at(lambda x, i: (x.at[i[:0]], lambda y: y[:0])),
+    }
+    return cases, (x, rows, y)
+
+
+@pytest.mark.parametrize("mode", [None, "clip", "drop"])
+@pytest.mark.parametrize("method", ["set", "add", "multiply", "min", "max"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint32", "bool", "bfloat16"])
+def test_updates(dtype, method, mode):
+    if dtype == "bool" and method not in ("set", "max"):
+        pytest.skip("not an update of booleans")
+    with jitney.enable_x64(), jax.enable_x64():
+        expected, args = _updates(theirs, dtype, method, mode)
+        got, own = _updates(ours, dtype, method, mode)
+        for name in expected:
+            want = np.asarray(jax.jit(expected[name])(*args))
+            found = jitney.jit(got[name])(*own)
+            assert np.asarray(found).dtype == want.dtype
+            np.testing.assert_array_equal(np.asarray(found), want, err_msg=name)
+            if dtype in ("float32", "float64", "int8", "uint32"):
+                assert "host" not in jitney.jit(got[name]).lower(*own).as_text("kernels"), name
+
+
+def _loops(np_, lax):
+    x = np_.asarray(X)
+    n = x.shape[0]
+
+    def rows_from_rows(i, x):  # reads one row, writes another
+        return x.at[i % n].set(x[(i + 1) % n] * 0.5 + 1)
+
+    def recurrence(i, v):
+        return v.at[i].set(v[i - 1] * 0.9 + v[i])
+
+    def accumulated(i, x):
+        return x.at[np_.asarray(ROWS)].add(x[i] * 0.1)
+
+    def read_afterwards(i, s):
+        x, total = s
+        return x.at[i].multiply(2.0), total + x.sum()
+
+    def each_from_the_other(i, s):
+        a, b = s
+        return a.at[i].set(b[i] * 2 + a[i]), b.at[i].set(a[i] - b[i])
+
+    def old_one_kept(i, s):
+        a, _ = s
+        return a.at[i].set(i * 1.0), a
+
+    def place_in_the_array(i, s):
+        where, x = s
+        return where.at[i].set((where[i] + 1) % n), x.at[where[i]].add(1.0)
+
+    def row_of_another(i, s):
+        v, x = s
+        return v.at[0].add(1.0), x.at[i].set(v)
+
+    def nested(i, x):
+        return lax.fori_loop(0, 5, lambda j, x: x.at[i, j].set(x[i, j - 1] + x[i, j]), x)
+
+    def nested_and_read(i, s):
+        x, total = s
+        new = lax.fori_loop(0, 5, lambda j, x: x.at[i, j].add(1.0), x)
+        return new, total + x[i, 0]
+
+    def chosen(i, x):
+        return lax.cond(i % 2 == 0, lambda x: x.at[i].set(0.0), lambda x: x, x)
+
+    v, places = x[:, 0], np_.asarray([0, 2, 4, 1, 3, 5], dtype="int32")
+    zero = np_.float32(0)
+    return {
+        "rows_from_rows": (rows_from_rows, x),
+        "recurrence": (recurrence, v),
+        "accumulated": (accumulated, x),
+        "read_afterwards": (read_afterwards, (x, zero)),
+        "each_from_the_other": (each_from_the_other, (v, x[:, 1])),
+        "old_one_kept": (old_one_kept, (v, x[:, 1])),
+        "place_in_the_array": (place_in_the_array, (places, v)),
+        "row_of_another": (row_of_another, (x[0], x)),
+        "nested": (nested, x),
+        "nested_and_read": (nested_and_read, (x, zero)),
+        "chosen": (chosen, x),
+    }
+
+
+LOOPS = _loops(ours, jitney.lax)
+COPIED = {"old_one_kept", "row_of_another", "nested_and_read", "chosen"}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("batched", [False, True])
+def test_loops_update_in_place(name, batched, monkeypatch):
+    monkeypatch.setenv("JITNEY_CHECK", "1")
+    results = []
+    for package, np_ in ((jitney, ours), (jax, theirs)):
+        turn, start = _loops(np_, package.lax)[name]
+
+        def run(s, package=package, turn=turn):
+            return package.lax.fori_loop(0, 5, turn, s)
+
+        if batched:
+            start = package.tree.map(lambda a, np_=np_: np_.stack([a, 2 * a]), start)
+            if name == "place_in_the_array":
+                continue
+            run = package.vmap(run)
+        results.append(package.tree.leaves(package.jit(run)(start)))
+    for a, b in zip(*results, strict=True) if results else ():
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(LOOPS.keys() - COPIED))
+def test_no_turn_copies_the_array(name):
+    turn, start = LOOPS[name]
+    big = jitney.tree.map(lambda a: ours.tile(a, (1,) * (a.ndim - 1) + (100,)), start)
+    text = jitney.jit(lambda s: jitney.lax.fori_loop(0, 5, turn, s)).lower(big).as_text("kernels")
+    _, _, loop = text.partition("while")
+    turns = loop.split("\nkernel", 1)[0]
+    assert "exchange" not in turns
+    sizes = {leaf.nbytes for leaf in jitney.tree.leaves(big) if leaf.ndim}
+    assert not any(f"({size} bytes)" in turns for size in sizes), turns
+
+
+def test_recurrences_are_loops_of_scalars():
+    turn, start = LOOPS["recurrence"]
+    text = jitney.jit(lambda s: jitney.lax.fori_loop(1, 6, turn, s)).lower(start).as_text("kernels")
+    assert "while" not in text.split("\n}")[0]
