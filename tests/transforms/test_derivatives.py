@@ -251,3 +251,33 @@ def test_backward_functions_get_arrays():
         with contextlib.suppress(TypeError):
             j.jit(j.grad(f))(2.0)
         assert kinds == [True, True]
+
+
+# --- where operations come from ---------------------------------------------------------------------
+
+
+def wave(x):
+    y = jitney.numpy.sin(x)
+    return (y * jitney.numpy.exp(y)).sum()
+
+
+def test_residuals_come_from_the_function_that_is_checkpointed(capsys):
+    policy = jitney.checkpoint_policies.everything_saveable
+    jitney.ad_checkpoint.print_saved_residuals(jitney.checkpoint(wave, policy=policy), X)
+    lines = capsys.readouterr().out.splitlines()
+    first = wave.__code__.co_firstlineno
+    places = [line.rpartition(":")[0].rpartition(":")[2] for line in lines if "output of" in line]
+    assert set(places) == {str(first + 1), str(first + 2)}
+    assert all("(wave)" in line for line in lines if "output of" in line)
+
+
+def test_positions_of_mapped_results():
+    for function, x in ((lambda x: x, X), (lambda x: 1.0, X), (lambda x: np.ones(2), X)):
+        for axis in (0, 1, -1, -2, 2, -3):
+            found = []
+            for j in (jax, jitney):
+                try:
+                    found.append(j.vmap(function, out_axes=axis)(x).shape)
+                except ValueError as e:
+                    found.append(str(e))
+            assert found[0] == found[1]
