@@ -230,3 +230,17 @@ def test_diagonals(shape, dtype):
     if dtype is np.float32:
         agree(lambda j: j.jit(j.grad(lambda v: (j.numpy.diagonal(v) ** 2).sum()))(x))
         agree(lambda j: j.vmap(j.numpy.diagonal)(x[None]))
+
+
+@pytest.mark.parametrize("unroll", [-1, 1.5, "a", None])
+def test_unroll_of_the_wrong_kind(unroll):
+    for j in (jax, jitney):
+        error = ValueError if unroll == -1 else TypeError
+        with pytest.raises(error):
+            j.lax.scan(lambda c, x: (c + x, c), 0.0, X, unroll=unroll)
+
+
+@pytest.mark.parametrize("unroll", [0, 2, 7, True, False])
+def test_unroll(unroll):
+    agree(lambda j: j.lax.scan(lambda c, x: (c + x, c), 0.0, X, unroll=unroll))
+    agree(lambda j: j.lax.map(lambda x: x * 2, X, batch_size=0))

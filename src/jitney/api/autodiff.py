@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +18,9 @@ from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree_errors import equality_errors_pytreedef
 from jitney.core.shape_dtype import abstractify
 from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer, state
 from jitney.ops.convert import as_value
-from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.jvp import JVPTrace, jvp_flat
 from jitney.transforms.linearize import Linear, linearize_flat
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, instantiate
@@ -47,7 +49,8 @@ class FlatFunction:
                     "expected function with aux output to return a two-element tuple, but got type "
                     f"{type(out)} with value {out!r}"
                 )
-            out, self.aux = out
+            out, aux = out
+            self.aux = pytrees.tree_map(_value_below, aux)
         leaves_out, self.out_tree = pytrees.tree_flatten(out)
         for x in leaves_out:
             if not is_valid_operand(x):
@@ -69,9 +72,10 @@ def check_callable(fun: Any) -> None:
         raise TypeError(f"Expected a callable value, got {fun}")
 
 
-def lowered(tree: Any) -> Any:
-    """`tree` with tracers that hold nothing of a finished derivative replaced by their values."""
-    return pytrees.tree_map(lambda x: x.full_lower() if hasattr(x, "full_lower") else x, tree)
+def _value_below(x: Any) -> Any:
+    """A value that is returned aside, without its derivative: what the current trace's parent knows."""
+    trace = state.trace
+    return trace.to_pair(x)[0] if isinstance(x, Tracer) and isinstance(trace, JVPTrace) else x
 
 
 def _values(leaves: Sequence[Any]) -> list[Any]:
@@ -113,7 +117,7 @@ def jvp(
     outs, douts = jvp_flat(flat, _values(leaves), given)
     value = pytrees.tree_unflatten(flat.out_tree, outs)
     derivative = pytrees.tree_unflatten(flat.out_tree, [_instantiated(t) for t in douts])
-    return (value, derivative, lowered(flat.aux)) if has_aux else (value, derivative)
+    return (value, derivative, flat.aux) if has_aux else (value, derivative)
 
 
 def _instantiated(t: Any) -> Any:
@@ -175,7 +179,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     value = pytrees.tree_unflatten(out_tree, outs)
     partial = pytrees.Partial(fun_lin)
-    return (value, partial, lowered(flat.aux)) if has_aux else (value, partial)
+    return (value, partial, flat.aux) if has_aux else (value, partial)
 
 
 def apply_linear(linear: Linear, tangents: Sequence[Any]) -> list[Any]:
@@ -209,12 +213,13 @@ def vjp(
       fun: takes and returns pytrees of arrays.
       primals: its arguments.
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
-      reduce_axes: accepted for compatibility.
+      reduce_axes: must be empty; JAX has given it up.
 
     Returns: (value, pullback), and what is not differentiated with `has_aux`. The pullback takes a
       cotangent of the structure of the value and returns a tuple, one entry per argument.
     """
     check_callable(fun)
+    _refuse_reduce_axes("vjp", reduce_axes)
     leaves, tree = pytrees.tree_flatten(primals)
     _check_operands(leaves, "vjp")
     flat = FlatFunction(fun, tree, has_aux)
@@ -244,7 +249,7 @@ def vjp(
 
     value = pytrees.tree_unflatten(out_tree, outs)
     partial = pytrees.Partial(pullback)
-    return (value, partial, lowered(flat.aux)) if has_aux else (value, partial)
+    return (value, partial, flat.aux) if has_aux else (value, partial)
 
 
 def _check_operands(leaves: Sequence[Any], name: str) -> None:
@@ -289,6 +294,12 @@ def _check_scalar(out: Any, holomorphic: bool, name: str) -> None:
         raise TypeError(
             f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}."
         )
+    check_output_dtype(name, holomorphic, out)
+
+
+def check_output_dtype(name: str, holomorphic: bool, out: Any) -> None:
+    """Raises TypeError if `name` cannot differentiate a result like `out`."""
+    aval: Any = get_aval(out)
     kind = np.complexfloating if holomorphic else np.floating
     if dtypes.issubdtype(aval.dtype, kind):
         return
@@ -330,6 +341,17 @@ def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: Any) -> 
         )
 
 
+def checked_argnums(argnums: Any) -> int | tuple[int, ...]:
+    """`argnums` as an int or a tuple of ints.
+
+    Raises:
+      TypeError: if it is neither an integer nor a sequence of integers.
+    """
+    if hasattr(argnums, "__index__"):
+        return operator.index(argnums)
+    return tuple(operator.index(n) for n in argnums)
+
+
 def argnums_partial(
     fun: Callable[..., Any],
     argnums: int | Sequence[int],
@@ -340,15 +362,24 @@ def argnums_partial(
 
     Raises:
       TypeError: if there are not so many positional arguments.
+      ValueError: if a negative position lies before the first argument, or one is named twice.
     """
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    least = max([n + 1 if n >= 0 else -n for n in numbers], default=0)
+    low = min(numbers, default=0)
+    if -low > len(args):
+        raise ValueError(
+            f"argnums: positions must be in [{-len(args)}, {len(args)}) for {len(args)} positional "
+            f"arguments, but got {low}"
+        )
+    least = max([n + 1 for n in numbers], default=0)
     if len(args) < least:
         raise TypeError(
             f"differentiating with respect to {argnums=} requires at least {least} positional "
             f"arguments to be passed by the caller, but got only {len(args)} positional arguments."
         )
     places = [n % len(args) for n in numbers]
+    if len(set(places)) < len(places):
+        raise ValueError(f"argnums: each argument may be named once, but got {argnums}")
 
     def partial(*chosen: Any) -> Any:
         merged = list(args)
@@ -376,12 +407,14 @@ def value_and_grad(
       has_aux: whether `fun` returns (scalar, more).
       holomorphic: whether `fun` is holomorphic: inputs and output are complex.
       allow_int: whether inputs may be integers; their gradients are float0.
-      reduce_axes: accepted for compatibility.
+      reduce_axes: must be empty; JAX has given it up.
 
     Returns: a function of `fun`'s arguments that returns (value, gradient), or ((value, more),
       gradient); the gradient has the structure of the arguments at `argnums`.
     """
     check_callable(fun)
+    _refuse_reduce_axes("grad", reduce_axes)
+    argnums = checked_argnums(argnums)
     name = "value_and_grad"
 
     @functools.wraps(fun, updated=())
@@ -390,6 +423,13 @@ def value_and_grad(
         return _value_and_grad(name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs)
 
     return value_and_grad_f
+
+
+def _refuse_reduce_axes(name: str, reduce_axes: Any) -> None:
+    if tuple(reduce_axes):
+        raise NotImplementedError(
+            f"{name}: the argument reduce_axes is deprecated, and must be empty"
+        )
 
 
 def _value_and_grad(
@@ -420,7 +460,7 @@ def _value_and_grad(
     gradient = pytrees.tree_unflatten(tree, gradients)
     result = gradient[0] if isinstance(argnums, int) else gradient
     if has_aux:
-        return (value, lowered(flat.aux)), result
+        return (value, flat.aux), result
     return value, result
 
 
@@ -438,6 +478,8 @@ def grad(
     12.0
     """
     check_callable(fun)
+    _refuse_reduce_axes("grad", reduce_axes)
+    argnums = checked_argnums(argnums)
 
     @functools.wraps(fun, updated=())
     @api_boundary
@@ -478,9 +520,10 @@ def linear_transpose(
     Args:
       fun: takes and returns pytrees of arrays.
       primals: its arguments, or their types (`ShapeDtypeStruct`).
-      reduce_axes: accepted for compatibility.
+      reduce_axes: must be empty; JAX has given it up.
     """
     check_callable(fun)
+    _refuse_reduce_axes("linear_transpose", reduce_axes)
     leaves, tree = pytrees.tree_flatten(primals)
     avals = [abstractify(x) for x in leaves]
     flat = FlatFunction(fun, tree)

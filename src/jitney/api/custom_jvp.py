@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.api.jit_call import make_call
+from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
@@ -24,6 +24,7 @@ class custom_jvp:  # the API's name
     Args:
       fun: takes and returns pytrees of arrays.
       nondiff_argnums: positions of arguments that the rule gets first, as they are.
+      nondiff_argnames: names of others.
 
     >>> @custom_jvp
     ... def f(x):
@@ -42,11 +43,12 @@ class custom_jvp:  # the API's name
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = tuple(nondiff_argnums)
+        self._nondiff = NondiffArguments(fun, nondiff_argnums, nondiff_argnames)
+        self.nondiff_argnums = self._nondiff.positions
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         self.shares_program = False  # whether equations of equal types hold one program
-        self._call = make_call(fun, self.nondiff_argnums or None)
+        self._call = self._nondiff.call
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Sets the rule: (primals, tangents) -> (primals out, tangents out); returns it."""
@@ -87,16 +89,18 @@ class custom_jvp:  # the API's name
         trace = state.trace
         if trace is state.eval_trace:
             return self.fun(*args)
-        static = {i: args[i] for i in self.nondiff_argnums}
-        dynamic = [x for i, x in enumerate(args) if i not in static]
-        leaves, in_tree = pytrees.tree_flatten(tuple(dynamic))
+        given, others = self._nondiff.split(args)
+        # Traced ones become operands, of which derivatives are dropped.
+        lifted = {i: x for i, x in given.items() if has_tracers(x)}
+        call = _Call({i: x for i, x in given.items() if i not in lifted}, tuple(lifted))
+        leaves, call.in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(others)))
         if type(trace) is JVPTrace:
-            return self._differentiate(trace, args, static, leaves, in_tree)
+            return self._differentiate(trace, call, leaves)
         if type(trace) is PartialTrace and not any(trace.is_unknown(x) for x in leaves):
             with set_current_trace(trace.parent_trace):
                 return self(*args)
-        program, leaves = self._call.trace(args, {})
-        rule = FlatRule(self._flat_rule(static, in_tree, []), self.jvp.__name__)
+        program, leaves = self._nondiff.traced(call.fixed, lifted, others)
+        rule = FlatRule(self._flat_rule(call), self.jvp.__name__)
         outs = custom_jvp_call_p.bind(
             *program.outer_tracers,
             *leaves,
@@ -108,29 +112,28 @@ class custom_jvp:  # the API's name
         )
         return pytrees.tree_unflatten(program.out_tree, outs)
 
-    def _differentiate(
-        self, trace: JVPTrace, args: Any, static: dict[int, Any], leaves: list[Any], tree: Any
-    ) -> Any:
+    def _differentiate(self, trace: JVPTrace, call: _Call, leaves: list[Any]) -> Any:
         """The call under forward differentiation: the rule runs on the values themselves."""
         pairs = [trace.to_pair(x) for x in leaves]
+        primals = [p for p, _ in pairs]
+        _, tangents = pytrees.tree_unflatten(call.in_tree, [t for _, t in pairs])
         with set_current_trace(trace.parent_trace):
-            if all(type(t) is Zero for _, t in pairs):
-                primals = pytrees.tree_unflatten(tree, [p for p, _ in pairs])
-                return self(*_merged(len(args), static, primals))
-            trees: list[Any] = []
-            given = [visible_tangent(t, self.symbolic_zeros) for _, t in pairs]
-            outs, douts = self._flat_rule(static, tree, trees)([p for p, _ in pairs], given)
+            if all(type(t) is Zero for t in pytrees.tree_leaves(tangents, is_leaf=_is_zero)):
+                given, others = call.arguments(primals)
+                return self(*self._nondiff.merged(given, others))
+            visible = [visible_tangent(t, self.symbolic_zeros) for _, t in pairs]
+            outs, douts = self._flat_rule(call)(primals, visible)
         tracers = [trace.pair(p, t) for p, t in zip(outs, douts, strict=True)]
-        return pytrees.tree_unflatten(trees[0], tracers)
+        return pytrees.tree_unflatten(call.out_tree, tracers)
 
-    def _flat_rule(self, static: dict[int, Any], in_tree: Any, trees: list[Any]) -> Any:
+    def _flat_rule(self, call: _Call) -> Any:
         rule, name = self.jvp, self._call.name
         assert rule is not None
 
         def flat(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            args = pytrees.tree_unflatten(in_tree, primals)
-            dargs = pytrees.tree_unflatten(in_tree, tangents)
-            result = rule(*static.values(), args, dargs)
+            given, args = call.arguments(primals)
+            _, dargs = call.arguments(tangents)
+            result = rule(*(given[i] for i in sorted(given)), args, dargs)
             if not isinstance(result, list | tuple) or len(result) != 2:
                 raise TypeError(
                     f"Custom JVP rule {rule.__name__} for function {name} must produce a pair (list "
@@ -145,10 +148,32 @@ class custom_jvp:  # the API's name
                     f"tangent outputs with equal container (pytree) structures, but got {out_tree} "
                     f"and {dout_tree} respectively."
                 )
-            trees.append(out_tree)
+            call.out_tree = out_tree
             return outs, [_checked(rule, name, p, t) for p, t in zip(outs, douts, strict=True)]
 
         return flat
+
+
+class _Call:
+    """One call of a function: what does not vary, and how flat values become arguments.
+
+    Attributes:
+      fixed: nondifferentiable arguments that are no operands, by position.
+      lifted: positions of those that are.
+      in_tree: structure of (lifted arguments, differentiable ones).
+      out_tree: structure of the result, once the rule has run.
+    """
+
+    def __init__(self, fixed: dict[int, Any], lifted: tuple[int, ...]) -> None:
+        self.fixed = fixed
+        self.lifted = lifted
+        self.in_tree: Any = None
+        self.out_tree: Any = None
+
+    def arguments(self, leaves: Sequence[Any]) -> tuple[dict[int, Any], Any]:
+        """(nondifferentiable arguments by position, tuple of the others)."""
+        lifted, others = pytrees.tree_unflatten(self.in_tree, leaves)
+        return {**self.fixed, **dict(zip(self.lifted, lifted, strict=True))}, others
 
 
 def _is_zero(x: Any) -> bool:
@@ -169,11 +194,6 @@ def _checked(rule: Callable[..., Any], name: str, primal: Any, tangent: Any) -> 
             f"{got.str_short()}."
         )
     return tangent
-
-
-def _merged(n: int, static: dict[int, Any], dynamic: Sequence[Any]) -> list[Any]:
-    rest = iter(dynamic)
-    return [static[i] if i in static else next(rest) for i in range(n)]
 
 
 def _add_trees(a: Any, b: Any) -> Any:

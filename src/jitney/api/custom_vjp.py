@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.api.jit_call import make_call
+from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
+from jitney.core.errors import UnexpectedTracerError, api_boundary
 from jitney.core.trace import set_current_trace, state
+from jitney.ops.convert import as_value
 from jitney.ops.custom import FlatRule, custom_vjp_call_p, differentiate_custom_vjp
 from jitney.transforms.jvp import JVPTrace
 from jitney.transforms.partial import PartialTrace
@@ -34,7 +35,8 @@ class custom_vjp:  # the API's name
     Args:
       fun: takes and returns pytrees of arrays.
       nondiff_argnums: positions of arguments that the forward function gets in their place, and the
-        backward function first, as they are.
+        backward function first, as they are. They must not be traced values.
+      nondiff_argnames: names of others.
 
     >>> @custom_vjp
     ... def f(x):
@@ -50,12 +52,12 @@ class custom_vjp:  # the API's name
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = tuple(nondiff_argnums)
+        self._nondiff = NondiffArguments(fun, nondiff_argnums, nondiff_argnames)
+        self.nondiff_argnums = self._nondiff.positions
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
-        self._call = make_call(fun, self.nondiff_argnums or None)
 
     def defvjp(
         self,
@@ -89,13 +91,19 @@ class custom_vjp:  # the API's name
         trace = state.trace
         if trace is state.eval_trace:
             return self.fun(*args)
-        static = {i: args[i] for i in self.nondiff_argnums}
-        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
-        leaves, in_tree = pytrees.tree_flatten(dynamic)
+        static, dynamic = self._nondiff.split(args)
+        for i, x in static.items():
+            if has_tracers(x):
+                raise UnexpectedTracerError(
+                    f"custom_vjp function {self.__name__}: argument {i} is named by nondiff_argnums, "  # type: ignore[attr-defined]
+                    "so it must not be, or hold, a traced value. Name there what is no array, such as "
+                    "functions; the backward function may give None for the others."
+                )
+        leaves, in_tree = pytrees.tree_flatten(tuple(dynamic))
         if type(trace) is PartialTrace and not any(trace.is_unknown(x) for x in leaves):
             with set_current_trace(trace.parent_trace):
                 return self(*args)
-        rules = _Rules(self, len(args), static, in_tree)
+        rules = _Rules(self, static, in_tree)
         if type(trace) is JVPTrace:
             pairs = [trace.to_pair(x) for x in leaves]
             with set_current_trace(trace.parent_trace):
@@ -108,11 +116,11 @@ class custom_vjp:  # the API's name
                 )  # fmt: skip
             tracers = [trace.pair(p, t) for p, t in zip(outs, douts, strict=True)]
             return pytrees.tree_unflatten(rules.out_tree, tracers)
-        program, leaves = self._call.trace(args, {})
+        program, leaves = self._nondiff.traced(static, {}, dynamic)
         outs = custom_vjp_call_p.bind(
             *program.outer_tracers,
             *leaves,
-            name=self._call.name,
+            name=self._nondiff.call.name,
             call_jaxpr=program.closed.copy(),
             fwd=rules.fwd,
             bwd=rules.bwd,
@@ -126,12 +134,9 @@ class custom_vjp:  # the API's name
 class _Rules:
     """The user's two functions as functions of flat values, for one call."""
 
-    def __init__(
-        self, owner: custom_vjp, n_args: int, static: dict[int, Any], in_tree: Any
-    ) -> None:
+    def __init__(self, owner: custom_vjp, static: dict[int, Any], in_tree: Any) -> None:
         assert owner.fwd is not None and owner.bwd is not None
         self.owner = owner
-        self.n_args = n_args
         self.static = static
         self.in_tree = in_tree
         self.out_tree: Any = None
@@ -142,8 +147,7 @@ class _Rules:
 
     def merged(self, dynamic: Sequence[Any]) -> list[Any]:
         """All arguments in their places."""
-        rest = iter(dynamic)
-        return [self.static[i] if i in self.static else next(rest) for i in range(self.n_args)]
+        return self.owner._nondiff.merged(self.static, dynamic)
 
     def _fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         owner = self.owner
@@ -169,7 +173,9 @@ class _Rules:
 
     def _bwd(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         residual_tree = pytrees.tree_unflatten(self.res_tree, residuals)
-        ct_tree = pytrees.tree_unflatten(self.out_tree, cts)
+        # Users' functions call methods of arrays.
+        arrays = [x if isinstance(x, Zero) else _as_array(x) for x in cts]
+        ct_tree = pytrees.tree_unflatten(self.out_tree, arrays)
         result = self.owner.bwd(*self.static.values(), residual_tree, ct_tree)  # type: ignore[misc]
         if isinstance(result, list):
             result = tuple(result)
@@ -219,6 +225,10 @@ class _Rules:
                 f"{self.in_avals[place].str_short()}, its cotangent of type {got.str_short()}."
             )
         return ct
+
+
+def _as_array(x: Any) -> Any:
+    return x if getattr(x, "dtype", None) == dtypes.float0 else as_value(x)
 
 
 custom_vjp.__module__ = "jax"

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from jitney.api.autodiff import argnums_partial, check_callable, check_input_dtype, jvp, vjp
+from jitney.api.autodiff import (
+    argnums_partial,
+    check_callable,
+    check_input_dtype,
+    check_output_dtype,
+    checked_argnums,
+    jvp,
+    vjp,
+)
 from jitney.api.vmap import vmap
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
@@ -73,6 +81,7 @@ def jacfwd(
     Entry [i, j] (axes of the result, then axes of the argument) is d result[i] / d argument[j].
     """
     check_callable(fun)
+    argnums = checked_argnums(argnums)
 
     @functools.wraps(fun, updated=())
     @api_boundary
@@ -86,6 +95,9 @@ def jacfwd(
             out = jvp(partial, chosen, tangents, has_aux=has_aux)
             if has_aux:
                 aux.append(out[2])
+            if holomorphic:
+                for x in pytrees.tree_leaves(out[0]):
+                    check_output_dtype("jacfwd", True, x)
             return (out[0], out[1])
 
         values, columns = vmap(push, out_axes=(None, -1))(_standard_basis(chosen))
@@ -121,6 +133,7 @@ def jacrev(
 ) -> Callable[..., Any]:
     """A function that computes the Jacobian of `fun`, row by row, by reverse derivatives."""
     check_callable(fun)
+    argnums = checked_argnums(argnums)
 
     @functools.wraps(fun, updated=())
     @api_boundary
@@ -130,6 +143,8 @@ def jacrev(
             check_input_dtype("jacrev", holomorphic, allow_int, x)
         out = vjp(partial, *chosen, has_aux=has_aux)
         value, pullback = out[0], out[1]
+        for x in pytrees.tree_leaves(value):
+            check_output_dtype("jacrev", holomorphic, x)
         rows = vmap(pullback)(_standard_basis(value))
         rows = rows[0] if isinstance(argnums, int) else rows
         example = chosen[0] if isinstance(argnums, int) else chosen

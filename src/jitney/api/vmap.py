@@ -15,7 +15,7 @@ from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.pytree_errors import prefix_errors
 from jitney.ops.convert import as_value
-from jitney.ops.shape import shape_of
+from jitney.ops.shape import canonical_axis, shape_of
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 
@@ -175,9 +175,12 @@ def _axis_size(
         sizes.setdefault(given, [])
     if not sizes:
         if leaves:
-            raise ValueError("vmap must have at least one non-None value in in_axes")
+            raise ValueError(
+                "vmap must have at least one non-None value in in_axes, unless axis_size is given"
+            )
         raise ValueError(
-            "vmap wrapped function must be passed at least one argument containing an array"
+            "vmap wrapped function must be passed at least one argument containing an array, unless "
+            "axis_size is given"
         )
     if len(sizes) == 1:
         return next(iter(sizes))
@@ -217,4 +220,4 @@ def _placed(fun: Callable[..., Any], x: Any, dim: int | None, wanted: Any, size:
             )
         return as_value(x)
     rank = len(shape_of(x)) + (dim is None)
-    return move_to(as_value(x), dim, _normalized(wanted, rank), size)
+    return move_to(as_value(x), dim, canonical_axis(wanted, rank), size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from jitney.core import source_info
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var
 
 
@@ -25,7 +26,8 @@ def eval_jaxpr(
 ) -> list[Any]:
     """The results of `jaxpr` on `args`, each equation bound anew under the current trace.
 
-    Values are dropped after their last use.
+    Values are dropped after their last use. With `propagate_source_info` what is recorded, and what
+    errors say, comes from where the equations come from, not from where they are run.
     """
     env: dict[Var, Any] = {}
 
@@ -33,15 +35,18 @@ def eval_jaxpr(
         env[var] = value
     for var, value in zip(jaxpr.invars, args, strict=True):
         env[var] = value
-    for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
-        operands = [value_of(atom, env) for atom in eqn.invars]
-        out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
-        if eqn.primitive.multiple_results:
-            env.update(zip(eqn.outvars, out, strict=True))
-        else:
-            env[eqn.outvars[0]] = out
-        for var in dying:
-            env.pop(var, None)
+    with source_info.origins() as come_from:
+        for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
+            if propagate_source_info:
+                come_from(eqn.source_info)
+            operands = [value_of(atom, env) for atom in eqn.invars]
+            out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, out, strict=True))
+            else:
+                env[eqn.outvars[0]] = out
+            for var in dying:
+                env.pop(var, None)
     return [value_of(atom, env) for atom in jaxpr.outvars]
 
 

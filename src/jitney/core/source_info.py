@@ -71,7 +71,15 @@ class SourceInfo:
 
 
 class _Scopes(threading.local):
+    """Where the thread is.
+
+    Attributes:
+      stack: names of the scopes, outermost first.
+      origin: the place that operations come from while a recorded program is run; None elsewhere.
+    """
+
     stack: tuple[str, ...] = ()
+    origin: SourceInfo | None = None
 
 
 _scopes = _Scopes()
@@ -104,12 +112,31 @@ named_scope.__module__ = "jax"
 @contextlib.contextmanager
 def no_scopes() -> Iterator[None]:
     """Leaves all scopes: a program traced on its own does not say where it is used."""
-    outer = _scopes.stack
-    _scopes.stack = ()
+    outer, origin = _scopes.stack, _scopes.origin
+    _scopes.stack, _scopes.origin = (), None
     try:
         yield
     finally:
-        _scopes.stack = outer
+        _scopes.stack, _scopes.origin = outer, origin
+
+
+@contextlib.contextmanager
+def origins() -> Iterator[Callable[[Any], None]]:
+    """Yields a function that says of which place the operations that follow come."""
+    outer, stack = _scopes.origin, _scopes.stack
+
+    def come_from(info: Any) -> None:
+        if not isinstance(info, SourceInfo) or info.code is None:
+            _scopes.origin = outer
+        elif stack:
+            _scopes.origin = SourceInfo(info.code, info.lasti, (*stack, *info.name_stack))
+        else:
+            _scopes.origin = info
+
+    try:
+        yield come_from
+    finally:
+        _scopes.origin = outer
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
@@ -130,7 +157,10 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
 
 def current() -> SourceInfo:
-    """The innermost frame that is the user's."""
+    """The innermost frame that is the user's, or the origin of the equation that is run again."""
+    origin = _scopes.origin
+    if origin is not None:
+        return origin
     frame: FrameType | None = sys._getframe(1)
     known = _internal
     while frame is not None:

@@ -165,54 +165,55 @@ class Tracer(Array):
 
     def __float__(self) -> float:
         errors.check_scalar_conversion(self)
-        return float(self._known(errors.scalar_conversion_error, "float"))
+        # Not even if the value is known: the derivative would be lost without a word.
+        raise errors.scalar_conversion_error(self, "float")
 
     def __complex__(self) -> complex:
         errors.check_scalar_conversion(self)
-        return complex(self._known(errors.scalar_conversion_error, "complex"))
+        raise errors.scalar_conversion_error(self, "complex")
 
     def __index__(self) -> int:
         errors.check_integer_conversion(self)
         return self._known(errors.TracerIntegerConversionError).__index__()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._known(errors.TracerArrayConversionError).__array__(*args, **kwargs)
+        raise errors.TracerArrayConversionError(self)  # as for floats
 
     def item(self, *args: int) -> Any:
         value = self._known(
             errors.ConcretizationTypeError, "This occurred in the item() method of jax.Array"
         )
-        return value.item(*args)
+        return value.item(*args) if hasattr(value, "item") else value
 
-    def _needs_value(self, method: str) -> Any:
-        return self._known(
-            errors.ConcretizationTypeError,
+    def _needs_value(self, method: str) -> Exception:
+        return errors.ConcretizationTypeError(
+            self,
             f"The {method}() method was called on {errors.describe(self)}.{self._origin_msg()}",
         )
 
     def tolist(self) -> Any:
-        return self._needs_value("tolist").tolist()
+        raise self._needs_value("tolist")
 
     def tobytes(self, order: str = "C") -> bytes:
-        return self._needs_value("tobytes").tobytes(order)
+        raise self._needs_value("tobytes")
 
     def addressable_data(self, index: int) -> Any:
-        return self._needs_value("addressable_data").addressable_data(index)
+        raise self._needs_value("addressable_data")
 
     def delete(self) -> None:
-        self._needs_value("delete").delete()
+        raise self._needs_value("delete")
 
     def is_deleted(self) -> bool:
-        return self._needs_value("is_deleted").is_deleted()
+        raise self._needs_value("is_deleted")
 
     def devices(self) -> Any:
-        return self._needs_value("devices").devices()
+        raise self._needs_value("devices")
 
     def on_device_size_in_bytes(self) -> int:
-        return self._needs_value("on_device_size_in_bytes").on_device_size_in_bytes()
+        raise self._needs_value("on_device_size_in_bytes")
 
     def unsafe_buffer_pointer(self) -> int:
-        return self._needs_value("unsafe_buffer_pointer").unsafe_buffer_pointer()
+        raise self._needs_value("unsafe_buffer_pointer")
 
     def block_until_ready(self) -> Any:
         # There is nothing to wait for: libraries call this on whatever they are given.

@@ -153,7 +153,10 @@ def as_value(x: Any) -> Any:
         return x
     trace = state.trace
     if trace is not state.eval_trace:
-        return trace.pure(x)
+        x = trace.pure(x)
+        if isinstance(x, Array):
+            return x
+    # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
     value, aval = host_operand(x)
     if value is x:  # the user may change it
         value = value.copy()

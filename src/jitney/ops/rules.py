@@ -184,6 +184,8 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
     def _(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
         if type(ct) is Zero:
             return [ct if is_linear(x) else None, ct if is_linear(y) else None]
+        if is_linear(x) and is_linear(y):
+            raise TypeError(f"{prim}: a product of two linear values is not linear")
         if is_linear(x):
             return [left(ct, x, y, **params), None]
         return [None, right(ct, x, y, **params)]

@@ -20,9 +20,9 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     Args:
       f: a function of a row.
       xs: a pytree of arrays with one leading extent.
-      batch_size: how many rows to do at once, by `vmap`; the rest follows.
+      batch_size: how many rows to do at once, by `vmap`; the rest follows. None or 0: one by one.
     """
-    if batch_size is not None:
+    if batch_size:
         return _map_in_batches(f, xs, batch_size)
     _, ys = scan(lambda _, x: ((), f(x)), (), xs)
     return ys

@@ -446,6 +446,7 @@ def scan(
         raise TypeError("lax.scan: f argument should be a callable.")
     x_leaves, x_tree = pytrees.tree_flatten(xs)
     length = _length(x_leaves, length)
+    turns = _turns(unroll, length)
     if config.disable_jit_enabled():
         return _scan_eagerly(f, init, x_leaves, x_tree, length, reverse)
     leaves, tree = pytrees.tree_flatten(init)
@@ -474,9 +475,20 @@ def scan(
         num_carry=len(leaves),
         num_consts=len(traced.consts),
         reverse=bool(reverse),
-        unroll=length if unroll is True else int(unroll) or 1,
+        unroll=turns,
     )
     return pytrees.tree_unflatten(traced.out_tree, outs)
+
+
+def _turns(unroll: Any, length: int) -> int:
+    """`unroll` as a number of turns, 1 at least: 0 and False leave the choice to the compiler."""
+    if isinstance(unroll, bool | np.bool_):
+        return length if unroll else 1
+    if not isinstance(unroll, int | np.integer):
+        raise TypeError(f"scan: `unroll` must be a bool or an int, but got {unroll!r}")
+    if unroll < 0:
+        raise ValueError(f"scan: `unroll` must be a bool or a non-negative int, but got {unroll}")
+    return int(unroll) or 1
 
 
 def _carry_tree(traced: Any) -> Any:

@@ -1,0 +1,86 @@
+"""Arguments that a function with a derivative of its own is not differentiated by.
+
+`custom_jvp` and `custom_vjp` hand them to users' rules first, in the order of the function's arguments.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.api.jit_call import JitCall, make_call
+from jitney.api.signature import signature_of
+from jitney.core import pytrees
+from jitney.core.trace import Tracer
+
+
+class NondiffArguments:
+    """Which arguments of a function these are, and its programs with them fixed.
+
+    Args:
+      fun: the function.
+      argnums: their positions; negative ones count from the end.
+      argnames: names of others.
+
+    Raises:
+      ValueError: if the function has no argument at a position, or of a name.
+    """
+
+    def __init__(
+        self, fun: Callable[..., Any], argnums: Sequence[int], argnames: str | Sequence[str]
+    ) -> None:
+        self.fun = fun
+        signature = signature_of(fun)
+        names = [] if signature is None else list(signature.parameters)
+        found: set[int] = set()
+        for number in argnums:
+            n = operator.index(number)
+            found.add(n + len(names) if n < 0 else n)
+        for name in (argnames,) if isinstance(argnames, str) else argnames:
+            if name not in names:
+                raise ValueError(f"nondiff_argnames: the function has no argument {name!r}")
+            found.add(names.index(name))
+        self.positions = tuple(sorted(found))
+        self.call: JitCall = make_call(fun, self.positions or None)
+
+    def split(self, args: Sequence[Any]) -> tuple[dict[int, Any], list[Any]]:
+        """(these arguments by position, the others)."""
+        given = {i: args[i] for i in self.positions}
+        return given, [x for i, x in enumerate(args) if i not in given]
+
+    def merged(self, given: dict[int, Any], others: Sequence[Any]) -> list[Any]:
+        """All arguments in their places."""
+        rest = iter(others)
+        return [given[i] if i in given else next(rest) for i in range(len(given) + len(others))]
+
+    def traced(self, fixed: dict[int, Any], lifted: dict[int, Any], others: Sequence[Any]) -> Any:
+        """(program, operands) of a call.
+
+        Args:
+          fixed: of these arguments those that are part of the program.
+          lifted: those that are operands of it, in front of the others.
+          others: the other arguments.
+        """
+        if not lifted and _is_hashable(fixed.values()):
+            return self.call.trace(tuple(self.merged(fixed, others)), {})
+
+        def with_lifted(values: Sequence[Any], *rest: Any) -> Any:
+            given = {**fixed, **dict(zip(lifted, values, strict=True))}
+            return self.fun(*self.merged(given, rest))
+
+        call = make_call(with_lifted, name=self.call.name)
+        return call.trace((tuple(lifted.values()), *others), {})
+
+
+def has_tracers(x: Any) -> bool:
+    """Whether a pytree holds tracers."""
+    return any(isinstance(leaf, Tracer) for leaf in pytrees.tree_leaves(x))
+
+
+def _is_hashable(values: Any) -> bool:
+    try:
+        hash(tuple(values))
+    except TypeError:
+        return False
+    return True
