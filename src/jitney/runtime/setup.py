@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jitney.compiler.numerics import scalar
 from jitney.core import config
 from jitney.core.trace import state
 from jitney.runtime import device, quiet
@@ -34,3 +35,4 @@ def install(operators: Any) -> None:
         _native.set_operator(name, getattr(operators, name))
     _native.set_threads(device.thread_count())
     _native.keep_freed_memory()
+    scalar.use_threads(_native.apply_ufunc)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from jitney.compiler.codegen import natives
 from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.kernel import body_cost, outer_extent
+from jitney.compiler.codegen.kernel_key import body_cost, outer_extent
 from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import Value, constant
 from jitney.compiler.kernels.ir import Kernel

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.kernel_key import lanes_hint, outermost
 from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import (
     BITS,
@@ -29,74 +30,12 @@ from jitney.compiler.codegen.values import (
 from jitney.compiler.fusion import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loops import Carried, LoopKernel
-from jitney.compiler.kernels.schedule import Schedule, schedule
+from jitney.compiler.kernels.loops import Carried
+from jitney.compiler.kernels.schedule import schedule
 from jitney.compiler.scalar import table
 
 # Functions used more often than this in one kernel are called instead of written out.
 _INLINE_USES = 6
-_LIGHT = 16  # cost of a body up to which several vectors are worked on at a time
-_UNROLL = 4
-_LIGHTEST = 5  # ... and up to which that is twice as many: a product of two loads, summed
-
-
-def content_key(kernel: Kernel) -> tuple[object, ...]:
-    """Equal for kernels with the same code: the outermost extent is a parameter of the code."""
-    plan = schedule(kernel)
-    outermost = _outermost(plan)
-    extents = tuple([-1 if k == outermost else n for k, n in enumerate(kernel.extents)])
-    body = tuple([statement_key(s) for s in kernel.body])
-    outputs = tuple(
-        [(type(o), o.param, o.index, o.value, getattr(o, "fn", "")) for o in kernel.outputs]
-    )
-    # The order of loops may depend on the outermost extent, and the order of a sum on that.
-    return (extents, kernel.reduced, kernel.params, body, outputs, plan, _lanes_hint(kernel, plan))
-
-
-def statement_key(s: ir.Statement) -> tuple[object, ...]:
-    """Equal for statements with the same code."""
-    match s:
-        case ir.Number():
-            return ("number", s.dtype, s.value.tobytes())
-        case ir.Position():
-            return ("position", s.index, s.dtype)
-        case ir.Load():
-            return ("load", s.param, s.index, s.dtype)
-        case ir.Call():
-            return ("call", s.fn, s.args, s.dtype)
-        case Carried():
-            return ("carried", s.index, s.dtype, s.varies)
-
-
-def _outermost(plan: Schedule) -> int | None:
-    """The axis that begin and end bound."""
-    if plan.outer:
-        return plan.outer[0]
-    return plan.vector if not plan.folds_lanes else None
-
-
-def outer_extent(kernel: Kernel | LoopKernel) -> int:
-    """Extent of the axis that begin and end bound; 1 if there is none."""
-    axis = _outermost(schedule(kernel))
-    return 1 if axis is None else kernel.extents[axis]
-
-
-def body_cost(kernel: Kernel | LoopKernel) -> int:
-    """Cost of one point of the box."""
-    total = len(kernel.outputs)
-    for s in kernel.body:
-        total += cost.function_cost(s.fn) if isinstance(s, ir.Call) else 1
-    return total
-
-
-def _lanes_hint(kernel: Kernel, plan: Schedule) -> int:
-    """How many vectors are worked on at a time: part of the key, as it depends on extents."""
-    if plan.vector is None or not kernel.reduced or body_cost(kernel) > _LIGHT:
-        return 1
-    extent = kernel.extents[plan.vector]
-    if not plan.folds_lanes and extent < 64:
-        return 1
-    return 2 * _UNROLL if extent >= 128 and body_cost(kernel) <= _LIGHTEST else _UNROLL
 
 
 class _State:
@@ -175,9 +114,9 @@ class KernelWriter:
         widest = max(widths, default=32)
         lanes = max(self.target.vector_bits // max(widest, 8), 1)
         extent = self.kernel.extents[axis]
-        while axis != _outermost(self.plan) and lanes > 1 and lanes >= 2 * extent:
+        while axis != outermost(self.plan) and lanes > 1 and lanes >= 2 * extent:
             lanes //= 2
-        return lanes * _lanes_hint(self.kernel, self.plan)
+        return lanes * lanes_hint(self.kernel, self.plan)
 
     # --- loops ------------------------------------------------------------------------------------
 
@@ -225,7 +164,7 @@ class KernelWriter:
         self._loop(axis, whole, high, 1, position)
 
     def _bounds(self, axis: int) -> tuple[Value, Value]:
-        if axis == _outermost(self.plan):
+        if axis == outermost(self.plan):
             return Value("%begin", "i64"), Value("%end", "i64")
         return constant(0, "i64"), constant(self.kernel.extents[axis], "i64")
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.kernel import KernelWriter, statement_key
+from jitney.compiler.codegen.kernel import KernelWriter
+from jitney.compiler.codegen.kernel_key import statement_key
 from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import Value
 from jitney.compiler.kernels import ir

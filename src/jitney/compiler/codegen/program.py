@@ -14,7 +14,8 @@ from typing import Any
 from jitney.compiler.codegen import engine, natives
 from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.kernel import KernelWriter, body_cost, content_key
+from jitney.compiler.codegen.kernel import KernelWriter
+from jitney.compiler.codegen.kernel_key import body_cost, content_key
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.codegen.target import host
 from jitney.compiler.kernels.ir import Kernel

@@ -115,7 +115,31 @@ def _truncate(x: np.ndarray, dtype: Any) -> np.ndarray:
 
 # --- NumPy's own --------------------------------------------------------------------------------
 
-_table.update(
+LARGE = 1 << 17  # elements from which a loop is worth dividing among threads
+
+Threaded = Callable[[np.ufunc, tuple[np.ndarray, ...]], np.ndarray | None]
+_threaded: Threaded | None = None
+
+
+def use_threads(apply_ufunc: Threaded) -> None:
+    """Has large arrays computed by `apply_ufunc`(ufunc, operands), which may decline with None."""
+    global _threaded
+    _threaded = apply_ufunc
+
+
+def _numpy(ufunc: np.ufunc) -> Function:
+    def meaning(*xs: np.ndarray) -> np.ndarray:
+        if _threaded is not None and max([x.size for x in xs]) >= LARGE:
+            found = _threaded(ufunc, xs)
+            if found is not None:
+                return found
+        return ufunc(*xs)
+
+    meaning.__name__ = ufunc.__name__
+    return meaning
+
+
+UFUNCS: dict[str, np.ufunc] = dict(  # noqa: C408
     neg=np.negative, abs=np.abs, square=np.square, floor=np.floor, ceil=np.ceil,
     is_finite=np.isfinite, sqrt=np.sqrt, cbrt=np.cbrt, exp=np.exp, exp2=np.exp2, expm1=np.expm1,
     log=np.log, sin=np.sin, cos=np.cos, tan=np.tan, asin=np.arcsin,
@@ -123,9 +147,11 @@ _table.update(
     acosh=np.arccosh, atanh=np.arctanh, conj=np.conj, add=np.add, mul=np.multiply,
     pow=np.power, atan2=np.arctan2,
     xor=np.bitwise_xor, eq=np.equal, ne=np.not_equal, lt=np.less, le=np.less_equal,
-    gt=np.greater, ge=np.greater_equal, select=np.where, round_even=np.rint,
-    logaddexp=np.logaddexp,
+    gt=np.greater, ge=np.greater_equal, round_even=np.rint, logaddexp=np.logaddexp,
 )  # fmt: skip
+_table.update({name: _numpy(ufunc) for name, ufunc in UFUNCS.items()})
+_subtract, _divide = _numpy(np.subtract), _numpy(np.divide)
+_table["select"] = np.where
 _table["and"] = np.bitwise_and
 _table["or"] = np.bitwise_or
 _table["not"] = np.invert
@@ -146,7 +172,7 @@ def _for_half(name: str) -> None:
 
 @_meaning("sub")
 def _sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.bitwise_xor(x, y) if x.dtype == _BOOL else np.subtract(x, y)
+    return np.bitwise_xor(x, y) if x.dtype == _BOOL else _subtract(x, y)
 
 
 def _extreme(name: str, order: np.ufunc, of_zeros: Function) -> None:
@@ -249,7 +275,7 @@ def _complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @_meaning("div")
 def _div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if not _is_integer(x.dtype):
-        return np.divide(x, y)
+        return _divide(x, y)
     zero = y == 0
     safe = np.where(zero, np.ones((), y.dtype), y)
     quotient = np.floor_divide(x - np.fmod(x, safe), safe)

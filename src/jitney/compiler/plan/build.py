@@ -30,10 +30,10 @@ from jitney.compiler.kernels.schedule import collapse, split_fold
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
 from jitney.compiler.plan.inplace import is_read_elsewhere, update_in_place, updated_in_place
+from jitney.compiler.plan.scatter import Windows, has_kernel
 
 _HALF = (2,)
 _LEAVES = (hlo.Parameter, hlo.Constant)
-_INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not copied
 MOST_BOXES = 12  # parts that the box of a kernel is divided into
 _BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
@@ -91,14 +91,7 @@ class _Planner:
 
     def is_scatter(self, node: hlo.Scatter) -> bool:
         """Whether a kernel computes this scatter."""
-        fn, dtype = node.combine, node.dtype
-        if isinstance(fn, hlo.Region) or not self.is_stored(dtype):
-            return False
-        if 0 in node.updates.shape or any(
-            n > m for n, m in zip(walk.window_sizes(node), node.x.shape, strict=True)
-        ):
-            return False
-        return fn is None or self.supports(fn, [dtype] * 2, dtype)
+        return self.is_stored(node.dtype) and has_kernel(node, self.supports)
 
     def is_stored(self, dtype: np.dtype) -> bool:
         """Whether kernels can load and store elements of `dtype`."""
@@ -442,41 +435,12 @@ class _RegionPlan:
         """A copy of the operand, then the windows one after the other, in order."""
         if not self.planner.is_scatter(node):
             return False
-        fn, dims, shape = node.combine, node.dims, node.x.shape
-        dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
-        window = [axis for axis in range(len(shape)) if axis not in dropped]
-        sizes = walk.window_sizes(node)
-        axes = [j for j in range(len(node.updates.shape)) if j not in dims.update_window_dims]
-        order = [*axes, *dims.update_window_dims]
-        k = KernelBuilder([node.updates.shape[j] for j in order], 0, self.has_buffer)
-        update = k.value(node.updates, k.identity([order.index(j) for j in range(len(order))]))
-        batch = k.identity(range(len(axes)))
-        inner = [k.fixed(0)] * len(shape)
-        for j, axis in enumerate(window, start=len(axes)):
-            inner[axis] = k.axis(j)
-        for axis, position in zip(
-            dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True
-        ):
-            inner[axis] = batch[position]
-        inside: int | None = None
-        for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
-            start = k.value(node.indices, (*batch, k.fixed(j)))
-            clamped = clamped_start(k, start, shape[axis] - sizes[axis])
-            if node.mode != "clip":
-                fits_here = k.call("eq", (k.convert(start, _INT64), clamped), _BOOL)
-                inside = fits_here if inside is None else k.call("and", (inside, fits_here), _BOOL)
-            inner[axis] = shifted(k, inner[axis], clamped)
+        windows = Windows(node, self.has_buffer)
         source = self.buffer(node.x)
         (target,) = self.new(node)
         if target is not source:
             self.steps.append(ir.Copy(target, source))
-        place = k.linear(shape, tuple(inner))
-        if isinstance(fn, str):
-            update = k.call(fn, (k.load(node, place), update), node.dtype)
-        if inside is not None:
-            update = k.call("select", (inside, update, k.load(node, place)), node.dtype)
-        k.store(node, place, update)
-        self.launch(k)
+        self.launch(windows.written())
         return True
 
     def dot(self, node: hlo.Dot) -> bool:

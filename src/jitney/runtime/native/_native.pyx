@@ -26,6 +26,16 @@ cdef extern from "threads.h":
 cdef extern from "calls.h":
     void jt_hide_call(object base, object type)
 
+cdef extern from "elementwise.h":
+    ctypedef void (*jt_loop)(char **, const Py_ssize_t *, const Py_ssize_t *, void *)
+    ctypedef struct jt_elementwise:
+        jt_loop loop
+        void *data
+        int count
+        char *operands[4]
+        Py_ssize_t steps[4]
+    void jt_run_elementwise(jt_elementwise *e, int64_t n) nogil
+
 cdef extern from "select.h":
     int jt_select(void *m, void *x, void *y, void *out, Py_ssize_t n, int size, int step_x,
                   int step_y) nogil
@@ -198,6 +208,60 @@ def select(cnp.ndarray mask, cnp.ndarray on_true, cnp.ndarray on_false):
     if not jt_select(cnp.PyArray_DATA(mask), cnp.PyArray_DATA(on_true), cnp.PyArray_DATA(on_false),
                      cnp.PyArray_DATA(out), n, size, step_x, step_y):
         return None
+    return out
+
+
+def apply_ufunc(cnp.ufunc f, tuple xs):
+    """f(*xs) by the runtime's threads; None if NumPy has to do it.
+
+    Operands are contiguous arrays of one shape, or repeated scalars, of types that `f` has a loop for.
+    """
+    cdef jt_elementwise e
+    cdef cnp.ndarray x, out
+    cdef cnp.ndarray largest = None
+    cdef int k, i, step
+    cdef bint found
+    if f.nout != 1 or f.nin != len(xs) or f.nin > 3:
+        return None
+    for k in range(f.nin):
+        if type(xs[k]) is not cnp.ndarray:
+            return None
+        x = xs[k]
+        # Loops over floats need no interpreter; those over integers may raise errors.
+        if not cnp.PyArray_ISBEHAVED_RO(x) or not (
+            cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(x)) or cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x))
+        ):
+            return None
+        if largest is None or cnp.PyArray_SIZE(x) > cnp.PyArray_SIZE(largest):
+            largest = x
+    for i in range(f.ntypes):
+        found = True
+        for k in range(f.nin):
+            found = found and f.types[i * f.nargs + k] == cnp.PyArray_TYPE(<cnp.ndarray>xs[k])
+        if found:
+            break
+    else:
+        return None
+    for k in range(f.nin):
+        x = xs[k]
+        step = _step(x, largest)
+        # Shapes that broadcast against each other may have one size.
+        if step < 0 or (step and not cnp.PyArray_SAMESHAPE(x, largest)):
+            return None
+        if cnp.PyArray_NDIM(x) > cnp.PyArray_NDIM(largest):
+            return None
+        e.operands[k] = cnp.PyArray_BYTES(x)
+        e.steps[k] = step * cnp.PyArray_ITEMSIZE(x)
+    out = cnp.PyArray_SimpleNew(
+        cnp.PyArray_NDIM(largest), cnp.PyArray_DIMS(largest), f.types[i * f.nargs + f.nin]
+    )
+    e.operands[f.nin] = cnp.PyArray_BYTES(out)
+    e.steps[f.nin] = cnp.PyArray_ITEMSIZE(out)
+    e.count = f.nargs
+    e.loop = <jt_loop>f.functions[i]
+    e.data = f.data[i]
+    with nogil:
+        jt_run_elementwise(&e, cnp.PyArray_SIZE(largest))
     return out
 
 

@@ -1,0 +1,73 @@
+"""Scatters as kernels: windows are combined in one after the other, in order.
+
+A window that is dropped is written as it was, so that a kernel needs no branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from jitney.compiler.hlo import ir as hlo, walk
+from jitney.compiler.kernels.build import KernelBuilder, clamped_start, shifted
+
+_INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
+
+
+def has_kernel(
+    node: hlo.Scatter, supports: Callable[[str, Sequence[np.dtype], np.dtype], bool]
+) -> bool:
+    """Whether a kernel can compute `node`, whose elements kernels can load and store."""
+    fn, dtype, sizes = node.combine, node.dtype, walk.window_sizes(node)
+    if isinstance(fn, hlo.Region) or 0 in node.updates.shape:
+        return False
+    if any(n > m for n, m in zip(sizes, node.x.shape, strict=True)):
+        return False
+    return fn is None or supports(fn, [dtype] * 2, dtype)
+
+
+class Windows:
+    """The kernel of a scatter: first all that it reads of operands, then the windows themselves."""
+
+    def __init__(self, node: hlo.Scatter, has_buffer: Callable[[hlo.Node], bool]) -> None:
+        dims, shape = node.dims, node.x.shape
+        axes = [j for j in range(len(node.updates.shape)) if j not in dims.update_window_dims]
+        order = [*axes, *dims.update_window_dims]
+        k = KernelBuilder([node.updates.shape[j] for j in order], 0, has_buffer)
+        update = k.value(node.updates, k.identity([order.index(j) for j in range(len(order))]))
+        batch = k.identity(range(len(axes)))
+        dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+        window = [axis for axis in range(len(shape)) if axis not in dropped]
+        place = [k.fixed(0)] * len(shape)
+        for j, axis in enumerate(window, start=len(axes)):
+            place[axis] = k.axis(j)
+        for axis, position in zip(
+            dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True
+        ):
+            place[axis] = batch[position]
+        sizes = walk.window_sizes(node)
+        inside: int | None = None
+        for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
+            start = k.value(node.indices, (*batch, k.fixed(j)))
+            clamped = clamped_start(k, start, shape[axis] - sizes[axis])
+            if node.mode != "clip":
+                fits = k.call("eq", (k.convert(start, _INT64), clamped), _BOOL)
+                inside = fits if inside is None else k.call("and", (inside, fits), _BOOL)
+            place[axis] = shifted(k, place[axis], clamped)
+        self.node = node
+        self.builder = k
+        self.update = update
+        self.place = k.linear(shape, tuple(place))
+        self.inside = inside
+
+    def written(self) -> KernelBuilder:
+        """The finished kernel; the operand's copy is in the buffer of the node by now."""
+        k, node, value = self.builder, self.node, self.update
+        if isinstance(node.combine, str):
+            value = k.call(node.combine, (k.load(node, self.place), value), node.dtype)
+        if self.inside is not None:
+            old = k.load(node, self.place)
+            value = k.call("select", (self.inside, value, old), node.dtype)
+        k.store(node, self.place, value)
+        return k
