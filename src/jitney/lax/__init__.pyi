@@ -304,10 +304,10 @@ from jitney.ops.exchange import all_gather as all_gather
 from jitney.ops.exchange import all_gather_p as all_gather_p
 from jitney.ops.exchange import all_to_all as all_to_all
 from jitney.ops.exchange import all_to_all_p as all_to_all_p
-from jitney.ops.exchange import pbroadcast as pbroadcast
-from jitney.ops.exchange import ppermute as ppermute
-from jitney.ops.exchange import ppermute_p as ppermute_p
-from jitney.ops.exchange import pshuffle as pshuffle
+from jitney.ops.permute import pbroadcast as pbroadcast
+from jitney.ops.permute import ppermute as ppermute
+from jitney.ops.permute import ppermute_p as ppermute_p
+from jitney.ops.permute import pshuffle as pshuffle
 from jitney.ops.exchange import psum_scatter as psum_scatter
 from jitney.ops.exchange import pswapaxes as pswapaxes
 from jitney.api.custom_root import custom_root as custom_root
