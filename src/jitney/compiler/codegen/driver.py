@@ -21,6 +21,10 @@ from jitney.compiler.plan import ir
 
 # Cost of a kernel (body cost times points) below which threads cost more than they bring.
 PARALLEL_ABOVE = 400_000
+
+# Steps of one function: LLVM's time grows faster than a function's length.
+MOST_STEPS = 200
+
 # Floating-point operations of a product below which one thread is as fast: each part packs the whole
 # second operand.
 GEMM_PARALLEL_ABOVE = 30_000_000
@@ -54,22 +58,25 @@ class DriverWriter:
         self.functions: list[str] = []  # functions of its own: products
         self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
         self.slots = 1  # pointers in the array that steps pass their buffers in
-        self.cells: dict[ir.Buffer, Value] = {}  # where pointers to buffers are that are exchanged
+        # Buffers that are exchanged: the number of the cell that holds the pointer.
+        self.cells: dict[ir.Buffer, int] = {}
         self.cell_count = 0
 
     def text(self) -> str:
         """The whole module."""
         e = self.e
         self._steps(self.plan.steps)
-        e.line("ret i32 0")
+        cells = f"  %cells = alloca [{self.cell_count} x ptr], align 16"
         head = f"define i32 @{self.name}(ptr %inputs, ptr %outputs, ptr %arena)"
-        stack = [
-            f"  %slots = alloca [{self.slots} x ptr], align 16",
-            f"  %cells = alloca [{self.cell_count} x ptr], align 16",
-        ]
-        body = ["entry:", *stack, *e.lines]
-        function = "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
+        function = self._function(head, [cells])
         return "\n".join([*self.functions, function, e.module_text()])
+
+    def _function(self, head: str, stack: list[str]) -> str:
+        """The function with the code that was written so far."""
+        self.e.line("ret i32 0")
+        slots = f"  %slots = alloca [{self.slots} x ptr], align 16"
+        body = ["entry:", slots, *stack, *self.e.lines]
+        return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
     # --- buffers ----------------------------------------------------------------------------------
 
@@ -77,7 +84,7 @@ class DriverWriter:
         e = self.e
         cell = self.cells.get(buffer)
         if cell is not None:
-            return e.emit(f"load ptr, {cell!r}", "ptr")
+            return e.emit(f"load ptr, {self._cell(cell)!r}", "ptr")
         match buffer.place:
             case "constant":
                 assert buffer.value is not None
@@ -101,6 +108,35 @@ class DriverWriter:
     # --- steps ------------------------------------------------------------------------------------
 
     def _steps(self, steps: Sequence[ir.Step]) -> None:
+        if len(steps) <= MOST_STEPS:
+            self._few_steps(steps)
+            return
+        for start in range(0, len(steps), MOST_STEPS):
+            self._part(steps[start : start + MOST_STEPS])
+
+    def _part(self, steps: Sequence[ir.Step]) -> None:
+        """Some steps as a function of their own, and its call."""
+        outside = self.e, self.slots
+        self.e, self.slots = Emitter(self.target, self.e), 1
+        self._few_steps(steps)
+        name = f"part.{len(self.functions)}"
+        pointers = [f"ptr %{place}" for place in ("inputs", "outputs", "arena", "cells")]
+        head = f"define internal i32 @{name}({', '.join(pointers)}) noinline"
+        self.functions.append(self._function(head, []))
+        self.e, self.slots = outside
+        status = self.e.emit(f"call i32 @{name}({', '.join(pointers)})", "i32")
+        self._check(status)
+
+    def _check(self, status: Value) -> None:
+        """Returns `status` unless it is 0."""
+        e = self.e
+        n = e.fresh()[1:]
+        e.branch(e.icmp("eq", status, constant(0, "i32")), f"fine.{n}", f"failed.{n}")
+        e.label(f"failed.{n}")
+        e.line(f"ret i32 {status.text}")
+        e.label(f"fine.{n}")
+
+    def _few_steps(self, steps: Sequence[ir.Step]) -> None:
         for step in steps:
             match step:
                 case ir.Launch():
@@ -146,7 +182,7 @@ class DriverWriter:
         e.line(f"call void @{name}({to!r}, {source!r}, i64 {count}, i1 false)")
 
     def _exchange(self, step: ir.Exchange) -> None:
-        carry, after = self.cells[step.carry], self.cells[step.after]
+        carry, after = (self._cell(self.cells[b]) for b in (step.carry, step.after))
         pointers = [self.e.emit(f"load ptr, {cell!r}", "ptr") for cell in (carry, after)]
         self.e.line(f"store {pointers[1]!r}, {carry!r}")
         self.e.line(f"store {pointers[0]!r}, {after!r}")
@@ -155,18 +191,13 @@ class DriverWriter:
         e = self.e
         self._fill_slots([b for b, _ in (*step.args, *step.results)])
         call = self._address(self.symbol("host"))
-        status = e.emit(f"call i32 {call.text}(i64 {self.host_id(step)}, ptr %slots)", "i32")
-        n = e.fresh()[1:]
-        e.branch(e.icmp("eq", status, constant(0, "i32")), f"fine.{n}", f"failed.{n}")
-        e.label(f"failed.{n}")
-        e.line(f"ret i32 {status.text}")
-        e.label(f"fine.{n}")
+        self._check(e.emit(f"call i32 {call.text}(i64 {self.host_id(step)}, ptr %slots)", "i32"))
 
     def _loop(self, step: ir.Loop) -> None:
         e = self.e
         homes = {b: self._pointer(b) for x in step.exchanged for b in (x.carry, x.after)}
         outside = self.cells
-        self.cells = outside | {b: self._cell(home) for b, home in homes.items()}
+        self.cells = outside | {b: self._new_cell(home) for b, home in homes.items()}
         n = e.fresh()[1:]
         e.jump(f"while.{n}")
         e.label(f"while.{n}")
@@ -188,12 +219,15 @@ class DriverWriter:
             e.label(f"home.{n}.{i}")
         self.cells = outside
 
-    def _cell(self, pointer: Value) -> Value:
-        """A place on the stack that holds `pointer`."""
-        cell = self.e.emit(f"getelementptr ptr, ptr %cells, i64 {self.cell_count}", "ptr")
+    def _new_cell(self, pointer: Value) -> int:
+        """The number of a cell that holds `pointer`."""
+        number = self.cell_count
         self.cell_count += 1
-        self.e.line(f"store {pointer!r}, {cell!r}")
-        return cell
+        self.e.line(f"store {pointer!r}, {self._cell(number)!r}")
+        return number
+
+    def _cell(self, number: int) -> Value:
+        return self.e.emit(f"getelementptr ptr, ptr %cells, i64 {number}", "ptr")
 
     def _branch(self, step: ir.Branch) -> None:
         e = self.e

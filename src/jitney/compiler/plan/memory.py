@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import heapq
 from collections.abc import Sequence
 
 from jitney.compiler.plan import ir
@@ -53,34 +55,55 @@ def _all_touched(blocks: Sequence[Sequence[ir.Step]]) -> set[ir.Buffer]:
 def _place(
     buffers: list[ir.Buffer], first: dict[ir.Buffer, int], last: dict[ir.Buffer, int]
 ) -> int:
-    free: list[tuple[int, int]] = []  # (offset, size), by offset
-    busy: list[tuple[int, int, int]] = []  # (last use, offset, size)
+    free = _Free()
+    busy: list[tuple[int, int, int]] = []  # a heap of (last use, offset, size)
     top = 0
     for buffer in sorted(buffers, key=lambda b: first[b]):
-        now = first[buffer]
-        ended = [entry for entry in busy if entry[0] <= now]
-        if ended:
-            busy = [entry for entry in busy if entry[0] > now]
-            free = _merge(free + [(offset, size) for _, offset, size in ended])
+        while busy and busy[0][0] <= first[buffer]:
+            _, offset, size = heapq.heappop(busy)
+            free.add(offset, size)
         size = -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT
-        fitting = [(n, offset) for offset, n in free if n >= size]
-        if fitting:
-            n, offset = min(fitting)
-            free.remove((offset, n))
-            if n > size:
-                free = _merge([*free, (offset + size, n - size)])
-        else:
+        offset = free.take(size)
+        if offset is None:
             offset, top = top, top + size
         buffer.index = offset
-        busy.append((last[buffer], offset, size))
+        heapq.heappush(busy, (last[buffer], offset, size))
     return top
 
 
-def _merge(free: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for offset, size in sorted(free):
-        if merged and merged[-1][0] + merged[-1][1] == offset:
-            merged[-1] = (merged[-1][0], merged[-1][1] + size)
-        else:
-            merged.append((offset, size))
-    return merged
+class _Free:
+    """Stretches of memory that nobody uses; neighbours are one."""
+
+    def __init__(self) -> None:
+        self.by_size: list[tuple[int, int]] = []  # (size, offset), in order
+        self.size_at: dict[int, int] = {}
+        self.ending_at: dict[int, int] = {}  # end -> offset
+
+    def add(self, offset: int, size: int) -> None:
+        """Notes that a stretch is free."""
+        before = self.ending_at.get(offset)
+        if before is not None:
+            size += self._remove(before)
+            offset = before
+        if offset + size in self.size_at:
+            size += self._remove(offset + size)
+        self.size_at[offset] = size
+        self.ending_at[offset + size] = offset
+        bisect.insort(self.by_size, (size, offset))
+
+    def take(self, size: int) -> int | None:
+        """The offset of `size` bytes of the smallest stretch that has them; None if there is none."""
+        place = bisect.bisect_left(self.by_size, (size, 0))
+        if place == len(self.by_size):
+            return None
+        n, offset = self.by_size[place]
+        self._remove(offset)
+        if n > size:
+            self.add(offset + size, n - size)
+        return offset
+
+    def _remove(self, offset: int) -> int:
+        size = self.size_at.pop(offset)
+        del self.ending_at[offset + size]
+        del self.by_size[bisect.bisect_left(self.by_size, (size, offset))]
+        return size
