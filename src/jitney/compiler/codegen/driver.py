@@ -261,8 +261,8 @@ class DriverWriter:
 class _GemmWriter:
     """Writes the function of a product, or a batch of them: void gemm(ptr x, ptr y, ptr out).
 
-    Its work is in a function of the range of rows (of products, for a batch), as in kernels, so that
-    a large one can be divided among the runtime's threads; BLAS keeps to one thread meanwhile.
+    The work of a large one, or of a batch, is in a function of the range of rows (of products), as in
+    kernels, so that it can be divided among the runtime's threads; BLAS keeps to one thread meanwhile.
     """
 
     def __init__(
@@ -283,32 +283,53 @@ class _GemmWriter:
 
     def text(self) -> str:
         """The definitions of the function and of its part."""
-        return f"{self._part()}\n{self._whole()}"
+        step = self.step
+        work = 2 * step.batch * step.m * step.n * step.k
+        if step.batch > 1 or (work >= GEMM_PARALLEL_ABOVE and step.m > 1):
+            return f"{self._part()}\n{self._whole(work)}"
+        e = self.e
+        before = self._keep_to_one_thread(e)
+        self._call(
+            Value("%x", "ptr"), Value("%y", "ptr"), Value("%out", "ptr"), constant(step.m, "i64")
+        )
+        self._release_threads(e, before)
+        e.line("ret void")
+        return self._function(e, f"  %blas = alloca [{self.count} x i64], align 16")
 
-    def _whole(self) -> str:
+    def _keep_to_one_thread(self, e: Emitter) -> Value | None:
+        """BLAS's number of threads, which is 1 from now on; None if that cannot be set."""
+        threads = self.symbol("blas_threads")
+        return (
+            e.emit(f"call i32 inttoptr (i64 {threads} to ptr)(i32 1)", "i32") if threads else None
+        )
+
+    def _release_threads(self, e: Emitter, before: Value | None) -> None:
+        if before is not None:
+            threads = self.symbol("blas_threads")
+            e.line(f"call i32 inttoptr (i64 {threads} to ptr)({before!r})")
+
+    def _function(self, e: Emitter, stack: str) -> str:
+        head = f"define internal void @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
+        body = ["entry:", stack, *e.lines]
+        return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
+
+    def _whole(self, work: int) -> str:
         step, e = self.step, Emitter(self.target, self.shared)
         for i, operand in enumerate(("%x", "%y", "%out")):
             at = e.emit(f"getelementptr ptr, ptr %slots, i64 {i}", "ptr")
             e.line(f"store ptr {operand}, ptr {at.text}")
         extent = step.batch if step.batch > 1 else step.m
-        work = 2 * step.batch * step.m * step.n * step.k
-        threads = self.symbol("blas_threads")
-        before = None
-        if threads:
-            before = e.emit(f"call i32 inttoptr (i64 {threads} to ptr)(i32 1)", "i32")
-        if work < GEMM_PARALLEL_ABOVE or extent < 2 or not threads:
+        before = self._keep_to_one_thread(e)
+        if work < GEMM_PARALLEL_ABOVE or extent < 2 or before is None:
             e.line(f"call void @{self.name}.part(ptr %slots, i64 0, i64 {extent})")
         else:
             grain = -(-extent // min(extent, max(natives.threads(), 2)))
             run = f"inttoptr (i64 {self.symbol('parallel_for')} to ptr)"
             part = f"ptr @{self.name}.part, ptr %slots"
             e.line(f"call void {run}({part}, i64 {extent}, i64 {grain})")
-        if before is not None:
-            e.line(f"call i32 inttoptr (i64 {threads} to ptr)({before!r})")
+        self._release_threads(e, before)
         e.line("ret void")
-        head = f"define internal void @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
-        body = ["entry:", "  %slots = alloca [3 x ptr], align 16", *e.lines]
-        return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
+        return self._function(e, "  %slots = alloca [3 x ptr], align 16")
 
     def _part(self) -> str:
         e, step = self.e, self.step
