@@ -62,7 +62,7 @@ lock = threading.RLock()
 class Code:
     """Machine code of one module; alive as long as this object. `size` is in bytes."""
 
-    __slots__ = ("_engine", "module", "size")
+    __slots__ = ("__weakref__", "_engine", "module", "size")
 
     def __init__(self, engine: Any, module: Any, size: int) -> None:
         self._engine = engine

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -71,33 +73,53 @@ _LONG = 200_000  # in units of the cost model: some tens of microseconds
 
 
 class _Kernels:
-    """Machine code of all kernels of the process, by content."""
+    """Machine code of the process's kernels, by content.
+
+    Programs keep the code alive that they call; beside it the code that was used last is kept, for the
+    next program to find. A module's code takes most of a megabyte, nearly all of it LLVM's.
+    """
 
     def __init__(self) -> None:
-        self.addresses: dict[Any, int] = {}
-        self.codes: dict[Any, engine.Code] = {}  # what keeps the addresses valid
+        self.places: dict[Any, tuple[weakref.ref[engine.Code], int]] = {}
+        self.recent: OrderedDict[int, engine.Code] = OrderedDict()
+        self.alive_at_last_count = 0
         self.lock = threading.RLock()
 
-    def missing(self, wanted: dict[Any, Kernel]) -> dict[Any, Kernel]:
-        """Those of `wanted` that have no code yet."""
-        return {key: k for key, k in wanted.items() if key not in self.addresses}
+    def find(self, wanted: dict[Any, Kernel]) -> dict[Any, tuple[engine.Code, int]]:
+        """The code, and the address in it, of those of `wanted` that have some."""
+        found: dict[Any, tuple[engine.Code, int]] = {}
+        for key in wanted:
+            reference, address = self.places.get(key, (None, 0))
+            code = reference() if reference is not None else None
+            if code is not None:
+                found[key] = code, address
+                self._keep(code)
+        return found
 
     def enter(self, code: engine.Code, names: dict[Any, str]) -> None:
         """Makes the kernels called `names` in `code` known to all programs."""
+        reference = weakref.ref(code)
         for key, name in names.items():
-            self.addresses[key] = code.address(name)
-            self.codes[key] = code
+            self.places[key] = reference, code.address(name)
+        self._keep(code)
+        if len(self.places) > 2 * self.alive_at_last_count + MOST_RECENT:
+            self.places = {key: at for key, at in self.places.items() if at[0]() is not None}
+            self.alive_at_last_count = len(self.places)
 
-    def codes_of(self, wanted: dict[Any, Kernel]) -> list[engine.Code]:
-        """The code that the kernels `wanted` are part of."""
-        return list({id(c): c for c in (self.codes[key] for key in wanted)}.values())
+    def _keep(self, code: engine.Code) -> None:
+        self.recent[id(code)] = code
+        self.recent.move_to_end(id(code))
+        if len(self.recent) > MOST_RECENT:
+            self.recent.popitem(last=False)
 
     def clear(self) -> None:
         """Forgets all kernels; programs that use them keep them alive."""
         with self.lock:
-            self.addresses.clear()
-            self.codes.clear()
+            self.places.clear()
+            self.recent.clear()
 
+
+MOST_RECENT = 128  # modules of code that are kept though no program needs them
 
 _kernels = _Kernels()
 clear_kernels = _kernels.clear
@@ -164,21 +186,23 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
     start = time.perf_counter()
     with _kernels.lock:
         wanted = _collapsed(plan)
-        new = _kernels.missing(wanted)
+        found = _kernels.find(wanted)
+        new = {key: kernel for key, kernel in wanted.items() if key not in found}
         text, names = kernels_text(new) if new else ("", {})
 
         def code_of(kernel: Kernel | LoopKernel) -> str:
             key = _key(kernel)
             if key in names:
                 return f"@{names[key]}"
-            return f"inttoptr (i64 {_kernels.addresses[key]} to ptr)"
+            return f"inttoptr (i64 {found[key][1]} to ptr)"
 
         driver, hosts = _driver_text(plan, code_of)
         code, seconds = engine.compile_text(_joined(text, driver))
         if names:
             _kernels.enter(code, names)
     # Programs hold the code of all kernels that they call, whatever becomes of the cache.
-    program = CompiledProgram(plan, code, [*plan.keep_alive, *hosts, *_kernels.codes_of(wanted)])
+    shared = {id(c): c for c, _ in found.values()}.values()
+    program = CompiledProgram(plan, code, [*plan.keep_alive, *hosts, *shared])
     program.timings = {"codegen": time.perf_counter() - start - seconds, "llvm": seconds}
     return program
 
