@@ -111,6 +111,31 @@ def test_ordered_calls_in_loops_and_branches():
     ]  # fmt: skip
 
 
+def test_products_around_a_call_in_a_loop_call_once():
+    """The passes that turn narrow matrices and hoist products build a turn's nodes anew."""
+    calls = []
+
+    def seen(v):
+        calls.append(v.tolist())
+        return v
+
+    def run(w, rows, v):
+        def turn(i, v):
+            v = jitney.experimental.io_callback(seen, v, v, ordered=True)
+            return (w @ v) @ w * 0.01 + rows[i] @ w[:3]
+
+        return lax.fori_loop(0, 4, turn, v)
+
+    w, rows, v = jnp.ones((20, 3)), jnp.ones((4, 3)), jnp.ones(3)
+    found = jitney.jit(run)(w, rows, v)
+    assert len(calls) == 4
+    compiled_calls, calls[:] = [*calls], []
+    with jitney.disable_jit():
+        expected = run(w, rows, v)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(compiled_calls, calls, rtol=1e-5)
+
+
 def test_an_error_of_a_host_function_is_raised_and_ends_the_program():
     log = Log()
 

@@ -96,6 +96,11 @@ def _loops(np_, lax):
     def chosen(i, x):
         return lax.cond(i % 2 == 0, lambda x: x.at[i].set(0.0), lambda x: x, x)
 
+    def old_one_through_an_inner_loop(i, s):
+        a, _ = s
+        inner = lax.fori_loop(0, 2, lambda j, t: (t[0], t[1] + t[0][0]), (a, zero))
+        return a.at[i].set(inner[1] + i), inner[0]
+
     v, places = x[:, 0], np_.asarray([0, 2, 4, 1, 3, 5], dtype="int32")
     zero = np_.float32(0)
     return {
@@ -105,6 +110,7 @@ def _loops(np_, lax):
         "read_afterwards": (read_afterwards, (x, zero)),
         "each_from_the_other": (each_from_the_other, (v, x[:, 1])),
         "old_one_kept": (old_one_kept, (v, x[:, 1])),
+        "old_one_through_an_inner_loop": (old_one_through_an_inner_loop, (v, x[:, 1])),
         "place_in_the_array": (place_in_the_array, (places, v)),
         "row_of_another": (row_of_another, (x[0], x)),
         "nested": (nested, x),
@@ -114,7 +120,13 @@ def _loops(np_, lax):
 
 
 LOOPS = _loops(ours, jitney.lax)
-COPIED = {"old_one_kept", "row_of_another", "nested_and_read", "chosen"}
+COPIED = {
+    "old_one_kept",
+    "old_one_through_an_inner_loop",
+    "row_of_another",
+    "nested_and_read",
+    "chosen",
+}
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 
 from jitney.compiler.hlo import ir
@@ -79,6 +79,30 @@ def window_sizes(node: ir.Scatter) -> list[int]:
     return [1 if axis in dropped else next(extents) for axis in range(len(node.x.shape))]
 
 
+def ends(region: ir.Region) -> list[ir.Node]:
+    """What `region` is there for: its results, and what is done for its effect."""
+    return [*region.results, *region.ordered]
+
+
+def memory_of(node: ir.Node) -> ir.Node:
+    """The node whose value `node` has, element by element, in the same memory.
+
+    Reshapes move nothing, and a loop gives what it never changes back as it was.
+    """
+    while True:
+        match node:
+            case ir.Reshape() | ir.Bitcast():
+                node = node.x
+            case ir.Project(node=ir.While() as loop) if _hands_on(loop.body, node.index):
+                node = loop.init[node.index]
+            case _:
+                return node
+
+
+def _hands_on(body: ir.Region, index: int) -> bool:
+    return body.results[index] is body.parameters[index]
+
+
 def schedule(results: Iterable[ir.Node]) -> list[ir.Node]:
     """All nodes that `results` depend on, operands first, in order of construction."""
     needed: dict[int, ir.Node] = {}
@@ -110,6 +134,30 @@ _Map = Callable[[ir.Node], ir.Node]
 def rebuild(b: Builder, node: ir.Node, new: _Map) -> Any:
     """`node` built in `b` with operands `new(operand)`; a list where it has several results."""
     return _rebuilders[type(node)](b, node, new)
+
+
+def rebuild_all(
+    b: Builder,
+    results: Iterable[ir.Node],
+    new: MutableMapping[ir.Node, Any],
+    make: Callable[[ir.Node], Any] | None = None,
+) -> None:
+    """Builds in `b` all that `results` depend on.
+
+    Args:
+      b: the builder.
+      results: old nodes.
+      new: what there is already for old nodes: parameters, and any that are replaced. Gets what is
+        built: a node, or a list of them for a node with several results.
+      make: builds one node, whose operands are in `new`; `rebuild` if None.
+    """
+    for node in schedule(results):
+        if node in new:
+            continue
+        if isinstance(node, ir.Project):
+            new[node] = new[node.node][node.index]
+        else:
+            new[node] = rebuild(b, node, new.__getitem__) if make is None else make(node)
 
 
 def _each(nodes: Sequence[ir.Node], new: _Map) -> tuple[ir.Node, ...]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, walk
-from jitney.compiler.hlo.trips import is_filled
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels import loops
 from jitney.compiler.kernels.build import (
@@ -29,7 +28,7 @@ from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
 from jitney.compiler.kernels.schedule import collapse, split_fold
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
-from jitney.compiler.plan.inplace import is_read_elsewhere, update_in_place, updated_in_place
+from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
 from jitney.compiler.plan.scatter import Windows, has_kernel
 
 _HALF = (2,)
@@ -130,6 +129,7 @@ class _RegionPlan:
     ) -> None:
         self.planner = planner
         self.steps: list[ir.Step] = []
+        self._updates: dict[hlo.While, dict[int, Updated]] = {}
         self.buffers: dict[hlo.Node, list[ir.Buffer]] = {
             p: [b] for p, b in zip(region.parameters, inputs, strict=True)
         }
@@ -455,13 +455,12 @@ class _RegionPlan:
     def loop(self, node: hlo.While) -> bool:
         """A native loop; what it changes lives in buffers of its own.
 
-        A carry that a turn only updates in part, and does not read otherwise, is updated in place; so
-        are accumulators (`inplace`).
+        Carries that a turn updates in part are updated in place; so are accumulators (`inplace`).
         """
-        in_place = updated_in_place(node.body, self.planner.is_scatter)
-        built = loops.build_loop(node, in_place, self.planner.is_sinkable)
+        in_place = self._updated(node)
+        built = loops.build_loop(node, {*in_place}, self.planner.is_sinkable)
         if built is not None:
-            self._loop_kernel(node, in_place, built)
+            self._loop_kernel(node, built)
             return True
         parameters, results = node.body.parameters, node.body.results
         changing = [r is not p for r, p in zip(results, parameters, strict=True)]
@@ -478,7 +477,7 @@ class _RegionPlan:
             ir.Buffer("arena", b.nbytes) if changing[i] and i not in in_place else b
             for i, b in enumerate(carry)
         ]
-        last = [node.body.results[i] for i in in_place if is_read_elsewhere(node.body, i)]
+        last = [node.body.results[i] for i, updated in in_place.items() if updated.is_read]
         body = self.planner.region(node.body, carry, after, last)
         body, after = update_in_place(body, carry, after)
         for b, a in zip(carry, after, strict=True):
@@ -487,8 +486,9 @@ class _RegionPlan:
         self.steps.append(ir.Loop(cond, predicate, body, tuple([carry[i] for i in sorted(filled)])))
         return True
 
-    def _loop_kernel(self, node: hlo.While, in_place: set[int], built: loops.BuiltLoop) -> None:
+    def _loop_kernel(self, node: hlo.While, built: loops.BuiltLoop) -> None:
         """The loop as one kernel, its carry in registers."""
+        in_place = self._updated(node)
         parameters, results = node.body.parameters, node.body.results
         carry = self.new(node)
         filled = self._filled(node)
@@ -510,19 +510,24 @@ class _RegionPlan:
                     buffers.append(self.buffer(param))
         self.steps.append(ir.Launch(built.kernel, tuple(buffers)))
 
+    def _updated(self, node: hlo.While) -> dict[int, Updated]:
+        """The carries of a loop that are updated in place."""
+        found = self._updates.get(node)
+        if found is None:
+            found = self._updates[node] = updated_in_place(node, self.planner.is_scatter)
+        return found
+
     def _filled(self, node: hlo.While) -> set[int]:
         """Carries that the loop writes as a whole: what they are at first need not be there."""
         return {
             i
-            for i in updated_in_place(node.body, self.planner.is_scatter)
-            if is_filled(node, i)
-            and not is_read_elsewhere(node.body, i)
-            and self.planner.is_stored(node.init[i].dtype)
+            for i, updated in self._updated(node).items()
+            if updated.is_filled and self.planner.is_stored(node.init[i].dtype)
         }
 
     def _idle(self, region: hlo.Region) -> set[hlo.Node]:
         """Nodes that are nothing but what carries are at first that loops fill."""
-        ends = [*region.results, *region.ordered]
+        ends = walk.ends(region)
         nodes = walk.schedule(ends)
         starts: dict[hlo.Node, int] = {}
         for node in nodes:
@@ -561,8 +566,7 @@ _single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
     """The node whose memory `node` shares, and which of its results that is."""
-    while isinstance(node, hlo.Reshape | hlo.Bitcast):
-        node = node.x
+    node = walk.memory_of(node)
     if isinstance(node, hlo.Project):
         return node.node, node.index
     return node, 0

@@ -15,20 +15,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from jitney.compiler.hlo import ir as hlo, walk
+from jitney.compiler.hlo.trips import is_filled
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.plan import ir
+from jitney.core.record import record
 
 
-def updated_in_place(body: hlo.Region, is_scatter: Callable[[hlo.Scatter], bool]) -> set[int]:
-    """Carries that `body` gives back with a part replaced.
+@record
+class Updated:
+    """A carry that a turn gives back with a part replaced.
 
-    What else reads such a carry must do so before (`is_read_elsewhere`).
+    Attributes:
+      is_read: whether the turn reads it for more than the update; it must do so before.
+      is_filled: whether the loop replaces every part: what the carry is at first does not matter.
+    """
+
+    is_read: bool
+    is_filled: bool
+
+
+def updated_in_place(
+    node: hlo.While, is_scatter: Callable[[hlo.Scatter], bool]
+) -> dict[int, Updated]:
+    """The carries of a loop that keep their memory.
 
     Args:
-      body: of a loop.
+      node: the loop.
       is_scatter: whether a kernel computes a scatter.
     """
-    ends = [*body.results, *body.ordered]
+    body = node.body
+    ends = walk.ends(body)
     uses = walk.count_uses(walk.schedule(ends), ends)
     found: set[int] = set()
     for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True)):
@@ -43,29 +59,18 @@ def updated_in_place(body: hlo.Region, is_scatter: Callable[[hlo.Scatter], bool]
                 replaced = False
         if replaced and uses[result] == 1:
             found.add(i)
-    kept = {_memory(r) for i, r in enumerate(body.results) if i not in found}
+    kept = {walk.memory_of(r) for i, r in enumerate(body.results) if i not in found}
     found = {i for i in found if body.parameters[i] not in kept}
     # What is written last must not be what another of them has changed by then.
     changed = {body.parameters[i] for i in found}
-    return {
-        i
-        for i in found
-        if isinstance(body.results[i], hlo.Project)
-        or not any(_memory(x) in changed for x in walk.operands(body.results[i])[1:])
-    }
-
-
-def is_read_elsewhere(body: hlo.Region, carry: int) -> bool:
-    """Whether `body` uses a carry for more than the update that gives it back."""
-    ends = [*body.results, *body.ordered]
-    return walk.count_uses(walk.schedule(ends), ends)[body.parameters[carry]] > 1
-
-
-def _memory(node: hlo.Node) -> hlo.Node:
-    """The node whose memory `node` shares."""
-    while isinstance(node, hlo.Reshape | hlo.Bitcast):
-        node = node.x
-    return node
+    updated: dict[int, Updated] = {}
+    for i in sorted(found):
+        result = body.results[i]
+        sources = () if isinstance(result, hlo.Project) else walk.operands(result)[1:]
+        if not any(walk.memory_of(x) in changed for x in sources):
+            is_read = uses[body.parameters[i]] > 1
+            updated[i] = Updated(is_read, not is_read and is_filled(node, i))
+    return updated
 
 
 def update_in_place(

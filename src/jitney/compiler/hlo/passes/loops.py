@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
@@ -43,35 +44,29 @@ def has_loops(module: ir.Module) -> bool:
 
 
 def _nodes(region: ir.Region) -> list[ir.Node]:
-    return walk.schedule([*region.results, *region.ordered])
+    return walk.schedule(walk.ends(region))
 
 
 def _region(region: ir.Region) -> ir.Region:
     b = Builder()
-    new: dict[ir.Node, ir.Node] = {}
-    several: dict[ir.Node, list[ir.Node]] = {}
+    new: dict[ir.Node, Any] = {}
     for p in region.parameters:
         new[p] = b.parameter(p.index, p.type)  # type: ignore[arg-type]
-    for node in _nodes(region):
-        if node in new:
-            continue
-        if isinstance(node, ir.Project):
-            new[node] = several[node.node][node.index]
-        elif isinstance(node, ir.While):
-            several[node] = _loop(b, node, [new[x] for x in node.init])
-        else:
-            if isinstance(node, ir.Cond):
+
+    def make(node: ir.Node) -> Any:
+        match node:
+            case ir.While():
+                return _loop(b, node, [new[x] for x in node.init])
+            case ir.Cond():
                 branches = tuple([_region(r) for r in node.branches])
-                made = b.cond(new[node.index], branches, [new[a] for a in node.args])
-            else:
-                made = walk.rebuild(b, node, new.__getitem__)
-            if isinstance(made, list):
-                several[node] = made
-            else:
-                new[node] = made
+                return b.cond(new[node.index], branches, [new[a] for a in node.args])
+            case _:
+                return walk.rebuild(b, node, new.__getitem__)
+
+    walk.rebuild_all(b, walk.ends(region), new, make)
     results = tuple([new[r] for r in region.results])
     parameters = tuple([new[p] for p in region.parameters])
-    return ir.Region(parameters, results, tuple(b.ordered))  # type: ignore[arg-type]
+    return ir.Region(parameters, results, tuple(b.ordered))
 
 
 def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
@@ -105,11 +100,12 @@ def _distinct_carries(loop: ir.While) -> tuple[list[int], list[_Place]]:
     group = [first.setdefault(x, len(first)) for x in loop.init]
     while len(first) < len(group):
         b = Builder()
-        new: dict[ir.Node, ir.Node] = {
+        new: dict[ir.Node, Any] = {
             p: b.parameter(g, p.type)  # type: ignore[arg-type]
             for p, g in zip(loop.body.parameters, group, strict=True)
         }
-        results = _rebuilt(b, loop.body, new)
+        walk.rebuild_all(b, loop.body.results, new)
+        results = [new[r] for r in loop.body.results]
         finer: dict[tuple[int, ir.Node], int] = {}
         divided = [finer.setdefault(key, len(finer)) for key in zip(group, results, strict=True)]
         if len(finer) == max(group) + 1:
@@ -126,23 +122,6 @@ def _distinct_carries(loop: ir.While) -> tuple[list[int], list[_Place]]:
     return list(kept.values()), places
 
 
-def _rebuilt(b: Builder, region: ir.Region, new: dict[ir.Node, ir.Node]) -> list[ir.Node]:
-    """The results of `region` built in `b`; `new` has its parameters, and any nodes to replace."""
-    several: dict[ir.Node, list[ir.Node]] = {}
-    for node in _nodes(region):
-        if node in new:
-            continue
-        if isinstance(node, ir.Project):
-            new[node] = several[node.node][node.index]
-            continue
-        made = walk.rebuild(b, node, new.__getitem__)
-        if isinstance(made, list):
-            several[node] = made
-        else:
-            new[node] = made
-    return [new[r] for r in region.results]
-
-
 def _with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[_Place]) -> ir.While:
     """`loop` with the carries `kept` alone; carry i is number place[i] of them, or a constant."""
     init = tuple([loop.init[i] for i in kept])
@@ -150,13 +129,12 @@ def _with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[_Place]) 
     def reduced(region: ir.Region, is_body: bool) -> ir.Region:
         b = Builder()
         parameters = [b.parameter(j, x.type) for j, x in enumerate(init)]  # type: ignore[arg-type]
-        new: dict[ir.Node, ir.Node] = {
+        new: dict[ir.Node, Any] = {
             p: parameters[j] if isinstance(j, int) else b.constant(j.value)
             for p, j in zip(region.parameters, place, strict=True)
         }
-        results = _rebuilt(b, region, new)
-        if is_body:
-            results = [results[i] for i in kept]
+        walk.rebuild_all(b, walk.ends(region), new)
+        results = [new[region.results[i]] for i in kept] if is_body else [new[region.results[0]]]
         return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
 
     types = tuple([x.type for x in init])
@@ -238,10 +216,11 @@ def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) 
     """`loop` with `products` looked up in arrays that are computed before, in `b`."""
     ready = [_all_rows(b, loop, product) for product in products]
 
-    def look_up(inner: Builder, new: dict[ir.Node, ir.Node], every: Sequence[ir.Node]) -> None:
+    def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
         for product, rows in zip(products, every, strict=True):
-            (start,) = _rebuilt(inner, ir.Region((), product.row.starts[:1], ()), new)
-            new[product.node] = _looked_up(inner, product, rows, start)
+            start = product.row.starts[0]
+            walk.rebuild_all(inner, [start], new)
+            new[product.node] = _looked_up(inner, product, rows, new[start])
 
     return _with_more(loop, ready, look_up)
 
@@ -249,7 +228,7 @@ def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) 
 def _with_more(
     loop: ir.While,
     more: Sequence[ir.Node],
-    replace: Callable[[Builder, dict[ir.Node, ir.Node], Sequence[ir.Node]], None],
+    replace: Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], None],
 ) -> ir.While:
     """`loop` with carries that start as `more` and stay so.
 
@@ -262,11 +241,12 @@ def _with_more(
     def region(old: ir.Region, is_body: bool) -> ir.Region:
         b = Builder()
         parameters = [b.parameter(i, t) for i, t in enumerate(types)]  # type: ignore[arg-type]
-        new: dict[ir.Node, ir.Node] = dict(zip(old.parameters, parameters, strict=False))
+        new: dict[ir.Node, Any] = dict(zip(old.parameters, parameters, strict=False))
         added = parameters[len(loop.init) :] if is_body else []
         if is_body:
             replace(b, new, added)
-        results = (*_rebuilt(b, old, new), *added)
+        walk.rebuild_all(b, walk.ends(old), new)
+        results = (*[new[r] for r in old.results], *added)
         return ir.Region(tuple(parameters), results, tuple(b.ordered))  # type: ignore[arg-type]
 
     return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)  # type: ignore[arg-type]
@@ -318,10 +298,11 @@ def _with_turned(
     """`loop` with the matrices `narrow` transposed in `b` before it starts."""
     ready = [b.transpose(loop.init[p.index], (1, 0)) for p in narrow]
 
-    def turn(inner: Builder, new: dict[ir.Node, ir.Node], turned: Sequence[ir.Node]) -> None:
+    def turn(inner: Builder, new: dict[ir.Node, Any], turned: Sequence[ir.Node]) -> None:
         for uses, matrix in zip(narrow.values(), turned, strict=True):
             for node, side in uses:
-                (other,) = _rebuilt(inner, ir.Region((), ((node.x, node.y)[1 - side],), ()), new)
-                new[node] = with_turned(inner, node, side, matrix, other)
+                other = (node.x, node.y)[1 - side]
+                walk.rebuild_all(inner, [other], new)
+                new[node] = with_turned(inner, node, side, matrix, new[other])
 
     return _with_more(loop, ready, turn)

@@ -37,17 +37,14 @@ def _region(region: ir.Region, rules: Rules) -> ir.Region:
     new: dict[ir.Node, Any] = {}
     for parameter in region.parameters:
         new[parameter] = b.parameter(parameter.index, parameter.type)  # type: ignore[arg-type]
-    for node in walk.schedule([*region.results, *region.ordered]):
-        if node in new:
-            continue
-        if isinstance(node, ir.Project):
-            new[node] = new[node.node][node.index]
-            continue
+
+    def make(node: ir.Node) -> Any:
         made = walk.rebuild(b, _inner(node, rules), new.__getitem__)
-        several = isinstance(made, list)
-        new[node] = (
-            [_simplified(b, x, rules) for x in made] if several else _simplified(b, made, rules)
-        )
+        if isinstance(made, list):
+            return [_simplified(b, x, rules) for x in made]
+        return _simplified(b, made, rules)
+
+    walk.rebuild_all(b, walk.ends(region), new, make)
     results = tuple([new[r] for r in region.results])
     parameters = tuple([new[p] for p in region.parameters])
     return ir.Region(parameters, results, tuple(b.ordered))
