@@ -129,7 +129,7 @@ def use_threads(apply_ufunc: Threaded) -> None:
 
 def _numpy(ufunc: np.ufunc) -> Function:
     def meaning(*xs: np.ndarray) -> np.ndarray:
-        if _threaded is not None and max([x.size for x in xs]) >= LARGE:
+        if (xs[0].size >= LARGE or xs[-1].size >= LARGE) and _threaded is not None:
             found = _threaded(ufunc, xs)
             if found is not None:
                 return found
