@@ -341,3 +341,29 @@ def test_a_loop_for_each_element():
     np.testing.assert_allclose(root, np.sqrt(a), rtol=1e-3)
     for k in (0, 7, 298):
         assert turns[k] == newton(jnp.float32(a[k]))[1]
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 7])
+def test_forces_of_the_turn_before(turns):
+    def force(q):
+        apart = q[None, :] - q[:, None]
+        return jnp.sum(jnp.sin(apart) * jnp.exp(-(apart**2)), axis=1)
+
+    def leapfrog(n, q, v):
+        def turn(s):
+            i, q, v = s
+            v = v + 0.1 * force(q)
+            q = q + 0.2 * v
+            return i + 1, q, v + 0.1 * force(q)
+
+        return lax.while_loop(lambda s: s[0] < n, turn, (0, q, v))[1:]
+
+    q, v = jnp.linspace(-1.0, 2.0, 5), jnp.ones(5)
+    lowered = jitney.jit(leapfrog).lower(turns, q, v)
+    loop = lowered.as_text("optimized").split("body=")[1]
+    assert loop.count("sin") == 1  # not one for each call of `force`
+    found = jitney.jit(leapfrog)(turns, q, v)
+    with jitney.disable_jit():
+        expected = leapfrog(turns, q, v)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)

@@ -4,25 +4,37 @@
 
     while (a, c) ...   where c is a constant and stays so   ->   while (a) ... c itself
 
+    while (a) ...  y = f(a), z = f(a')   where a' is what a becomes
+        ->  while (a, y = f(a)) ...  z = f(a'), and that is what y becomes
+
     while (...)  y = xs[i] @ w   where xs and w stay what they are
         ->  ys = xs @ w;  while (...)  y = ys[i]
 
     while (...)  w @ x   where w stays what it is, and its rows are short
         ->  t = transpose(w);  while (...)  transpose(t) @ x
 
-The third is what a recurrent network does with its inputs: one large product reads `w` once, where
-500 small ones read it 500 times. Sums within a product have no order that a program could count on.
-The last lets kernels read along the long axis (`simplify.dot_of_narrow_constant` does it to constants).
+The third is what a method of Verlet's kind does with its forces, or one of Runge and Kutta's whose last
+stage is the first of the next step. The fourth is what a recurrent network does with its inputs: one
+large product reads `w` once, where 500 small ones read it 500 times. Sums within a product have no
+order that a program could count on. The last lets kernels read along the long axis
+(`simplify.dot_of_narrow_constant` does it to constants).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.passes.carries import (
+    distinct_carries,
+    known_from_turn_before,
+    with_carries,
+    with_known,
+    with_more,
+)
 from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
 from jitney.compiler.hlo.trips import Trips, count_trips, is_invariant
 from jitney.core.record import record
@@ -72,9 +84,12 @@ def _region(region: ir.Region) -> ir.Region:
 def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
     """The results of the loop `node`, built in `b` with fewer carries and shorter turns."""
     loop = ir.While(node.type, -1, _region(node.cond), _region(node.body), tuple(init))
-    kept, place = _distinct_carries(loop)
+    kept, place = distinct_carries(loop)
     if len(kept) < len(init):
-        loop = _with_carries(loop, kept, place)
+        loop = with_carries(loop, kept, place)
+    known = known_from_turn_before(loop)
+    if known:
+        loop = with_known(b, loop, known)
     products = _products_of_rows(loop)
     if products:
         loop = _without_products(b, loop, products)
@@ -83,62 +98,6 @@ def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
         loop = _with_turned(b, loop, narrow)
     results = b.while_(loop.cond, loop.body, loop.init)
     return [results[j] if isinstance(j, int) else x for j, x in zip(place, init, strict=True)]
-
-
-# --- equal and constant carries -------------------------------------------------------------------
-
-_Place = int | ir.Constant
-
-
-def _distinct_carries(loop: ir.While) -> tuple[list[int], list[_Place]]:
-    """(carries that differ and change, for each carry its place among them, or the constant it is).
-
-    Carries count as equal that start equal and, if equal ones are, become equal: the coarsest such
-    division, found by dividing until nothing changes.
-    """
-    first: dict[ir.Node, int] = {}
-    group = [first.setdefault(x, len(first)) for x in loop.init]
-    while len(first) < len(group):
-        b = Builder()
-        new: dict[ir.Node, Any] = {
-            p: b.parameter(g, p.type)  # type: ignore[arg-type]
-            for p, g in zip(loop.body.parameters, group, strict=True)
-        }
-        walk.rebuild_all(b, loop.body.results, new)
-        results = [new[r] for r in loop.body.results]
-        finer: dict[tuple[int, ir.Node], int] = {}
-        divided = [finer.setdefault(key, len(finer)) for key in zip(group, results, strict=True)]
-        if len(finer) == max(group) + 1:
-            break
-        group = divided
-    kept: dict[int, int] = {}
-    places: list[_Place] = []
-    for i, (g, x) in enumerate(zip(group, loop.init, strict=True)):
-        if isinstance(x, ir.Constant) and is_invariant(loop.body, loop.body.parameters[i]):
-            places.append(x)
-        else:
-            kept.setdefault(g, i)
-            places.append(list(kept).index(g))
-    return list(kept.values()), places
-
-
-def _with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[_Place]) -> ir.While:
-    """`loop` with the carries `kept` alone; carry i is number place[i] of them, or a constant."""
-    init = tuple([loop.init[i] for i in kept])
-
-    def reduced(region: ir.Region, is_body: bool) -> ir.Region:
-        b = Builder()
-        parameters = [b.parameter(j, x.type) for j, x in enumerate(init)]  # type: ignore[arg-type]
-        new: dict[ir.Node, Any] = {
-            p: parameters[j] if isinstance(j, int) else b.constant(j.value)
-            for p, j in zip(region.parameters, place, strict=True)
-        }
-        walk.rebuild_all(b, walk.ends(region), new)
-        results = [new[region.results[i]] for i in kept] if is_body else [new[region.results[0]]]
-        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
-
-    types = tuple([x.type for x in init])
-    return ir.While(types, -1, reduced(loop.cond, False), reduced(loop.body, True), init)  # type: ignore[arg-type]
 
 
 # --- products of rows -----------------------------------------------------------------------------
@@ -222,34 +181,7 @@ def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) 
             walk.rebuild_all(inner, [start], new)
             new[product.node] = _looked_up(inner, product, rows, new[start])
 
-    return _with_more(loop, ready, look_up)
-
-
-def _with_more(
-    loop: ir.While,
-    more: Sequence[ir.Node],
-    replace: Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], None],
-) -> ir.While:
-    """`loop` with carries that start as `more` and stay so.
-
-    `replace`(builder of the new body, new nodes by old, parameters for `more`) notes what the body is
-    to compute with them, in place of what it did.
-    """
-    init = (*loop.init, *more)
-    types = tuple([x.type for x in init])
-
-    def region(old: ir.Region, is_body: bool) -> ir.Region:
-        b = Builder()
-        parameters = [b.parameter(i, t) for i, t in enumerate(types)]  # type: ignore[arg-type]
-        new: dict[ir.Node, Any] = dict(zip(old.parameters, parameters, strict=False))
-        added = parameters[len(loop.init) :] if is_body else []
-        if is_body:
-            replace(b, new, added)
-        walk.rebuild_all(b, walk.ends(old), new)
-        results = (*[new[r] for r in old.results], *added)
-        return ir.Region(tuple(parameters), results, tuple(b.ordered))  # type: ignore[arg-type]
-
-    return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)  # type: ignore[arg-type]
+    return with_more(loop, ready, look_up)
 
 
 def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
@@ -305,4 +237,4 @@ def _with_turned(
                 walk.rebuild_all(inner, [other], new)
                 new[node] = with_turned(inner, node, side, matrix, new[other])
 
-    return _with_more(loop, ready, turn)
+    return with_more(loop, ready, turn)

@@ -1,0 +1,203 @@
+"""Loops with fewer carries, or more.
+
+A carry goes if it equals another, or is a constant. One comes for what turns would compute twice:
+
+    while (a)            y = f(a); a' = ...; z = f(a')
+    while (a, y = f(a))            a' = ...; z = f(a');  y' = z
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from jitney.compiler.fusion import cost
+from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.trips import is_invariant
+
+Place: TypeAlias = int | ir.Constant
+
+WORTH_A_CARRY = 4  # additions for each element: what storing one and loading it costs
+
+# --- fewer ----------------------------------------------------------------------------------------
+
+
+def distinct_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
+    """(carries that differ and change, for each carry its place among them, or the constant it is).
+
+    Carries count as equal that start equal and, if equal ones are, become equal: the coarsest such
+    division, found by dividing until nothing changes.
+    """
+    first: dict[ir.Node, int] = {}
+    group = [first.setdefault(x, len(first)) for x in loop.init]
+    while len(first) < len(group):
+        b = Builder()
+        new: dict[ir.Node, Any] = {
+            p: b.parameter(g, p.type)  # type: ignore[arg-type]
+            for p, g in zip(loop.body.parameters, group, strict=True)
+        }
+        walk.rebuild_all(b, loop.body.results, new)
+        results = [new[r] for r in loop.body.results]
+        finer: dict[tuple[int, ir.Node], int] = {}
+        divided = [finer.setdefault(key, len(finer)) for key in zip(group, results, strict=True)]
+        if len(finer) == max(group) + 1:
+            break
+        group = divided
+    kept: dict[int, int] = {}
+    places: list[Place] = []
+    for i, (g, x) in enumerate(zip(group, loop.init, strict=True)):
+        if isinstance(x, ir.Constant) and is_invariant(loop.body, loop.body.parameters[i]):
+            places.append(x)
+        else:
+            kept.setdefault(g, i)
+            places.append(list(kept).index(g))
+    return list(kept.values()), places
+
+
+def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) -> ir.While:
+    """`loop` with the carries `kept` alone; carry i is number place[i] of them, or a constant."""
+    init = tuple([loop.init[i] for i in kept])
+
+    def reduced(region: ir.Region, is_body: bool) -> ir.Region:
+        b = Builder()
+        parameters = [b.parameter(j, x.type) for j, x in enumerate(init)]  # type: ignore[arg-type]
+        new: dict[ir.Node, Any] = {
+            p: parameters[j] if isinstance(j, int) else b.constant(j.value)
+            for p, j in zip(region.parameters, place, strict=True)
+        }
+        walk.rebuild_all(b, walk.ends(region), new)
+        results = [new[region.results[i]] for i in kept] if is_body else [new[region.results[0]]]
+        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
+
+    types = tuple([x.type for x in init])
+    return ir.While(types, -1, reduced(loop.cond, False), reduced(loop.body, True), init)  # type: ignore[arg-type]
+
+
+# --- more -----------------------------------------------------------------------------------------
+
+
+def with_more(
+    loop: ir.While,
+    more: Sequence[ir.Node],
+    replace: Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], None],
+    following: Sequence[ir.Node] | None = None,
+) -> ir.While:
+    """`loop` with more carries.
+
+    Args:
+      loop: the loop.
+      more: what they are at first.
+      replace: given the builder of the new body, the new nodes by the old, and the parameters for
+        `more`, notes what the body is to compute with them, in place of what it did.
+      following: the nodes of the old body that they become; None if they stay what they are.
+    """
+    init = (*loop.init, *more)
+    types = tuple([x.type for x in init])
+
+    def region(old: ir.Region, is_body: bool) -> ir.Region:
+        b = Builder()
+        parameters = [b.parameter(i, t) for i, t in enumerate(types)]  # type: ignore[arg-type]
+        new: dict[ir.Node, Any] = dict(zip(old.parameters, parameters, strict=False))
+        added = parameters[len(loop.init) :] if is_body else []
+        if is_body:
+            replace(b, new, added)
+        ends = walk.ends(old)
+        if is_body and following is not None:
+            walk.rebuild_all(b, [*ends, *following], new)
+            added = [new[x] for x in following]
+        else:
+            walk.rebuild_all(b, ends, new)
+        results = (*[new[r] for r in old.results], *added)
+        return ir.Region(tuple(parameters), results, tuple(b.ordered))  # type: ignore[arg-type]
+
+    return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)  # type: ignore[arg-type]
+
+
+def known_from_turn_before(loop: ir.While) -> dict[ir.Node, ir.Node]:
+    """Nodes of the body that the turn before computes already, and the nodes that do so.
+
+    The second is the first with what carries become for what they are. These are the largest such nodes
+    that are worth a carry.
+    """
+    body = loop.body
+    if not any(_worth(node) for node in walk.schedule(walk.ends(body))):
+        return {}
+    b = Builder()
+    here: dict[ir.Node, Any] = {}
+    nodes = walk.schedule(walk.ends(body))
+    walk.rebuild_all(b, [*body.parameters, *nodes], here)
+    old_of = {here[node]: node for node in nodes if not isinstance(here[node], list)}
+    after: dict[ir.Node, Any] = {
+        p: here[r] for p, r in zip(body.parameters, body.results, strict=True)
+    }
+    for node in nodes:
+        if isinstance(node, ir.Constant):
+            after[node] = here[node]
+        elif type(node) in _PURE and all(x in after for x in walk.operands(node)):
+            made = walk.rebuild(b, node, after.__getitem__)
+            if made in old_of:
+                after[node] = made
+    changing = {
+        node: old_of[after[node]]
+        for node in nodes
+        if type(node) in _PURE and node in after and after[node] is not here[node]
+    }
+    return {node: changing[node] for node in _frontier(body, nodes, changing)}
+
+
+def _frontier(
+    body: ir.Region, nodes: Sequence[ir.Node], known: dict[ir.Node, ir.Node]
+) -> list[ir.Node]:
+    """Those of `known` that others need, or the loop's results, and that are worth a carry."""
+    needed = {x for node in nodes if node not in known for x in walk.operands(node)}
+    needed.update(body.results)
+    found: list[ir.Node] = []
+    for node in known:
+        if node in needed:
+            work = sum([_work(x) for x in walk.schedule([node]) if x in known])
+            if work > WORTH_A_CARRY * node.type.size:  # type: ignore[union-attr]
+                found.append(node)
+    return found
+
+
+_PURE = (
+    ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Pad, ir.Concatenate,
+    ir.Bitcast, ir.DynamicSlice, ir.DynamicUpdateSlice, ir.Gather, ir.Scatter, ir.Reduce,
+    ir.ArgReduce, ir.Cumulative, ir.Dot,
+)  # fmt: skip
+
+
+def _worth(node: ir.Node) -> bool:
+    """Whether `node` alone can be worth a carry."""
+    if isinstance(node, ir.Apply):
+        return cost.function_cost(node.fn) >= WORTH_A_CARRY
+    return isinstance(node, ir.Reduce | ir.ArgReduce | ir.Cumulative | ir.Dot | ir.Scatter)
+
+
+def _work(node: ir.Node) -> int:
+    """Additions that `node` takes, about."""
+    match node:
+        case ir.Apply():
+            return cost.function_cost(node.fn) * node.type.size  # type: ignore[union-attr]
+        case ir.Reduce() | ir.ArgReduce() | ir.Cumulative():
+            return node.x.type.size  # type: ignore[union-attr]
+        case ir.Dot():
+            contracted = [node.x.shape[j] for j in node.contract[0]]
+            return node.type.size * math.prod(contracted)  # type: ignore[union-attr]
+        case ir.Scatter() | ir.Gather():
+            return 4 * node.type.size  # type: ignore[union-attr]
+        case _:
+            return 0
+
+
+def with_known(b: Builder, loop: ir.While, known: dict[ir.Node, ir.Node]) -> ir.While:
+    """`loop` with a carry for each of `known`, computed in `b` for the first turn."""
+    first: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
+    walk.rebuild_all(b, known, first)
+
+    def replace(inner: Builder, new: dict[ir.Node, Any], added: Sequence[ir.Node]) -> None:
+        new.update(zip(known, added, strict=True))
+
+    return with_more(loop, [first[x] for x in known], replace, [*known.values()])
