@@ -66,6 +66,20 @@ case("centred_1000", "x.T @ (x - x.mean(0)), 1000x1000", 1.0, known="1.2", atol=
 )
 
 
+@case("column_sums", "sum over axis 0, 50,000x64", rtol=1e-3, atol=1e-2)
+def _column_sums(side: Side) -> Call:
+    x = side.jnp.asarray(np.random.default_rng(0).normal(size=(50_000, 64)).astype(np.float32))
+    f = side.jax.jit(lambda x: x.sum(0))
+    return lambda: f(x)
+
+
+@case("softmax", "softmax of 10,000 rows of 10")
+def _softmax(side: Side) -> Call:
+    x = side.jnp.asarray(np.random.default_rng(0).normal(size=(10_000, 10)).astype(np.float32))
+    f = side.jax.jit(side.nn.softmax)
+    return lambda: f(x)
+
+
 @case("diffusion", "diffusion by roll, 256x256, 200 steps", 3.0)
 def _diffusion(side: Side) -> Call:
     jnp, lax = side.jnp, side.lax

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 
 from jitney.compiler.codegen import natives
 from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.kernel_key import body_cost, outer_extent
+from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
 from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import Value, constant
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
-from jitney.compiler.kernels.schedule import ordered_axes
+from jitney.compiler.kernels.schedule import ordered_axes, schedule
 from jitney.compiler.plan import ir
 
 # Cost of a kernel (body cost times points) below which threads cost more than they bring.
@@ -166,7 +166,8 @@ class DriverWriter:
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
         grain = max(extent * PARALLEL_ABOVE // (2 * work), 1)
-        if len(kernel.extents) == 1:
+        plan = schedule(kernel)
+        if outermost(plan) == plan.vector:
             grain = -(-grain // 64) * 64
         run = self._address(self.symbol("parallel_for"))
         e.line(f"call void {run.text}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})")

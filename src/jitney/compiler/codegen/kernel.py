@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jitney.compiler import cost
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import lanes_hint, outermost
 from jitney.compiler.codegen.target import Target
@@ -27,7 +28,6 @@ from jitney.compiler.codegen.values import (
     memory_bytes,
     type_text,
 )
-from jitney.compiler.fusion import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loops import Carried

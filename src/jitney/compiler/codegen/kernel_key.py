@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitney.compiler.fusion import cost
+from jitney.compiler import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import Carried, LoopKernel
@@ -26,19 +26,11 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 
 
-def statement_key(s: ir.Statement) -> tuple[object, ...]:
+def statement_key(s: ir.Statement | Carried) -> tuple[object, ...]:
     """Equal for statements with the same code."""
-    match s:
-        case ir.Number():
-            return ("number", s.dtype, s.value.tobytes())
-        case ir.Position():
-            return ("position", s.index, s.dtype)
-        case ir.Load():
-            return ("load", s.param, s.index, s.dtype)
-        case ir.Call():
-            return ("call", s.fn, s.args, s.dtype)
-        case Carried():
-            return ("carried", s.index, s.dtype, s.varies)
+    if isinstance(s, Carried):
+        return ("carried", s.index, s.dtype, s.varies)
+    return ir.statement_key(s)
 
 
 def outermost(plan: Schedule) -> int | None:

@@ -135,6 +135,19 @@ class Kernel:
         return n
 
 
+def statement_key(s: Statement) -> tuple[object, ...]:
+    """Equal for statements that compute the same."""
+    match s:
+        case Number():
+            return ("number", s.dtype, s.value.tobytes())
+        case Position():
+            return ("position", s.index, s.dtype)
+        case Load():
+            return ("load", s.param, s.index, s.dtype)
+        case Call():
+            return ("call", s.fn, s.args, s.dtype)
+
+
 def invariants(kernel: Kernel) -> list[bool]:
     """For each statement, whether it is the same at every point of the box."""
     fixed: list[bool] = []

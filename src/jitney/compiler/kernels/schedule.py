@@ -6,7 +6,9 @@ These are decisions about speed alone; what a kernel means does not change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
+from jitney.compiler import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loops import LoopKernel
@@ -80,6 +82,7 @@ class Schedule:
     folds_lanes: bool
 
 
+@lru_cache(maxsize=64)  # asked several times for each kernel, by identity
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     """The loop order for `kernel` (collapsed)."""
     rank = len(kernel.extents)
@@ -87,17 +90,13 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     reduced = tuple(range(rank - kernel.reduced, rank))
     if not rank:
         return Schedule((), None, (), False)
-    scores = [_score(kernel, k) for k in range(rank)]
     ordered = ordered_axes(kernel)
     free = [k for k in range(rank) if not ordered or _is_spread(kernel, k, ordered)]
     if not free:
         return Schedule(kept, None, reduced, False)
-    best = max(free, key=lambda k: (scores[k], k))
-    if best in reduced:
-        inner = tuple(k for k in reduced if k != best)
-        return Schedule(kept, best, inner, True)
-    outer = tuple(k for k in kept if k != best)
-    return Schedule(outer, best, reduced, False)
+    if len(free) == 1:
+        return _order(kernel, free[0])
+    return _order(kernel, min(reversed(free), key=lambda k: estimate(kernel, k)))
 
 
 def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
@@ -138,54 +137,74 @@ def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> boo
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
-def _score(kernel: Kernel | LoopKernel, axis: int) -> float:
-    """How well `axis` serves as the vector axis: unit strides are good, others bad."""
-    score = 0.0
-    for s in kernel.body:
-        if isinstance(s, ir.Load):
-            c = s.index.coefficients[axis]
-            score += 1.0 if c == 1 else 0.0 if c == 0 else 0.2 if c == -1 else -1.0
-    for o in kernel.outputs:
-        c = o.index.coefficients[axis]
-        score += 2.0 if c == 1 else 0.0 if c == 0 else -2.0
-    extent = kernel.extents[axis]
-    # A short axis leaves most lanes empty.
-    return score if extent >= 8 else score * 0.5 - (0.5 if extent < 4 else 0.0)
+# Of estimates: lanes of a vector; costs of a turn of a loop, of a lane that is loaded alone, of one
+# that is stored alone, and of halving a vector to fold its lanes.
+LANES = 16
+_TURN = 1.0
+_GATHERED = 0.8
+_SCATTERED = 3.5
+_HALVED = 3.0
 
 
-SPLIT_ABOVE = 1 << 17  # points of a full reduction above which it is divided
-SPLIT = 1 << 14  # points of one part: the same whatever the number of threads
+def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
+    """The loop order with lanes along `vector`."""
+    rank = len(kernel.extents)
+    kept = tuple(range(rank - kernel.reduced))
+    reduced = tuple(range(rank - kernel.reduced, rank))
+    outer = tuple([k for k in kept if k != vector])
+    inner = tuple([k for k in reduced if k != vector])
+    return Schedule(outer, vector, inner, vector in reduced)
 
 
-def split_fold(kernel: Kernel) -> tuple[list[Kernel], int] | None:
-    """A large full reduction as reductions of parts, for threads to share.
+def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
+    """Cost of all loops with lanes along axis `vector`, in additions of vectors.
 
-    Returns: kernels that write partial results, one after another, to the buffers of the outputs (in
-      the dtype in which they are folded), and how many these are; None if the kernel, collapsed, is
-      better left alone.
+    Each statement runs as often as the loops turn that it depends on. Lanes that are neighbours in
+    memory are loaded at once, others one by one.
     """
-    if kernel.reduced != 1 or len(kernel.extents) != 1 or kernel.extents[0] < SPLIT_ABOVE:
-        return None
-    (n,) = kernel.extents
-    parts, rest = divmod(n, SPLIT)
-    params = list(kernel.params)
+    plan = _order(kernel, vector)
+    order = (
+        (*plan.outer, *plan.inner, vector)
+        if plan.folds_lanes
+        else (*plan.outer, vector, *plan.inner)
+    )
+    lanes = LANES
+    while lanes > 1 and lanes >= 2 * kernel.extents[vector]:
+        lanes //= 2
+    runs = [1]
+    for axis in order:
+        n = kernel.extents[axis]
+        runs.append(runs[-1] * (-(-n // lanes) if axis == vector else n))
+    place = {axis: depth for depth, axis in enumerate(order, start=1)}
+
+    def reach(stride: int, times: float) -> float:
+        return 1.0 if stride in (0, 1) else 2.0 if stride == -1 else times * lanes
+
+    def one(stride: int, each: float) -> float:
+        return 1.0 if stride in (0, 1) else 2.0 if stride == -1 else each * lanes
+
+    total = _TURN * sum(runs[1:])
+    depths: list[int] = []
+    for s in kernel.body:
+        match s:
+            case ir.Load() | ir.Position():
+                used = [place[k] for k, c in enumerate(s.index.coefficients) if c]
+                depth = max([*used, *[depths[t] for t, _ in s.index.terms]], default=0)
+                total += runs[depth] * one(s.index.coefficients[vector], _GATHERED)
+            case ir.Call():
+                depth = max([depths[a] for a in s.args], default=0)
+                total += runs[depth] * cost.function_cost(s.fn)
+            case ir.Number():
+                depth = 0
+            case _:  # carried from turn to turn of a loop in the lanes
+                depth = len(order)
+        depths.append(depth)
+    folds_at = len(plan.outer) + (not plan.folds_lanes)
     for o in kernel.outputs:
-        params[o.param] = kernel.body[o.value].dtype
-
-    def divided(index: Affine) -> Affine:
-        (c,) = index.coefficients
-        return Affine(index.offset, (c * SPLIT, c), index.terms)
-
-    def tail(index: Affine) -> Affine:
-        (c,) = index.coefficients
-        return Affine(index.offset + c * parts * SPLIT, (c,), index.terms)
-
-    def part(change: Callable[[Affine], Affine], extents: tuple[int, ...], at: Affine) -> Kernel:
-        moved = map_indices(kernel, change)
-        outputs = tuple([replace(o, index=at) for o in moved.outputs])
-        return replace(moved, extents=extents, params=tuple(params), outputs=outputs)
-
-    kernels = [part(divided, (parts, SPLIT), Affine(0, (1, 0)))]
-    if rest:
-        kernels.append(part(tail, (rest,), Affine(parts, (0,))))
-    return kernels, parts + bool(rest)
+        if isinstance(o, ir.Store):
+            total += runs[-1] * one(o.index.coefficients[vector], _SCATTERED)
+        elif plan.folds_lanes:
+            total += runs[-1] + runs[folds_at] * (1 + _HALVED * (lanes.bit_length() - 1))
+        else:
+            total += runs[-1] + runs[folds_at] * one(o.index.coefficients[vector], _SCATTERED)
+    return total

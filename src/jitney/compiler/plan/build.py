@@ -24,8 +24,9 @@ from jitney.compiler.kernels.build import (
     row_major,
     shifted,
 )
-from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
-from jitney.compiler.kernels.schedule import collapse, split_fold
+from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.schedule import collapse
+from jitney.compiler.kernels.split import Split, split_fold
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
@@ -199,32 +200,21 @@ class _RegionPlan:
             return
         kernel = collapse(k.kernel(lambda p: p.dtype))
         buffers = tuple([self.buffer(p) for p in k.params])
-        parts = split_fold(kernel)
-        if parts is None:
+        split = split_fold(kernel)
+        if split is None:
             self.steps.append(ir.Launch(kernel, buffers))
         else:
-            self._launch_parts(kernel, buffers, *parts)
+            self._launch_parts(kernel, buffers, split)
 
-    def _launch_parts(
-        self, kernel: Kernel, buffers: tuple[ir.Buffer, ...], parts: list[Kernel], count: int
-    ) -> None:
+    def _launch_parts(self, kernel: Kernel, buffers: tuple[ir.Buffer, ...], split: Split) -> None:
         """Launches the parts of a large reduction, then the reduction of their results."""
         partial = {
-            o.param: ir.Buffer("arena", count * kernel.body[o.value].dtype.itemsize)
+            o.param: ir.Buffer("arena", split.count * kernel.body[o.value].dtype.itemsize)
             for o in kernel.outputs
         }
         between = tuple([partial.get(i, b) for i, b in enumerate(buffers)])
-        self.steps += [ir.Launch(part, between) for part in parts]
-        for o in kernel.outputs:
-            assert isinstance(o, Fold)
-            dtype = kernel.body[o.value].dtype
-            last = Kernel(
-                (count,),
-                1,
-                (dtype, kernel.params[o.param]),
-                (Load(0, Affine(0, (1,)), dtype),),
-                (Fold(1, Affine(o.index.offset, (0,)), o.fn, 0),),
-            )
+        self.steps += [ir.Launch(part, between) for part in split.parts]
+        for o, last in zip(kernel.outputs, split.last, strict=True):
             self.steps.append(ir.Launch(last, (partial[o.param], buffers[o.param])))
 
     # --- kernels ----------------------------------------------------------------------------------

@@ -1,0 +1,88 @@
+"""Large reductions to few numbers, as reductions of parts that threads share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from jitney.compiler.kernels.build import row_major
+from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
+from jitney.compiler.kernels.schedule import map_indices
+from jitney.core.record import record, replace
+
+SPLIT_ABOVE = 1 << 17  # points of a reduction above which it is divided
+SPLIT = 1 << 14  # points of one part: the same whatever the number of threads
+_MOST_KEPT = 512  # results: with more, threads share these
+_LEAST = 64  # points of a part for each result: partial results are written and read
+
+
+@record(eq=False)
+class Split:
+    """A reduction in two steps.
+
+    Attributes:
+      parts: kernels that write partial results, in the dtype in which they are folded, to the buffers
+        of the outputs.
+      count: how many partial results each output has.
+      last: for each output, the kernel that folds these: from its first buffer to its second.
+    """
+
+    parts: list[Kernel]
+    count: int
+    last: list[Kernel]
+
+
+def split_fold(kernel: Kernel) -> Split | None:
+    """`kernel` (collapsed), divided along its first folded axis; None if it is better left alone."""
+    axis = len(kernel.extents) - kernel.reduced
+    if not kernel.reduced or kernel.points < SPLIT_ABOVE:
+        return None
+    kept, n = math.prod(kernel.kept), kernel.extents[axis]
+    row = kept * math.prod(kernel.extents[axis + 1 :])
+    length = max(SPLIT // row, -(-_LEAST * kept // row), 1)
+    parts, rest = divmod(n, length)
+    if kept > _MOST_KEPT or parts < 2:
+        return None
+    strides = row_major(kernel.kept)
+    params = list(kernel.params)
+    for o in kernel.outputs:
+        params[o.param] = kernel.body[o.value].dtype
+
+    def part(change: Callable[[Affine], Affine], extents: tuple[int, ...], at: Affine) -> Kernel:
+        moved = map_indices(kernel, change)
+        outputs = tuple([replace(o, index=at) for o in moved.outputs])
+        return replace(moved, extents=extents, params=tuple(params), outputs=outputs)
+
+    def divided(index: Affine) -> Affine:
+        c = index.coefficients
+        return Affine(index.offset, (c[axis] * length, *c), index.terms)
+
+    def tail(index: Affine) -> Affine:
+        c = index.coefficients
+        return Affine(index.offset + c[axis] * parts * length, c, index.terms)
+
+    folded = (0,) * kernel.reduced
+    inner = (length, *kernel.extents[axis + 1 :])
+    kernels = [
+        part(divided, (parts, *kernel.kept, *inner), Affine(0, (kept, *strides, *folded))),
+    ]
+    if rest:
+        extents = (*kernel.kept, rest, *kernel.extents[axis + 1 :])
+        kernels.append(part(tail, extents, Affine(kept * parts, (*strides, *folded))))
+    count = parts + bool(rest)
+    return Split(kernels, count * kept, [_last(kernel, o, count) for o in kernel.outputs])  # type: ignore[arg-type]
+
+
+def _last(kernel: Kernel, o: Fold, count: int) -> Kernel:
+    """Folds `count` partial results of output `o` of `kernel`."""
+    dtype = kernel.body[o.value].dtype
+    kept = len(kernel.kept)
+    at = Affine(0, (*row_major(kernel.kept), math.prod(kernel.kept)))
+    to = Affine(o.index.offset, (*o.index.coefficients[:kept], 0), o.index.terms)
+    return Kernel(
+        (*kernel.kept, count),
+        1,
+        (dtype, kernel.params[o.param]),
+        (Load(0, at, dtype),),
+        (Fold(1, to, o.fn, 0),),
+    )
