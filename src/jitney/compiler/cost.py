@@ -24,6 +24,9 @@ MOST_WAYS = 16
 # Parts of a concatenation that is computed within other code: each takes kernels of its own.
 MOST_PARTS = 3
 
+# Elements up to which an axis is short: kernels may write out what they do along it.
+SHORT = 4
+
 # Statements of one kernel: LLVM's cost grows faster than a function's length.
 KERNEL_LIMIT = 160
 

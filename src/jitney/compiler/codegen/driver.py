@@ -74,8 +74,10 @@ class DriverWriter:
     def _function(self, head: str, stack: list[str]) -> str:
         """The function with the code that was written so far."""
         self.e.line("ret i32 0")
-        slots = f"  %slots = alloca [{self.slots} x ptr], align 16"
-        body = ["entry:", slots, *stack, *self.e.lines]
+        slots = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
+        for i in range(self.slots):
+            slots.append(f"  %slot.{i} = getelementptr ptr, ptr %slots, i64 {i}")
+        body = ["entry:", *slots, *stack, *self.e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
     # --- buffers ----------------------------------------------------------------------------------
@@ -101,9 +103,7 @@ class DriverWriter:
     def _fill_slots(self, buffers: Sequence[ir.Buffer]) -> None:
         self.slots = max(self.slots, len(buffers))
         for i, buffer in enumerate(buffers):
-            pointer = self._pointer(buffer)
-            at = self.e.emit(f"getelementptr ptr, ptr %slots, i64 {i}", "ptr")
-            self.e.line(f"store {pointer!r}, ptr {at.text}")
+            self.e.line(f"store {self._pointer(buffer)!r}, ptr %slot.{i}")
 
     # --- steps ------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from jitney.compiler import cost
+from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import lanes_hint, outermost
 from jitney.compiler.codegen.target import Target
@@ -23,9 +24,9 @@ from jitney.compiler.codegen.values import (
     Value,
     constant,
     constant_vector,
-    kind_of,
     mangled,
     memory_bytes,
+    register_kind,
     type_text,
 )
 from jitney.compiler.kernels import ir
@@ -78,7 +79,6 @@ class KernelWriter:
         self.state = _State()
         self.pointers: list[Value] = []
         self.allocas: list[str] = []
-        self.accumulators: list[Value] = []
         self.lanes = 1  # of the loop being written
         self.mask: Value | None = None
         uses: dict[str, int] = {}
@@ -86,7 +86,8 @@ class KernelWriter:
             if isinstance(s, ir.Call) and cost.function_cost(s.fn) > 4:
                 uses[s.fn] = uses.get(s.fn, 0) + 1
         self.outlined = {fn for fn, n in uses.items() if n > _INLINE_USES}
-        self.vector_lanes = self._choose_lanes()
+        self.one_vector = self._choose_lanes()
+        self.vector_lanes = self.one_vector * lanes_hint(kernel, plan)
 
     # --- the function -----------------------------------------------------------------------------
 
@@ -103,11 +104,12 @@ class KernelWriter:
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
     def _choose_lanes(self) -> int:
+        """Lanes of one vector."""
         axis = self.plan.vector
         if axis is None:
             return 1
         widths = [
-            BITS[_register_kind(s.dtype)]
+            BITS[register_kind(s.dtype)]
             for s, varies in zip(self.kernel.body, self.varies, strict=True)
             if varies
         ]
@@ -116,7 +118,7 @@ class KernelWriter:
         extent = self.kernel.extents[axis]
         while axis != outermost(self.plan) and lanes > 1 and lanes >= 2 * extent:
             lanes //= 2
-        return lanes * lanes_hint(self.kernel, self.plan)
+        return lanes
 
     # --- loops ------------------------------------------------------------------------------------
 
@@ -128,9 +130,7 @@ class KernelWriter:
         start_fold = n_outer if plan.folds_lanes or plan.vector is None else n_outer + 1
         if folding and position == start_fold:
             self._statements(position)
-            self._start_accumulators()
-            self._turns(position)
-            self._finish_accumulators()
+            self._folds(position)
             return
         self._statements(position)
         self._turns(position)
@@ -142,26 +142,61 @@ class KernelWriter:
                 if isinstance(o, ir.Store):
                     self._store(o, self._value(o.value))
                 else:
-                    self._accumulate(j, o)
+                    self.accumulators.add(j, self._value(o.value), self._fold_mask())
             return
         axis = self.order[position]
         low, high = self._bounds(axis)
         if axis != self.plan.vector or self.vector_lanes == 1:
             self._loop(axis, low, high, 1, position)
             return
-        e = self.e
-        lanes = self.vector_lanes
-        if self.target.has_masks:
+        *most, (last, masked) = self._steps()
+        for lanes, _ in most:
+            count = self.e.sub(high, low)
+            rest = self.e.srem(count, constant(lanes, "i64"))
+            whole = self.e.sub(high, rest)
             self.lanes = lanes
-            self._loop(axis, low, high, lanes, position, masked_to=high)
-            self.lanes, self.mask = 1, None
-            return
-        count = e.sub(high, low)
-        whole = e.add(low, e.sub(count, e.srem(count, constant(lanes, "i64"))))
-        self.lanes = lanes
-        self._loop(axis, low, whole, lanes, position)
-        self.lanes = 1
-        self._loop(axis, whole, high, 1, position)
+            self._loop(axis, low, whole, lanes, position)
+            low = whole
+        self.lanes = last
+        self._loop(axis, low, high, last, position, masked_to=high if masked else None)
+        self.lanes, self.mask = 1, None
+
+    def _steps(self) -> list[tuple[int, bool]]:
+        """How the vector axis is walked: (lanes, whether under a mask) of one loop after the other.
+
+        Vectors that a mask leaves empty are loaded all the same, and wait for what has just been
+        written there: where a loop works on several vectors, it works on whole ones.
+        """
+        wide, one = self.vector_lanes, self.one_vector
+        if not self.target.has_masks:
+            return [(wide, False), (1, False)]
+        if wide == one:
+            return [(one, True)]
+        whole, rest = (wide, False), (one, one > 1)
+        axis = self.plan.vector
+        if axis is None or axis == outermost(self.plan):
+            return [whole, rest]
+        n = self.kernel.extents[axis]
+        return [whole] * (n >= wide) + [rest] * (n % wide > 0 or n == 0)
+
+    # --- folds ------------------------------------------------------------------------------------
+
+    def _folds(self, position: int) -> None:
+        """Folds over the loops from `position` inwards, and stores what comes out."""
+        outputs = self.kernel.outputs
+        folds = [(o.fn, self.kernel.body[o.value].dtype) for o in outputs if isinstance(o, ir.Fold)]
+        folds_lanes = self.plan.folds_lanes and self.vector_lanes > 1
+        widths = [lanes for lanes, _ in self._steps()] if folds_lanes else [self.lanes]
+        self.accumulators = Accumulators(self.e, folds, widths)
+        self.allocas += self.accumulators.allocas
+        self._turns(position)
+        for j, o in enumerate(outputs):
+            value = self.accumulators.folded(j) if folds_lanes else self.accumulators.value(j)
+            self._store(o, value)
+
+    def _fold_mask(self) -> Value | None:
+        """Lanes that count, where lanes are folded; None if all do, or each lane is its own."""
+        return self.mask if self.plan.folds_lanes else None
 
     def _bounds(self, axis: int) -> tuple[Value, Value]:
         if axis == outermost(self.plan):
@@ -323,13 +358,13 @@ class KernelWriter:
             assert result is not None
             return result
 
-        kind = _register_kind(s.dtype)
+        kind = register_kind(s.dtype)
         return self.e.helper(f"jitney.{s.fn}.{dtype.name}", args, kind, body, "noinline")
 
     def _position(self, s: ir.Position, varies: bool) -> Value:
         e = self.e
         base, per_lane = self._address(s.index)
-        kind = _register_kind(s.dtype)
+        kind = register_kind(s.dtype)
         base = e.trunc(base, kind)
         if not varies:
             return base
@@ -431,85 +466,6 @@ class KernelWriter:
             e.declarations.add(f"declare void @{name}({vector}, ptr, <{lanes} x i1>)")
             e.line(f"call void @{name}({value!r}, ptr align {size} {pointer.text}, {self.mask!r})")
 
-    # --- accumulators -----------------------------------------------------------------------------
-
-    def _accumulator_lanes(self) -> int:
-        return self.vector_lanes if self.plan.folds_lanes else self.lanes
-
-    def _start_accumulators(self) -> None:
-        e = self.e
-        self.accumulators = []
-        lanes = self._accumulator_lanes()
-        for o in self.kernel.outputs:
-            assert isinstance(o, ir.Fold)
-            dtype = self.kernel.body[o.value].dtype
-            kind = _register_kind(dtype)
-            name = f"%acc.{e.fresh()[1:]}"
-            held = "i8" if kind == "i1" else kind  # predicates are kept as bytes
-            self.allocas.append(f"  {name} = alloca {type_text(held, lanes)}, align 64")
-            start = constant(neutral(o.fn, dtype), held, lanes)
-            e.line(f"store {start!r}, ptr {name}, align 64")
-            self.accumulators.append(Value(name, "ptr"))
-
-    def _read_accumulator(self, j: int, kind: str, lanes: int) -> Value:
-        held = "i8" if kind == "i1" else kind
-        value = self.e.emit(
-            f"load {type_text(held, lanes)}, {self.accumulators[j]!r}, align 64", held, lanes
-        )
-        return self.e.trunc(value, "i1") if kind == "i1" else value
-
-    def _accumulate(self, j: int, o: ir.Fold) -> None:
-        e = self.e
-        dtype = self.kernel.body[o.value].dtype
-        kind = _register_kind(dtype)
-        lanes = self._accumulator_lanes()
-        old = self._read_accumulator(j, kind, lanes)
-        value = self._value(o.value) if self.lanes > 1 else self.state.values[o.value]
-        if value.lanes == lanes:
-            new = self._combine(o.fn, dtype, old, value)
-            if self.mask is not None and self.plan.folds_lanes:
-                new = e.select(self.mask, new, old)
-        else:  # the remainder, one by one, goes into the first lane
-            first = self._combine(o.fn, dtype, e.extract(old, 0), value)
-            new = e.insert(old, first, 0)
-        if kind == "i1":
-            new = e.zext(new, "i8")
-        e.line(f"store {new!r}, {self.accumulators[j]!r}, align 64")
-
-    def _combine(self, fn: str, dtype: np.dtype, x: Value, y: Value) -> Value:
-        result = table.emit(self.e, fn, dtype, [x, y], dtype)
-        assert result is not None, f"no code for {fn} of {dtype}"
-        return result
-
-    def _finish_accumulators(self) -> None:
-        lanes = self._accumulator_lanes()
-        for j, o in enumerate(self.kernel.outputs):
-            assert isinstance(o, ir.Fold)
-            dtype = self.kernel.body[o.value].dtype
-            value = self._read_accumulator(j, _register_kind(dtype), lanes)
-            if self.plan.folds_lanes:
-                value = self._fold_lanes(o.fn, dtype, value)
-            self._store(o, value)
-
-    def _fold_lanes(self, fn: str, dtype: np.dtype, value: Value) -> Value:
-        """All lanes combined, in a tree that is always the same."""
-        e = self.e
-        while value.lanes > 1:
-            half = value.lanes // 2
-            if half == 1:
-                return self._combine(fn, dtype, e.extract(value, 0), e.extract(value, 1))
-            low, high = (
-                e.emit(
-                    f"shufflevector {value!r}, {value.type} poison, <{half} x i32> "
-                    f"<{', '.join(f'i32 {j}' for j in picks)}>",
-                    value.kind,
-                    half,
-                )
-                for picks in (range(half), range(half, 2 * half))
-            )
-            value = self._combine(fn, dtype, low, high)
-        return value
-
 
 # --- facts about kernels ------------------------------------------------------------------------
 
@@ -548,32 +504,10 @@ def _dependence(
     return depths, varies
 
 
-def _register_kind(dtype: np.dtype) -> str:
-    kind = kind_of(dtype)
-    assert kind is not None, dtype
-    return kind
-
-
 def _memory_kind(dtype: np.dtype) -> str:
-    return "i8" if dtype == np.bool_ else _register_kind(dtype)
+    return "i8" if dtype == np.bool_ else register_kind(dtype)
 
 
 def _constant(value: np.ndarray) -> Value:
     number = value.astype(np.float64) if value.dtype.kind in "fV" else value
-    return constant(number.item(), _register_kind(value.dtype))
-
-
-def neutral(fn: str, dtype: np.dtype) -> float | int:
-    """The neutral element of a monoid."""
-    if fn == "mul":
-        return 1
-    if fn in ("add", "or", "xor"):
-        return 0
-    if fn == "and":
-        return 1 if dtype == np.bool_ else -1
-    if dtype == np.bool_:
-        return int(fn == "min")
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return int(info.min if fn == "max" else info.max)
-    return float("-inf") if fn == "max" else float("inf")
+    return constant(number.item(), register_kind(value.dtype))

@@ -19,9 +19,7 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     outer = outermost(plan)
     extents = tuple([-1 if k == outer else n for k, n in enumerate(kernel.extents)])
     body = tuple([statement_key(s) for s in kernel.body])
-    outputs = tuple(
-        [(type(o), o.param, o.index, o.value, getattr(o, "fn", "")) for o in kernel.outputs]
-    )
+    outputs = tuple([ir.output_key(o) for o in kernel.outputs])
     # The order of loops may depend on the outermost extent, and the order of a sum on that.
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 

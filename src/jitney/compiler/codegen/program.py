@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jitney.compiler.codegen import engine, natives
@@ -22,7 +22,6 @@ from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.codegen.target import host
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
-from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.plan import ir
 
 
@@ -85,7 +84,7 @@ class _Kernels:
         self.alive_at_last_count = 0
         self.lock = threading.RLock()
 
-    def find(self, wanted: dict[Any, Kernel]) -> dict[Any, tuple[engine.Code, int]]:
+    def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, int]]:
         """The code, and the address in it, of those of `wanted` that have some."""
         found: dict[Any, tuple[engine.Code, int]] = {}
         for key in wanted:
@@ -125,7 +124,7 @@ _kernels = _Kernels()
 clear_kernels = _kernels.clear
 
 
-def kernels_text(kernels: dict[Any, Kernel]) -> tuple[str, dict[Any, str]]:
+def kernels_text(kernels: dict[Any, Kernel | LoopKernel]) -> tuple[str, dict[Any, str]]:
     """A module with a function for each kernel, and their names."""
     target = host()
     shared = Emitter(target)
@@ -150,18 +149,24 @@ def _launches(steps: Sequence[ir.Step]) -> list[ir.Launch]:
     return found
 
 
-def _collapsed(plan: ir.Plan) -> dict[Any, Kernel]:
-    """Kernels of `plan` by content; launches are given their collapsed kernels."""
-    wanted: dict[Any, Kernel] = {}
-    for launch in _launches(plan.steps):
-        if not isinstance(launch.kernel, LoopKernel):
-            launch.kernel = collapse(launch.kernel)
-        wanted.setdefault(_key(launch.kernel), launch.kernel)  # type: ignore[arg-type]
-    return wanted
+class _Wanted:
+    """The kernels that a plan launches.
 
+    Attributes:
+      kernels: one of each content, by the key of its content.
+      keys: the key of each.
+    """
 
-def _key(kernel: Kernel | LoopKernel) -> Any:
-    return loop_key(kernel) if isinstance(kernel, LoopKernel) else content_key(kernel)
+    def __init__(self, plan: ir.Plan) -> None:
+        self.kernels: dict[Any, Kernel | LoopKernel] = {}
+        self.keys: dict[Kernel | LoopKernel, Any] = {}
+        for launch in _launches(plan.steps):
+            kernel = launch.kernel
+            if kernel not in self.keys:
+                is_loop = isinstance(kernel, LoopKernel)
+                key = loop_key(kernel) if is_loop else content_key(kernel)
+                self.keys[kernel] = key
+                self.kernels.setdefault(key, kernel)
 
 
 # --- whole programs -------------------------------------------------------------------------------
@@ -185,13 +190,13 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
     """Machine code for `plan`: one module with its entry and the kernels that are new."""
     start = time.perf_counter()
     with _kernels.lock:
-        wanted = _collapsed(plan)
-        found = _kernels.find(wanted)
-        new = {key: kernel for key, kernel in wanted.items() if key not in found}
+        wanted = _Wanted(plan)
+        found = _kernels.find(wanted.kernels)
+        new = {key: kernel for key, kernel in wanted.kernels.items() if key not in found}
         text, names = kernels_text(new) if new else ("", {})
 
         def code_of(kernel: Kernel | LoopKernel) -> str:
-            key = _key(kernel)
+            key = wanted.keys[kernel]
             if key in names:
                 return f"@{names[key]}"
             return f"inttoptr (i64 {found[key][1]} to ptr)"
@@ -223,8 +228,9 @@ def _joined(*modules: str) -> str:
 
 def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
-    text, names = kernels_text(_collapsed(plan))
-    driver, _ = _driver_text(plan, lambda k: f"@{names[_key(k)]}")
+    wanted = _Wanted(plan)
+    text, names = kernels_text(wanted.kernels)
+    driver, _ = _driver_text(plan, lambda k: f"@{names[wanted.keys[k]]}")
     return _joined(text, driver)
 
 

@@ -104,6 +104,13 @@ def kind_of(dtype: np.dtype) -> Kind | None:
     return _KIND_OF_DTYPE.get(dtype.name)
 
 
+def register_kind(dtype: np.dtype) -> Kind:
+    """The kind that holds one element of `dtype`, one that native code knows."""
+    kind = kind_of(dtype)
+    assert kind is not None, dtype
+    return kind
+
+
 def is_signed(dtype: np.dtype) -> bool:
     """Whether an integer dtype has a sign (booleans and unsigned integers have none)."""
     return dtype.kind == "i"

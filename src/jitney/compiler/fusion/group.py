@@ -12,6 +12,7 @@ not depend on each other into one unit. Both are linear in the size of the progr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from jitney.compiler import cost
@@ -35,10 +36,12 @@ class Unit:
     Attributes:
       kind: "loop", "fold", "single".
       roots: the nodes that get buffers.
+      size: how many statements its kernel has, about.
     """
 
     kind: str
     roots: list[ir.Node]
+    size: int
 
 
 @record
@@ -61,6 +64,8 @@ class _Marks:
       demanded: nodes that need memory.
       owner: for nodes that do not, the id of the root that is computed from them, or _MANY.
       size: how many statements the unit of a root has, about.
+      copies: how many statements of a unit compute a node for each way that leads to it.
+      written_out: axes along which a unit may write out its work, and compute once what is the same.
       ways: for each node, names of the ways through views by which its unit reaches it: as many
         statements compute it, each at an index of its own.
       folds: numbers of the roots that are reductions.
@@ -70,16 +75,50 @@ class _Marks:
         self.demanded: set[ir.Node] = set()
         self.owner: dict[ir.Node, int] = {}
         self.size: dict[int, int] = {}
+        self.copies: dict[ir.Node, int] = {}
+        self.written_out: dict[ir.Node, frozenset[int]] = {}
         self.ways: dict[ir.Node, frozenset[int]] = {}
         self.folds: set[int] = set()
 
-    def inline(self, node: ir.Node, owner: int, ways: frozenset[int]) -> None:
-        """Notes that the unit of root number `owner` computes `node`."""
+    def inline(self, node: ir.Node, owner: int, ways: frozenset[int], user: ir.Node) -> None:
+        """Notes that the unit of root number `owner` computes `node`, for `user`."""
+        copies = 1 if user in self.demanded else self.copies[user]
+        if isinstance(user, ir.Reduce) and user not in self.demanded:
+            copies *= _count(user)
+        self.copies[node] = max(copies, self.copies.get(node, 1))
+        axes = self.axes_of_operand(user, node)
+        self.written_out[node] = axes & self.written_out.get(node, axes)
         known = self.owner.setdefault(node, owner)
         if known != owner:
             self.owner[node] = _MANY
         before = self.ways.get(node)
         self.ways[node] = ways if before is None or before == ways else before | ways
+
+    def axes_of_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
+        """Axes of `x`, which the unit of `node` computes for it, that may be written out."""
+        if isinstance(node, ir.Reduce):
+            kept = [j for j in range(len(x.shape)) if j not in node.dims]
+            if node in self.demanded:
+                return frozenset([j for j in kept if 2 <= x.shape[j] <= cost.SHORT])
+            return frozenset([kept[j] for j in self.written_out[node]])
+        if node in self.demanded:
+            return frozenset()
+        axes = self.written_out[node]
+        match node:
+            case ir.Apply() | ir.Slice():
+                return axes
+            case ir.Transpose():
+                return frozenset([node.perm[j] for j in axes])
+            case ir.Broadcast():
+                return frozenset(
+                    [
+                        j
+                        for j, d in enumerate(node.dims)
+                        if d in axes and x.shape[j] == node.shape[d]
+                    ]
+                )
+            case _:
+                return frozenset()
 
     def ways_of_operands(self, node: ir.Node) -> frozenset[int]:
         """By which ways the operands of `node` are reached through it."""
@@ -106,23 +145,27 @@ def group(
       stored: more nodes that are to have buffers.
     """
     nodes = walk.schedule([*results, *ordered])
-    costs = _costs(nodes)
     marks = _Marks()
     marks.demanded.update(results)
     marks.demanded.update(ordered)
     marks.demanded.update(stored)
+    costs = _costs(nodes, marks.demanded)
     for node in reversed(nodes):
         _mark(node, marks, costs, is_native, is_fold)
-    units = _units(nodes, marks.demanded, set(ordered), is_native, is_fold)
+    units = _units(nodes, marks, set(ordered), is_native, is_fold)
     return Grouping(units, marks.demanded)
 
 
-def _costs(nodes: Sequence[ir.Node]) -> dict[ir.Node, int]:
-    """Cost of computing each node from buffers, counted as a tree and capped."""
+def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]:
+    """Cost of computing each node from buffers, `stored` ones among them: as a tree, and capped."""
     costs: dict[ir.Node, int] = {}
     for node in nodes:
-        if isinstance(node, _INLINED) or _is_piecewise(node):
+        if node in stored:
+            costs[node] = 0
+        elif isinstance(node, _INLINED) or _is_piecewise(node) or is_short(node):
             total = cost.own_cost(node) + sum(costs[x] for x in walk.operands(node))
+            if isinstance(node, ir.Reduce):
+                total = _count(node) * (total + 2)  # a load and an addition for each element
             costs[node] = min(total, 10_000)
         else:
             costs[node] = 0
@@ -139,7 +182,7 @@ def _mark(
     if isinstance(node, ir.Parameter | ir.Constant):
         return
     piecewise = _is_piecewise(node)
-    inlined = isinstance(node, _INLINED) or piecewise
+    inlined = isinstance(node, _INLINED) or piecewise or (is_short(node) and is_fold(node))
     inlined = inlined and is_native(node) and not _joins_axes(node)
     if node not in marks.demanded and not _is_free(node):
         owner = marks.owner[node]
@@ -147,10 +190,11 @@ def _mark(
         repeated = (owner == _MANY or ways > 1) and costs[node] > cost.STORE_ABOVE
         # Parts of a fold would be folds of their own, and add up in another order.
         divides = piecewise and (owner == _MANY or owner in marks.folds)
-        if not inlined or repeated or divides or ways > cost.MOST_WAYS:
+        statements = ways * marks.copies[node]
+        if not inlined or repeated or divides or statements > cost.MOST_WAYS:
             marks.demanded.add(node)
         elif owner != _MANY:
-            marks.size[owner] = marks.size.get(owner, 0) + ways
+            marks.size[owner] = marks.size.get(owner, 0) + statements
             if marks.size[owner] > cost.KERNEL_LIMIT:
                 marks.demanded.add(node)
     if node in marks.demanded and is_alias(node):
@@ -160,15 +204,15 @@ def _mark(
     if not inlined and not is_fold(node) and not assembles:
         marks.demanded.update(walk.operands(node))
         return
-    if is_fold(node):
+    if is_fold(node) and node in marks.demanded:
         marks.folds.add(node.id)
     owner = node.id if node in marks.demanded else marks.owner[node]
     ways = marks.ways_of_operands(node)
     for x in walk.operands(node):
-        if _must_be_stored(node, x, costs):
+        if _must_be_stored(node, x, costs, marks):
             marks.demanded.add(x)
         elif not isinstance(x, ir.Parameter | ir.Constant):
-            marks.inline(x, owner, ways)
+            marks.inline(x, owner, ways, node)
 
 
 def _is_free(node: ir.Node) -> bool:
@@ -187,12 +231,22 @@ def _is_piecewise(node: ir.Node) -> bool:
     return isinstance(node, ir.Pad) and not any(node.interior)
 
 
+def is_short(node: ir.Node) -> bool:
+    """Whether `node` is a reduction that is written out where it is used."""
+    return isinstance(node, ir.Reduce) and 1 <= _count(node) <= cost.SHORT
+
+
+def _count(node: ir.Reduce) -> int:
+    """Elements that are reduced to one."""
+    return math.prod([node.x.shape[d] for d in node.dims])
+
+
 def _joins_axes(node: ir.Node) -> bool:
     """Whether `node` is a reshape that only a buffer can be read through."""
     return isinstance(node, ir.Reshape) and not is_affine_reshape(node)
 
 
-def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int]) -> bool:
+def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks: _Marks) -> bool:
     """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
@@ -201,8 +255,18 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int]) -> boo
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
     if repeats and costs[x] > cost.STORE_ABOVE:
         size = x.type.size  # type: ignore[union-attr]
-        return size > 1 and size < _points(node)
+        return size > 1 and size < _points(node) // _copies_written_out(node, marks)
     return False
+
+
+def _copies_written_out(node: ir.Node, marks: _Marks) -> int:
+    """How many elements of the broadcast `node` are copies that one point of a kernel writes."""
+    count = 1
+    if isinstance(node, ir.Broadcast) and node not in marks.demanded:
+        for axis in marks.written_out[node]:
+            if axis not in node.dims or node.x.shape[node.dims.index(axis)] == 1:
+                count *= node.shape[axis]
+    return count
 
 
 def _points(node: ir.Node) -> int:
@@ -217,43 +281,55 @@ def _points(node: ir.Node) -> int:
 
 def _units(
     nodes: Sequence[ir.Node],
-    demanded: set[ir.Node],
+    marks: _Marks,
     ordered: set[ir.Node],
     is_native: Callable[[ir.Node], bool],
     is_fold: Callable[[ir.Node], bool],
 ) -> list[Unit]:
     # The level of a root is the length of the longest chain of units below it; each of the ordered
-    # nodes counts as being below the next.
-    level: dict[ir.Node, int] = {}
+    # nodes counts as being below the next. A root that needs another only at the same element, through
+    # elementwise nodes, can be in one unit with it: `near` is the highest level of such roots below a
+    # node, `below` that of all others.
+    below: dict[ir.Node, int] = {}
+    near: dict[ir.Node, int] = {}
     last_ordered = 0
     units: dict[object, Unit] = {}
     order: list[tuple[int, int, Unit]] = []
     for node in nodes:
-        below = max([level[x] for x in walk.operands(node)], default=0)
+        xs = walk.operands(node)
+        elementwise = isinstance(node, ir.Apply) and is_native(node)
+        if elementwise:
+            near[node] = max([near[x] for x in xs], default=0)
+            below[node] = max([below[x] for x in xs], default=0)
+        else:
+            near[node] = 0
+            below[node] = max([max(below[x], near[x]) for x in xs], default=0)
         if node in ordered:
-            below = max(below, last_ordered)
-            last_ordered = below + 1
+            below[node] = max(below[node], last_ordered)
+            last_ordered = below[node] + 1
         is_root = (
-            node in demanded
+            node in marks.demanded
             and not is_alias(node)
             and not isinstance(node, ir.Parameter | ir.Constant)
         )
         if not is_root:
-            level[node] = below
             continue
-        level[node] = below + 1
+        level = max(below[node] + 1, near[node])
         key: object
         if is_fold(node):
-            kind, key = "fold", (level[node], fold_signature(node))
+            kind, key = "fold", (level, fold_signature(node))
         elif isinstance(node, _INLINED) and is_native(node):
-            kind, key = "loop", (level[node], node.shape)
+            kind, key = "loop", (level, node.shape)
         else:
             kind, key = "single", node
+        below[node], near[node] = (level - 1, level) if kind == "loop" else (level, 0)
         unit = units.get(key)
-        if unit is None or len(unit.roots) >= _MAX_ROOTS:
-            unit = units[key] = Unit(kind, [])
-            order.append((level[node], node.id, unit))
+        size = 1 + marks.size.get(node.id, 0)
+        if unit is None or len(unit.roots) >= _MAX_ROOTS or unit.size + size > cost.KERNEL_LIMIT:
+            unit = units[key] = Unit(kind, [], 0)
+            order.append((level, node.id, unit))
         unit.roots.append(node)
+        unit.size += size
     order.sort(key=lambda entry: entry[:2])
     return [unit for _, _, unit in order]
 

@@ -11,6 +11,7 @@ not, the builder says where to divide the box.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -437,6 +438,29 @@ def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> _Steps:
     return (yield node.x, tuple(inner))
 
 
+def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> _Steps:
+    """A reduction of few elements, written out: the same sum as a fold's."""
+    wide = accumulator(node.dtype)
+    starts_at_zero = node.fn == "add" and wide.kind == "f"  # as -0 + 0 is not -0
+    total = k.number(0, wide) if starts_at_zero else None
+    for at in itertools.product(*[range(node.x.shape[d]) for d in node.dims]):
+        places = dict(zip(node.dims, at, strict=True))
+        rest = iter(index)
+        inner = [
+            k.fixed(places[j]) if j in places else next(rest) for j in range(len(node.x.shape))
+        ]
+        value = k.convert((yield node.x, tuple(inner)), wide)
+        total = value if total is None else k.call(node.fn, (total, value), wide)
+    assert total is not None, "a reduction of nothing"
+    return k.convert(total, node.dtype)
+
+
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype in which sums of `dtype` are carried: 16-bit floats are rounded once, at the end."""
+    is_half = dtype.itemsize == 2 and dtype.kind in "fV"
+    return np.dtype(np.float32) if is_half else dtype
+
+
 _rules: dict[type, _Rule] = {
     hlo.Constant: _constant,
     hlo.Iota: _iota,
@@ -450,5 +474,6 @@ _rules: dict[type, _Rule] = {
     hlo.Gather: _gather,
     hlo.Concatenate: _concatenate,
     hlo.Pad: _pad,
+    hlo.Reduce: _reduce,
 }
 KernelBuilder.rules = _rules

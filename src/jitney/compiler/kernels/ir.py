@@ -148,6 +148,21 @@ def statement_key(s: Statement) -> tuple[object, ...]:
             return ("call", s.fn, s.args, s.dtype)
 
 
+def kernel_key(kernel: Kernel) -> tuple[object, ...]:
+    """Equal for kernels that compute the same."""
+    return (
+        kernel.extents, kernel.reduced, kernel.params,
+        tuple([statement_key(s) for s in kernel.body]),
+        tuple([output_key(o) for o in kernel.outputs]),
+    )  # fmt: skip
+
+
+def output_key(o: Store | Fold) -> tuple[object, ...]:
+    """Equal for outputs that write the same."""
+    fn = o.fn if isinstance(o, Fold) else None
+    return (o.param, o.index, o.value, fn)
+
+
 def invariants(kernel: Kernel) -> list[bool]:
     """For each statement, whether it is the same at every point of the box."""
     fixed: list[bool] = []

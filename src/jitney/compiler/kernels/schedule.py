@@ -85,15 +85,14 @@ class Schedule:
 @lru_cache(maxsize=64)  # asked several times for each kernel, by identity
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     """The loop order for `kernel` (collapsed)."""
-    rank = len(kernel.extents)
-    kept = tuple(range(rank - kernel.reduced))
-    reduced = tuple(range(rank - kernel.reduced, rank))
-    if not rank:
+    axes = range(len(kernel.extents))
+    if not axes:
         return Schedule((), None, (), False)
     ordered = ordered_axes(kernel)
-    free = [k for k in range(rank) if not ordered or _is_spread(kernel, k, ordered)]
+    free = [k for k in axes if not ordered or _is_spread(kernel, k, ordered)]
     if not free:
-        return Schedule(kept, None, reduced, False)
+        kept = len(axes) - kernel.reduced
+        return Schedule(tuple(axes[:kept]), None, tuple(axes[kept:]), False)
     if len(free) == 1:
         return _order(kernel, free[0])
     return _order(kernel, min(reversed(free), key=lambda k: estimate(kernel, k)))
@@ -154,6 +153,11 @@ def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
     outer = tuple([k for k in kept if k != vector])
     inner = tuple([k for k in reduced if k != vector])
     return Schedule(outer, vector, inner, vector in reduced)
+
+
+def least_estimate(kernel: Kernel) -> float:
+    """Cost of all loops of a kernel that folds, in additions of vectors."""
+    return min([estimate(kernel, k) for k in range(len(kernel.extents))])
 
 
 def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:

@@ -19,20 +19,21 @@ from jitney.compiler.kernels.build import (
     CrossingError,
     KernelBuilder,
     UnresolvedError,
+    accumulator,
     clamped_start,
     combine,
     row_major,
     shifted,
 )
-from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.ir import Kernel, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split import Split, split_fold
+from jitney.compiler.kernels.write_out import write_out_short_axes
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
 from jitney.compiler.plan.scatter import Windows, has_kernel
 
-_HALF = (2,)
 _LEAVES = (hlo.Parameter, hlo.Constant)
 EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not copied
 MOST_BOXES = 12  # parts that the box of a kernel is divided into
@@ -68,6 +69,7 @@ class _Planner:
 
     def __init__(self, supports: Supports) -> None:
         self.supports = supports
+        self.kernels: dict[object, Kernel] = {}
         self.keep_alive: list[object] = []
 
     def is_native(self, node: hlo.Node) -> bool:
@@ -105,6 +107,16 @@ class _Planner:
             native = self.supports("add", [node.dtype] * 2, node.dtype)
             return native and (node.dtype not in _BLAS or is_small_dot(node))
         return False
+
+    def prepared(self, kernel: Kernel) -> Kernel:
+        """`kernel` with the axes that it is to run over: one object for kernels of the same content."""
+        key = kernel_key(kernel)
+        found = self.kernels.get(key)
+        if found is None:
+            collapsed = collapse(kernel)
+            written = write_out_short_axes(collapsed)
+            found = self.kernels[key] = written if written is collapsed else collapse(written)
+        return found
 
     def region(
         self,
@@ -198,7 +210,7 @@ class _RegionPlan:
         """Adds the launch of a finished kernel."""
         if 0 in k.extents[: k.rank - k.reduced]:
             return
-        kernel = collapse(k.kernel(lambda p: p.dtype))
+        kernel = self.planner.prepared(k.kernel(lambda p: p.dtype))
         buffers = tuple([self.buffer(p) for p in k.params])
         split = split_fold(kernel)
         if split is None:
@@ -297,7 +309,7 @@ class _RegionPlan:
             position[0, ax] = position[1, ay] = j
         u = k.value(x, tuple([k.axis(position[0, j]) for j in range(len(x.shape))]))
         v = k.value(y, tuple([k.axis(position[1, j]) for j in range(len(y.shape))]))
-        wide = _accumulator(node.dtype)
+        wide = accumulator(node.dtype)
         fn = "or" if node.dtype == np.bool_ else "add"
         times = "and" if node.dtype == np.bool_ else "mul"
         product = k.call(times, (k.convert(u, wide), k.convert(v, wide)), wide)
@@ -562,12 +574,6 @@ def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
     return node, 0
 
 
-def _accumulator(dtype: np.dtype) -> np.dtype:
-    """The dtype in which sums of `dtype` are carried."""
-    is_half = dtype.itemsize in _HALF and dtype.kind in "fV"
-    return np.dtype(np.float32) if is_half else dtype
-
-
 def _widened(k: KernelBuilder, value: int) -> int:
-    """The statement in the dtype that it is folded in: 16-bit floats are rounded once, at the end."""
-    return k.convert(value, _accumulator(k.body[value].dtype))
+    """The statement in the dtype that it is folded in."""
+    return k.convert(value, accumulator(k.body[value].dtype))

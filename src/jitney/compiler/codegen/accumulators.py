@@ -1,0 +1,113 @@
+"""Accumulators: what a kernel's folds have come to so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.values import Value, constant, register_kind, type_text
+from jitney.compiler.scalar import table
+
+
+class Accumulators:
+    """Vectors on the stack, which LLVM keeps in registers; they start as the neutral element.
+
+    Args:
+      e: where code goes.
+      folds: for each output, the monoid and the dtype in which it is folded.
+      widths: lanes of the loops that fold one after the other, widest first: each has its own vector.
+
+    Attributes:
+      allocas: lines for the function's entry.
+    """
+
+    def __init__(
+        self, e: Emitter, folds: Sequence[tuple[str, np.dtype]], widths: Sequence[int]
+    ) -> None:
+        self.e = e
+        self.folds = folds
+        self.widths = widths
+        self.allocas: list[str] = []
+        self._places: dict[tuple[int, int], str] = {}
+        for j, (fn, dtype) in enumerate(folds):
+            for lanes in widths:
+                name = f"%acc.{e.fresh()[1:]}"
+                self.allocas.append(f"  {name} = alloca {type_text(_held(dtype), lanes)}, align 64")
+                self._places[j, lanes] = name
+                self._write(j, constant(neutral(fn, dtype), _held(dtype), lanes))
+
+    def add(self, j: int, value: Value, mask: Value | None) -> None:
+        """Folds `value` into output j: the lanes of `mask`, or all."""
+        e = self.e
+        old = self.value(j, value.lanes)
+        new = self._combine(j, old, value)
+        if mask is not None:
+            new = e.select(mask, new, old)
+        self._write(j, e.zext(new, "i8") if value.kind == "i1" else new)
+
+    def value(self, j: int, lanes: int | None = None) -> Value:
+        """What output j has come to in each of `lanes` (of the widest accumulator, if None)."""
+        lanes = self.widths[0] if lanes is None else lanes
+        _, dtype = self.folds[j]
+        kind = _held(dtype)
+        name = self._places[j, lanes]
+        held = self.e.emit(f"load {type_text(kind, lanes)}, ptr {name}, align 64", kind, lanes)
+        return self.e.trunc(held, "i1") if dtype == np.bool_ else held
+
+    def folded(self, j: int) -> Value:
+        """All lanes of output j combined, in a tree that is always the same."""
+        value = self.value(j)
+        for lanes in self.widths[1:]:
+            value = self._combine(j, self._narrowed(j, value, lanes), self.value(j, lanes))
+        return self._narrowed(j, value, 1)
+
+    def _narrowed(self, j: int, value: Value, lanes: int) -> Value:
+        """`value`, its halves combined until `lanes` are left."""
+        e = self.e
+        while value.lanes > lanes:
+            half = value.lanes // 2
+            if half == 1:
+                return self._combine(j, e.extract(value, 0), e.extract(value, 1))
+            low, high = (
+                e.emit(
+                    f"shufflevector {value!r}, {value.type} poison, <{half} x i32> "
+                    f"<{', '.join(f'i32 {k}' for k in picks)}>",
+                    value.kind,
+                    half,
+                )
+                for picks in (range(half), range(half, 2 * half))
+            )
+            value = self._combine(j, low, high)
+        return value
+
+    def _combine(self, j: int, x: Value, y: Value) -> Value:
+        fn, dtype = self.folds[j]
+        result = table.emit(self.e, fn, dtype, [x, y], dtype)
+        assert result is not None, f"no code for {fn} of {dtype}"
+        return result
+
+    def _write(self, j: int, held: Value) -> None:
+        self.e.line(f"store {held!r}, ptr {self._places[j, held.lanes]}, align 64")
+
+
+def _held(dtype: np.dtype) -> str:
+    """The kind in memory: predicates are kept as bytes."""
+    return "i8" if dtype == np.bool_ else register_kind(dtype)
+
+
+def neutral(fn: str, dtype: np.dtype) -> float | int:
+    """The neutral element of a monoid."""
+    if fn == "mul":
+        return 1
+    if fn in ("add", "or", "xor"):
+        return 0
+    if fn == "and":
+        return 1 if dtype == np.bool_ else -1
+    if dtype == np.bool_:
+        return int(fn == "min")
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return int(info.min if fn == "max" else info.max)
+    return float("-inf") if fn == "max" else float("inf")

@@ -1,0 +1,87 @@
+"""Short axes written out: one point of the box does what several did.
+
+    for i < n, for j < 2, fold k < m                  for i < n, fold k < m
+      %0 = load p0[i*m + k]                             %0 = load p0[i*m + k]
+      %1 = load p1[k*2 + j]                       ->    %1 = load p1[k*2]
+      %2 = mul %0, %1                                   %2 = mul %0, %1
+      fold add p2[i*2 + j] <- %2                        %3 = load p1[k*2 + 1]
+                                                        %4 = mul %0, %3
+                                                        fold add p2[i*2] <- %2
+                                                        fold add p2[i*2 + 1] <- %4
+
+What does not depend on the axis is computed once, and several sums grow at the same time.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler import cost
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine, Fold, Kernel
+from jitney.compiler.kernels.schedule import least_estimate
+from jitney.core.record import replace
+
+# The least part of its time that a kernel is to save: estimates are rough.
+_WORTH = 0.9
+
+
+def write_out_short_axes(kernel: Kernel) -> Kernel:
+    """`kernel` with those kept axes written out for which that is less work.
+
+    Sums keep their order. Kernels that fold nothing walk their axes as one where they can, and are
+    left alone.
+    """
+    if not kernel.reduced:
+        return kernel
+    for axis in reversed(range(len(kernel.kept))):
+        if 2 <= kernel.extents[axis] <= cost.SHORT:
+            written = write_out(kernel, axis)
+            shares = _computed(written) < kernel.extents[axis] * _computed(kernel)
+            if (
+                shares
+                and len(written.body) <= cost.KERNEL_LIMIT
+                and least_estimate(written) < _WORTH * least_estimate(kernel)
+            ):
+                kernel = written
+    return kernel
+
+
+def _computed(kernel: Kernel) -> int:
+    """Statements that are no constants."""
+    return sum([not isinstance(s, ir.Number) for s in kernel.body])
+
+
+def write_out(kernel: Kernel, axis: int) -> Kernel:
+    """`kernel` without its kept axis `axis`: a point writes what all along the axis did.
+
+    Points along it write different places, and read none of these.
+    """
+    body: list[ir.Statement] = []
+    known: dict[object, int] = {}
+    outputs: list[ir.Store | Fold] = []
+
+    def add(s: ir.Statement) -> int:
+        number = known.setdefault(ir.statement_key(s), len(body))
+        if number == len(body):
+            body.append(s)
+        return number
+
+    for at in range(kernel.extents[axis]):
+        number: list[int] = []
+
+        def moved(index: Affine, at: int = at, number: list[int] = number) -> Affine:
+            c = index.coefficients
+            terms = tuple([(number[t], factor) for t, factor in index.terms])
+            return Affine(index.offset + at * c[axis], (*c[:axis], *c[axis + 1 :]), terms)
+
+        for s in kernel.body:
+            match s:
+                case ir.Load() | ir.Position():
+                    s = replace(s, index=moved(s.index))
+                case ir.Call():
+                    s = replace(s, args=tuple([number[a] for a in s.args]))
+                case _:
+                    pass
+            number.append(add(s))
+        outputs += [replace(o, index=moved(o.index), value=number[o.value]) for o in kernel.outputs]
+    extents = (*kernel.extents[:axis], *kernel.extents[axis + 1 :])
+    return replace(kernel, extents=extents, body=tuple(body), outputs=tuple(outputs))
