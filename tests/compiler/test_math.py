@@ -15,7 +15,7 @@ from reference import REFERENCES, SAMPLED, domain
 
 from jitney.compiler.codegen.target import X86_AVX2, X86_SSE4, host
 from jitney.compiler.numerics import scalar as meanings
-from jitney.compiler.scalar import complexes, table
+from jitney.compiler.scalar import complexes, powers, table
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 FLOATS = [np.dtype(d) for d in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)]
@@ -94,6 +94,34 @@ def test_power_has_the_special_cases_of_c99(dtype):
     with np.errstate(all="ignore"):
         want = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
     assert ulps(compiled("pow", [dtype, dtype], dtype)(x, y), want).max() <= 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [F32, F64], ids=str)
+@pytest.mark.parametrize("halves", [n for n in range(-8, 9) if n])
+def test_powers_with_constant_exponents(halves, dtype, target):
+    exponent = halves / 2
+    info = np.finfo(dtype)
+    ends = [0, 1, 2, 2.5, np.inf, info.max, info.tiny, info.smallest_subnormal, np.nan]
+    x = np.concatenate([samples(dtype, 40_000, 0), np.array([*ends, *[-v for v in ends]], dtype)])
+    where, lanes = TARGETS[target]
+    compiled("mul", [dtype, dtype], dtype, target)  # skips where the target cannot run
+
+    def emit(e, xs):
+        short = powers.constant_power(e, xs[0], exponent)
+        return powers.power(e, xs[0], e.const(exponent, xs[0])) if short is None else short
+
+    with np.errstate(all="ignore"):
+        want = np.power(x.astype(np.longdouble), np.longdouble(exponent))
+    errors = ulps(Loop(emit, [dtype], dtype, where, lanes)(x), want)
+    near_end = (np.abs(want) < 16 * info.tiny) | (np.abs(x) < 16 * info.tiny)
+    bound = table.ulp_bound("pow", dtype) + (0.5 if target == "sse4" else 0)
+    assert errors[~near_end].max() <= bound and errors.max() <= bound + 0.5
+
+
+def test_other_exponents_have_no_shorter_way():
+    for exponent in (0.3, 4.5, -5.0, 1e300, np.inf, np.nan):
+        assert powers.constant_power(None, None, exponent) is None
 
 
 # --- exact functions ------------------------------------------------------------------------------

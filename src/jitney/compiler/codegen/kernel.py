@@ -33,7 +33,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loops import Carried
 from jitney.compiler.kernels.schedule import schedule
-from jitney.compiler.scalar import table
+from jitney.compiler.scalar import powers, table
 
 # Functions used more often than this in one kernel are called instead of written out.
 _INLINE_USES = 6
@@ -346,9 +346,22 @@ class KernelWriter:
                 dtype = dtypes[1] if s.fn == "select" else dtypes[0]
                 if s.fn in self.outlined:
                     return self._outlined(s, dtype, args)
-                result = table.emit(e, s.fn, dtype, args, s.dtype)
+                result = self._constant_power(s, args)
+                if result is None:
+                    result = table.emit(e, s.fn, dtype, args, s.dtype)
                 assert result is not None, f"no code for {s.fn} of {dtype}"
                 return result
+
+    def _constant_power(self, s: ir.Call, args: list[Value]) -> Value | None:
+        """x^c for those constants c for which there is a shorter way than for any."""
+        exponent = self.kernel.body[s.args[-1]]
+        if (
+            s.fn != "pow"
+            or not isinstance(exponent, ir.Number)
+            or args[0].kind not in ("f32", "f64")
+        ):
+            return None
+        return powers.constant_power(self.e, args[0], float(exponent.value))
 
     def _outlined(self, s: ir.Call, dtype: np.dtype, args: list[Value]) -> Value:
         """A call of a function that computes `s`, written once in the module."""

@@ -70,6 +70,93 @@ def power(e: Emitter, x: Value, y: Value) -> Value:
     return e.select(trivial, one, result)
 
 
+_MOST_HALVES = 8
+
+
+def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
+    """x^exponent for exponents that are halves of small integers; None for others.
+
+    Within 1 ulp; where x or the power is next to the smallest normal number, within 1.5.
+    Products and a root in twice the precision, from 1/x if the exponent is negative: so nothing
+    overflows that the result does not.
+    """
+    halves = exponent * 2
+    if abs(halves) not in range(_MOST_HALVES + 1):
+        return None
+    n = int(halves)
+    if not e.target.has_fma and n not in (0, 1, 2, 4, -2):
+        return None  # low parts would take as long as any power
+    if n == 0:
+        return e.const(1.0, x)
+    if n % 2:  # all powers of -0 and -infinity have a sign that does not matter
+        x = e.fadd(x, e.const(0.0, x))
+        x = e.select(e.fcmp("oeq", x, e.const(-INF, x)), e.const(INF, x), x)
+    if n == -1:
+        return _inverse_root(e, x)
+    if n == 4:
+        return e.fmul(x, x)
+    if n == -2:
+        return e.fdiv(e.const(1.0, x), x)
+    base, base_low = (x, None) if n > 0 else _inverse(e, x)
+    if n % 2 == 0:
+        high, low = base, base_low
+    else:
+        high, low = e.sqrt(base), None
+        if abs(n) > 1:
+            # sqrt(b) = s + d / (2 s), d = b - s^2; and times b, b = s^2 about: d s / 2 more.
+            lost = _difference_from_square(e, base, high)
+            lost = lost if base_low is None else e.fadd(lost, base_low)
+            more = e.fmul(e.fmul(lost, e.const(0.5, x)), high)
+            high, low = _times(e, high, None, base, base_low)
+            low = e.fadd(low, more)
+    for _ in range((abs(n) - 1) // 2 - (n % 2)):
+        high, low = _times(e, high, low, base, base_low)
+    return high if low is None else _with_low(e, high, low)
+
+
+def _with_low(e: Emitter, high: Value, low: Value) -> Value:
+    """high + low; high alone if it is 0, or where something was infinite on the way."""
+    finite = e.fcmp("oeq", e.fsub(low, low), e.const(0.0, low))
+    counts = e.and_(finite, e.fcmp("one", high, e.const(0.0, high)))
+    return e.select(counts, e.fadd(high, low), high)
+
+
+def _times(
+    e: Emitter, x: Value, x_low: Value | None, y: Value, y_low: Value | None
+) -> tuple[Value, Value]:
+    """(high, low) of a product of numbers with their low parts, None for none."""
+    high, low = two_product(e, x, y)
+    if x_low is not None:
+        low = e.fma(x_low, y, low)
+    if y_low is not None:
+        low = e.fma(x, y_low, low)
+    return high, low
+
+
+def _inverse(e: Emitter, x: Value) -> tuple[Value, Value]:
+    """1 / x in twice the precision."""
+    one = e.const(1.0, x)
+    high = e.fdiv(one, x)
+    product, lost = two_product(e, high, x)
+    return high, e.fmul(high, e.fsub(e.fsub(one, product), lost))
+
+
+def _difference_from_square(e: Emitter, x: Value, s: Value) -> Value:
+    """x - s^2."""
+    product, lost = two_product(e, s, s)
+    return e.fsub(e.fsub(x, product), lost)
+
+
+def _inverse_root(e: Emitter, x: Value) -> Value:
+    """1 / sqrt(x)."""
+    s = e.sqrt(x)
+    lost = _difference_from_square(e, x, s)
+    q, low = _inverse(e, s)
+    # 1 / sqrt(x) = q - d q^3 / 2, d = x - s^2
+    relative = e.fmul(e.fmul(lost, q), q)
+    return _with_low(e, q, e.fma(relative, e.fmul(q, e.const(-0.5, x)), low))
+
+
 def _power32(e: Emitter, x: Value, y: Value) -> Value:
     """x^y for positive finite x, through f64."""
     x, y = e.fpext(x, "f64"), e.fpext(y, "f64")
