@@ -337,5 +337,5 @@ def _units(
 def fold_signature(node: ir.Node) -> object:
     """Equal for reductions that can share a loop nest."""
     if isinstance(node, ir.Reduce):
-        return (node.x.shape, node.dims)
+        return (node.x.shape, node.dims, node.in_order)
     return node

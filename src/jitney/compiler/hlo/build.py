@@ -325,13 +325,13 @@ class Builder:
 
     # --- reductions -------------------------------------------------------------------------------
 
-    def reduce(self, x: Node, fn: ir.Monoid, dims: Sequence[int]) -> Node:
+    def reduce(self, x: Node, fn: ir.Monoid, dims: Sequence[int], in_order: bool = False) -> Node:
         """Fold over `dims` by a monoid."""
         dims = tuple(sorted(dims))
         if not dims:
             return x
         shape = tuple(n for k, n in enumerate(x.shape) if k not in dims)
-        return self._make(ir.Reduce, TensorType(shape, x.dtype), x, fn, dims)
+        return self._make(ir.Reduce, TensorType(shape, x.dtype), x, fn, dims, in_order)
 
     def arg_reduce(self, x: Node, kind: str, dim: int, index_dtype: Any) -> Node:
         """Index of the first extreme element along `dim`."""

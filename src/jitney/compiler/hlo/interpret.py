@@ -179,7 +179,8 @@ def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
 
 @_rule(ir.Reduce)
 def _(node: ir.Reduce, env: Env) -> Any:
-    return reduction.reduce(env[node.x], node.fn, node.dims)
+    fold = reduction.fold_in_order if node.in_order else reduction.reduce
+    return fold(env[node.x], node.fn, node.dims)
 
 
 @_rule(ir.ArgReduce)

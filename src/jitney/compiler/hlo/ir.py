@@ -274,12 +274,14 @@ class Scatter(Node):
 class Reduce(Node):
     """Fold of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
 
-    Sums of float16 and bfloat16 are accumulated in float32. NaN wins in max and min.
+    Sums of float16 and bfloat16 are accumulated in float32. NaN wins in max and min. The order of
+    elements does not matter unless the fold is `in_order`: then it is that of their indices.
     """
 
     x: Node
     fn: Monoid
     dims: Axes
+    in_order: bool = False
 
 
 @record(eq=False)

@@ -251,7 +251,7 @@ _rules: dict[str, _Rule] = {
     "dynamic_update_slice": lambda b, xs, f, t: b.dynamic_update_slice(xs[0], xs[1], xs[2:]),
     "gather": _gather,
     "scatter": _scatter,
-    "reduce": lambda b, xs, f, t: b.reduce(xs[0], f["fn"], f["dims"]),
+    "reduce": lambda b, xs, f, t: b.reduce(xs[0], f["fn"], f["dims"], f.get("in_order", False)),
     "arg_reduce": lambda b, xs, f, t: b.arg_reduce(xs[0], f["kind"], f["dim"], t.dtype),
     "reduce_region": lambda b, xs, f, t: b.reduce_region(
         xs[: len(xs) // 2], xs[len(xs) // 2 :], f["dims"], f["body"]

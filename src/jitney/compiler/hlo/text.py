@@ -39,7 +39,7 @@ _ATTRIBUTES: dict[type, tuple[str, ...]] = {
     ir.DynamicSlice: ("sizes",),
     ir.Gather: ("dims", "slice_sizes", "mode", "fill"),
     ir.Scatter: ("dims", "combine", "mode", "unique"),
-    ir.Reduce: ("fn", "dims"),
+    ir.Reduce: ("fn", "dims", "in_order"),
     ir.ArgReduce: ("kind", "dim"),
     ir.ReduceRegion: ("dims",),
     ir.Cumulative: ("fn", "dim", "reverse"),
@@ -96,7 +96,7 @@ def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: in
 def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
     for name in _ATTRIBUTES.get(type(node), ()):
         value: Any = getattr(node, name)
-        if value is None or isinstance(value, ir.Region):
+        if value is None or isinstance(value, ir.Region) or (name == "in_order" and not value):
             continue
         if isinstance(value, ir.GatherDims | ir.ScatterDims):
             for field in fields(value):

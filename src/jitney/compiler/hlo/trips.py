@@ -58,10 +58,10 @@ def is_filled(node: ir.While, carry: int) -> bool:
     shape, block = result.x.shape, result.update.shape
     if not shape or (shape[0], block[0]) != (trips.count, 1) or shape[1:] != block[1:]:
         return False
-    return _walks_all(result.starts[0], node.body.parameters[trips.counter], trips.count)
+    return walks_all(result.starts[0], node.body.parameters[trips.counter], trips.count)
 
 
-def _walks_all(start: ir.Node, counter: ir.Node, count: int) -> bool:
+def walks_all(start: ir.Node, counter: ir.Node, count: int) -> bool:
     """Whether `start` is `counter`, or `counter` backwards from `count` - 1."""
     while isinstance(start, ir.Apply) and start.fn == "convert" and start.dtype.itemsize >= 4:
         (start,) = start.args

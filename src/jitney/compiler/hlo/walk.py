@@ -195,7 +195,7 @@ _rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {
     ir.Scatter: lambda b, n, new: b.scatter(
         new(n.x), new(n.indices), new(n.updates), n.dims, n.combine, n.mode, n.unique
     ),
-    ir.Reduce: lambda b, n, new: b.reduce(new(n.x), n.fn, n.dims),
+    ir.Reduce: lambda b, n, new: b.reduce(new(n.x), n.fn, n.dims, n.in_order),
     ir.ArgReduce: lambda b, n, new: b.arg_reduce(new(n.x), n.kind, n.dim, n.dtype),
     ir.ReduceRegion: lambda b, n, new: b.reduce_region(
         _each(n.xs, new), _each(n.inits, new), n.dims, n.body

@@ -274,7 +274,7 @@ class KernelBuilder:
         """Folds `value` into the buffer known by `buffer`."""
         self.outputs.append(ir.Fold(self.param(buffer), index, fn, value))
 
-    def kernel(self, dtype_of: Callable[[Any], np.dtype]) -> ir.Kernel:
+    def kernel(self, dtype_of: Callable[[Any], np.dtype], in_order: bool = False) -> ir.Kernel:
         """The kernel written so far."""
         return ir.Kernel(
             self.extents,
@@ -282,6 +282,7 @@ class KernelBuilder:
             tuple([dtype_of(p) for p in self.params]),
             tuple(self.body),
             tuple(self.outputs),
+            in_order,
         )
 
 

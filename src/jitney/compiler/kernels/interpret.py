@@ -66,7 +66,8 @@ def _run_box(
             value = np.broadcast_to(values[o.value], extents)
             at = np.broadcast_to(linear(o.index), extents)
             if isinstance(o, ir.Fold):
-                value = reduction.reduce(value, o.fn, folded)
+                fold = reduction.fold_in_order if kernel.in_order else reduction.reduce
+                value = fold(value, o.fn, folded)
                 at = at[(..., *[0] * kernel.reduced)] if folded else at
             buffers[o.param][at] = numerics.scalar.convert(value, buffers[o.param].dtype)
 

@@ -1,6 +1,6 @@
 """The kernel IR: one loop nest over a box of indices, with a straight-line scalar body.
 
-    kernel    ::= Kernel(name, extents, reduced, params, body, outputs)
+    kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
     statement ::= Number(value) | Position(index) | Load(param, index) | Call(fn, args)
     output    ::= Store(param, index, value) | Fold(param, index, fn, value)
     index     ::= Affine(offset, coefficients, terms)
@@ -113,6 +113,7 @@ class Kernel:
       params: element types of the buffers it is given, inputs and outputs.
       body: statements.
       outputs: what it writes.
+      in_order: whether folds take their elements in the order of indices.
     """
 
     extents: tuple[int, ...]
@@ -120,6 +121,7 @@ class Kernel:
     params: tuple[np.dtype, ...]
     body: tuple[Statement, ...]
     outputs: tuple[Store | Fold, ...]
+    in_order: bool = False
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -151,7 +153,7 @@ def statement_key(s: Statement) -> tuple[object, ...]:
 def kernel_key(kernel: Kernel) -> tuple[object, ...]:
     """Equal for kernels that compute the same."""
     return (
-        kernel.extents, kernel.reduced, kernel.params,
+        kernel.extents, kernel.reduced, kernel.params, kernel.in_order,
         tuple([statement_key(s) for s in kernel.body]),
         tuple([output_key(o) for o in kernel.outputs]),
     )  # fmt: skip

@@ -38,6 +38,7 @@ def parse_kernel(source: str) -> ir.Kernel:
         params,
         tuple(reader.body),
         tuple(reader.outputs),
+        head[3].endswith(" in order"),
     )
 
 

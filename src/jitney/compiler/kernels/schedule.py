@@ -89,9 +89,11 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     if not axes:
         return Schedule((), None, (), False)
     ordered = ordered_axes(kernel)
+    kept = len(axes) - kernel.reduced
     free = [k for k in axes if not ordered or _is_spread(kernel, k, ordered)]
+    if isinstance(kernel, Kernel) and kernel.in_order:
+        free = [k for k in free if k < kept]
     if not free:
-        kept = len(axes) - kernel.reduced
         return Schedule(tuple(axes[:kept]), None, tuple(axes[kept:]), False)
     if len(free) == 1:
         return _order(kernel, free[0])
@@ -156,8 +158,9 @@ def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
 
 
 def least_estimate(kernel: Kernel) -> float:
-    """Cost of all loops of a kernel that folds, in additions of vectors."""
-    return min([estimate(kernel, k) for k in range(len(kernel.extents))])
+    """Cost of all loops of a kernel, in additions of vectors; infinite without lanes."""
+    vector = schedule(kernel).vector
+    return float("inf") if vector is None else estimate(kernel, vector)
 
 
 def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:

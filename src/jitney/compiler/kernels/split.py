@@ -21,12 +21,14 @@ class Split:
     """A reduction in two steps.
 
     Attributes:
-      parts: kernels that write partial results, in the dtype in which they are folded, to the buffers
-        of the outputs.
+      inputs: the params that it loads from: the first ones of `parts`.
+      parts: kernels that write partial results, in the dtype in which they are folded: those of each
+        output to a buffer of its own, after the inputs.
       count: how many partial results each output has.
       last: for each output, the kernel that folds these: from its first buffer to its second.
     """
 
+    inputs: list[int]
     parts: list[Kernel]
     count: int
     last: list[Kernel]
@@ -35,7 +37,7 @@ class Split:
 def split_fold(kernel: Kernel) -> Split | None:
     """`kernel` (collapsed), divided along its first folded axis; None if it is better left alone."""
     axis = len(kernel.extents) - kernel.reduced
-    if not kernel.reduced or kernel.points < SPLIT_ABOVE:
+    if not kernel.reduced or kernel.in_order or kernel.points < SPLIT_ABOVE:
         return None
     kept, n = math.prod(kernel.kept), kernel.extents[axis]
     row = kept * math.prod(kernel.extents[axis + 1 :])
@@ -44,14 +46,22 @@ def split_fold(kernel: Kernel) -> Split | None:
     if kept > _MOST_KEPT or parts < 2:
         return None
     strides = row_major(kernel.kept)
-    params = list(kernel.params)
-    for o in kernel.outputs:
-        params[o.param] = kernel.body[o.value].dtype
+    written = {o.param for o in kernel.outputs}
+    inputs = [i for i in range(len(kernel.params)) if i not in written]
+    params = [kernel.params[i] for i in inputs] + [
+        kernel.body[o.value].dtype for o in kernel.outputs
+    ]
 
     def part(change: Callable[[Affine], Affine], extents: tuple[int, ...], at: Affine) -> Kernel:
         moved = map_indices(kernel, change)
-        outputs = tuple([replace(o, index=at) for o in moved.outputs])
-        return replace(moved, extents=extents, params=tuple(params), outputs=outputs)
+        body = [
+            replace(s, param=inputs.index(s.param)) if isinstance(s, Load) else s
+            for s in moved.body
+        ]
+        outputs = [
+            replace(o, param=j, index=at) for j, o in enumerate(moved.outputs, start=len(inputs))
+        ]
+        return Kernel(extents, kernel.reduced, tuple(params), tuple(body), tuple(outputs))
 
     def divided(index: Affine) -> Affine:
         c = index.coefficients
@@ -70,7 +80,7 @@ def split_fold(kernel: Kernel) -> Split | None:
         extents = (*kernel.kept, rest, *kernel.extents[axis + 1 :])
         kernels.append(part(tail, extents, Affine(kept * parts, (*strides, *folded))))
     count = parts + bool(rest)
-    return Split(kernels, count * kept, [_last(kernel, o, count) for o in kernel.outputs])  # type: ignore[arg-type]
+    return Split(inputs, kernels, count * kept, [_last(kernel, o, count) for o in kernel.outputs])  # type: ignore[arg-type]
 
 
 def _last(kernel: Kernel, o: Fold, count: int) -> Kernel:

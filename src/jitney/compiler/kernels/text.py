@@ -63,7 +63,8 @@ def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
         f"{'for' if k < kept else 'fold'} {axis_name(k)} < {n}"
         for k, n in enumerate(kernel.extents)
     ]
-    head = f"kernel {name}({params}) {', '.join(axes)}".rstrip()
+    order = " in order" if kernel.in_order else ""
+    head = f"kernel {name}({params}) {', '.join(axes)}".rstrip() + order
     lines = [f"  %{i} = {statement_text(s)}" for i, s in enumerate(kernel.body)]
     lines += [f"  {output_text(o)}" for o in kernel.outputs]
     return "\n".join([head + " {", *lines, "}"])

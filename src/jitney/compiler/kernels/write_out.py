@@ -17,11 +17,14 @@ from __future__ import annotations
 from jitney.compiler import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Fold, Kernel
-from jitney.compiler.kernels.schedule import least_estimate
+from jitney.compiler.kernels.schedule import least_estimate, map_indices
 from jitney.core.record import replace
 
 # The least part of its time that a kernel is to save: estimates are rough.
 _WORTH = 0.9
+
+_LARGE = 1 << 16  # points of a fold above which several neighbours are computed at once
+_MOST_SUMS = 16  # of these: more need more registers than there are
 
 
 def write_out_short_axes(kernel: Kernel) -> Kernel:
@@ -43,6 +46,41 @@ def write_out_short_axes(kernel: Kernel) -> Kernel:
             ):
                 kernel = written
     return kernel
+
+
+def write_out_blocks(kernel: Kernel) -> Kernel:
+    """`kernel`, a large fold, with four neighbours along a kept axis at once, if that is less work.
+
+    What they share is loaded once for all: the product of two matrices is such a fold.
+    """
+    if not kernel.reduced or kernel.points < _LARGE:
+        return kernel
+    for axis in reversed(range(len(kernel.kept))):
+        if kernel.extents[axis] % cost.SHORT or kernel.extents[axis] == cost.SHORT:
+            continue
+        written = write_out(_divided(kernel, axis, cost.SHORT), axis + 1)
+        if (
+            len(written.outputs) <= _MOST_SUMS
+            and len(written.body) <= cost.KERNEL_LIMIT
+            and least_estimate(written) < _WORTH * least_estimate(kernel)
+        ):
+            return written
+    return kernel
+
+
+def _divided(kernel: Kernel, axis: int, n: int) -> Kernel:
+    """`kernel` with `axis` as two, the second of extent `n`."""
+
+    def change(index: Affine) -> Affine:
+        c = index.coefficients
+        two = (c[axis] * n, c[axis])
+        return Affine(index.offset, (*c[:axis], *two, *c[axis + 1 :]), index.terms)
+
+    extents = kernel.extents
+    two = (extents[axis] // n, n)
+    return replace(
+        map_indices(kernel, change), extents=(*extents[:axis], *two, *extents[axis + 1 :])
+    )
 
 
 def _computed(kernel: Kernel) -> int:

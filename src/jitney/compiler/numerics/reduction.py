@@ -76,12 +76,12 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
         if fn in ("add", "mul"):
             return np.asarray(ufunc.reduce(x, axis=dims, dtype=dtype))
         if dtype.kind == "c" and np.isnan(x).any():
-            return _fold(x, fn, dims)
+            return fold_in_order(x, fn, dims)
         return np.asarray(ufunc.reduce(x, axis=dims, initial=neutral(fn, dtype)[()]))
 
 
-def _fold(x: np.ndarray, fn: str, dims: tuple[int, ...]) -> np.ndarray:
-    """`reduce`, element after element: for a function whose result depends on the order."""
+def fold_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
+    """`reduce`, element after element: where the result depends on the order."""
     combine = scalar.function(fn)
     rows = _rows(x, dims)
     total = np.broadcast_to(neutral(fn, x.dtype), rows.shape[1:])

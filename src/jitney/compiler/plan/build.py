@@ -28,7 +28,7 @@ from jitney.compiler.kernels.build import (
 from jitney.compiler.kernels.ir import Kernel, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split import Split, split_fold
-from jitney.compiler.kernels.write_out import write_out_short_axes
+from jitney.compiler.kernels.write_out import write_out_blocks, write_out_short_axes
 from jitney.compiler.plan import ir, memory
 from jitney.compiler.plan.contraction import as_gemm, is_small_dot
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
@@ -114,7 +114,7 @@ class _Planner:
         found = self.kernels.get(key)
         if found is None:
             collapsed = collapse(kernel)
-            written = write_out_short_axes(collapsed)
+            written = write_out_blocks(write_out_short_axes(collapsed))
             found = self.kernels[key] = written if written is collapsed else collapse(written)
         return found
 
@@ -206,11 +206,11 @@ class _RegionPlan:
             self.planner.keep_alive.append(base.value)
         return self.buffers[base][index]
 
-    def launch(self, k: KernelBuilder) -> None:
-        """Adds the launch of a finished kernel."""
+    def launch(self, k: KernelBuilder, in_order: bool = False) -> None:
+        """Adds the launch of a finished kernel; `in_order` says how it folds."""
         if 0 in k.extents[: k.rank - k.reduced]:
             return
-        kernel = self.planner.prepared(k.kernel(lambda p: p.dtype))
+        kernel = self.planner.prepared(k.kernel(lambda p: p.dtype, in_order))
         buffers = tuple([self.buffer(p) for p in k.params])
         split = split_fold(kernel)
         if split is None:
@@ -220,14 +220,14 @@ class _RegionPlan:
 
     def _launch_parts(self, kernel: Kernel, buffers: tuple[ir.Buffer, ...], split: Split) -> None:
         """Launches the parts of a large reduction, then the reduction of their results."""
-        partial = {
-            o.param: ir.Buffer("arena", split.count * kernel.body[o.value].dtype.itemsize)
+        partial = [
+            ir.Buffer("arena", split.count * kernel.body[o.value].dtype.itemsize)
             for o in kernel.outputs
-        }
-        between = tuple([partial.get(i, b) for i, b in enumerate(buffers)])
+        ]
+        between = (*[buffers[i] for i in split.inputs], *partial)
         self.steps += [ir.Launch(part, between) for part in split.parts]
-        for o, last in zip(kernel.outputs, split.last, strict=True):
-            self.steps.append(ir.Launch(last, (partial[o.param], buffers[o.param])))
+        for o, last, results in zip(kernel.outputs, split.last, partial, strict=True):
+            self.steps.append(ir.Launch(last, (results, buffers[o.param])))
 
     # --- kernels ----------------------------------------------------------------------------------
 
@@ -289,7 +289,7 @@ class _RegionPlan:
         for root, value in zip(roots, values, strict=True):
             self.new(root)
             k.fold(root, out, root.fn, value)  # type: ignore[attr-defined]
-        self.launch(k)
+        self.launch(k, first.in_order)
 
     def _small_dot(self, node: hlo.Dot) -> None:
         (cx, cy), (bx, by) = node.contract, node.batch

@@ -17,7 +17,7 @@ from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.trips import is_invariant
 
-Place: TypeAlias = int | ir.Constant
+Place: TypeAlias = int | ir.Constant | None
 
 WORTH_A_CARRY = 4  # additions for each element: what storing one and loading it costs
 
@@ -57,7 +57,10 @@ def distinct_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
 
 
 def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) -> ir.While:
-    """`loop` with the carries `kept` alone; carry i is number place[i] of them, or a constant."""
+    """`loop` with the carries `kept` alone.
+
+    Carry i is number place[i] of them, or a constant, or None: then the others do not need it.
+    """
     init = tuple([loop.init[i] for i in kept])
 
     def reduced(region: ir.Region, is_body: bool) -> ir.Region:
@@ -66,9 +69,11 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
         new: dict[ir.Node, Any] = {
             p: parameters[j] if isinstance(j, int) else b.constant(j.value)
             for p, j in zip(region.parameters, place, strict=True)
+            if j is not None
         }
-        walk.rebuild_all(b, walk.ends(region), new)
-        results = [new[region.results[i]] for i in kept] if is_body else [new[region.results[0]]]
+        results = [region.results[i] for i in kept] if is_body else [region.results[0]]
+        walk.rebuild_all(b, [*results, *region.ordered], new)
+        results = [new[r] for r in results]
         return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
 
     types = tuple([x.type for x in init])
@@ -78,11 +83,15 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
 # --- more -----------------------------------------------------------------------------------------
 
 
+Change: TypeAlias = Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], None]
+Following: TypeAlias = Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], list[ir.Node]]
+
+
 def with_more(
     loop: ir.While,
     more: Sequence[ir.Node],
-    replace: Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], None],
-    following: Sequence[ir.Node] | None = None,
+    replace: Change | None = None,
+    following: Following | None = None,
 ) -> ir.While:
     """`loop` with more carries.
 
@@ -91,7 +100,7 @@ def with_more(
       more: what they are at first.
       replace: given the builder of the new body, the new nodes by the old, and the parameters for
         `more`, notes what the body is to compute with them, in place of what it did.
-      following: the nodes of the old body that they become; None if they stay what they are.
+      following: given the same, what they become; None if they stay what they are.
     """
     init = (*loop.init, *more)
     types = tuple([x.type for x in init])
@@ -100,17 +109,14 @@ def with_more(
         b = Builder()
         parameters = [b.parameter(i, t) for i, t in enumerate(types)]  # type: ignore[arg-type]
         new: dict[ir.Node, Any] = dict(zip(old.parameters, parameters, strict=False))
-        added = parameters[len(loop.init) :] if is_body else []
-        if is_body:
+        added = parameters[len(loop.init) :]
+        if is_body and replace is not None:
             replace(b, new, added)
-        ends = walk.ends(old)
-        if is_body and following is not None:
-            walk.rebuild_all(b, [*ends, *following], new)
-            added = [new[x] for x in following]
-        else:
-            walk.rebuild_all(b, ends, new)
-        results = (*[new[r] for r in old.results], *added)
-        return ir.Region(tuple(parameters), results, tuple(b.ordered))  # type: ignore[arg-type]
+        walk.rebuild_all(b, walk.ends(old), new)
+        results = [new[r] for r in old.results]
+        if is_body:
+            results += added if following is None else following(b, new, added)
+        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
 
     return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)  # type: ignore[arg-type]
 
@@ -200,4 +206,8 @@ def with_known(b: Builder, loop: ir.While, known: dict[ir.Node, ir.Node]) -> ir.
     def replace(inner: Builder, new: dict[ir.Node, Any], added: Sequence[ir.Node]) -> None:
         new.update(zip(known, added, strict=True))
 
-    return with_more(loop, [first[x] for x in known], replace, [*known.values()])
+    def following(inner: Builder, new: dict[ir.Node, Any], _: Sequence[ir.Node]) -> list[ir.Node]:
+        walk.rebuild_all(inner, known.values(), new)
+        return [new[x] for x in known.values()]
+
+    return with_more(loop, [first[x] for x in known], replace, following)

@@ -13,11 +13,11 @@
     while (...)  w @ x   where w stays what it is, and its rows are short
         ->  t = transpose(w);  while (...)  transpose(t) @ x
 
-The third is what a method of Verlet's kind does with its forces, or one of Runge and Kutta's whose last
-stage is the first of the next step. The fourth is what a recurrent network does with its inputs: one
-large product reads `w` once, where 500 small ones read it 500 times. Sums within a product have no
-order that a program could count on. The last lets kernels read along the long axis
-(`simplify.dot_of_narrow_constant` does it to constants).
+Sums over turns are left to `sums`. The third is what a method of Verlet's kind does with its forces, or
+one of Runge and Kutta's whose last stage is the first of the next step. The fourth is what a recurrent
+network does with its inputs: one large product reads `w` once, where 500 small ones read it 500 times.
+Sums within a product have no order that a program could count on. The last lets kernels read along the
+long axis (`simplify.dot_of_narrow_constant` does it to constants).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from jitney.compiler.hlo.passes.carries import (
     with_more,
 )
 from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
+from jitney.compiler.hlo.passes.sums import sums_over_turns, without_sums
 from jitney.compiler.hlo.trips import Trips, count_trips, is_invariant
 from jitney.core.record import record
 
@@ -96,7 +97,11 @@ def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
     narrow = _narrow_matrices(loop)
     if narrow:
         loop = _with_turned(b, loop, narrow)
-    results = b.while_(loop.cond, loop.body, loop.init)
+    sums = sums_over_turns(loop)
+    if sums:
+        results = without_sums(b, loop, sums)
+    else:
+        results = b.while_(loop.cond, loop.body, loop.init)
     return [results[j] if isinstance(j, int) else x for j, x in zip(place, init, strict=True)]
 
 
