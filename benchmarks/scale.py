@@ -71,9 +71,27 @@ def loop_body(n: int) -> tuple[float, float]:
     return first, again / turns / (n // 3 * 2) * 1e9
 
 
+def compilations(n: int) -> tuple[float, float]:
+    """Seconds, and MB in use at the end, of n compilations of gradients of new functions."""
+    x = jnp.arange(8.0)
+
+    def work() -> Any:
+        for k in range(n):
+            c = float(k)
+            y = jax.jit(jax.grad(lambda x, c=c: (jnp.sin(x * c) + jnp.tanh(x) * c).sum()))(x)
+        return y
+
+    seconds = _seconds(work)
+    with open("/proc/self/statm") as pages:
+        return seconds, int(pages.read().split()[1]) * resource.getpagesize() / 1e6
+
+
 def main() -> None:
     """Prints the table."""
     jax.jit(lambda x: x + 1)(jnp.ones(3))
+    for n in (1_000, 9_000):
+        seconds, memory = compilations(n)
+        print(f"{n} compilations: {seconds:.0f} s; {memory:.0f} MB in use")
     before = 0.0
     for n in (100, 200, 400, 1000, 2000):
         seconds = unrolled(n)

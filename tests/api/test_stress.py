@@ -67,3 +67,14 @@ def test_threads_trace_compile_and_call_at_once():
     for thread in threads:
         thread.join()
     assert not wrong, wrong[0]
+
+
+def test_clear_caches_forgets_kernels(monkeypatch):
+    monkeypatch.setattr(program, "_kernels", program._Kernels())
+    f = jax.jit(lambda x: jnp.sin(x) + 41.5)
+    before = f(jnp.ones(3))
+    assert program._kernels.places
+    jax.clear_caches()
+    assert not program._kernels.places
+    np.testing.assert_array_equal(f(jnp.ones(3)), before)
+    assert program._kernels.places

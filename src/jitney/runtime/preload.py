@@ -41,3 +41,11 @@ def _load() -> None:
     compiler()
     with engine.lock:
         engine.library()
+
+
+def clear_kernels() -> None:
+    """Forgets the machine code of kernels, if there is a compiler; programs keep what they call."""
+    if compiler.cache_info().currsize:
+        from jitney.compiler.codegen import program
+
+        program.clear_kernels()

@@ -121,7 +121,11 @@ class _Kernels:
 MOST_RECENT = 128  # modules of code that are kept though no program needs them
 
 _kernels = _Kernels()
-clear_kernels = _kernels.clear
+
+
+def clear_kernels() -> None:
+    """Forgets the kernels that programs share; what programs call stays alive with them."""
+    _kernels.clear()
 
 
 def kernels_text(kernels: dict[Any, Kernel | LoopKernel]) -> tuple[str, dict[Any, str]]:
