@@ -20,7 +20,7 @@ from jitney.ops import rules
 from jitney.ops.control import mapping
 from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
 from jitney.transforms.partial import PartialTrace
-from jitney.transforms.zero import Zero, instantiate
+from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 custom_vmap_p = declare("custom_vmap_call", multiple_results=True)
 custom_vmap_p.effectful = True
@@ -108,11 +108,8 @@ def _(
         in_tree=pytrees.treedef_tuple([in_tree, in_tree]),
         out_tree=pytrees.treedef_tuple([out_tree, out_tree]),
     )
-    rest = iter(outs[n_out:])
-    return outs[:n_out], [
-        next(rest) if nz else Zero(a.to_tangent_aval())
-        for nz, a in zip(nonzero_out, call.out_avals, strict=True)
-    ]
+    avals = [a.to_tangent_aval() for a in call.out_avals]
+    return outs[:n_out], with_zeros(outs[n_out:], nonzero_out, avals)
 
 
 @custom_vmap_p.partial

@@ -22,7 +22,7 @@ from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.ops.identity import copy_p
 from jitney.ops.join import concatenate
 from jitney.ops.shape import broadcast_to, canonical_shape, expand_dims, shape_of
-from jitney.runtime.array import array_from_numpy
+from jitney.runtime.array import array_from_numpy, copied
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
@@ -134,10 +134,7 @@ def _as_ndarray(x: Any, dtype: Any) -> np.ndarray:
 def _of_numpy(value: np.ndarray, dtype: Any) -> Any:
     """A NumPy array as ours, of canonical dtype."""
     wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
-    if value.dtype != wanted:
-        value = value.astype(wanted)
-    else:
-        value = np.array(value, copy=True)
+    value = copied(value, wanted)
     if state.trace is state.eval_trace:
         return array_from_numpy(value, shaped_array(value.shape, wanted, False))
     return as_value(value)

@@ -22,7 +22,7 @@ from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
-from jitney.transforms.zero import Zero
+from jitney.transforms.zero import Zero, with_zeros
 
 jit_p = declare("jit", multiple_results=True)
 jit_p.effectful = True
@@ -64,11 +64,9 @@ def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
     given = [t for t in tangents if type(t) is not Zero]
     outs = jit_p.bind(*primals, *given, **call_params(params, program))
     n = len(jaxpr.out_avals)
-    rest = iter(outs[n:])
-    return outs[:n], [
-        next(rest) if nz else Zero(a.to_tangent_aval())
-        for nz, a in zip(nonzero_out, jaxpr.out_avals, strict=True)
-    ]
+    return outs[:n], with_zeros(
+        outs[n:], nonzero_out, [a.to_tangent_aval() for a in jaxpr.out_avals]
+    )
 
 
 @jit_p.jet
@@ -159,10 +157,7 @@ def transposed_program(
             UndefinedPrimal(a) if lin else next(values)
             for a, lin in zip(closed.in_avals, linear, strict=True)
         ]
-        cts = [
-            next(values) if nz else Zero(a.to_cotangent_aval())
-            for a, nz in zip(closed.out_avals, nonzero, strict=True)
-        ]
+        cts = with_zeros(values, nonzero, [a.to_cotangent_aval() for a in closed.out_avals])
         out = backward_pass(closed.jaxpr, closed.consts, operands, cts)
         wanted = [ct for ct, lin in zip(out, linear, strict=True) if lin]
         found.append(tuple(type(ct) is not Zero for ct in wanted))

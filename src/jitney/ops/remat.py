@@ -38,7 +38,7 @@ from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
-from jitney.transforms.zero import Zero
+from jitney.transforms.zero import Zero, with_zeros
 
 Policy = Callable[..., Any] | None
 """(primitive, *operand types, **params) -> whether its results may be kept."""
@@ -131,11 +131,9 @@ def _(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
     given = [t for t in tangents if type(t) is not Zero]
     outs = bind_program(program, [*primals, *given], params)
     n = len(jaxpr.outvars)
-    rest = iter(outs[n:])
-    return outs[:n], [
-        next(rest) if nz else Zero(a.to_tangent_aval())
-        for nz, a in zip(nonzero_out, jaxpr.out_avals, strict=True)
-    ]
+    return outs[:n], with_zeros(
+        outs[n:], nonzero_out, [a.to_tangent_aval() for a in jaxpr.out_avals]
+    )
 
 
 @remat_p.jet
@@ -409,11 +407,7 @@ def _transposed(
     def fun(*xs: Any) -> list[Any]:
         n_known = len(known.in_avals)
         residuals = eval_jaxpr(known.jaxpr, known.consts, *xs[:n_known])
-        rest = iter(xs[n_known:])
-        cts = [
-            next(rest) if nz else Zero(a.to_cotangent_aval())
-            for a, nz in zip(jaxpr.out_avals, nonzero, strict=True)
-        ]
+        cts = with_zeros(xs[n_known:], nonzero, [a.to_cotangent_aval() for a in jaxpr.out_avals])
         operands = [*residuals, *(UndefinedPrimal(a) for a in late.in_avals[n_residuals:])]
         out = backward_pass(late.jaxpr, late.consts, operands, cts)[n_residuals:]
         found.append(tuple(type(ct) is not Zero for ct in out))

@@ -15,7 +15,7 @@ from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.runtime import array_text, device, sharding
-from jitney.runtime.native._native import NativeArray
+from jitney.runtime.native._native import NativeArray, empty
 
 _ndarray = np.ndarray
 
@@ -322,9 +322,19 @@ def array_of(value: Any, weak_type: bool = False) -> ArrayImpl:
     """A copy of NumPy data as an array of its own dtype, canonicalised."""
     value = np.asarray(value)
     dtype = dtypes.canonicalize_dtype(value.dtype)
-    return array_from_numpy(
-        np.array(value, dtype=dtype, order="C"), shaped_array(value.shape, dtype, weak_type)
-    )
+    return array_from_numpy(copied(value, dtype), shaped_array(value.shape, dtype, weak_type))
+
+
+_SMALL = 1024  # bytes up to which it does not matter where an array begins
+
+
+def copied(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A copy of `value` as `dtype`, in row-major order, where vectors lie in lines of the cache."""
+    if value.size * dtype.itemsize < _SMALL:
+        return np.array(value, dtype=dtype, order="C")
+    copy = empty(value.shape, dtype)
+    np.copyto(copy, value, casting="unsafe")
+    return copy
 
 
 def _rebuild(value: np.ndarray, aval: ShapedArray) -> ArrayImpl:

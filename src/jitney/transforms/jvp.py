@@ -16,7 +16,7 @@ from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
 from jitney.core.staging import DynamicJaxprTracer, trace_to_jaxpr
 from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
-from jitney.transforms.zero import Zero, instantiate
+from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 
 class JVPTracer(Tracer):
@@ -148,11 +148,8 @@ def jvp_jaxpr(
     found: list[tuple[bool, ...]] = []
 
     def fun(*args: Any) -> list[Any]:
-        primals, given = args[: len(nonzeros)], iter(args[len(nonzeros) :])
-        tangents = [
-            next(given) if nz else Zero(a.to_tangent_aval())
-            for nz, a in zip(nonzeros, closed.in_avals, strict=True)
-        ]
+        primals, given = args[: len(nonzeros)], args[len(nonzeros) :]
+        tangents = with_zeros(given, nonzeros, [a.to_tangent_aval() for a in closed.in_avals])
         outs, douts = jvp_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), primals, tangents
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from jitney.core.avals import AbstractValue, get_aval
@@ -50,6 +51,17 @@ class SymbolicZero(Zero):
 def instantiate(x: Any) -> Any:
     """`x`, or zeros if it is a symbolic zero."""
     return x.instantiate() if isinstance(x, Zero) else x
+
+
+def with_zeros(
+    values: Iterable[Any], nonzero: Iterable[bool], avals: Iterable[AbstractValue]
+) -> list[Any]:
+    """`values`, one after the other, where `nonzero` says so; elsewhere zeros of the types `avals`.
+
+    These are types of tangents or cotangents. What is left of an iterator stays there.
+    """
+    given = iter(values)
+    return [next(given) if nz else Zero(a) for nz, a in zip(nonzero, avals, strict=True)]
 
 
 def add_tangents(x: Any, y: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from jitney.compiler import numerics
 from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.walk import schedule
+from jitney.compiler.hlo.walk import ends, schedule
 from jitney.compiler.numerics import contraction, indexing, order, reduction
 
 Env = dict[ir.Node, Any]
@@ -31,7 +31,7 @@ def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
 def run_region(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of `region` on `inputs`."""
     env: Env = dict(zip(region.parameters, inputs, strict=True))
-    for node in schedule([*region.results, *region.ordered]):
+    for node in schedule(ends(region)):
         if node not in env:
             env[node] = evaluate(node, env)
     return [np.asarray(env[r]) for r in region.results]

@@ -61,7 +61,7 @@ def print_region(region: ir.Region, indent: str = "", elide_above: int = ELIDE_A
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
     lines = [f"({params}) {{"]
-    for node in walk.schedule([*region.results, *region.ordered]):
+    for node in walk.schedule(walk.ends(region)):
         if node in names:
             continue
         names[node] = f"%{len(names)}"

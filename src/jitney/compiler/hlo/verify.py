@@ -78,7 +78,7 @@ def _region(region: ir.Region, where: str) -> None:
         _need(isinstance(p.type, TensorType), f"region.C1: type of parameter {i} of {where}")
     for r in region.results:
         _need(isinstance(r.type, TensorType), f"region.C2: a result of {where} is several tensors")
-    for node in walk.schedule([*region.results, *region.ordered]):
+    for node in walk.schedule(walk.ends(region)):
         if isinstance(node, ir.Parameter):
             _need(node in own, f"region.C3: {where} uses a parameter of another region")
             continue

@@ -33,7 +33,7 @@ from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal
-from jitney.transforms.zero import Zero
+from jitney.transforms.zero import Zero, with_zeros
 
 cond_p = declare("cond", multiple_results=True)
 cond_p.effectful = True
@@ -119,11 +119,8 @@ def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **param
     programs = [jvp_jaxpr(b, nonzero, some)[0] for b in branches]
     given = [t for t in tangents[1:] if type(t) is not Zero]
     outs = _bind(index, [*operands, *given], programs, params)
-    rest = iter(outs[n_out:])
-    return outs[:n_out], [
-        next(rest) if s else Zero(a.to_tangent_aval())
-        for s, a in zip(some, branches[0].out_avals, strict=True)
-    ]
+    avals = [a.to_tangent_aval() for a in branches[0].out_avals]
+    return outs[:n_out], with_zeros(outs[n_out:], some, avals)
 
 
 @cond_p.jet

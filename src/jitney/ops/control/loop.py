@@ -30,7 +30,7 @@ from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, without_known_prints
-from jitney.transforms.zero import Zero, instantiate
+from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 while_p = declare("while", multiple_results=True)
 while_p.effectful = True
@@ -149,12 +149,8 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         body_jaxpr=_retraced(body, avals, body_jaxpr),
         body_nconsts=n_const + n_ct,
     )
-    rest = iter(outs[n_carry:])
-    douts = [
-        next(rest) if nz else Zero(a.to_tangent_aval())
-        for nz, a in zip(carry_nz, body_jaxpr.out_avals, strict=True)
-    ]
-    return outs[:n_carry], douts
+    avals = [a.to_tangent_aval() for a in body_jaxpr.out_avals]
+    return outs[:n_carry], with_zeros(outs[n_carry:], carry_nz, avals)
 
 
 @while_p.jet

@@ -30,7 +30,7 @@ from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
-from jitney.transforms.zero import Zero, add_tangents, instantiate
+from jitney.transforms.zero import Zero, add_tangents, instantiate, with_zeros
 
 scan_p = declare("scan", multiple_results=True)
 scan_p.effectful = True
@@ -173,14 +173,11 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         params,
     )
     carry_out, rest = outs[:n_carry], outs[n_carry:]
-    dcarry, rest = iter(rest[:n_dcarry]), rest[n_dcarry:]
-    ys_out, dys = rest[: n_out - n_carry], iter(rest[n_out - n_carry :])
+    dcarry, rest = rest[:n_dcarry], rest[n_dcarry:]
+    ys_out, dys = rest[: n_out - n_carry], rest[n_out - n_carry :]
     avals = [get_aval(x).to_tangent_aval() for x in [*carry_out, *ys_out]]
-    douts = [next(dcarry) if nz else Zero(a) for nz, a in zip(carry_nz, avals, strict=False)]
-    douts += [
-        next(dys) if nz else Zero(a) for nz, a in zip(found[n_carry:], avals[n_carry:], strict=True)
-    ]
-    return [*carry_out, *ys_out], douts
+    nonzero_out = (*carry_nz, *found[n_carry:])
+    return [*carry_out, *ys_out], with_zeros([*dcarry, *dys], nonzero_out, avals)
 
 
 def _regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJaxpr:
@@ -352,7 +349,7 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
         ]
         out_cts = [
             *ct_carry,
-            *(next(cts_y) if nz else Zero(a) for nz, a in zip(ys_nz, y_avals, strict=True)),
+            *with_zeros(cts_y, ys_nz, y_avals),
         ]
         found = backward_pass(jaxpr.jaxpr, jaxpr.consts, primals, out_cts)
         new_consts = [ct for ct, lin in zip(found[: len(consts)], lin_c, strict=True) if lin]

@@ -40,6 +40,9 @@ cdef extern from "select.h":
     int jt_select(void *m, void *x, void *y, void *out, Py_ssize_t n, int size, int step_x,
                   int step_y) nogil
 
+cdef extern from "memory.h":
+    object jt_new_array(int rank, cnp.npy_intp *extents, cnp.PyArray_Descr *dtype, size_t nbytes)
+
 cdef extern from "<malloc.h>" nogil:
     int mallopt(int param, int value)
     int M_MMAP_THRESHOLD
@@ -48,6 +51,31 @@ cdef extern from "<malloc.h>" nogil:
 cdef extern from "numpy/arrayobject.h":
     object PyArray_Empty(int nd, cnp.npy_intp *dims, cnp.PyArray_Descr *descr, int fortran)
     void PyArray_CLEARFLAGS(cnp.ndarray arr, int flags)
+
+# Bytes below which NumPy keeps freed memory at hand, and lines of the cache matter little.
+cdef enum:
+    SMALL = 1024
+
+cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):
+    """An array without contents, at the beginning of a line of the cache if it is not small."""
+    cdef Py_ssize_t nbytes = (<cnp.dtype>descr).itemsize
+    cdef int k
+    for k in range(nd):
+        nbytes *= dims[k]
+    Py_INCREF(descr)  # PyArray_Empty takes a reference
+    if nbytes < SMALL:
+        return PyArray_Empty(nd, dims, <cnp.PyArray_Descr *>descr, 0)
+    return jt_new_array(nd, dims, <cnp.PyArray_Descr *>descr, nbytes)
+
+
+def empty(tuple shape, descr):
+    """An array of `shape` and dtype `descr` without contents, where vectors lie in lines of the cache."""
+    cdef cnp.npy_intp dims[64]
+    cdef int k
+    for k in range(len(shape)):
+        dims[k] = shape[k]
+    return _new_array(<int>len(shape), dims, descr)
+
 
 ctypedef int32_t (*Entry)(void **inputs, void **outputs, void *arena) noexcept nogil
 
@@ -204,7 +232,7 @@ def select(cnp.ndarray mask, cnp.ndarray on_true, cnp.ndarray on_false):
     cdef cnp.ndarray out
     if step_x < 0 or step_y < 0 or not cnp.PyArray_IS_C_CONTIGUOUS(mask) or size > 8:
         return None
-    out = np.empty((<object>mask).shape, on_true.dtype)
+    out = _new_array(cnp.PyArray_NDIM(mask), cnp.PyArray_DIMS(mask), on_true.dtype)
     if not jt_select(cnp.PyArray_DATA(mask), cnp.PyArray_DATA(on_true), cnp.PyArray_DATA(on_false),
                      cnp.PyArray_DATA(out), n, size, step_x, step_y):
         return None
@@ -252,8 +280,9 @@ def apply_ufunc(cnp.ufunc f, tuple xs):
             return None
         e.operands[k] = cnp.PyArray_BYTES(x)
         e.steps[k] = step * cnp.PyArray_ITEMSIZE(x)
-    out = cnp.PyArray_SimpleNew(
-        cnp.PyArray_NDIM(largest), cnp.PyArray_DIMS(largest), f.types[i * f.nargs + f.nin]
+    out = _new_array(
+        cnp.PyArray_NDIM(largest), cnp.PyArray_DIMS(largest),
+        cnp.PyArray_DescrFromType(f.types[i * f.nargs + f.nin]),
     )
     e.operands[f.nin] = cnp.PyArray_BYTES(out)
     e.steps[f.nin] = cnp.PyArray_ITEMSIZE(out)
@@ -361,8 +390,7 @@ cdef class Program:
                 for k in range(nd):
                     dims[k] = shape[k]
                 descr = self.descrs[i]
-                Py_INCREF(descr)  # PyArray_Empty takes a reference
-                value = PyArray_Empty(nd, dims, <cnp.PyArray_Descr *>descr, 0)
+                value = _new_array(nd, dims, descr)
                 outputs[i] = cnp.PyArray_DATA(value)
                 results.append(value)
             if self.arena_bytes:

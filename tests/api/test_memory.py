@@ -1,0 +1,72 @@
+"""Where arrays lie: at the beginning of lines of the cache, in memory that is freed with them."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney.runtime.native._native import empty
+
+
+def _rss() -> float:
+    with open("/proc/self/statm") as pages:
+        return int(pages.read().split()[1]) * 4096 / 1e6
+
+
+@pytest.mark.parametrize("n", [256, 1000, 4096, 100_001, 2_000_000])
+def test_large_arrays_begin_with_a_line(n):
+    given = (np.arange(n + 1, dtype=np.float32) % 1000)[1:]
+    x = jnp.asarray(given)
+    y = jax.jit(lambda x: x + 1)(x)
+    z = jax.device_put(given.astype(np.float16))
+    assert x.unsafe_buffer_pointer() % 64 == 0 and y.unsafe_buffer_pointer() % 64 == 0
+    np.testing.assert_array_equal(x, given)
+    np.testing.assert_array_equal(y, given + 1)
+    np.testing.assert_array_equal(z, given.astype(np.float16))
+
+
+def test_copies_have_row_major_order_and_the_dtype_asked_for():
+    given = np.arange(6000).reshape(60, 100).T
+    x = jnp.asarray(given, dtype="float32")
+    assert np.asarray(x).flags.c_contiguous and x.dtype == "float32"
+    np.testing.assert_array_equal(x, given.astype(np.float32))
+    given[:] = 0
+    assert x.sum() > 0
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (), (1024,), (7, 300)])
+def test_memory_is_owned_and_freed(shape):
+    x = empty(shape, np.dtype(np.float64))
+    assert x.shape == shape and x.flags.owndata and x.flags.writeable
+    x[...] = 1
+    if x.ndim == 1 and x.size:
+        x.resize((2 * x.size,), refcheck=False)
+        assert x[:1024].sum() == 1024 and x[1024:].sum() == 0
+    assert x.copy().tobytes() == x.tobytes()
+
+
+def test_memory_goes_with_its_arrays():
+    def use(n):
+        for _ in range(n):
+            jax.block_until_ready(jnp.asarray(np.ones(200_000, np.float32)) + 1)
+
+    use(20)
+    gc.collect()
+    before = _rss()
+    use(400)  # 320 MB, if it stayed
+    assert _rss() - before < 60
+
+
+def test_allocations_are_traced():
+    tracemalloc.start()
+    try:
+        x = empty((1_000_000,), np.dtype(np.float32))
+        del x
+        gc.collect()
+        current, _ = tracemalloc.get_traced_memory()
+        assert current < 1_000_000
+    finally:
+        tracemalloc.stop()
