@@ -1,12 +1,21 @@
 """Scatters as kernels, and loops that update arrays where they are."""
 
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as theirs
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from running import compiled
+
 import jitney
 import jitney.numpy as ours
+from jitney.compiler.hlo import interpret
+from jitney.compiler.hlo.parse import parse_module
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 5)).astype(np.float32)
@@ -166,3 +175,25 @@ def test_recurrences_are_loops_of_scalars():
     turn, start = LOOPS["recurrence"]
     text = jitney.jit(lambda s: jitney.lax.fori_loop(1, 6, turn, s)).lower(start).as_text("kernels")
     assert "while" not in text.split("\n}")[0]
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill"])
+def test_an_unsigned_index_that_no_signed_one_holds(mode):
+    attributes = (
+        "update_window_dims=() inserted_window_dims=(0,) scatter_dims_to_operand_dims=(0,) "
+        f"combine=max mode={mode} unique=False"
+    )
+    source = (
+        "module f(p0: uint64[1,1], p1: uint8[7], p2: uint8[1]) {\n"
+        f"  %3 = scatter p1, p0, p2 {attributes} : uint8[7]\n"
+        "  return %3\n}"
+    )
+    module = parse_module(source)
+    for index in (0, 6, 7, 2**31, 2**63 - 1, 2**63, 2**64 - 3):
+        inputs = [np.full((1, 1), index, np.uint64), np.arange(7, dtype=np.uint8)]
+        inputs.append(np.full(1, 9, np.uint8))
+        expected = np.arange(7, dtype=np.uint8)
+        if index < 7 or mode == "clip":
+            expected[min(index, 6)] = 9
+        np.testing.assert_array_equal(compiled(module, inputs)[0], expected)
+        np.testing.assert_array_equal(interpret.run(module, inputs)[0], expected)

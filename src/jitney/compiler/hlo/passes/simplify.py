@@ -391,6 +391,8 @@ def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
     for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
         lower, upper = [0] * len(batch) + [j], [1] * len(batch) + [j + 1]
         one = b.slice(node.indices, lower, upper, [1] * (len(batch) + 1))
+        if one.dtype == np.uint64:  # what no int64 holds is past any end
+            one = b.apply("min", one, b.full(one.shape, np.iinfo(wide).max, one.dtype))
         start = starts[axis] = b.convert(b.reshape(one, ()), wide)
         most = b.constant(wide.type(shape[axis] - sizes[axis]))
         if node.mode != "clip":
