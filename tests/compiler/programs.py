@@ -570,11 +570,59 @@ def _scan(p: Pool) -> Node | None:
     return c.pick(b.while_(cond, b.region(types, body), init)[2:])
 
 
+def _chains(p: Pool) -> Node | None:
+    """A counted loop with several carries, each of which needs some of those before it.
+
+    They read rows of an array, and fill others from either end.
+    """
+    c, b = p.c, p.b
+    turns = c.integer(1, 20)
+    shapes = [c.pick(((), (), (1,), (2,), (3,), (2, 2), (9,))) for _ in range(c.integer(1, 4))]
+    states = [TensorType(shape, c.pick(DTYPES)) for shape in shapes]
+    needs = [[j for j in range(i) if c.chance(50)] for i in range(len(states))]
+    row = TensorType(c.pick(((), (2,), (3,))), c.pick(DTYPES))
+    rows = p.like(TensorType((turns, *row.shape), row.dtype))
+    fixed = p.like(c.pick(states))
+    filled = [TensorType((turns, *t.shape), t.dtype) for t in (c.pick(states), c.pick(states))]
+    back = [c.chance(30) for _ in filled]
+    one = np.int32(1)
+
+    def place(b: Builder, i: Node, backward: bool) -> Node:
+        return b.apply("sub", b.constant(np.int32(turns - 1)), i) if backward else i
+
+    def body(b: Builder, i: Node, rows: Node, fixed: Node, *rest: Node) -> list[Node]:
+        xs, outs = rest[: len(states)], rest[len(states) :]
+        zero = b.constant(np.int32(0))
+        at = [place(b, i, back[0]), *[zero] * len(row.shape)]
+        read = b.reshape(b.dynamic_slice(rows, at, (1, *row.shape)), row.shape)
+        pools: list[Pool] = []
+        for x, needed in zip(xs, needs, strict=True):
+            seen = [x, *[xs[j] for j in needed], *[pools[j].any() for j in needed]]
+            extra = [i] if c.chance(30) else [read] if c.chance(50) else [fixed]
+            pools.append(Pool(b, c, [*seen, *extra], 0))
+            grow(pools[-1], c.integer(1, 5))
+        after = [pool.like(t) for pool, t in zip(pools, states, strict=True)]
+        for k, (out, t) in enumerate(zip(outs, filled, strict=True)):
+            value = c.pick(pools).like(TensorType((1, *t.shape[1:]), t.dtype))
+            at = [place(b, i, back[k]), *[zero] * (len(t.shape) - 1)]
+            after.append(b.dynamic_update_slice(out, value, at))
+        return [b.apply("add", i, b.constant(one)), rows, fixed, *after]
+
+    init = [b.constant(np.int32(0)), rows, fixed, *map(p.like, states), *map(p.like, filled)]
+    types = [x.type for x in init]
+    cond = b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(turns)))])
+    results = b.while_(cond, b.region(types, body), init)[3:]
+    for x in results:
+        if x.type.size <= 3000:
+            p.exact.append(x)
+    return c.pick(results)
+
+
 RULES = [
     _apply, _apply, _apply, _convert, _inexact, _bitcast, _broadcast, _reshape, _transpose, _slice,
     _reverse, _pad, _concatenate, _dynamic_slice, _dynamic_update_slice, _gather, _scatter, _reduce,
     _reduce, _arg_reduce, _reduce_region, _cumulative, _dot, _sort, _top_k, _iota, _constant, _fence,
-    _cond, _while, _while_any, _scan,
+    _cond, _while, _while_any, _scan, _chains,
 ]  # fmt: skip
 
 

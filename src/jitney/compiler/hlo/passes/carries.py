@@ -1,6 +1,7 @@
 """Loops with fewer carries, or more.
 
-A carry goes if it equals another, or is a constant. One comes for what turns would compute twice:
+A carry goes if nobody needs it, or if it equals another, or is a constant. One comes for what turns
+would compute twice:
 
     while (a)            y = f(a); a' = ...; z = f(a')
     while (a, y = f(a))            a' = ...; z = f(a');  y' = z
@@ -9,7 +10,7 @@ A carry goes if it equals another, or is a constant. One comes for what turns wo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from jitney.compiler import cost
@@ -22,6 +23,25 @@ Place: TypeAlias = int | ir.Constant | None
 WORTH_A_CARRY = 4  # additions for each element: what storing one and loading it costs
 
 # --- fewer ----------------------------------------------------------------------------------------
+
+
+def needed_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
+    """The carries that are `used` after the loop, or that those, the test or effects need."""
+    body = loop.body
+    tested = [x for x in walk.schedule(loop.cond.results) if isinstance(x, ir.Parameter)]
+    needed = {*used, *[x.index for x in tested]}
+    stack = [*[body.results[i] for i in needed], *body.ordered]
+    seen: set[ir.Node] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(walk.operands(node))
+        if isinstance(node, ir.Parameter):
+            needed.add(node.index)
+            stack.append(body.results[node.index])
+    return sorted(needed)
 
 
 def distinct_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
@@ -78,6 +98,18 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
 
     types = tuple([x.type for x in init])
     return ir.While(types, -1, reduced(loop.cond, False), reduced(loop.body, True), init)  # type: ignore[arg-type]
+
+
+def keeping(loop: ir.While, kept: Sequence[int]) -> ir.While:
+    """`loop` with the carries `kept`, in this order, and what these need of those that never change."""
+    body = loop.body
+    needed = walk.schedule([*[body.results[i] for i in kept], *body.ordered])
+    needed += walk.schedule(loop.cond.results)
+    read = dict.fromkeys([x.index for x in needed if isinstance(x, ir.Parameter)])
+    fixed = [i for i in read if is_invariant(body, body.parameters[i]) and i not in kept]
+    every = [*kept, *fixed]
+    place = {i: j for j, i in enumerate(every)}
+    return with_carries(loop, every, [place.get(i) for i in range(len(loop.init))])
 
 
 # --- more -----------------------------------------------------------------------------------------

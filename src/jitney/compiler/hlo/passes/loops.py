@@ -1,5 +1,7 @@
 """Loops made smaller: fewer carries, and less work in a turn.
 
+    while (a, b) ...   where nobody needs b   ->   while (a) ...
+
     while (a, b) ...   where b starts as a and becomes what a becomes   ->   while (a) ...
 
     while (a, c) ...   where c is a constant and stays so   ->   while (a) ... c itself
@@ -13,28 +15,32 @@
     while (...)  w @ x   where w stays what it is, and its rows are short
         ->  t = transpose(w);  while (...)  transpose(t) @ x
 
-Sums over turns are left to `sums`. The third is what a method of Verlet's kind does with its forces, or
-one of Runge and Kutta's whose last stage is the first of the next step. The fourth is what a recurrent
-network does with its inputs: one large product reads `w` once, where 500 small ones read it 500 times.
-Sums within a product have no order that a program could count on. The last lets kernels read along the
-long axis (`simplify.dot_of_narrow_constant` does it to constants).
+Sums over turns are left to `sums`, the division of loops to `divide`. The fourth is what a method
+of Verlet's kind does with its forces, or one of Runge and Kutta's whose last stage is the first of
+the next step. The fifth is what a recurrent network does with its inputs: one large product reads
+`w` once, where 500 small ones read it 500 times. Sums within a product have no order that a program
+could count on. The last lets kernels read along the long axis (`simplify.dot_of_narrow_constant`
+does it to constants).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.passes.carries import (
     distinct_carries,
+    keeping,
     known_from_turn_before,
+    needed_carries,
     with_carries,
     with_known,
     with_more,
 )
+from jitney.compiler.hlo.passes.divide import run_in_parts
 from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
 from jitney.compiler.hlo.passes.sums import sums_over_turns, without_sums
 from jitney.compiler.hlo.trips import Trips, count_trips, is_invariant
@@ -66,10 +72,15 @@ def _region(region: ir.Region) -> ir.Region:
     for p in region.parameters:
         new[p] = b.parameter(p.index, p.type)  # type: ignore[arg-type]
 
+    used: dict[ir.Node, set[int]] = {}
+    for node in _nodes(region):
+        if isinstance(node, ir.Project):
+            used.setdefault(node.node, set()).add(node.index)
+
     def make(node: ir.Node) -> Any:
         match node:
             case ir.While():
-                return _loop(b, node, [new[x] for x in node.init])
+                return _loop(b, node, [new[x] for x in node.init], used.get(node, set()))
             case ir.Cond():
                 branches = tuple([_region(r) for r in node.branches])
                 return b.cond(new[node.index], branches, [new[a] for a in node.args])
@@ -82,11 +93,21 @@ def _region(region: ir.Region) -> ir.Region:
     return ir.Region(parameters, results, tuple(b.ordered))
 
 
-def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
-    """The results of the loop `node`, built in `b` with fewer carries and shorter turns."""
-    loop = ir.While(node.type, -1, _region(node.cond), _region(node.body), tuple(init))
+def _loop(
+    b: Builder, node: ir.While, init: Sequence[ir.Node], used: Iterable[int]
+) -> list[ir.Node]:
+    """The results of the loop `node`, built in `b` with fewer carries and shorter turns.
+
+    Those that are not `used` are what they were at first.
+    """
+    loop = ir.While(node.type, -1, node.cond, node.body, tuple(init))
+    needed = needed_carries(loop, used)
+    if len(needed) < len(init):
+        loop = keeping(loop, needed)
+    loop = ir.While(loop.type, -1, _region(loop.cond), _region(loop.body), loop.init)
+    start = loop.init
     kept, place = distinct_carries(loop)
-    if len(kept) < len(init):
+    if len(kept) < len(start):
         loop = with_carries(loop, kept, place)
     known = known_from_turn_before(loop)
     if known:
@@ -99,10 +120,13 @@ def _loop(b: Builder, node: ir.While, init: Sequence[ir.Node]) -> list[ir.Node]:
         loop = _with_turned(b, loop, narrow)
     sums = sums_over_turns(loop)
     if sums:
-        results = without_sums(b, loop, sums)
+        results = without_sums(b, loop, sums, lambda rest: run_in_parts(b, rest))
     else:
-        results = b.while_(loop.cond, loop.body, loop.init)
-    return [results[j] if isinstance(j, int) else x for j, x in zip(place, init, strict=True)]
+        results = run_in_parts(b, loop)
+    found = list(init)
+    for i, j, x in zip(needed, place, start, strict=True):
+        found[i] = results[j] if isinstance(j, int) else x
+    return found
 
 
 # --- products of rows -----------------------------------------------------------------------------

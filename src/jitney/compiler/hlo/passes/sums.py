@@ -11,14 +11,19 @@ is the same. Rows of arrays that do not change (u = xs[i]) are not stacked: they
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.passes.carries import with_carries, with_more
-from jitney.compiler.hlo.trips import Trips, count_trips, is_invariant, walks_all
+from jitney.compiler.hlo.passes.turns import (
+    RunLoop,
+    can_lift,
+    for_all_turns,
+    is_fixed,
+    with_stacks,
+)
+from jitney.compiler.hlo.trips import Trips, count_trips
 from jitney.core.record import record
 
 LARGE = 4096  # elements of a sum that a turn had better not read and write
@@ -36,13 +41,11 @@ class Sum:
       index: the carry.
       term: what each turn adds.
       sources: small values of a turn, and invariants, that `term` is computed from.
-      inner: the nodes that do so.
     """
 
     index: int
     term: ir.Node
     sources: list[ir.Node]
-    inner: set[ir.Node]
 
 
 def sums_over_turns(loop: ir.While) -> list[Sum]:
@@ -59,16 +62,15 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
         term = _term(loop, i)
         if term is None or uses[p] != 1 or loop.cond.parameters[i] in in_test:
             continue
-        parts = _parts(loop, term)
-        if parts is None:
+        sources = _sources(loop, term)
+        if sources is None:
             continue
-        sources, inner = parts
         fresh = [x for x in sources if _is_stacked(loop, trips, x) and x not in stacked]
         needed = trips.count * sum([x.type.nbytes for x in fresh])  # type: ignore[union-attr]
         if needed <= room:  # no more memory than the loop works on
             room -= needed
             stacked.update(fresh)
-            found.append(Sum(i, term, sources, inner))
+            found.append(Sum(i, term, sources))
     return found
 
 
@@ -90,8 +92,8 @@ def _is_zero(node: ir.Node) -> bool:
     return isinstance(value, ir.Constant) and not any(value.value.tobytes())
 
 
-def _parts(loop: ir.While, term: ir.Node) -> tuple[list[ir.Node], set[ir.Node]] | None:
-    """(what `term` is computed from, the nodes that do so by elements); None if that is not small."""
+def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
+    """What `term` is computed from by elements; None if that is not small."""
     size = term.type.size  # type: ignore[union-attr]
     sources: dict[ir.Node, None] = {}
     seen: set[ir.Node] = set()
@@ -101,7 +103,7 @@ def _parts(loop: ir.While, term: ir.Node) -> tuple[list[ir.Node], set[ir.Node]] 
         if node in seen:
             continue
         seen.add(node)
-        fixed = _is_fixed(loop, node)
+        fixed = is_fixed(loop, node)
         if isinstance(node, ir.Reshape | ir.Transpose):
             stack.append(node.x)
         elif fixed or SMALLER * node.type.size <= size:  # type: ignore[union-attr]
@@ -110,112 +112,36 @@ def _parts(loop: ir.While, term: ir.Node) -> tuple[list[ir.Node], set[ir.Node]] 
             stack.extend(walk.operands(node))
         else:
             return None
-    return [*sources], seen - sources.keys()
+    return [*sources]
 
 
 def _is_stacked(loop: ir.While, trips: Trips, node: ir.Node) -> bool:
     """Whether `node` has to be written down in each turn."""
-    return not _is_fixed(loop, node) and _row(loop, trips, node) is None
+    is_leaf = isinstance(node, ir.Parameter | ir.Constant | ir.DynamicSlice)
+    return not (is_leaf and can_lift(loop, trips, node))
 
 
-def _is_fixed(loop: ir.While, node: ir.Node) -> bool:
-    """Whether `node` is the same in all turns."""
-    return isinstance(node, ir.Constant) or is_invariant(loop.body, node)
-
-
-def _outside(b: Builder, loop: ir.While, node: ir.Node) -> ir.Node:
-    """What `node`, which is the same in all turns, is before the loop."""
-    if isinstance(node, ir.Constant):
-        return b.constant(node.value)
-    assert isinstance(node, ir.Parameter)
-    return loop.init[node.index]
-
-
-def _row(loop: ir.While, trips: Trips, node: ir.Node) -> ir.DynamicSlice | None:
-    """`node`, if it is one row for each turn of an array that stays as it is."""
-    if not isinstance(node, ir.DynamicSlice) or not _is_fixed(loop, node.x):
-        return None
-    shape = node.x.shape
-    counter = loop.body.parameters[trips.counter]
-    whole = bool(shape) and node.sizes == (1, *shape[1:]) and shape[0] == trips.count
-    return node if whole and walks_all(node.starts[0], counter, trips.count) else None
-
-
-def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum]) -> list[ir.Node]:
-    """The results of `loop`, which is built in `b` without the carries of `sums`."""
+def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum], run: RunLoop) -> list[ir.Node]:
+    """The results of `loop`, which `run` builds in `b` without the carries of `sums`."""
     trips = count_trips(loop)
     assert trips is not None
     every = dict.fromkeys([x for one in sums for x in one.sources])
     stacked = [x for x in every if _is_stacked(loop, trips, x)]
-    n = trips.count
-
-    def write_down(
-        inner: Builder, new: dict[ir.Node, Any], stacks: Sequence[ir.Node]
-    ) -> list[ir.Node]:
-        counter = new[loop.body.parameters[trips.counter]]
-        zero = inner.constant(counter.dtype.type(0))
-        written = []
-        for x, stack in zip(stacked, stacks, strict=True):
-            row = inner.reshape(new[x], (1, *x.shape))
-            starts = [counter, *[zero] * len(x.shape)]
-            written.append(inner.dynamic_update_slice(stack, row, starts))
-        return written
-
-    stacks = [b.full((n, *x.shape), 0, x.dtype) for x in stacked]
-    larger = with_more(loop, stacks, None, write_down)
     gone = {one.index for one in sums}
-    kept = [i for i in range(len(larger.init)) if i not in gone]
-    place = [kept.index(i) if i not in gone else None for i in range(len(larger.init))]
-    smaller = with_carries(larger, kept, place)
-    done = b.while_(smaller.cond, smaller.body, smaller.init)
-    results: list[ir.Node] = [done[j] if isinstance(j, int) else larger.init[0] for j in place]
+    kept = [i for i in range(len(loop.init)) if i not in gone]
+    done = run(with_stacks(b, loop, trips, stacked, kept))
 
-    rows: dict[ir.Node, ir.Node] = dict(zip(stacked, results[len(loop.init) :], strict=True))
-    for x in every:
-        if x not in rows:
-            rows[x] = _rows_of(b, loop, trips, x)
+    results = list(loop.init)
+    for i, x in zip(kept, done, strict=False):
+        results[i] = x
+    rows = dict(zip(stacked, done[len(kept) :], strict=False))
     for one in sums:
-        results[one.index] = b.reduce(_for_all_turns(b, one, rows, n), "add", (0,), in_order=True)
-    return results[: len(loop.init)]
-
-
-def _rows_of(b: Builder, loop: ir.While, trips: Trips, node: ir.Node) -> ir.Node:
-    """What `node`, which is not stacked, is in all turns."""
-    if _is_fixed(loop, node):
-        x = _outside(b, loop, node)
-        return b.broadcast(x, (trips.count, *x.shape), tuple(range(1, len(x.shape) + 1)))
-    row = _row(loop, trips, node)
-    assert row is not None
-    rows = b.reshape(_outside(b, loop, row.x), (trips.count, *row.shape))
-    forward = _is_counter(row.starts[0], loop.body.parameters[trips.counter])
-    return rows if forward else b.reverse(rows, (0,))
-
-
-def _is_counter(start: ir.Node, counter: ir.Node) -> bool:
-    while isinstance(start, ir.Apply) and start.fn == "convert":
-        (start,) = start.args
-    return start is counter
-
-
-def _for_all_turns(b: Builder, one: Sum, rows: dict[ir.Node, ir.Node], n: int) -> ir.Node:
-    """The term of `one` with an axis for the turns in front."""
-    done: dict[ir.Node, ir.Node] = dict(rows)
-    zeros_added = _zeros_added(one.term)
-    for node in walk.schedule([one.term]):
-        if node not in one.inner:
-            continue
-        if node in zeros_added:
-            done[node] = done[zeros_added[node]]
-        elif isinstance(node, ir.Broadcast):
-            dims = (0, *[d + 1 for d in node.dims])
-            done[node] = b.broadcast(done[node.x], (n, *node.shape), dims)
-        elif isinstance(node, ir.Transpose):
-            done[node] = b.transpose(done[node.x], (0, *[p + 1 for p in node.perm]))
-        elif isinstance(node, ir.Reshape):
-            done[node] = b.reshape(done[node.x], (n, *node.shape))
-        else:
-            done[node] = walk.rebuild(b, node, done.__getitem__)
-    return done[one.term]
+        for node, x in reversed(_zeros_added(one.term).items()):
+            for_all_turns(b, loop, trips, [x], rows)
+            rows[node] = rows[x]
+        for_all_turns(b, loop, trips, [one.term], rows)
+        results[one.index] = b.reduce(rows[one.term], "add", (0,), in_order=True)
+    return results
 
 
 def _zeros_added(term: ir.Node) -> dict[ir.Node, ir.Node]:

@@ -1,0 +1,354 @@
+"""Loops divided into parts, where most of what a turn computes does not need the turn before.
+
+    for i < n  k = g(k);  x = x + 0.1 * normal(k)
+        ->  for i < n  k = g(k), ks[i] = k
+            zs = normal(ks)
+            for i < n  x = x + 0.1 * zs[i]
+
+A turn then takes as long as its own chain of operations; what lies between the loops is computed by
+vectors, and by all processors. This is what steps with random draws do, forcing terms, and observations
+of a state.
+
+The carries are divided in two: early ones, which need each other alone, and late ones. A node that is
+computed from early carries is computed in the first loop, if their chain needs it; or between the
+loops, if it takes much work; or else by the turns of the second, as before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jitney.compiler import cost
+from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.passes.carries import keeping, with_more
+from jitney.compiler.hlo.passes.turns import (
+    VIEWS,
+    can_lift,
+    for_all_turns,
+    is_forward,
+    with_stacks,
+)
+from jitney.compiler.hlo.trips import Trips, count_trips, is_filled, is_invariant
+from jitney.core.record import record
+
+FEWEST_TURNS = 16
+LANES = 8  # elements that a turn computes in the time of one
+TRANSFER = 4  # additions that it takes to store an element and load it
+WORTH = 32  # additions that each turn is to save
+MOST_BYTES = 1 << 26  # that the values of all turns may take
+MOST_TRIED = 8  # sets of early carries
+
+
+def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
+    """The results of `loop`, built in `b`: divided for as long as that saves work."""
+    division = _division(loop)
+    if division is None:
+        return b.while_(loop.cond, loop.body, loop.init)
+    return _divided(b, loop, division)
+
+
+@record(eq=False)
+class _Division:
+    """What of a loop is computed where.
+
+    Attributes:
+      early: the carries of the first loop, the counter aside.
+      stacked: values that the first loop writes down in each turn.
+      read: values that the turns of the second loop read, of those known for all turns.
+      filled: carries that are filled with values known for all turns.
+      fillers: these values.
+      fixed: what is the same in all turns, and those values are computed from.
+      late: the carries of the second loop, the counter aside.
+      saved: additions that each turn saves.
+    """
+
+    early: list[int]
+    stacked: list[ir.Node]
+    read: list[ir.Node]
+    filled: list[int]
+    fillers: list[ir.Node]
+    fixed: list[ir.Node]
+    late: list[int]
+    saved: float
+
+
+# --- deciding -------------------------------------------------------------------------------------
+
+
+def _division(loop: ir.While) -> _Division | None:
+    trips = count_trips(loop)
+    if trips is None or trips.count < FEWEST_TURNS or loop.body.ordered:
+        return None
+    nodes = walk.schedule(loop.body.results)
+    if sum(map(_gain, nodes)) < WORTH:
+        return None
+    needs = _Needs(loop, nodes)
+    divisions = [_Divider(loop, trips, nodes, needs, early).division() for early in needs.sets()]
+    best = max(divisions, key=lambda division: division.saved, default=None)
+    return best if best is not None and best.saved >= WORTH else None
+
+
+def _gain(node: ir.Node) -> float:
+    """Additions saved if `node` is computed for all turns by vectors, and not in each turn."""
+    if not isinstance(node, ir.Apply):
+        return 0
+    size = node.type.size  # type: ignore[union-attr]
+    return cost.function_cost(node.fn) * (math.ceil(size / LANES) - size / LANES)
+
+
+class _Needs:
+    """Which carries the nodes of a body are computed from; sets of carries are the bits of an int."""
+
+    def __init__(self, loop: ir.While, nodes: Sequence[ir.Node]) -> None:
+        body = loop.body
+        self.of: dict[ir.Node, int] = {}
+        for node in nodes:
+            if isinstance(node, ir.Parameter):
+                self.of[node] = 0 if is_invariant(body, node) else 1 << node.index
+            else:
+                found = 0
+                for x in walk.operands(node):
+                    found |= self.of[x]
+                self.of[node] = found
+        self._of_carry = [0 if is_invariant(body, r) else self.of[r] for r in body.results]
+        self._nodes = nodes
+
+    def closed(self, carries: int) -> int:
+        """`carries`, and what they need in whatever turn."""
+        found = fresh = carries
+        while fresh:
+            more = 0
+            for i in bits(fresh):
+                more |= self._of_carry[i]
+            fresh = more & ~found
+            found |= fresh
+        return found
+
+    def sets(self) -> list[int]:
+        """Sets of carries from which much is computed that vectors could compute faster."""
+        gains: dict[int, float] = {}
+        for node in self._nodes:
+            gain = _gain(node)
+            if gain:
+                carries = self.of[node]
+                gains[carries] = gains.get(carries, 0) + gain
+        closed: dict[int, float] = {}
+        for carries, gain in gains.items():
+            key = self.closed(carries)
+            closed[key] = closed.get(key, 0) + gain
+        likely = sorted(closed, key=closed.__getitem__, reverse=True)[: MOST_TRIED**2]
+        total = {
+            carries: sum([closed[inner] for inner in likely if inner | carries == carries])
+            for carries in likely
+        }
+        found = [carries for carries in likely if total[carries] >= WORTH]
+        return sorted(found, key=total.__getitem__, reverse=True)[:MOST_TRIED]
+
+
+def bits(mask: int) -> Iterable[int]:
+    """The numbers of the bits that are set, rising."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+_CAP = 1e6  # of estimates: sums over shared operands grow without bound
+
+
+class _Divider:
+    """Divides a loop with a given set of early carries.
+
+    Each node of the body is one of these:
+      fixed: the same in all turns;
+      chain: computed by the first loop, because early carries need it or it cannot be lifted;
+      lifted: computed from early carries, and can be for all turns at once; `work` has its gain;
+      rest: all others.
+    """
+
+    def __init__(
+        self, loop: ir.While, trips: Trips, nodes: Sequence[ir.Node], needs: _Needs, early: int
+    ) -> None:
+        self.loop, self.trips, self.nodes = loop, trips, nodes
+        counter = 1 << trips.counter
+        self.early = early & ~counter
+        self.chain: set[ir.Node] = set()
+        self.work: dict[ir.Node, float] = {}
+        self.fixed = {node for node in nodes if not needs.of[node]}
+        results = loop.body.results
+        in_chain = set(walk.schedule([results[i] for i in bits(self.early)]))
+        for node in nodes:
+            carries = needs.of[node]
+            if not carries or carries | early | counter != early | counter:
+                continue
+            of_early = bool(carries & self.early)
+            if (of_early and node in in_chain) or (
+                isinstance(node, VIEWS) and node.x in self.chain
+            ):
+                self.chain.add(node)
+            elif self._can_lift(node):
+                inner = sum([self.work.get(x, 0) for x in walk.operands(node)])
+                self.work[node] = min(_CAP, inner + _gain(node))
+            elif of_early:
+                self.chain.add(node)
+
+    def _can_lift(self, node: ir.Node) -> bool:
+        """Whether `node`, which needs no late carry, is to be computed for all turns at once."""
+        if not can_lift(self.loop, self.trips, node) or node.dtype.kind == "c":
+            return False
+        known = (self.work, self.chain, self.fixed)
+        return all(any(x in group for group in known) for x in walk.operands(node))
+
+    def division(self) -> _Division:
+        """The division; it saves nothing if there is nothing left for a second loop."""
+        body, counter = self.loop.body, self.trips.counter
+        filled: list[int] = []
+        fillers: list[ir.Node] = []
+        late: list[int] = []
+        for i, p in enumerate(body.parameters):
+            if i == counter or self.early >> i & 1 or is_invariant(body, p):
+                continue
+            value = self._fills(i)
+            if value is not None and (value in self.chain or self._is_heavy(value)):
+                filled.append(i)
+                fillers.append(value)
+            else:
+                late.append(i)
+        read = self._read_by([body.results[i] for i in late])
+        inner, stacked = self._cone([*read, *fillers])
+        fixed = {x for node in inner for x in walk.operands(node) if x in self.fixed}
+        moved = [*stacked, *[x for x in read if x not in self.chain]]
+        saved = (
+            sum(map(_gain, inner))
+            - TRANSFER * sum([x.type.size for x in moved])  # type: ignore[union-attr]
+            + TRANSFER * sum([x.type.size for x in fillers if x in self.chain])  # type: ignore[union-attr]
+        )
+        nbytes = self.trips.count * sum([x.type.nbytes for x in moved])  # type: ignore[union-attr]
+        if nbytes > MOST_BYTES or not (late or filled):
+            saved = 0.0
+        early = [*bits(self.early)]
+        outside = sorted(fixed, key=lambda node: node.id)
+        return _Division(early, stacked, read, filled, fillers, outside, late, saved)
+
+    def _fills(self, carry: int) -> ir.Node | None:
+        """What each turn puts into a row of `carry`, of which it writes all and reads none."""
+        if not is_filled(self.loop, carry):
+            return None
+        result = self.loop.body.results[carry]
+        assert isinstance(result, ir.DynamicUpdateSlice)
+        x = result.update
+        return x.x if isinstance(x, ir.Reshape) else x
+
+    def _is_heavy(self, node: ir.Node) -> bool:
+        """Whether `node` is lifted, and cheaper stored, and loaded, than computed in each turn."""
+        work = self.work.get(node)
+        return work is not None and work > TRANSFER * (node.type.size + 1)  # type: ignore[union-attr]
+
+    def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
+        """The nodes known for all turns that `results` are computed from."""
+        found: dict[ir.Node, None] = {}
+        seen: set[ir.Node] = set()
+        stack = list(results)
+        while stack:
+            node = stack.pop()
+            if node in seen or node in self.fixed:
+                continue
+            seen.add(node)
+            stored = self._is_heavy(node) and not isinstance(node, ir.Broadcast)
+            if node in self.chain or stored:
+                found[node] = None
+            else:
+                stack.extend(walk.operands(node))
+        return sorted(found, key=lambda node: node.id)
+
+    def _cone(self, ends: Iterable[ir.Node]) -> tuple[list[ir.Node], list[ir.Node]]:
+        """(the lifted nodes that `ends` are computed from, the nodes of the chain that these are)."""
+        inner: dict[ir.Node, None] = {}
+        sources: dict[ir.Node, None] = {}
+        stack = list(ends)
+        while stack:
+            node = stack.pop()
+            if node in inner or node in sources or node in self.fixed:
+                continue
+            if node in self.chain:
+                sources[node] = None
+            else:
+                inner[node] = None
+                stack.extend(walk.operands(node))
+        return list(inner), sorted(sources, key=lambda node: node.id)
+
+
+# --- building -------------------------------------------------------------------------------------
+
+
+def _divided(b: Builder, loop: ir.While, division: _Division) -> list[ir.Node]:
+    """The results of `loop` as `division` has it."""
+    trips = count_trips(loop)
+    assert trips is not None
+    results = list(loop.init)
+    results[trips.counter] = b.constant(loop.init[trips.counter].dtype.type(trips.count))
+    rows: dict[ir.Node, ir.Node] = {}
+
+    if division.early:
+        kept = [trips.counter, *division.early]
+        first = run_in_parts(b, with_stacks(b, loop, trips, division.stacked, kept))
+        for i, x in zip(division.early, first[1:], strict=False):
+            results[i] = x
+        rows.update(zip(division.stacked, first[len(kept) :], strict=False))
+
+    _lift(b, loop, trips, division, rows)
+    for i, x in zip(division.filled, division.fillers, strict=True):
+        results[i] = _filled_with(b, loop, trips, i, rows[x])
+
+    if division.late:
+        second = run_in_parts(b, _reading(loop, trips, division, rows))
+        for i, x in zip(division.late, second[1:], strict=False):
+            results[i] = x
+    return results
+
+
+def _lift(
+    b: Builder,
+    loop: ir.While,
+    trips: Trips,
+    division: _Division,
+    rows: dict[ir.Node, ir.Node],
+) -> None:
+    """Computes in `b`, for all turns, what the second loop reads and what carries are filled with."""
+    outside: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
+    walk.rebuild_all(b, division.fixed, outside)
+    for node in division.fixed:
+        x = outside[node]
+        dims = tuple(range(1, len(x.shape) + 1))
+        rows[node] = b.broadcast(x, (trips.count, *x.shape), dims)
+    for_all_turns(b, loop, trips, [*division.read, *division.fillers], rows)
+
+
+def _filled_with(b: Builder, loop: ir.While, trips: Trips, carry: int, value: ir.Node) -> ir.Node:
+    """What `carry` is after the loop, if its rows are those of `value` in the order of turns."""
+    result = loop.body.results[carry]
+    assert isinstance(result, ir.DynamicUpdateSlice)
+    filled = b.reshape(value, result.shape)
+    forward = is_forward(result.starts[0], loop.body.parameters[trips.counter])
+    return filled if forward else b.reverse(filled, (0,))
+
+
+def _reading(
+    loop: ir.While, trips: Trips, division: _Division, rows: dict[ir.Node, ir.Node]
+) -> ir.While:
+    """The second loop: the late carries alone, and what turns read of what is known for all."""
+
+    def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
+        counter = new[loop.body.parameters[trips.counter]]
+        zero = inner.constant(counter.dtype.type(0))
+        for node, x in zip(division.read, every, strict=True):
+            starts = [counter, *[zero] * len(node.shape)]
+            row = inner.dynamic_slice(x, starts, (1, *node.shape))
+            new[node] = inner.reshape(row, node.shape)
+
+    larger = with_more(loop, [rows[x] for x in division.read], look_up)
+    more = range(len(loop.init), len(larger.init))
+    return keeping(larger, [trips.counter, *division.late, *more])

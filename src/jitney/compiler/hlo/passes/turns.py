@@ -1,0 +1,153 @@
+"""What a loop computes in each turn, computed for all its turns at once: nodes with one more axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from typing import Any
+
+from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.passes.carries import keeping, with_more
+from jitney.compiler.hlo.trips import Trips, is_invariant, walks_all
+
+RunLoop = Callable[[ir.While], list[ir.Node]]
+
+VIEWS = (ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Bitcast)
+
+
+def is_fixed(loop: ir.While, node: ir.Node) -> bool:
+    """Whether `node` is a constant, or a carry that stays what it is."""
+    return isinstance(node, ir.Constant) or is_invariant(loop.body, node)
+
+
+def row(loop: ir.While, trips: Trips, node: ir.Node) -> ir.DynamicSlice | None:
+    """`node`, if it is one row for each turn of an array that stays as it is."""
+    if not isinstance(node, ir.DynamicSlice) or not is_fixed(loop, node.x):
+        return None
+    shape = node.x.shape
+    counter = loop.body.parameters[trips.counter]
+    whole = bool(shape) and node.sizes == (1, *shape[1:]) and shape[0] == trips.count
+    return node if whole and walks_all(node.starts[0], counter, trips.count) else None
+
+
+def is_forward(start: ir.Node, counter: ir.Node) -> bool:
+    """Whether `start`, which walks all rows, is the counter, and not the counter backwards."""
+    while isinstance(start, ir.Apply) and start.fn == "convert":
+        (start,) = start.args
+    return start is counter
+
+
+def can_lift(loop: ir.While, trips: Trips, node: ir.Node) -> bool:
+    """Whether `for_all_turns` can compute `node` from what its operands are in all turns."""
+    match node:
+        case ir.Parameter():
+            return node.index == trips.counter or is_fixed(loop, node)
+        case ir.Pad():
+            return isinstance(node.value, ir.Constant)
+        case ir.DynamicSlice():
+            return row(loop, trips, node) is not None
+        case ir.Constant() | ir.Iota() | ir.Apply() | ir.Broadcast() | ir.Concatenate():
+            return True
+        case _:
+            return isinstance(node, VIEWS)
+
+
+def for_all_turns(
+    b: Builder,
+    loop: ir.While,
+    trips: Trips,
+    results: Iterable[ir.Node],
+    rows: MutableMapping[ir.Node, ir.Node],
+) -> None:
+    """Computes in `b` what `results` are in all turns, on an axis in front of theirs.
+
+    Args:
+      b: the builder of the loop.
+      loop: the loop.
+      trips: its turns.
+      results: nodes of its body.
+      rows: what nodes are in all turns, where that is known: `results` can be lifted from these.
+        Gets the others that are computed.
+    """
+    stack = list(results)
+    needed: set[ir.Node] = set()
+    while stack:
+        node = stack.pop()
+        if node not in rows and node not in needed:
+            needed.add(node)
+            if not isinstance(node, ir.DynamicSlice):
+                stack.extend(walk.operands(node))
+    for node in sorted(needed, key=lambda x: x.id):
+        rows[node] = _lifted(b, loop, trips, node, rows)
+
+
+def _lifted(
+    b: Builder, loop: ir.While, trips: Trips, node: ir.Node, rows: MutableMapping[ir.Node, ir.Node]
+) -> ir.Node:
+    n = trips.count
+    new = rows.__getitem__
+    match node:
+        case ir.Parameter() if node.index == trips.counter:
+            return b.iota(node.dtype, (n,), 0)
+        case ir.Parameter() | ir.Constant() | ir.Iota():
+            x = (
+                loop.init[node.index]
+                if isinstance(node, ir.Parameter)
+                else walk.rebuild(b, node, new)
+            )
+            return b.broadcast(x, (n, *x.shape), tuple(range(1, len(x.shape) + 1)))
+        case ir.DynamicSlice():
+            return _rows_read(b, loop, trips, node)
+        case ir.Broadcast():
+            return b.broadcast(new(node.x), (n, *node.shape), (0, *_after(node.dims)))
+        case ir.Reshape():
+            return b.reshape(new(node.x), (n, *node.shape))
+        case ir.Transpose():
+            return b.transpose(new(node.x), (0, *_after(node.perm)))
+        case ir.Slice():
+            starts, limits, strides = (0, *node.starts), (n, *node.limits), (1, *node.strides)
+            return b.slice(new(node.x), starts, limits, strides)
+        case ir.Reverse():
+            return b.reverse(new(node.x), _after(node.dims))
+        case ir.Concatenate():
+            return b.concatenate([new(x) for x in node.parts], node.dim + 1)
+        case ir.Pad():
+            value = walk.rebuild(b, node.value, new)
+            low, high, interior = ((0, *x) for x in (node.low, node.high, node.interior))
+            return b.pad(new(node.x), value, low, high, interior)
+        case _:
+            return walk.rebuild(b, node, new)
+
+
+def _after(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple([axis + 1 for axis in axes])
+
+
+def _rows_read(b: Builder, loop: ir.While, trips: Trips, node: ir.DynamicSlice) -> ir.Node:
+    """All rows that the turns read, in the order of turns."""
+    x = loop.init[node.x.index] if isinstance(node.x, ir.Parameter) else b.constant(node.x.value)  # type: ignore[attr-defined]
+    rows = b.reshape(x, (trips.count, *node.shape))
+    forward = is_forward(node.starts[0], loop.body.parameters[trips.counter])
+    return rows if forward else b.reverse(rows, (0,))
+
+
+def with_stacks(
+    b: Builder, loop: ir.While, trips: Trips, stacked: Sequence[ir.Node], kept: Sequence[int]
+) -> ir.While:
+    """`loop` with the carries `kept`, and one more for each of `stacked`, with a row for each turn."""
+
+    def write_down(
+        inner: Builder, new: dict[ir.Node, Any], stacks: Sequence[ir.Node]
+    ) -> list[ir.Node]:
+        counter = new[loop.body.parameters[trips.counter]]
+        zero = inner.constant(counter.dtype.type(0))
+        written = []
+        for x, stack in zip(stacked, stacks, strict=True):
+            one = inner.reshape(new[x], (1, *x.shape))
+            starts = [counter, *[zero] * len(x.shape)]
+            written.append(inner.dynamic_update_slice(stack, one, starts))
+        return written
+
+    stacks = [b.full((trips.count, *x.shape), 0, x.dtype) for x in stacked]
+    larger = with_more(loop, stacks, None, write_down)
+    return keeping(larger, [*kept, *range(len(loop.init), len(larger.init))])
