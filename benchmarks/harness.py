@@ -50,7 +50,8 @@ class Case:
       goal: what `peer's median / own median` should reach at least; None is a case to watch.
       known: the ratio that another implementation reaches, such as "C 2.0"; a hint at the limit.
       kind: "warm" calls are repeated in one process, where both sides have been warmed up;
-        "first_call" times the first call in a process of its own, "import" an import likewise.
+        "first_call" times the first call in a process of its own, "import" an import likewise; "again"
+        is a first call of what another process has compiled, where both sides keep programs on disk.
       peer: the other package; only imports have another than jax.
       check: turns a call's result into arrays to compare; None takes the leaves of the result.
       rtol: largest relative difference between the sides' results.

@@ -8,8 +8,9 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -126,21 +127,42 @@ def measure_fresh(c: Case, effort: Effort) -> Result:
     """
     packages = [OWN] + [c.peer] * is_available(c.peer)
     samples: dict[str, list[float]] = {package: [] for package in packages}
-    # The first round writes bytecode and brings files into memory; it does not count.
+    with tempfile.TemporaryDirectory() as folder:
+        kept = _KEPT | {"JAX_COMPILATION_CACHE_DIR": folder} if c.kind == "again" else _NOT_KEPT
+        _fresh_rounds(c, effort, packages, samples, kept)
+    return Result(c.name, samples)
+
+
+# Whether compiled programs are kept on disk for other processes.
+_NOT_KEPT = {"JITNEY_ENABLE_COMPILATION_CACHE": "0"}
+_KEPT = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+
+
+def _fresh_rounds(
+    c: Case,
+    effort: Effort,
+    packages: list[str],
+    samples: dict[str, list[float]],
+    kept: dict[str, str],
+) -> None:
+    # The first round writes bytecode, and programs that are kept, and brings files into memory; it
+    # does not count.
     for number in range(effort.processes + 1):
         sums: list[list[float]] = []
         for package in packages:
             if c.kind == "import":
-                seconds = float(run_python(["-c", _IMPORT.format(package)]))
+                seconds = float(run_python(["-c", _IMPORT.format(package)], kept))
             else:
-                first = json.loads(run_worker(["--first", package, c.name]))
+                first = json.loads(run_worker(["--first", package, c.name], kept))
                 seconds = first["seconds"]
                 sums.append(first["sums"])
             if number:
                 samples[package].append(seconds)
         if len(sums) == 2:
             np.testing.assert_allclose(*sums, rtol=c.rtol, atol=c.atol)
-    return Result(c.name, samples)
 
 
 _BYTECODE = Path(__file__).resolve().parents[1] / "build" / "bytecode"
@@ -165,13 +187,15 @@ def first_time(c: Case, package: str) -> str:
     return json.dumps({"seconds": seconds, "sums": sums})
 
 
-def run_worker(arguments: list[str], timeout: float = 300.0) -> str:
+def run_worker(arguments: list[str], variables: Mapping[str, str] = _NOT_KEPT) -> str:
     """The last line that `python -m benchmarks.worker` prints; see `run_python`."""
-    return run_python(["-m", "benchmarks.worker", *arguments], timeout)
+    return run_python(["-m", "benchmarks.worker", *arguments], variables)
 
 
-def run_python(arguments: list[str], timeout: float = 300.0) -> str:
-    """The last line that a fresh Python prints.
+def run_python(
+    arguments: list[str], variables: Mapping[str, str] = _NOT_KEPT, timeout: float = 300.0
+) -> str:
+    """The last line that a fresh Python prints, given environment variables.
 
     Raises:
       RuntimeError: if the process fails or does not end in time.
@@ -180,6 +204,7 @@ def run_python(arguments: list[str], timeout: float = 300.0) -> str:
     # Bytecode of both packages is kept, wherever they are installed and whatever the caller's Python
     # does about it; users' processes find it ready, too.
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+    environment.update(variables)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         done = subprocess.run(

@@ -158,6 +158,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         f"jitney {jitney.__version__} on {platform.machine()}, {device.thread_count()} threads, "
         f"NumPy {np.__version__}"
     )
+    # The tour shows how programs are compiled: none is taken from what an earlier one left on disk.
+    jitney.config.update("jax_enable_compilation_cache", False)
     visits = [_visit(p, "--kernels" in arguments) for p in PROGRAMS]
     print("\nMilliseconds (the first call traces and compiles; the others are medians):\n")
     print(f"    {'':20}{'NumPy':>10}{'eager':>10}{'first call':>12}{'later':>10}")
@@ -170,7 +172,10 @@ def main(arguments: Sequence[str] = ()) -> int:
     for t, _ in visits:
         cells = "".join(f"{_milliseconds(t.stages.get(n, 0.0)):>10}" for n in names)
         print(f"    {t.name:20}{cells}")
-    print("\nThe very first compilation of a process loads LLVM, which its first call pays for.")
+    print(
+        "\nThe very first compilation of a process loads LLVM, which its first call pays for. Other"
+        "\nprograms are kept on disk, and later processes load them without it."
+    )
     print(
         "Read on in docs/path_of_a_program.md. `jitney program.py` runs a program that imports jax."
     )

@@ -294,13 +294,28 @@ tracer_error_num_traceback_frames = _add(
 )  # fmt: skip
 high_dynamic_range_gumbel = _add("jax_high_dynamic_range_gumbel", False, traced=True)
 random_seed_offset = _add("jax_random_seed_offset", 0, _integer, traced=True)
+compilation_cache_dir = _add(
+    "jax_compilation_cache_dir", None, _anything,
+    help="Where compiled programs are kept for other processes; the user's cache directory if None.",
+)  # fmt: skip
+enable_compilation_cache = _add(
+    "jax_enable_compilation_cache", True,
+    help="Whether compiled programs are kept for other processes.",
+)  # fmt: skip
+compilation_cache_max_size = _add(
+    "jax_compilation_cache_max_size", -1, _integer,
+    help="Bytes that they may take; a gigabyte if -1.",
+)  # fmt: skip
+raise_persistent_cache_errors = _add(
+    "jax_raise_persistent_cache_errors", False,
+    help="Whether errors of the file system in keeping them are raised.",
+)  # fmt: skip
 
 # Options that are read and set but have nothing to act on here: (name, default).
 for _name, _default in (
     ("jax_platforms", None), ("jax_platform_name", ""), ("jax_num_cpu_devices", -1),
-    ("jax_compilation_cache_dir", None), ("jax_enable_compilation_cache", True),
-    ("jax_compilation_cache_max_size", -1), ("jax_persistent_cache_min_compile_time_secs", 1.0),
-    ("jax_persistent_cache_min_entry_size_bytes", 0), ("jax_raise_persistent_cache_errors", False),
+    ("jax_persistent_cache_min_compile_time_secs", 1.0),
+    ("jax_persistent_cache_min_entry_size_bytes", 0),
     ("jax_cpu_enable_async_dispatch", True), ("jax_pprint_use_color", True),
     ("jax_include_full_tracebacks_in_locations", True), ("jax_traceback_in_locations_limit", 100),
     ("jax_log_checkpoint_residuals", False), ("jax_logging_level", "NOTSET"),

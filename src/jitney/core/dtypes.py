@@ -444,10 +444,15 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """The dtype of an operation on operands of dtypes `a` and `b`; Python types are weak."""
+    """The dtype of an operation on operands of dtypes `a` and `b`; Python types are weak.
+
+    What is weak itself is the 64-bit dtype that NumPy has for the Python type, whatever `jax_enable_x64`
+    says.
+    """
     keys = tuple((canonicalize_dtype(x), isinstance(x, type) and x in (int, float, complex))
                  for x in (a, b))  # fmt: skip
-    return _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())[0]
+    found, weak = _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())
+    return np.dtype(_weak_node(found)) if weak else found
 
 
 def is_weakly_typed(x: Any) -> bool:

@@ -15,10 +15,10 @@ from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native._native import Program
-from jitney.runtime.preload import compiler
+from jitney.runtime.preload import compiler, linker
 
 if TYPE_CHECKING:
-    from jitney.compiler import pipeline
+    from jitney.compiler.codegen import linked
     from jitney.compiler.hlo import ir
 
 
@@ -51,7 +51,7 @@ class Executable:
     def __init__(
         self,
         name: str,
-        program: pipeline.CompiledProgram,
+        program: linked.CompiledProgram,
         in_avals: Sequence[ShapedArray],
         out_avals: Sequence[ShapedArray],
     ) -> None:
@@ -152,8 +152,26 @@ class Lowering:
         return compiler().cost_analysis(self.module)
 
     def compile(self) -> Executable:
-        """Machine code for the program; compiled once."""
+        """Machine code for the program, compiled once, or found on disk."""
         if self._executable is None:
-            program = compiler().compile_module(self.module)
+            program = _machine_code(self.module)
             self._executable = Executable(self.module.name, program, self.in_avals, self.out_avals)
         return self._executable
+
+
+def _machine_code(module: ir.Module) -> linked.CompiledProgram:
+    """The machine code of `module`: as another process left it, or compiled and left for others."""
+    # Imported here: importing jitney does not need them, and they take some milliseconds.
+    from jitney.compiler.hlo.digest import digest
+    from jitney.runtime import disk_cache
+
+    key = digest(module) if disk_cache.directory() is not None else None
+    if key is not None:
+        linker()
+        found = disk_cache.find(key)
+        if found is not None:
+            return found
+    program = compiler().compile_module(module)
+    if key is not None:
+        disk_cache.store(key, program)
+    return program

@@ -2,7 +2,8 @@
 
 They take some 45 ms, as long as several compilations. Importing jitney does not load them; the
 first operation, or the first function that is jitted, starts a thread that does. Whoever compiles
-before it is through waits for the rest.
+before it is through waits for the rest. Where programs have been kept on disk, nothing is loaded before
+one is not found there.
 """
 
 from __future__ import annotations
@@ -15,15 +16,24 @@ started = False
 
 
 @cache
-def compiler() -> Any:
-    """The compiler's pipeline, loaded, and made ready for the runtime's threads."""
-    from jitney.compiler import pipeline
-    from jitney.compiler.codegen import natives
+def linker() -> None:
+    """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
+    from jitney.compiler.codegen import engine, natives
     from jitney.runtime import device
     from jitney.runtime.native import _native
 
     natives.register_symbol("parallel_for", _native.parallel_for_address())
     natives.set_threads(device.thread_count())
+    if _native.can_load_code():
+        engine.set_loader(_native.CodeImage)
+
+
+@cache
+def compiler() -> Any:
+    """The compiler's pipeline, loaded, and made ready for the runtime's threads."""
+    from jitney.compiler import pipeline
+
+    linker()
     return pipeline
 
 
@@ -32,7 +42,10 @@ def start() -> None:
     global started
     if not started:
         started = True
-        threading.Thread(target=_load, name="jitney-preload").start()
+        from jitney.runtime import disk_cache
+
+        if not disk_cache.has_entries():
+            threading.Thread(target=_load, name="jitney-preload").start()
 
 
 def _load() -> None:

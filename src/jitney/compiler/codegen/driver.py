@@ -2,12 +2,15 @@
 
     i32 entry(ptr inputs, ptr outputs, ptr arena)        0, or not 0 if a Python function failed
 
-Kernels are called by address: they are compiled once and shared among programs.
+Kernels are compiled once and shared among programs. They, functions of the runtime and constants are
+symbols of the module, which get their addresses when it is loaded: the code itself can be kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from jitney.compiler.codegen import natives
 from jitney.compiler.codegen.emit import Emitter
@@ -34,9 +37,13 @@ class DriverWriter:
     """Writes the entry of one plan.
 
     Args:
-      code_of: a kernel's code, as an operand: a function of the module, or an address.
+      code_of: the name of a kernel's function, and whether another module has it.
       host_id: number under which a Python function is called.
-      symbols: addresses of the runtime's functions: "parallel_for", "host", "sgemm", "dgemm".
+      symbol: addresses of the runtime's functions: "parallel_for", "host", "sgemm", "dgemm".
+
+    Attributes:
+      natives: the names of those that the program calls.
+      constants: data that it reads, by the names of their symbols.
     """
 
     def __init__(
@@ -44,7 +51,7 @@ class DriverWriter:
         plan: ir.Plan,
         target: Target,
         name: str,
-        code_of: Callable[[Kernel | LoopKernel], str],
+        code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
         host_id: Callable[[ir.Host], int],
         symbol: Callable[[str], int],
     ) -> None:
@@ -61,6 +68,9 @@ class DriverWriter:
         # Buffers that are exchanged: the number of the cell that holds the pointer.
         self.cells: dict[ir.Buffer, int] = {}
         self.cell_count = 0
+        self.natives: dict[str, None] = {}
+        self.constants: dict[str, np.ndarray] = {}
+        self._constant_names: dict[int, str] = {}
 
     def text(self) -> str:
         """The whole module."""
@@ -90,15 +100,27 @@ class DriverWriter:
         match buffer.place:
             case "constant":
                 assert buffer.value is not None
-                return self._address(buffer.value.ctypes.data)
+                return self._constant(buffer.value)
             case "arena":
                 return e.emit(f"getelementptr i8, ptr %arena, i64 {buffer.index}", "ptr")
             case place:
                 at = e.emit(f"getelementptr ptr, ptr %{place}s, i64 {buffer.index}", "ptr")
                 return e.emit(f"load ptr, ptr {at.text}", "ptr")
 
-    def _address(self, address: int) -> Value:
-        return Value(f"inttoptr (i64 {address} to ptr)", "ptr")
+    def _constant(self, data: np.ndarray) -> Value:
+        """The symbol of a constant."""
+        name = self._constant_names.get(id(data))
+        if name is None:
+            name = self._constant_names[id(data)] = f"jitney.constant.{len(self.constants)}"
+            self.constants[name] = data
+            self.e.declarations.add(f"@{name} = external global i8")
+        return Value(f"@{name}", "ptr")
+
+    def native(self, name: str, result: str, types: str) -> str:
+        """The symbol of a function of the runtime, to be called."""
+        self.natives[name] = None
+        self.e.declarations.add(f"declare {result} @jitney.{name}({types})")
+        return f"{result} @jitney.{name}"
 
     def _fill_slots(self, buffers: Sequence[ir.Buffer]) -> None:
         self.slots = max(self.slots, len(buffers))
@@ -158,7 +180,10 @@ class DriverWriter:
         e = self.e
         kernel = step.kernel
         self._fill_slots(step.buffers)
-        code = Value(self.code_of(kernel), "ptr")
+        name, is_outside = self.code_of(kernel)
+        code = Value(f"@{name}", "ptr")
+        if is_outside:
+            e.declarations.add(f"declare void {code.text}(ptr, i64, i64)")
         extent = outer_extent(kernel)
         work = body_cost(kernel) * kernel.points
         if work < PARALLEL_ABOVE or extent < 2 or ordered_axes(kernel):
@@ -169,8 +194,8 @@ class DriverWriter:
         plan = schedule(kernel)
         if outermost(plan) == plan.vector:
             grain = -(-grain // 64) * 64
-        run = self._address(self.symbol("parallel_for"))
-        e.line(f"call void {run.text}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})")
+        run = self.native("parallel_for", "void", "ptr, ptr, i64, i64")
+        e.line(f"call {run}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})")
 
     def _copy(self, step: ir.Copy) -> None:
         if step.to.nbytes:
@@ -191,8 +216,8 @@ class DriverWriter:
     def _host(self, step: ir.Host) -> None:
         e = self.e
         self._fill_slots([b for b, _ in (*step.args, *step.results)])
-        call = self._address(self.symbol("host"))
-        self._check(e.emit(f"call i32 {call.text}(i64 {self.host_id(step)}, ptr %slots)", "i32"))
+        call = self.native("host", "i32", "i64, ptr")
+        self._check(e.emit(f"call {call}(i64 {self.host_id(step)}, ptr %slots)", "i32"))
 
     def _loop(self, step: ir.Loop) -> None:
         e = self.e
@@ -255,7 +280,7 @@ class DriverWriter:
         name = self.gemms.get(key)
         if name is None:
             name = self.gemms[key] = f"gemm.{len(self.functions)}"
-            self.functions.append(_GemmWriter(step, self.target, name, self.symbol, self.e).text())
+            self.functions.append(_GemmWriter(step, self, name).text())
         return name
 
 
@@ -266,20 +291,12 @@ class _GemmWriter:
     kernels, so that it can be divided among the runtime's threads; BLAS keeps to one thread meanwhile.
     """
 
-    def __init__(
-        self,
-        step: ir.Gemm,
-        target: Target,
-        name: str,
-        symbol: Callable[[str], int],
-        shared: Emitter,
-    ) -> None:
+    def __init__(self, step: ir.Gemm, driver: DriverWriter, name: str) -> None:
         self.step = step
-        self.target = target
+        self.driver = driver
+        self.target = driver.target
         self.name = name
-        self.symbol = symbol
-        self.shared = shared
-        self.e = Emitter(target, shared)
+        self.e = Emitter(driver.target, driver.e)
         self.count = 0
 
     def text(self) -> str:
@@ -299,15 +316,13 @@ class _GemmWriter:
 
     def _keep_to_one_thread(self, e: Emitter) -> Value | None:
         """BLAS's number of threads, which is 1 from now on; None if that cannot be set."""
-        threads = self.symbol("blas_threads")
-        return (
-            e.emit(f"call i32 inttoptr (i64 {threads} to ptr)(i32 1)", "i32") if threads else None
-        )
+        if not self.driver.symbol("blas_threads"):
+            return None
+        return e.emit(f"call {self.driver.native('blas_threads', 'i32', 'i32')}(i32 1)", "i32")
 
     def _release_threads(self, e: Emitter, before: Value | None) -> None:
         if before is not None:
-            threads = self.symbol("blas_threads")
-            e.line(f"call i32 inttoptr (i64 {threads} to ptr)({before!r})")
+            e.line(f"call {self.driver.native('blas_threads', 'i32', 'i32')}({before!r})")
 
     def _function(self, e: Emitter, stack: str) -> str:
         head = f"define internal void @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
@@ -315,7 +330,7 @@ class _GemmWriter:
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
     def _whole(self, work: int) -> str:
-        step, e = self.step, Emitter(self.target, self.shared)
+        step, e = self.step, Emitter(self.target, self.driver.e)
         for i, operand in enumerate(("%x", "%y", "%out")):
             at = e.emit(f"getelementptr ptr, ptr %slots, i64 {i}", "ptr")
             e.line(f"store ptr {operand}, ptr {at.text}")
@@ -325,9 +340,9 @@ class _GemmWriter:
             e.line(f"call void @{self.name}.part(ptr %slots, i64 0, i64 {extent})")
         else:
             grain = -(-extent // min(extent, max(natives.threads(), 2)))
-            run = f"inttoptr (i64 {self.symbol('parallel_for')} to ptr)"
+            run = self.driver.native("parallel_for", "void", "ptr, ptr, i64, i64")
             part = f"ptr @{self.name}.part, ptr %slots"
-            e.line(f"call void {run}({part}, i64 {extent}, i64 {grain})")
+            e.line(f"call {run}({part}, i64 {extent}, i64 {grain})")
         self._release_threads(e, before)
         e.line("ret void")
         return self._function(e, "  %slots = alloca [3 x ptr], align 16")
@@ -393,6 +408,6 @@ class _GemmWriter:
         ldy, ldx, ldo = number(max(lead_y, 1)), number(max(lead_x, 1)), number(max(step.n, 1))
         one, zero = (self._place(constant(v, kind)) for v in (1.0, 0.0))
         operands = (flag_y, flag_x, n, m, k, one, y.text, ldy, x.text, ldx, zero, out.text, ldo)
-        address = self.symbol("sgemm" if kind == "f32" else "dgemm")
-        call = f"inttoptr (i64 {address} to ptr)"
-        e.line(f"call void {call}({', '.join(f'ptr {p}' for p in operands)})")
+        name = "sgemm" if kind == "f32" else "dgemm"
+        call = self.driver.native(name, "void", ", ".join(["ptr"] * len(operands)))
+        e.line(f"call {call}({', '.join(f'ptr {p}' for p in operands)})")

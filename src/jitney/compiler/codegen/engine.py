@@ -2,20 +2,45 @@
 
 Modules come with vector code as it is to be; of LLVM's middle end only the passes run that finish what
 the writers left to it: helpers are inlined, stack slots become registers.
+
+LLVM writes an object file, which the runtime's loader puts into memory (`set_loader`): it takes a few
+pages, where an engine of LLVM's takes most of a megabyte, and the file can be kept. Where there is no
+loader, an engine does it.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from jitney.compiler.codegen.target import Target, host
 
 
+class Image(Protocol):
+    """Machine code in memory."""
+
+    functions: dict[str, int]
+
+    @property
+    def size(self) -> int: ...
+
+
+Loader = Callable[[bytes, Mapping[str, int]], Image]
+
+_loader: Loader | None = None
+
+
+def set_loader(loader: Loader) -> None:
+    """Says what puts object files into memory, given the addresses of the symbols they need."""
+    global _loader
+    _loader = loader
+
+
 class _Library:
-    """LLVM, set up once, and the modules that have been compiled."""
+    """LLVM, set up once, and its machine for this target."""
 
     def __init__(self, target: Target) -> None:
         # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
@@ -26,27 +51,52 @@ class _Library:
         self.llvm = llvm
         self.target = target
         self.triple = llvm.Target.from_triple(target.triple)
-        self.machine = self.new_machine()
+        self.machine = self._new_machine("pic", "small")
         self.layout = str(self.machine.target_data)
 
-    def new_machine(self) -> Any:
-        """A target machine: an engine takes one over, and takes it along when it goes."""
+    def _new_machine(self, reloc: str, codemodel: str) -> Any:
         return self.triple.create_target_machine(
             cpu=self.target.cpu,
             features=self.target.feature_text,
             opt=2,
-            reloc="default",
-            codemodel="jitdefault",
+            reloc=reloc,
+            codemodel=codemodel,
         )
 
-    def tidy(self, module: Any) -> None:
-        """Inlines helpers that must be, and turns stack slots into registers."""
+    def module(self, text: str) -> Any:
+        """The module that `text` is, with helpers inlined and stack slots turned into registers."""
+        module = self.llvm.parse_assembly(text)
+        module.triple = self.target.triple
+        module.data_layout = self.layout
         passes = self.llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_sroa_pass()
         # A builder keeps what it learnt of a module: each module has its own.
         options = self.llvm.create_pipeline_tuning_options(speed_level=1)
         passes.run(module, self.llvm.create_pass_builder(self.machine, options))
+        return module
+
+    def engine(self, module: Any, known: Mapping[str, int]) -> _EngineImage:
+        """`module` in memory by an engine of LLVM's, which takes over a machine of its own."""
+        engine = self.llvm.create_mcjit_compiler(module, self._new_machine("default", "jitdefault"))
+        for symbol in (*module.functions, *module.global_variables):
+            if symbol.name in known:
+                engine.add_global_mapping(symbol, known[symbol.name])
+        sizes: list[int] = []
+        engine.set_object_cache(lambda _, code: sizes.append(len(code)))
+        engine.finalize_object()
+        defined = [f.name for f in module.functions if not f.is_declaration]
+        places = {name: engine.get_function_address(name) for name in defined}
+        return _EngineImage(engine, places, sum(sizes))
+
+
+class _EngineImage:
+    """Code that an engine of LLVM's keeps."""
+
+    def __init__(self, engine: Any, functions: dict[str, int], size: int) -> None:
+        self._engine = engine
+        self.functions = functions
+        self.size = size
 
 
 @lru_cache(maxsize=1)
@@ -60,21 +110,36 @@ lock = threading.RLock()
 
 
 class Code:
-    """Machine code of one module; alive as long as this object. `size` is in bytes."""
+    """Machine code of one module; alive as long as this object.
 
-    __slots__ = ("__weakref__", "_engine", "module", "size")
+    Attributes:
+      data: the object file; None if it cannot be kept.
+      size: bytes in memory.
+    """
 
-    def __init__(self, engine: Any, module: Any, size: int) -> None:
-        self._engine = engine
-        self.module = module
-        self.size = size
+    __slots__ = ("__weakref__", "_image", "data", "size")
+
+    def __init__(self, image: Image, data: bytes | None) -> None:
+        self._image = image
+        self.data = data
+        self.size = image.size
 
     def address(self, function: str) -> int:
         """Where `function` is in memory."""
-        return self._engine.get_function_address(function)
+        return self._image.functions[function]
 
 
-def compile_text(text: str) -> tuple[Code, float]:
+def load(data: bytes, known: Mapping[str, int]) -> Code:
+    """The object file `data` in memory; `known` has the addresses of what it needs.
+
+    Raises:
+      ValueError: if it is damaged, is for another machine, or needs a symbol that is not known.
+    """
+    assert _loader is not None, "no loader is set"
+    return Code(_loader(data, known), data)
+
+
+def compile_text(text: str, known: Mapping[str, int]) -> tuple[Code, float]:
     """Machine code for a module of LLVM assembly, and the seconds it took.
 
     Raises:
@@ -83,23 +148,16 @@ def compile_text(text: str) -> tuple[Code, float]:
     start = time.perf_counter()
     with lock:
         lib = library()
-        module = lib.llvm.parse_assembly(text)
-        module.triple = host().triple
-        module.data_layout = lib.layout
-        lib.tidy(module)
-        engine = lib.llvm.create_mcjit_compiler(module, lib.new_machine())
-        sizes: list[int] = []
-        engine.set_object_cache(lambda _, code: sizes.append(len(code)))
-        engine.finalize_object()
-    return Code(engine, module, sum(sizes)), time.perf_counter() - start
+        module = lib.module(text)
+        if _loader is None:
+            code = Code(lib.engine(module, known), None)
+        else:
+            code = load(lib.machine.emit_object(module), known)
+    return code, time.perf_counter() - start
 
 
 def assembly(text: str) -> str:
     """The machine instructions for a module, as text."""
     with lock:
         lib = library()
-        module = lib.llvm.parse_assembly(text)
-        module.triple = host().triple
-        module.data_layout = lib.layout
-        lib.tidy(module)
-        return lib.machine.emit_assembly(module)
+        return lib.machine.emit_assembly(lib.module(text))

@@ -10,16 +10,17 @@ import importlib
 import importlib.machinery
 import importlib.util
 import itertools
+import os
 import sys
 import threading
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler.plan import ir
+if TYPE_CHECKING:
+    from jitney.compiler.plan import ir
 
 _hosts: dict[int, ir.Host] = {}
 _numbers = itertools.count(1)
@@ -119,8 +120,39 @@ def raise_pending() -> None:
 # --- BLAS and threads -----------------------------------------------------------------------------
 
 
+_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
+
+
 @cache
-def _blas() -> Any:
+def _loaded(folder: str) -> Any:
+    """The OpenBLAS that a wheel brought to `folder`, if it is loaded; None if there is none."""
+    maps = "/proc/self/maps"
+    if not os.path.exists(maps):
+        return None
+    with open(maps) as file:
+        mapped = [line.split(maxsplit=5) for line in file.read().splitlines()]
+    for path in sorted({fields[5] for fields in mapped if len(fields) == 6}):
+        if "openblas" in path and os.path.basename(os.path.dirname(path)) == folder:
+            return ctypes.CDLL(path)
+    return None
+
+
+@cache
+def _numpys_blas() -> Any:
+    """NumPy's OpenBLAS, which is in memory anyway, if it has what is needed; else None.
+
+    Its whole numbers have 64 bits, SciPy's 32: they are passed as 64, of which the others read the low
+    half.
+    """
+    library = _loaded("numpy.libs")
+    wanted = ("scipy_sgemm_64_", "scipy_dgemm_64_", _THREADS[0])
+    return (
+        library if sys.byteorder == "little" and all(hasattr(library, x) for x in wanted) else None
+    )
+
+
+@cache
+def _scipys_blas() -> Any:
     """The functions of BLAS that SciPy exports, by name.
 
     The extension module is loaded by itself, at the first contraction that is large: the package
@@ -131,13 +163,13 @@ def _blas() -> Any:
         scipy = importlib.util.find_spec("scipy")
         for place in (scipy.submodule_search_locations or ()) if scipy else ():
             for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-                path = Path(place, "linalg", f"cython_blas{suffix}")
-                if path.exists():
+                path = os.path.join(place, "linalg", f"cython_blas{suffix}")
+                if os.path.exists(path):
                     return _load(name, path).__pyx_capi__
     return importlib.import_module(name).__pyx_capi__
 
 
-def _load(name: str, path: Path) -> Any:
+def _load(name: str, path: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -145,29 +177,34 @@ def _load(name: str, path: Path) -> Any:
     return module
 
 
+def _gemm(name: str) -> int:
+    """Address of a product of matrices of BLAS's, with Fortran's calling convention."""
+    library = _numpys_blas()
+    if library is not None:
+        return _address(getattr(library, f"scipy_{name}_64_"))
+    return _capsule_address(_scipys_blas()[name])
+
+
 @cache
 def _set_blas_threads() -> int:
     """Address of OpenBLAS's `int set_num_threads(int)`, which gives the number before; 0 if unknown.
 
-    SciPy's wheels bring their own OpenBLAS, whose threads spin between calls and divide even small
-    products; compiled programs divide products among the runtime's threads instead.
+    OpenBLAS's threads spin between calls and divide even small products; compiled programs divide
+    products among the runtime's threads instead.
     """
-    _blas()
-    maps = Path("/proc/self/maps")
-    if not maps.exists():
-        return 0
-    mapped = (line.split(maxsplit=5) for line in maps.read_text().splitlines())
-    loaded = sorted(
-        {fields[5] for fields in mapped if len(fields) == 6 and "openblas" in fields[5]}
-    )
-    # NumPy's wheels bring a copy of their own: SciPy's is the one that is called.
-    for path in [p for p in loaded if Path(p).parent.name == "scipy.libs"] or loaded:
-        library = ctypes.CDLL(path)
-        for name in ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local"):
-            function = getattr(library, name, None)
-            if function is not None:
-                return ctypes.cast(function, ctypes.c_void_p).value or 0
+    library = _numpys_blas()
+    if library is None:
+        _scipys_blas()
+        library = _loaded("scipy.libs")
+    for name in _THREADS:
+        function = getattr(library, name, None)
+        if function is not None:
+            return _address(function)
     return 0
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _capsule_address(capsule: Any) -> int:
@@ -192,9 +229,9 @@ def _serial_for(code: int, slots: int, n: int, grain: int) -> None:
 
 
 _finders: dict[str, Callable[[], int]] = {
-    "host": lambda: ctypes.cast(_python_entry, ctypes.c_void_p).value or 0,
-    "parallel_for": lambda: ctypes.cast(_serial_for, ctypes.c_void_p).value or 0,
+    "host": lambda: _address(_python_entry),
+    "parallel_for": lambda: _address(_serial_for),
     "blas_threads": _set_blas_threads,
-    "sgemm": lambda: _capsule_address(_blas()["sgemm"]),
-    "dgemm": lambda: _capsule_address(_blas()["dgemm"]),
+    "sgemm": lambda: _gemm("sgemm"),
+    "dgemm": lambda: _gemm("dgemm"),
 }

@@ -18,33 +18,12 @@ from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import body_cost, content_key
+from jitney.compiler.codegen.linked import CompiledProgram, Links
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.codegen.target import host
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.plan import ir
-
-
-class CompiledProgram:
-    """Machine code of one program.
-
-    Attributes:
-      entry: address of `i32 entry(ptr inputs, ptr outputs, ptr arena)`.
-      arena_bytes: memory that one call needs besides inputs and outputs.
-      inputs, outputs: types of what it takes and returns.
-      timings: seconds that each stage of compilation took.
-    """
-
-    def __init__(self, plan: ir.Plan, code: engine.Code, keep_alive: Sequence[Any]) -> None:
-        self.plan = plan
-        self.entry = code.address("entry")
-        self.arena_bytes = plan.arena_bytes
-        self.inputs = plan.inputs
-        self.outputs = plan.outputs
-        self.timings: dict[str, float] = {}
-        self.code_bytes = code.size
-        self._keep_alive = (code, *keep_alive)
-        self.is_long = _is_long(plan.steps)
 
 
 def _is_long(steps: Sequence[ir.Step]) -> bool:
@@ -79,19 +58,19 @@ class _Kernels:
     """
 
     def __init__(self) -> None:
-        self.places: dict[Any, tuple[weakref.ref[engine.Code], int]] = {}
+        self.places: dict[Any, tuple[weakref.ref[engine.Code], str]] = {}
         self.recent: OrderedDict[int, engine.Code] = OrderedDict()
         self.alive_at_last_count = 0
         self.lock = threading.RLock()
 
-    def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, int]]:
-        """The code, and the address in it, of those of `wanted` that have some."""
-        found: dict[Any, tuple[engine.Code, int]] = {}
+    def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, str]]:
+        """The code, and the name in it, of those of `wanted` that have some."""
+        found: dict[Any, tuple[engine.Code, str]] = {}
         for key in wanted:
-            reference, address = self.places.get(key, (None, 0))
+            reference, name = self.places.get(key, (None, ""))
             code = reference() if reference is not None else None
             if code is not None:
-                found[key] = code, address
+                found[key] = code, name
                 self._keep(code)
         return found
 
@@ -99,7 +78,7 @@ class _Kernels:
         """Makes the kernels called `names` in `code` known to all programs."""
         reference = weakref.ref(code)
         for key, name in names.items():
-            self.places[key] = reference, code.address(name)
+            self.places[key] = reference, name
         self._keep(code)
         if len(self.places) > 2 * self.alive_at_last_count + MOST_RECENT:
             self.places = {key: at for key, at in self.places.items() if at[0]() is not None}
@@ -176,9 +155,10 @@ class _Wanted:
 # --- whole programs -------------------------------------------------------------------------------
 
 
-def _driver_text(
-    plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], str]
-) -> tuple[str, list[Any]]:
+def _driver(
+    plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]]
+) -> tuple[DriverWriter, str, list[Any]]:
+    """(the writer of a plan's entry, its text, what keeps Python functions callable)"""
     hosts: list[Any] = []
 
     def host_id(step: ir.Host) -> int:
@@ -187,7 +167,7 @@ def _driver_text(
         return number
 
     writer = DriverWriter(plan, host(), "entry", code_of, host_id, natives.symbol)
-    return writer.text(), hosts
+    return writer, writer.text(), hosts
 
 
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
@@ -198,20 +178,28 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         found = _kernels.find(wanted.kernels)
         new = {key: kernel for key, kernel in wanted.kernels.items() if key not in found}
         text, names = kernels_text(new) if new else ("", {})
+        others = {key: f"jitney.kernel.{i}" for i, key in enumerate(found)}
 
-        def code_of(kernel: Kernel | LoopKernel) -> str:
+        def code_of(kernel: Kernel | LoopKernel) -> tuple[str, bool]:
             key = wanted.keys[kernel]
-            if key in names:
-                return f"@{names[key]}"
-            return f"inttoptr (i64 {found[key][1]} to ptr)"
+            return (names[key], False) if key in names else (others[key], True)
 
-        driver, hosts = _driver_text(plan, code_of)
-        code, seconds = engine.compile_text(_joined(text, driver))
+        driver, entry, hosts = _driver(plan, code_of)
+        kernels = {others[key]: place for key, place in found.items()}
+        links = Links(list(driver.natives), driver.constants, kernels)
+        code, seconds = engine.compile_text(_joined(text, entry), links.addresses())
         if names:
             _kernels.enter(code, names)
     # Programs hold the code of all kernels that they call, whatever becomes of the cache.
-    shared = {id(c): c for c, _ in found.values()}.values()
-    program = CompiledProgram(plan, code, [*plan.keep_alive, *hosts, *shared])
+    program = CompiledProgram(
+        code,
+        None if hosts else links,
+        plan.arena_bytes,
+        plan.inputs,
+        plan.outputs,
+        _is_long(plan.steps),
+        [links, *plan.keep_alive, *hosts],
+    )
     program.timings = {"codegen": time.perf_counter() - start - seconds, "llvm": seconds}
     return program
 
@@ -234,8 +222,8 @@ def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
     wanted = _Wanted(plan)
     text, names = kernels_text(wanted.kernels)
-    driver, _ = _driver_text(plan, lambda k: f"@{names[wanted.keys[k]]}")
-    return _joined(text, driver)
+    _, entry, _ = _driver(plan, lambda k: (names[wanted.keys[k]], False))
+    return _joined(text, entry)
 
 
 def asm_text(plan: ir.Plan) -> str:

@@ -41,6 +41,11 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 
 
+def operand_fields(kind: type) -> tuple[str, ...]:
+    """The names of the fields in which nodes of `kind` keep their operands."""
+    return _FIELDS[kind]
+
+
 def operands(node: ir.Node) -> tuple[ir.Node, ...]:
     """The nodes that `node` is computed from, in order."""
     kind = type(node)

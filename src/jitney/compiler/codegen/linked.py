@@ -1,0 +1,70 @@
+"""Compiled programs, and what their code is linked with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.codegen import engine, natives
+from jitney.compiler.hlo.ir import TensorType
+from jitney.core.record import record
+
+
+@record
+class Links:
+    """What the code of a program is linked with.
+
+    Attributes:
+      natives: functions of the runtime.
+      constants: data that it reads, by the names of their symbols.
+      kernels: functions of other modules, by the names that it has for them: the module's code, and the
+        name there.
+    """
+
+    natives: Sequence[str]
+    constants: dict[str, np.ndarray]
+    kernels: dict[str, tuple[engine.Code, str]]
+
+    def addresses(self) -> dict[str, int]:
+        """The address of each symbol."""
+        found = {f"jitney.{name}": natives.symbol(name) for name in self.natives}
+        found.update({name: data.ctypes.data for name, data in self.constants.items()})
+        found.update({name: code.address(at) for name, (code, at) in self.kernels.items()})
+        return found
+
+
+class CompiledProgram:
+    """Machine code of one program.
+
+    Attributes:
+      entry: address of `i32 entry(ptr inputs, ptr outputs, ptr arena)`.
+      arena_bytes: memory that one call needs besides inputs and outputs.
+      inputs, outputs: types of what it takes and returns.
+      is_long: whether a call may take so long that other Python threads should run meanwhile.
+      code_bytes: size of the code that is its own.
+      links: what its code is linked with; None if it calls Python functions.
+      timings: seconds that each stage of compilation took.
+    """
+
+    def __init__(
+        self,
+        code: engine.Code,
+        links: Links | None,
+        arena_bytes: int,
+        inputs: Sequence[TensorType],
+        outputs: Sequence[TensorType],
+        is_long: bool,
+        keep_alive: Sequence[Any],
+    ) -> None:
+        self.entry = code.address("entry")
+        self.code = code
+        self.links = links
+        self.arena_bytes = arena_bytes
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.is_long = is_long
+        self.timings: dict[str, float] = {}
+        self.code_bytes = code.size
+        self._keep_alive = keep_alive

@@ -1,0 +1,93 @@
+"""What a program is, in a few bytes: equal for programs that are written alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+try:
+    # What `hashlib` has by the same name; it loads OpenSSL before, which takes two milliseconds.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+from jitney.compiler.hlo import ir, walk
+
+MOST_CONSTANT_BYTES = 1 << 24  # of one program: to read more would take longer than to compile
+
+
+class _NoDigestError(Exception):
+    """The program has something in it that bytes cannot tell."""
+
+
+def digest(module: ir.Module) -> str | None:
+    """The digest of `module`, whatever its name.
+
+    None if it calls Python functions, which may do anything, or if its constants are large.
+    """
+    writer = _Writer()
+    try:
+        writer.region(module.region)
+    except _NoDigestError:
+        return None
+    return writer.hash.hexdigest()
+
+
+class _Writer:
+    """Feeds all of a program to a hash."""
+
+    def __init__(self) -> None:
+        self.hash = blake2b(digest_size=20)
+        self.types: dict[Any, str] = {}
+        self.constant_bytes = 0
+
+    def region(self, region: ir.Region) -> None:
+        number: dict[ir.Node, int] = {}
+        lines: list[str] = [f"region {[self._type(p.type) for p in region.parameters]}"]
+        for node in walk.schedule(walk.ends(region)):
+            number[node] = len(number)
+            operands = [number[x] for x in walk.operands(node)]
+            lines.append(f"{type(node).__name__} {self._type(node.type)} {operands}")
+            for name in _plain_fields(type(node)):
+                lines.append(self._field(getattr(node, name)))
+            if isinstance(node, ir.HostCall):
+                raise _NoDigestError
+            for _, inner in walk.regions(node):
+                self._feed(lines)
+                self.region(inner)
+        lines.append(f"{[number[x] for x in region.results]} {[number[x] for x in region.ordered]}")
+        self._feed(lines)
+
+    def _feed(self, lines: list[str]) -> None:
+        self.hash.update("\n".join(lines).encode())
+        lines.clear()
+
+    def _type(self, type_: Any) -> str:
+        found = self.types.get(type_)
+        if found is None:
+            each = type_ if isinstance(type_, tuple) else (type_,)
+            found = self.types[type_] = " ".join(map(str, each))
+        return found
+
+    def _field(self, value: Any) -> str:
+        if isinstance(value, np.ndarray):
+            self.constant_bytes += value.nbytes
+            if self.constant_bytes > MOST_CONSTANT_BYTES:
+                raise _NoDigestError
+            data = value.tobytes()
+            text = data.hex() if len(data) <= 64 else blake2b(data).hexdigest()
+            return f"{value.dtype} {value.shape} {text}"
+        return "region" if isinstance(value, ir.Region) else repr(value)
+
+
+_plain: dict[type, tuple[str, ...]] = {}
+
+
+def _plain_fields(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of node that are neither nodes nor said otherwise."""
+    found = _plain.get(kind)
+    if found is None:
+        fields = [name for name in kind.__annotations__ if name not in walk.operand_fields(kind)]
+        found = _plain[kind] = tuple([name for name in fields if name != "branches"])
+    return found

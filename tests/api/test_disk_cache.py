@@ -1,0 +1,269 @@
+"""Programs that are kept on disk: other processes find them, and damage never gives a wrong answer."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney import lax, random
+from jitney.compiler import pipeline
+from jitney.compiler.codegen import engine, program
+from jitney.compiler.hlo.digest import digest
+from jitney.core import config
+from jitney.runtime import disk_cache
+from jitney.runtime.native import _native
+
+pytestmark = pytest.mark.skipif(not _native.can_load_code(), reason="no loader for this system")
+
+X = np.linspace(-2, 2, 50, dtype=np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The cache is on, in an empty folder; kernels compiled by other tests are not shared."""
+    monkeypatch.setattr(program, "_kernels", program._Kernels())
+    monkeypatch.setattr(disk_cache, "_next_look", 0.0)
+    with config.enable_compilation_cache(True), config.compilation_cache_dir(tmp_path):
+        yield tmp_path
+
+
+def forget():
+    """As in a new process: nothing of compiled functions is left in memory."""
+    jitney.clear_caches()
+    disk_cache._codes.clear()
+
+
+def walk(x, key):
+    def turn(state, _):
+        x, key = state
+        key, drawn = random.split(key)
+        return (x + random.normal(drawn, x.shape), key), x.sum()
+
+    return lax.scan(turn, (x, key), None, length=40)
+
+
+def table(x):
+    return jnp.take(jnp.asarray(np.arange(100, dtype=np.float32)), jnp.asarray(np.arange(50))) * x
+
+
+PROGRAMS = {
+    "elementwise": (lambda x: jnp.sin(x) * 2 + 1, X),
+    "several_results": (lambda x: {"a": x.sum(), "b": (x > 0, x.astype("bfloat16"))}, X),
+    "constants": (table, X),
+    "products": (lambda x: x @ x.T, np.ones((70, 80), np.float32)),
+    "gradient": (jitney.grad(lambda x: jnp.sum(jnp.tanh(x @ x))), np.full((40, 40), 0.01, np.float32)),
+    "loop": (walk, X, np.array([1, 2], np.uint32)),
+    "threads": (lambda x: jnp.exp(x) + 1, np.linspace(0, 1, 1_000_000, dtype=np.float32)),
+    "branches": (lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), X),
+    "empty": (lambda x: x[:0] + 1, X),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_found_and_give_the_same_bits(name, folder, monkeypatch):
+    function, *args = PROGRAMS[name]
+    expected = jitney.jit(function)(*args)
+    files = {path.suffix for path in folder.glob("jitney-*/*")}
+    assert files == {".program", ".object"}
+    forget()
+
+    def compile_module(module):
+        raise AssertionError("the program is compiled again")
+
+    monkeypatch.setattr(pipeline, "compile_module", compile_module)
+    compiled = jitney.jit(function).lower(*args).compile()
+    assert "load" in compiled.timings() and "llvm" not in compiled.timings()
+    found = jitney.jit(function)(*args)
+    jitney.tree.map(
+        lambda x, y: np.testing.assert_array_equal(np.asarray(x), np.asarray(y)), found, expected
+    )
+
+
+def test_kernels_that_programs_share(folder):
+    def first(x):
+        return jnp.sin(x) * 77.25
+
+    def second(x):
+        return jnp.sin(x) * 77.25, jnp.cumsum(x)[::-1] @ x
+
+    kept = jitney.jit(first).lower(X).compile()
+    expected = jitney.jit(second)(X)
+    forget()
+    del kept
+    found = jitney.jit(second)(X)
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_programs_that_call_python_are_not_kept(folder):
+    def function(x):
+        return jitney.pure_callback(np.sin, x, x)
+
+    assert jitney.jit(function)(X).shape == X.shape
+    assert not list(folder.glob("jitney-*/*.program"))
+
+
+def test_it_can_be_turned_off(folder):
+    with config.enable_compilation_cache(False):
+        jitney.jit(lambda x: x * 3)(X)
+    assert not list(folder.iterdir())
+
+
+def damage(path: Path, how: str) -> None:
+    data = path.read_bytes()
+    match how:
+        case "torn":
+            path.write_bytes(data[: len(data) // 2])
+        case "empty":
+            path.write_bytes(b"")
+        case "changed":
+            middle = len(data) // 2
+            path.write_bytes(data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :])
+        case "gone":
+            path.unlink()
+        case "folder":
+            path.unlink()
+            path.mkdir()
+
+
+@pytest.mark.parametrize("how", ["torn", "empty", "changed", "gone", "folder"])
+@pytest.mark.parametrize("suffix", [".program", ".object"])
+def test_damaged_files_are_compiled_again(suffix, how, folder):
+    def function(x):
+        return jnp.sin(x) * 5 + table(x)
+
+    expected = np.asarray(jitney.jit(function)(X))
+    for path in folder.glob(f"jitney-*/*{suffix}"):
+        damage(path, how)
+    forget()
+    np.testing.assert_array_equal(jitney.jit(function)(X), expected)
+    if how != "folder":  # which nothing may be written over
+        forget()
+        assert "load" in jitney.jit(function).lower(X).compile().timings()
+
+
+def test_places_that_cannot_be_written(folder, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    with config.compilation_cache_dir(file):
+        np.testing.assert_array_equal(jitney.jit(lambda x: x * 4)(X), X * 4)
+        with (
+            config.raise_persistent_cache_errors(True),
+            pytest.raises(OSError),
+        ):
+            jitney.jit(lambda x: x * 6)(X)
+
+
+def test_files_used_least_recently_go(folder):
+    for i in range(6):
+        jitney.jit(lambda x, i=i: jnp.sin(x) * (i + 0.125))(X)
+    files = sorted(folder.glob("jitney-*/*.*"))
+    for age, path in enumerate(files):
+        os.utime(path, (1e9 + age, 1e9 + age))
+    sizes = [path.stat().st_size for path in files]
+    other = folder / "jitney-notes.txt"
+    other.write_text("not ours")
+    with config.compilation_cache_max_size(sum(sizes) - 1):
+        disk_cache.tidy(str(folder))
+    assert [path.exists() for path in files] == [False] + [True] * (len(files) - 1)
+    assert other.exists()
+
+
+def test_digests():
+    def of(function, *args):
+        return digest(jitney.jit(function).lower(*args)._lowering.module)
+
+    x, y = X, X.astype(np.float64)
+    assert of(lambda x: x + 1, x) == of(lambda u: u + 1, x)
+    different = [
+        of(lambda x: x + 1, x), of(lambda x: x + 2, x), of(lambda x: x - 1, x),
+        of(lambda x: x + 1, x[:9]), of(lambda x: (x + 1, x), x), of(lambda x: (x, x + 1), x),
+        of(lambda x: x.sum(), x),
+        of(lambda x: x + np.arange(50, dtype=np.float32), x), of(lambda x: x[::-1] + 1, x),
+        of(lambda x: x + np.arange(1, 51, dtype=np.float32), x), of(lambda x: jnp.cumsum(x), x),
+        of(lambda x: lax.fori_loop(0, 3, lambda i, x: x * 2, x), x),
+        of(lambda x: lax.fori_loop(0, 4, lambda i, x: x * 2, x), x),
+        of(lambda x: lax.fori_loop(0, 4, lambda i, x: x * 3, x), x),
+        of(lambda x: lax.cond(x[0] > 0, jnp.sin, jnp.cos, x), x),
+        of(lambda x: lax.cond(x[0] > 0, jnp.cos, jnp.sin, x), x),
+        of(lambda x: x.at[2].add(1), x), of(lambda x: x.at[2].mul(1), x),
+        of(lambda x: x.at[2].set(1), x),
+        of(lambda x: x.reshape(5, 10), x), of(lambda x: x.reshape(10, 5), x),
+    ]  # fmt: skip
+    with jitney.enable_x64(True):
+        different.append(of(lambda x: x + 1, y))
+    assert None not in different and len(set(different)) == len(different)
+    assert of(lambda x: jitney.pure_callback(np.sin, x, x), x) is None
+    large = np.ones(1 << 23, np.float32)
+    assert of(lambda x: x[0] + large, x) is None
+
+
+def test_damaged_object_files_are_refused():
+    text = "define i32 @f(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}\n"
+    jitney.jit(lambda x: x + 1)(X)  # sets the loader
+    code, _ = engine.compile_text(text, {})
+    data = code.data
+    assert data is not None and code.address("f")
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(3000):
+        broken = bytearray(data)
+        for _ in range(rng.integers(1, 6)):
+            broken[rng.integers(0, len(data))] = rng.integers(0, 256)
+        try:
+            engine.load(bytes(broken[: rng.integers(0, len(data) + 1)]), {})
+        except ValueError as error:
+            assert "machine code" in str(error)
+            refused += 1
+    assert refused > 1000
+    with pytest.raises(ValueError, match="a symbol is not known"):
+        call = (
+            "declare i32 @jitney.nowhere()\ndefine i32 @g() {\n  %y = call i32 @jitney.nowhere()\n"
+        )
+        engine.compile_text(call + "  ret i32 %y\n}\n", {})
+
+
+SCRIPT = """
+import json, sys, threading
+import jitney, jitney.numpy as jnp
+f = jitney.jit(lambda x: jnp.sin(x).sum())
+compiled = f.lower(jnp.arange(10.0)).compile()
+loaded = sorted(m for m in sys.modules if m.startswith("llvmlite"))
+names = [t.name for t in threading.enumerate()]
+print(json.dumps([float(compiled(jnp.arange(10.0))), list(compiled.timings()), loaded, names]))
+"""
+
+
+def environment_for(folder):
+    options = {"JITNEY_ENABLE_COMPILATION_CACHE": "1", "JAX_COMPILATION_CACHE_DIR": str(folder)}
+    return {**os.environ, **options}
+
+
+def run(folder):
+    command = [sys.executable, "-c", SCRIPT]
+    environment = environment_for(folder)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_a_second_process_does_not_load_llvm(tmp_path):
+    value, stages, loaded, _ = run(tmp_path)
+    assert "llvm" in stages and loaded
+    again, stages, loaded, names = run(tmp_path)
+    assert again == value == pytest.approx(np.sin(np.arange(10)).sum(), rel=1e-5)
+    assert "load" in stages and not loaded and "jitney-preload" not in names
+
+
+def test_processes_that_write_at_once(tmp_path):
+    environment = environment_for(tmp_path)
+    command = [sys.executable, "-c", SCRIPT]
+    running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(4)]
+    values = {json.loads(p.communicate()[0])[0] for p in running}
+    assert len(values) == 1
+    assert all(path.suffix in (".program", ".object") for path in tmp_path.glob("jitney-*/*"))
