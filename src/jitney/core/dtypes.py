@@ -446,8 +446,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 def promote_types(a: Any, b: Any) -> Any:
     """The dtype of an operation on operands of dtypes `a` and `b`; Python types are weak.
 
-    What is weak itself is the 64-bit dtype that NumPy has for the Python type, whatever `jax_enable_x64`
-    says.
+    What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too.
     """
     keys = tuple((canonicalize_dtype(x), isinstance(x, type) and x in (int, float, complex))
                  for x in (a, b))  # fmt: skip

@@ -370,7 +370,7 @@ from jitney.numpy.ufuncs import exp2 as exp2
 from jitney.numpy.ufuncs import expm1 as expm1
 from jitney.numpy.ufuncs import fabs as fabs
 from jitney.numpy.ufuncs import floor as floor
-from jitney.numpy.ufuncs import i0 as i0
+from jitney.numpy.bessel import i0 as i0
 from jitney.numpy.ufuncs import imag as imag
 from jitney.numpy.ufuncs import invert as invert
 from jitney.numpy.ufuncs import iscomplex as iscomplex

@@ -12,8 +12,8 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
+from jitney.numpy.bessel import i0
 from jitney.numpy.manipulation import flip
-from jitney.numpy.ufuncs import i0
 from jitney.ops import unary
 from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.ops.creation import iota

@@ -18,7 +18,7 @@ from jitney.core.array import Array
 from jitney.numpy import util
 from jitney.numpy.selection import where
 from jitney.numpy.util import check_arraylike, promote_args_inexact
-from jitney.ops import binary, compare, convert, creation, select, special, unary
+from jitney.ops import binary, compare, convert, creation, select, unary
 
 # Dtypes that floating functions take as they are.
 _INEXACT: frozenset[Any] = frozenset(
@@ -418,27 +418,3 @@ def sinc(x: Any, /) -> Any:
     pi_x = binary.mul(_like(x, np.pi), x)
     safe = where(is_zero, _like(x, 1), pi_x)
     return where(is_zero, _sinc_maclaurin(0, pi_x), binary.div(unary.sin(safe), safe))
-
-
-@jit_when_traced
-def i0(x: Any) -> Any:
-    """Modified Bessel function of the first kind, order 0."""
-    check_arraylike("i0", x)
-    if util.is_complex(util.dtype_of(x)):
-        raise ValueError(
-            f"Unsupported input type to jax.numpy.i0: {dtypes.long_name(util.dtype_of(x))}"
-        )
-    return _i0(*promote_args_inexact("i0", x))
-
-
-@custom_jvp
-def _i0(x: Any) -> Any:
-    x = unary.abs(x)
-    return binary.mul(unary.exp(x), special.bessel_i0e(x))
-
-
-@_i0.defjvp
-def _i0_jvp(primals: Any, tangents: Any) -> Any:
-    (x,), (dx,) = primals, tangents
-    slope = binary.mul(unary.exp(unary.abs(x)), special.bessel_i1e(x))
-    return _i0(x), binary.mul(slope, dx)
