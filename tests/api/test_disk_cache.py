@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
     """The cache is on, in an empty folder; kernels compiled by other tests are not shared."""
     monkeypatch.setattr(program, "_kernels", program._Kernels())
     monkeypatch.setattr(disk_cache, "_next_look", 0.0)
-    with config.enable_compilation_cache(True), config.compilation_cache_dir(tmp_path):
+    with config.enable_compilation_cache(True), config.compilation_cache_dir(str(tmp_path)):
         yield tmp_path
 
 
@@ -107,6 +107,16 @@ def test_programs_that_call_python_are_not_kept(folder):
 
     assert jitney.jit(function)(X).shape == X.shape
     assert not list(folder.glob("jitney-*/*.program"))
+
+
+def test_the_folder_can_be_chosen(folder, tmp_path, monkeypatch):
+    from jitney.experimental.compilation_cache import compilation_cache
+
+    monkeypatch.setattr(config.compilation_cache_dir, "global_value", None)
+    compilation_cache.set_cache_dir(tmp_path / "other")
+    assert jitney.config.jax_compilation_cache_dir == str(folder)  # for this thread: overridden
+    assert config.compilation_cache_dir.global_value == str(tmp_path / "other")
+    compilation_cache.reset_cache()
 
 
 def test_it_can_be_turned_off(folder):

@@ -149,7 +149,7 @@ def find(key: str) -> CompiledProgram | None:
         os.utime(path)
     except FileNotFoundError:
         return None
-    except (OSError, _StaleError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, _StaleError, ValueError, KeyError, TypeError) as error:
         _report(error)
         return None
     program.timings = {"load": time.perf_counter() - start}

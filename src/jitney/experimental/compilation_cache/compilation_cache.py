@@ -1,0 +1,21 @@
+"""Where compiled programs are kept on disk for other processes; see `docs/architecture.md`."""
+
+from __future__ import annotations
+
+import os
+
+from jitney.core import config
+
+
+def set_cache_dir(path: str | os.PathLike[str]) -> None:
+    """Keeps compiled programs in the folder `path` from now on, and looks for them there."""
+    config.compilation_cache_dir.set_global(os.fspath(path))
+
+
+def reset_cache() -> None:
+    """Does nothing: the folder is opened anew for each program, so there is no state to forget."""
+
+
+set_cache_dir.__module__ = reset_cache.__module__ = (
+    "jax.experimental.compilation_cache.compilation_cache"
+)

@@ -1,0 +1,39 @@
+"""Bessel functions. They stand alone: nothing that is imported at first needs special functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitney.api.custom_jvp import custom_jvp
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.numpy import util
+from jitney.numpy.util import check_arraylike, promote_args_inexact
+from jitney.ops import binary, special, unary
+
+
+@jit_when_traced
+def i0(x: Any) -> Any:
+    """Modified Bessel function of the first kind, order 0."""
+    check_arraylike("i0", x)
+    if util.is_complex(util.dtype_of(x)):
+        raise ValueError(
+            f"Unsupported input type to jax.numpy.i0: {dtypes.long_name(util.dtype_of(x))}"
+        )
+    return _i0(*promote_args_inexact("i0", x))
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
+    x = unary.abs(x)
+    return binary.mul(unary.exp(x), special.bessel_i0e(x))
+
+
+@_i0.defjvp
+def _i0_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (dx,) = primals, tangents
+    slope = binary.mul(unary.exp(unary.abs(x)), special.bessel_i1e(x))
+    return _i0(x), binary.mul(slope, dx)
+
+
+i0.__module__ = "jax.numpy"
