@@ -16,7 +16,7 @@ from jitney import lax
 from jitney.compiler import pipeline
 from jitney.compiler.hlo import interpret
 from jitney.compiler.hlo.parse import ParseError, parse_module
-from jitney.compiler.hlo.passes import loops, simplify
+from jitney.compiler.hlo.passes import expand, loops, simplify
 from jitney.compiler.hlo.text import print_module
 from jitney.compiler.hlo.verify import verify
 from jitney.compiler.plan.text import print_plan
@@ -87,6 +87,24 @@ def test_every_rule_has_a_case_that_changes_and_one_that_does_not():
     staying = {rule_of(n) for n, c in RULES.items() if c.source == c.stages["after"]}
     assert changing == set(simplify.rule_names())
     assert staying == set(simplify.rule_names())
+
+
+# Text of the tensor IR -> text with operations written with others.
+EXPANDED = golden.read("expand.txt")
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_expanded(name):
+    source = EXPANDED[name].source
+    module = parse_module(source)
+    assert print_module(module) == source
+    after = expand.run(module)
+    verify(after)
+    golden.check("expand.txt", name, {"after": print_module(after)})
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=p.shape).astype(p.dtype) for p in module.region.parameters]
+    for a, b in zip(interpret.run(module, given), interpret.run(after, given), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 # Text of the tensor IR -> text after the pass on loops.

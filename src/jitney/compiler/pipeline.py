@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from jitney.compiler.codegen import program
 from jitney.compiler.hlo import ir, verify
-from jitney.compiler.hlo.passes import loops, simplify
+from jitney.compiler.hlo.passes import expand, loops, simplify
 from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
@@ -22,16 +22,21 @@ CompiledProgram = program.CompiledProgram
 
 def optimize(module: ir.Module) -> ir.Module:
     """The program after all passes on the tensor IR."""
-    checks = _checks()
-    if checks:
+    if _checks():
         verify.verify(module)
-    passes = [simplify.run]
+    module = _after(simplify.run, module)
+    if expand.is_needed(module.region):
+        module = _after(simplify.run, _after(expand.run, module))
     if loops.has_loops(module):
-        passes += [loops.run, simplify.run]
-    for run in passes:
-        module = run(module)
-        if checks:
-            verify.verify(module)
+        module = _after(simplify.run, _after(loops.run, module))
+    return module
+
+
+def _after(run: Callable[[ir.Module], ir.Module], module: ir.Module) -> ir.Module:
+    """What the pass `run` makes of `module`."""
+    module = run(module)
+    if _checks():
+        verify.verify(module)
     return module
 
 

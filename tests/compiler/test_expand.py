@@ -1,0 +1,129 @@
+"""Operations that are written with others: the bits of NumPy's, over dtypes and special values."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney import lax
+from jitney.compiler.hlo import interpret
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.hlo.passes import expand
+from jitney.compiler.hlo.verify import verify
+
+DTYPES = [
+    np.dtype(d)
+    for d in (
+        "bool", "int8", "int32", "uint8", "uint64", "float16", ml_dtypes.bfloat16, "float32", "float64"
+    )
+]  # fmt: skip
+SHAPES = [
+    ((), None),
+    ((1,), 0),
+    ((7,), 0),
+    ((40,), 0),
+    ((3, 5), 0),
+    ((3, 5), 1),
+    ((2, 9, 3), 1),
+    ((0, 4), 1),
+]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3.0, 3.0, 1e-30]
+
+
+def values(dtype, shape, seed):
+    rng = np.random.default_rng(seed)
+    if dtype.kind in "fV":
+        x = rng.choice(SPECIAL if seed % 2 else SPECIAL[:4] + [2.0, 3.0], shape)
+    else:
+        x = rng.integers(0, 4, shape) if dtype.kind in "ub" else rng.integers(-4, 4, shape)
+    return np.asarray(x).astype(dtype)
+
+
+def both(make, x):
+    """Results of a program of one operation on `x`, as it is and expanded."""
+    b = Builder()
+    module = b.module("f", [p := b.parameter(0, TensorType(x.shape, x.dtype))], [make(b, p)])
+    written = expand.run(module)
+    verify(written)
+    with np.errstate(all="ignore"):
+        return interpret.run(module, [x])[0], interpret.run(written, [x])[0]
+
+
+def assert_same(x, y, signs=True):
+    """Fails unless `x` is `y`, to the sign of zeros if `signs`: NaN as NaN."""
+    assert x.dtype == y.dtype and x.shape == y.shape
+    wide = np.float64 if x.dtype.kind in "fV" else x.dtype
+    x, y = x.astype(wide), y.astype(wide)
+    np.testing.assert_array_equal(x, y)
+    if signs and wide is np.float64:
+        number = ~np.isnan(x)
+        np.testing.assert_array_equal(np.signbit(x[number]), np.signbit(y[number]))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_arg_reduce(kind, dtype, seed):
+    for shape, dim in SHAPES[1:]:
+        x = values(dtype, shape, seed)
+        assert_same(*both(lambda b, p, dim=dim: b.arg_reduce(p, kind, dim, np.int32), x))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("fn", ["add", "mul", "max", "min"])
+def test_cumulative(fn, dtype, seed):
+    if dtype == np.bool_ and fn in ("add", "mul"):
+        return  # which are integers by then
+    for shape, dim in SHAPES[1:]:
+        for reverse in (False, True):
+            x = values(dtype, shape, seed)
+            a, b = both(lambda b, p, dim=dim, reverse=reverse: b.cumulative(p, fn, dim, reverse), x)
+            # Which of two zeros is larger is left open.
+            assert_same(a, b, signs=fn in ("add", "mul"))
+
+
+def test_compiled_programs_call_no_python():
+    x = jnp.linspace(-1.0, 1.0, 30)
+
+    def f(x):
+        y = jnp.cumsum(x), jnp.cumprod(x), lax.cummax(x), lax.cummin(x, reverse=True)
+        return y, jnp.argmax(x), jnp.argmin(x), lax.cumlogsumexp(x)
+
+    assert "host" not in jitney.jit(f).lower(x).as_text("kernels")
+    found = jitney.jit(f)(x)
+    with jitney.disable_jit():
+        expected = f(x)
+    jitney.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6), found, expected
+    )
+
+
+def test_in_loops_and_under_transformations():
+    def turn(x, _):
+        x = jnp.cumsum(x) / (1 + jnp.argmax(x))
+        return x / jnp.max(jnp.abs(x)), x
+
+    def run(x):
+        return lax.scan(turn, x, None, length=20)
+
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32))
+    rows = [run(row) for row in x]
+    for compiled in (jitney.jit(jitney.vmap(run)), jitney.vmap(jitney.jit(run))):
+        found = compiled(x)
+        for k, row in enumerate(rows):
+            jitney.tree.map(
+                lambda a, b, k=k: np.testing.assert_allclose(a[k], b, rtol=1e-5, atol=1e-6),
+                found,
+                row,
+            )
+    assert "host" not in jitney.jit(run).lower(x[0]).as_text("kernels")
+
+    def loss(x):
+        return jnp.sum(jnp.sin(run(x)[1]) * jnp.arange(6.0))
+
+    with jitney.disable_jit():
+        expected = jitney.grad(loss)(x[0])
+    np.testing.assert_allclose(jitney.jit(jitney.grad(loss))(x[0]), expected, rtol=1e-4, atol=1e-5)
