@@ -80,6 +80,20 @@ def _softmax(side: Side) -> Call:
     return lambda: f(x)
 
 
+@case("cumsum", "running sum of 10,000", rtol=1e-3, atol=1e-2)
+def _cumsum(side: Side) -> Call:
+    x = side.jnp.asarray(np.random.default_rng(0).normal(size=10_000).astype(np.float32))
+    f = side.jax.jit(side.jnp.cumsum)
+    return lambda: f(x)
+
+
+@case("argmax", "argmax of 1,000 rows of 100")
+def _argmax(side: Side) -> Call:
+    x = side.jnp.asarray(np.random.default_rng(0).normal(size=(1000, 100)).astype(np.float32))
+    f = side.jax.jit(lambda x: side.jnp.argmax(x, 1))
+    return lambda: f(x)
+
+
 @case("diffusion", "diffusion by roll, 256x256, 200 steps", 3.0)
 def _diffusion(side: Side) -> Call:
     jnp, lax = side.jnp, side.lax

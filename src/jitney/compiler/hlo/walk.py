@@ -165,6 +165,19 @@ def rebuild_all(
             new[node] = rebuild(b, node, new.__getitem__) if make is None else make(node)
 
 
+def rewrite(
+    region: ir.Region, make: Callable[[Builder, ir.Node, MutableMapping[ir.Node, Any]], Any]
+) -> ir.Region:
+    """`region` built anew: `make(b, node, new)` builds a node in `b`, its operands are in `new`."""
+    b = Builder()
+    new: dict[ir.Node, Any] = {}
+    for p in region.parameters:
+        new[p] = b.parameter(p.index, p.type)  # type: ignore[arg-type]
+    rebuild_all(b, ends(region), new, lambda node: make(b, node, new))
+    results = tuple([new[r] for r in region.results])
+    return ir.Region(tuple([new[p] for p in region.parameters]), results, tuple(b.ordered))
+
+
 def _each(nodes: Sequence[ir.Node], new: _Map) -> tuple[ir.Node, ...]:
     return tuple([new(x) for x in nodes])
 

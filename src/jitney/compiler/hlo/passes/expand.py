@@ -10,7 +10,7 @@ threads waiting, and stands in the way of fusion and of native loops. Complex nu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,30 +36,23 @@ def run(module: ir.Module) -> ir.Module:
 
 
 def _region(region: ir.Region) -> ir.Region:
-    b = Builder()
-    new: dict[ir.Node, Any] = {}
-    for p in region.parameters:
-        new[p] = b.parameter(p.index, p.type)  # type: ignore[arg-type]
+    return walk.rewrite(region, _made)
 
-    def make(node: ir.Node) -> Any:
-        match node:
-            case ir.While():
-                init = [new[x] for x in node.init]
-                return b.while_(_region(node.cond), _region(node.body), init)
-            case ir.Cond():
-                branches = [_region(r) for r in node.branches]
-                return b.cond(new[node.index], branches, [new[a] for a in node.args])
-            case ir.ArgReduce() if _is_expanded(node):
-                return arg_reduce(b, new[node.x], node.kind, node.dim, node.dtype)
-            case ir.Cumulative() if _is_expanded(node):
-                return cumulative(b, new[node.x], node.fn, node.dim, node.reverse)
-            case _:
-                return walk.rebuild(b, node, new.__getitem__)
 
-    walk.rebuild_all(b, walk.ends(region), new, make)
-    results = tuple([new[r] for r in region.results])
-    parameters = tuple([new[p] for p in region.parameters])
-    return ir.Region(parameters, results, tuple(b.ordered))
+def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
+    match node:
+        case ir.While():
+            init = [new[x] for x in node.init]
+            return b.while_(_region(node.cond), _region(node.body), init)
+        case ir.Cond():
+            branches = [_region(r) for r in node.branches]
+            return b.cond(new[node.index], branches, [new[a] for a in node.args])
+        case ir.ArgReduce() if _is_expanded(node):
+            return arg_reduce(b, new[node.x], node.kind, node.dim, node.dtype)
+        case ir.Cumulative() if _is_expanded(node):
+            return cumulative(b, new[node.x], node.fn, node.dim, node.reverse)
+        case _:
+            return walk.rebuild(b, node, new.__getitem__)
 
 
 def _is_expanded(node: ir.Node) -> bool:
@@ -105,7 +98,7 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
         at = inner.apply("sub", inner.constant(np.int32(n - 1)), i) if reverse else i
         starts = [at, *[zero] * len(shape)]
         row = inner.reshape(inner.dynamic_slice(xs, starts, (1, *shape)), shape)
-        sofar = inner.apply(fn, sofar, row)
+        sofar = _combined(inner, fn, sofar, row)
         ys = inner.dynamic_update_slice(ys, inner.reshape(sofar, (1, *shape)), starts)
         return [inner.apply("add", i, inner.constant(np.int32(1))), sofar, xs, ys]
 
@@ -115,6 +108,17 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     folded = b.while_(b.region(types, test), b.region(types, turn), init)[3]  # type: ignore[arg-type]
     back = [order.index(k) for k in range(len(order))]
     return b.convert(b.transpose(folded, back), dtype)
+
+
+def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
+    """`fn` of what a fold has come to and a row; a NaN stays.
+
+    Turns wait for each other here: of the largest, they wait for a comparison and a choice alone.
+    """
+    if fn not in ("max", "min") or row.dtype.kind != "f":
+        return b.apply(fn, sofar, row)
+    beyond = b.apply("gt" if fn == "max" else "lt", row, sofar)
+    return b.apply("select", b.apply("or", beyond, b.apply("ne", row, row)), row, sofar)
 
 
 def _neutral(fn: str, dtype: np.dtype) -> Any:

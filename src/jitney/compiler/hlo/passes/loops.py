@@ -26,7 +26,7 @@ does it to constants).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jitney.compiler.hlo import ir, walk
@@ -67,17 +67,12 @@ def _nodes(region: ir.Region) -> list[ir.Node]:
 
 
 def _region(region: ir.Region) -> ir.Region:
-    b = Builder()
-    new: dict[ir.Node, Any] = {}
-    for p in region.parameters:
-        new[p] = b.parameter(p.index, p.type)  # type: ignore[arg-type]
-
     used: dict[ir.Node, set[int]] = {}
     for node in _nodes(region):
         if isinstance(node, ir.Project):
             used.setdefault(node.node, set()).add(node.index)
 
-    def make(node: ir.Node) -> Any:
+    def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
         match node:
             case ir.While():
                 return _loop(b, node, [new[x] for x in node.init], used.get(node, set()))
@@ -87,10 +82,7 @@ def _region(region: ir.Region) -> ir.Region:
             case _:
                 return walk.rebuild(b, node, new.__getitem__)
 
-    walk.rebuild_all(b, walk.ends(region), new, make)
-    results = tuple([new[r] for r in region.results])
-    parameters = tuple([new[p] for p in region.parameters])
-    return ir.Region(parameters, results, tuple(b.ordered))
+    return walk.rewrite(region, make)
 
 
 def _loop(

@@ -33,21 +33,13 @@ def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
 
 
 def _region(region: ir.Region, rules: Rules) -> ir.Region:
-    b = Builder()
-    new: dict[ir.Node, Any] = {}
-    for parameter in region.parameters:
-        new[parameter] = b.parameter(parameter.index, parameter.type)  # type: ignore[arg-type]
-
-    def make(node: ir.Node) -> Any:
+    def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
         made = walk.rebuild(b, _inner(node, rules), new.__getitem__)
         if isinstance(made, list):
             return [_simplified(b, x, rules) for x in made]
         return _simplified(b, made, rules)
 
-    walk.rebuild_all(b, walk.ends(region), new, make)
-    results = tuple([new[r] for r in region.results])
-    parameters = tuple([new[p] for p in region.parameters])
-    return ir.Region(parameters, results, tuple(b.ordered))
+    return walk.rewrite(region, make)
 
 
 def _inner(node: ir.Node, rules: Rules) -> Any:
