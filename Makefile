@@ -30,7 +30,7 @@ bench: $(VENV)/.bench  ## against real jax
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis
 	find src -name '*.so' -delete
-	rm -f src/jitney/runtime/native/_native.c
+	rm -f src/jitney/runtime/native/*.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of packages.

@@ -5,23 +5,26 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 
-NATIVE = Path("src/jitney/runtime/native/_native.pyx")
+NATIVE = Path("src/jitney/runtime/native")
 
 
 def extensions() -> list[Extension]:
-    """The extension modules, translated to C."""
+    """The extension modules, translated to C: the core, and the loader of machine code."""
     from Cython.Build import cythonize
 
-    native = Extension(
-        "jitney.runtime.native._native",
-        [str(NATIVE)],
-        depends=[str(header) for header in NATIVE.parent.glob("*.h")],
-        include_dirs=[numpy.get_include()],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
-        extra_compile_args=["-O3", "-pthread", "-Wno-unused-function"],
-        extra_link_args=["-pthread"],
-    )
-    return cythonize([native], language_level=3, annotate=False)
+    modules = [
+        Extension(
+            f"jitney.runtime.native.{name}",
+            [str(NATIVE / f"{name}.pyx")],
+            depends=[str(header) for header in NATIVE.glob("*.h")],
+            include_dirs=[numpy.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+            extra_compile_args=["-O3", "-pthread", "-Wno-unused-function"],
+            extra_link_args=["-pthread"],
+        )
+        for name in ("_native", "_loader")
+    ]
+    return cythonize(modules, language_level=3, annotate=False)
 
 
 setup(ext_modules=extensions())

@@ -17,9 +17,9 @@ from jitney.compiler.codegen import engine, program
 from jitney.compiler.hlo.digest import digest
 from jitney.core import config
 from jitney.runtime import disk_cache
-from jitney.runtime.native import _native
+from jitney.runtime.native import _loader
 
-pytestmark = pytest.mark.skipif(not _native.can_load_code(), reason="no loader for this system")
+pytestmark = pytest.mark.skipif(not _loader.can_load_code(), reason="no loader for this system")
 
 X = np.linspace(-2, 2, 50, dtype=np.float32)
 

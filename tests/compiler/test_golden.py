@@ -89,40 +89,32 @@ def test_every_rule_has_a_case_that_changes_and_one_that_does_not():
     assert staying == set(simplify.rule_names())
 
 
-# Text of the tensor IR -> text with operations written with others.
+# Text of the tensor IR -> text with operations written with others, or after the passes on loops.
 EXPANDED = golden.read("expand.txt")
+LOOPS = golden.read("loops.txt")
+
+
+def check_pass(file, case, run, rtol):
+    """Fails unless `run` makes the text after of the text before, and values stay what they were."""
+    module = parse_module(case.source)
+    assert print_module(module) == case.source
+    after = run(module)
+    verify(after)
+    golden.check(file, case.name, {"after": print_module(after)})
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=p.shape).astype(p.dtype) for p in module.region.parameters]
+    for a, b in zip(interpret.run(module, given), interpret.run(after, given), strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
 
 
 @pytest.mark.parametrize("name", EXPANDED)
 def test_expanded(name):
-    source = EXPANDED[name].source
-    module = parse_module(source)
-    assert print_module(module) == source
-    after = expand.run(module)
-    verify(after)
-    golden.check("expand.txt", name, {"after": print_module(after)})
-    rng = np.random.default_rng(0)
-    given = [rng.normal(size=p.shape).astype(p.dtype) for p in module.region.parameters]
-    for a, b in zip(interpret.run(module, given), interpret.run(after, given), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-# Text of the tensor IR -> text after the pass on loops.
-LOOPS = golden.read("loops.txt")
+    check_pass("expand.txt", EXPANDED[name], expand.run, 0)
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops(name):
-    source = LOOPS[name].source
-    module = parse_module(source)
-    assert print_module(module) == source
-    after = loops.run(module)
-    verify(after)
-    golden.check("loops.txt", name, {"after": print_module(after)})
-    rng = np.random.default_rng(0)
-    given = [rng.normal(size=p.shape).astype(p.dtype) for p in module.region.parameters]
-    for a, b in zip(interpret.run(module, given), interpret.run(after, given), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+    check_pass("loops.txt", LOOPS[name], loops.run, 1e-4)
 
 
 # Text of the tensor IR -> kernels: how nodes are grouped.

@@ -33,7 +33,7 @@ from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
 from jitney.core import config
 from jitney.runtime import device
-from jitney.runtime.native import _native
+from jitney.runtime.native import _loader, _native
 
 FORMAT = 1
 MOST_BYTES = 1 << 30
@@ -53,7 +53,7 @@ class _StaleError(Exception):
 
 def directory() -> str | None:
     """Where files are kept for this machine; None if they are not."""
-    if not config.enable_compilation_cache.value or not _native.can_load_code():
+    if not config.enable_compilation_cache.value or not _loader.can_load_code():
         return None
     chosen = config.compilation_cache_dir.value
     if not chosen:

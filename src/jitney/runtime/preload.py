@@ -20,12 +20,12 @@ def linker() -> None:
     """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
     from jitney.compiler.codegen import engine, natives
     from jitney.runtime import device
-    from jitney.runtime.native import _native
+    from jitney.runtime.native import _loader, _native
 
     natives.register_symbol("parallel_for", _native.parallel_for_address())
     natives.set_threads(device.thread_count())
-    if _native.can_load_code():
-        engine.set_loader(_native.CodeImage)
+    if _loader.can_load_code():
+        engine.set_loader(_loader.CodeImage)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Types of the native core; `_native.pyx` says what everything does."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -38,15 +38,6 @@ class NativeArray:
     def __rsub__(self, other: Any) -> Any: ...
     def __rmul__(self, other: Any) -> Any: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
-
-def can_load_code() -> bool: ...
-
-class CodeImage:
-    functions: dict[str, int]
-
-    def __init__(self, data: bytes, known: Mapping[str, int]) -> None: ...
-    @property
-    def size(self) -> int: ...
 
 class Program:
     out_avals: tuple[Any, ...]

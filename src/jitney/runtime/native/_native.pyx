@@ -11,7 +11,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.buffer cimport PyObject_GetBuffer
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -42,21 +42,6 @@ cdef extern from "select.h":
 
 cdef extern from "memory.h":
     object jt_new_array(int rank, cnp.npy_intp *extents, cnp.PyArray_Descr *dtype, size_t nbytes)
-
-cdef extern from "objects.h":
-    ctypedef struct jt_image:
-        void *memory
-        size_t size
-    ctypedef uint64_t (*jt_resolver)(void *context, const char *name) noexcept
-    ctypedef void (*jt_definer)(void *context, const char *name, uint64_t address) noexcept
-    const char *jt_load(const void *data, size_t size, void *context, jt_resolver resolve,
-                        jt_definer define, jt_image *image)
-    void jt_unload(jt_image *image)
-    int jt_can_load()
-
-cdef extern from "<dlfcn.h>" nogil:
-    void *dlsym(void *handle, const char *name)
-    void *RTLD_DEFAULT
 
 cdef extern from "<malloc.h>" nogil:
     int mallopt(int param, int value)
@@ -343,64 +328,6 @@ CODES = {
     "namedtuple": P_NAMEDTUPLE, "node": P_NODE, "scalar": P_SCALAR,
 }
 
-
-
-cdef uint64_t _resolve(void *context, const char *name) noexcept:
-    """The address of what `name` stands for: as the image was told, or a function of the process."""
-    cdef CodeImage image = <CodeImage>context
-    try:
-        found = image.known.get((<bytes>name).decode())
-        if found is None:
-            return <uint64_t><uintptr_t>dlsym(RTLD_DEFAULT, name)
-        return found
-    except Exception:
-        return 0
-
-
-cdef void _define(void *context, const char *name, uint64_t address) noexcept:
-    cdef CodeImage image = <CodeImage>context
-    try:
-        image.functions[(<bytes>name).decode()] = address
-    except Exception:
-        pass
-
-
-cdef class CodeImage:
-    """An object file of LLVM's in memory, ready to run; its pages go with it.
-
-    Attributes:
-      functions: addresses of the functions that it defines.
-      size: bytes of memory.
-
-    Raises:
-      ValueError: if `data` is damaged, is for another machine, or needs a symbol that neither `known`
-        nor the process has.
-    """
-
-    cdef jt_image image
-    cdef object known
-    cdef readonly dict functions
-
-    def __cinit__(self, bytes data, known):
-        self.known = known
-        self.functions = {}
-        cdef const char *problem = jt_load(
-            <const char *>data, len(data), <void *>self, _resolve, _define, &self.image)
-        self.known = None
-        if problem != NULL:
-            raise ValueError(f"cannot load machine code: {problem.decode()}")
-
-    @property
-    def size(self):
-        return self.image.size
-
-    def __dealloc__(self):
-        jt_unload(&self.image)
-
-
-def can_load_code():
-    """Whether there is a `CodeImage` on this system."""
-    return bool(jt_can_load())
 
 
 cdef class Program:
