@@ -238,6 +238,23 @@ def _euler_sde_keys(side: Side) -> Call:
     return lambda: f(x, key)
 
 
+@case("kalman", "Kalman filter, 4 states, 2 measurements, 1,000 steps", rtol=1e-3, atol=1e-4)
+def _kalman(side: Side) -> Call:
+    jnp = side.jnp
+    move, seen = jnp.eye(4) + 0.1 * jnp.eye(4, k=1), jnp.eye(2, 4)
+
+    def step(state: Any, y: Any) -> Any:
+        x, p = state
+        x, p = move @ x, move @ p @ move.T + 0.1 * jnp.eye(4)
+        gain = jnp.linalg.solve(seen @ p @ seen.T + 0.5 * jnp.eye(2), seen @ p).T
+        x = x + gain @ (y - seen @ x)
+        return (x, p - gain @ seen @ p), x
+
+    f = side.jax.jit(lambda ys: side.lax.scan(step, (jnp.zeros(4), jnp.eye(4)), ys)[1])
+    ys = jnp.asarray(np.random.default_rng(0).normal(size=(1000, 2)).astype(np.float32))
+    return lambda: f(ys)
+
+
 @case("vmap_rk4", "vmap of an RK4 solve, 1000 pendulums, 200 steps", 12.0)
 def _vmap_rk4(side: Side) -> Call:
     jnp = side.jnp

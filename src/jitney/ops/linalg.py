@@ -1,7 +1,8 @@
 """Factorisations and triangular systems: `cholesky`, `lu`, `qr`, `eigh`, `eig`, `svd`, ...
 
 Matrices are the last two axes, leading axes are a batch. Programs call NumPy and SciPy from the host;
-derivatives are written with products of matrices and triangular systems.
+small matrices are written out (`compiler/hlo/matrices.py`). Derivatives are products of matrices and
+triangular systems.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
+from jitney.compiler.hlo import matrices as tiny
 from jitney.compiler.numerics import linalg as meanings
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare
@@ -27,12 +29,20 @@ INT32 = np.dtype(np.int32)
 _NOT_LINEAR = "not linear"
 
 
-def by_host(prim: Primitive, meaning: Callable[..., Any], linear: bool = False) -> None:
-    """Gives `prim` the meaning of a function on arrays, batched over leading axes."""
+def by_host(
+    prim: Primitive,
+    meaning: Callable[..., Any],
+    linear: bool = False,
+    small: Callable[..., Any] | None = None,
+) -> None:
+    """Gives `prim` the meaning of a batched function on arrays; `small` lowers it if matrices are."""
     prim.eager(meaning)
 
     @prim.lower_with_avals
     def _(b: Any, avals: Any, *nodes: Any, **params: Any) -> Any:
+        written_out = None if small is None else small(b, *nodes, **params)
+        if written_out is not None:
+            return written_out
         outs = prim.result_type(tuple(avals), params)[0]
         several = prim.multiple_results
 
@@ -104,7 +114,7 @@ def _(x: ShapedArray) -> ShapedArray:
     return shaped_array(x.shape, x.dtype)
 
 
-by_host(cholesky_p, meanings.cholesky)
+by_host(cholesky_p, meanings.cholesky, small=tiny.cholesky)
 
 
 @cholesky_p.jvp
@@ -141,7 +151,7 @@ def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArr
     return shaped_array(b.shape, b.dtype)
 
 
-by_host(triangular_solve_p, meanings.triangular_solve, linear=True)
+by_host(triangular_solve_p, meanings.triangular_solve, linear=True, small=tiny.triangular_solve)
 
 
 def solve_triangular(
@@ -196,7 +206,7 @@ def _(x: ShapedArray) -> list[ShapedArray]:
     ]
 
 
-by_host(lu_p, meanings.lu)
+by_host(lu_p, meanings.lu, small=tiny.lu)
 
 
 @lu_p.jvp

@@ -1,0 +1,171 @@
+"""Factorisations and triangular systems of small matrices, written out element by element.
+
+LAPACK, called through Python, takes some 25 us for the smallest matrix. Those of filters, controllers
+and small models have a few rows: theirs are some hundred operations at most, which become one kernel,
+or part of the kernel of a loop. An element is a node of the batch's shape, so a batch of matrices is
+computed by vectors.
+
+The algorithms are those of Golub and Van Loan, Matrix Computations: Cholesky by columns (4.2), Gaussian
+elimination with the largest element of a column as its pivot (3.4), substitution by rows (3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.build import Builder
+
+MOST_ROWS = 6  # of a matrix that is written out
+MOST_PIVOTED = 6
+MOST_PRODUCTS = 150  # of a triangular system
+
+Elements: TypeAlias = list[list[ir.Node]]
+_INT32 = np.dtype(np.int32)
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def elements(b: Builder, x: ir.Node) -> Elements:
+    """The elements of matrices: nodes of the shape of the leading axes."""
+    *batch, m, n = x.shape
+    return [[_at(b, x, (*([None] * len(batch)), i, j)) for j in range(n)] for i in range(m)]
+
+
+def _at(b: Builder, x: ir.Node, index: Sequence[int | None]) -> ir.Node:
+    """`x` at fixed places of some axes, which go."""
+    starts = [0 if i is None else i for i in index]
+    limits = [n if i is None else i + 1 for i, n in zip(index, x.shape, strict=True)]
+    part = b.slice(x, starts, limits, [1] * len(starts))
+    return b.reshape(part, [n for i, n in zip(index, x.shape, strict=True) if i is None])
+
+
+def matrix(b: Builder, rows: Elements) -> ir.Node:
+    """Matrices of the elements `rows`."""
+    return b.concatenate([_joined(b, row, 2) for row in rows], len(rows[0][0].shape))
+
+
+def vector(b: Builder, parts: Sequence[ir.Node]) -> ir.Node:
+    """Vectors of the elements `parts`."""
+    return _joined(b, parts, 1)
+
+
+def _joined(b: Builder, parts: Sequence[ir.Node], axes: int) -> ir.Node:
+    batch = parts[0].shape
+    return b.concatenate(
+        [b.reshape(x, (*batch, *[1] * axes)) for x in parts], len(batch) + axes - 1
+    )
+
+
+def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
+    """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is not small."""
+    n = x.shape[-1]
+    if not _is_small(x):
+        return None
+    a = elements(b, x)
+    zero = b.full(x.shape[:-2], 0, x.dtype)
+    low: Elements = [[zero] * n for _ in range(n)]
+    failed: ir.Node | None = None  # NaN does not, it goes where it goes
+    for j in range(n):
+        square = _less_products(b, a[j][j], [(low[j][k], low[j][k]) for k in range(j)])
+        wrong = b.apply("le", square, zero)
+        failed = wrong if failed is None else b.apply("or", failed, wrong)
+        low[j][j] = b.apply("sqrt", square)
+        for i in range(j + 1, n):
+            rest = _less_products(b, a[i][j], [(low[i][k], low[j][k]) for k in range(j)])
+            low[i][j] = b.apply("div", rest, low[j][j])
+    assert failed is not None
+    nan = b.full(x.shape[:-2], np.nan, x.dtype)
+    return matrix(b, [[b.apply("select", failed, nan, e) for e in row] for row in low])
+
+
+def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
+    """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is not small."""
+    m, n = x.shape[-2:]
+    if not _is_small(x):
+        return None
+    a = elements(b, x)
+    batch = x.shape[:-2]
+    zero = b.full(batch, 0, x.dtype)
+    numbers = [b.full(batch, i, _INT32) for i in range(m)]
+    order = list(numbers)
+    pivots: list[ir.Node] = []
+    for j in range(min(m, n)):
+        pivot = numbers[j]
+        largest = b.apply("abs", a[j][j])
+        for i in range(j + 1, m):
+            size = b.apply("abs", a[i][j])
+            beyond = b.apply("gt", size, largest)
+            pivot = b.apply("select", beyond, numbers[i], pivot)
+            largest = b.apply("select", beyond, size, largest)
+        pivots.append(pivot)
+        for i in range(j + 1, m):
+            chosen = b.apply("eq", pivot, numbers[i])
+            a[i], a[j] = _exchanged(b, chosen, a[i], a[j])
+            (order[i],), (order[j],) = _exchanged(b, chosen, [order[i]], [order[j]])
+        is_zero = b.apply("eq", a[j][j], zero)
+        for i in range(j + 1, m):
+            factor = b.apply("div", a[i][j], a[j][j])
+            a[i][j] = b.apply("select", is_zero, a[i][j], factor)
+            for k in range(j + 1, n):
+                a[i][k] = _less_products(b, a[i][k], [(a[i][j], a[j][k])])
+    return [matrix(b, a), vector(b, pivots), vector(b, order)]
+
+
+def _exchanged(
+    b: Builder, chosen: ir.Node, x: Sequence[ir.Node], y: Sequence[ir.Node]
+) -> tuple[list[ir.Node], list[ir.Node]]:
+    """(y, x) where `chosen`, else (x, y)."""
+    pairs = list(zip(x, y, strict=True))
+    return (
+        [b.apply("select", chosen, q, p) for p, q in pairs],
+        [b.apply("select", chosen, p, q) for p, q in pairs],
+    )
+
+
+def triangular_solve(
+    b: Builder,
+    a: ir.Node,
+    right: ir.Node,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    unit_diagonal: bool,
+    **_: Any,
+) -> ir.Node | None:
+    """X with op(a) @ X = right, or X @ op(a) = right; None if that takes many operations."""
+    n, columns = a.shape[-1], right.shape[-1 if left_side else -2]
+    if not _is_small(a) or n * n * columns > 2 * MOST_PRODUCTS or not columns:
+        return None
+    t, r = elements(b, a), elements(b, right)
+    if transpose_a != (not left_side):  # X @ A = B is A^T @ X^T = B^T
+        t = _transposed(t)
+        lower = not lower
+    if not left_side:
+        r = _transposed(r)
+    places = range(n) if lower else range(n - 1, -1, -1)
+    x: Elements = [[] for _ in range(n)]
+    for i in places:
+        known = [k for k in range(n) if (k < i if lower else k > i)]
+        for c in range(columns):
+            rest = _less_products(b, r[i][c], [(t[i][k], x[k][c]) for k in known])
+            x[i].append(rest if unit_diagonal else b.apply("div", rest, t[i][i]))
+    return matrix(b, x if left_side else _transposed(x))
+
+
+def _transposed(rows: Elements) -> Elements:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _is_small(x: ir.Node) -> bool:
+    return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= MOST_ROWS
+
+
+def _less_products(b: Builder, x: ir.Node, pairs: Sequence[tuple[ir.Node, ir.Node]]) -> ir.Node:
+    """`x` minus the products of `pairs`."""
+    for p, q in pairs:
+        x = b.apply("sub", x, b.apply("mul", p, q))
+    return x
