@@ -38,19 +38,22 @@ def run(make, *arrays):
 
 
 @pytest.mark.parametrize("dtype", BOUND)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 7, 12, 32])
 def test_cholesky(n, dtype):
     for batch in BATCHES:
         x = definite(batch, n, dtype)
         (low,) = run(matrices.cholesky, x)
         assert low.dtype == dtype
-        np.testing.assert_allclose(low, np.linalg.cholesky(x), rtol=BOUND[dtype], atol=BOUND[dtype])
+        np.testing.assert_allclose(
+            low, np.linalg.cholesky(x), rtol=BOUND[dtype], atol=4 * BOUND[dtype]
+        )
 
 
+@pytest.mark.parametrize("n", [3, 8])
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan])
-def test_matrices_that_have_no_cholesky_factor(value):
+def test_matrices_that_have_no_cholesky_factor(value, n):
     for place in ((0, 0), (1, 1), (2, 2), (1, 0)):
-        x = definite((3,), 3, "float32")
+        x = definite((3,), n, "float32")
         x[1, *place] = value
         (low,) = run(matrices.cholesky, x)
         expected = meanings.cholesky(x)
@@ -60,7 +63,22 @@ def test_matrices_that_have_no_cholesky_factor(value):
 
 @pytest.mark.parametrize("dtype", BOUND)
 @pytest.mark.parametrize(
-    "shape", [(1, 1), (2, 2), (3, 3), (5, 5), (6, 6), (2, 4), (5, 3), (1, 6), (6, 1)]
+    "shape",
+    [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+        (5, 5),
+        (6, 6),
+        (2, 4),
+        (5, 3),
+        (1, 6),
+        (6, 1),
+        (7, 7),
+        (9, 12),
+        (12, 8),
+        (32, 32),
+    ],
 )
 def test_lu(shape, dtype):
     for batch in BATCHES:
@@ -68,7 +86,7 @@ def test_lu(shape, dtype):
         found, expected = run(matrices.lu, x), meanings.lu(x)
         for a, b in zip(found, expected, strict=True):
             assert a.dtype == b.dtype
-            np.testing.assert_allclose(a, b, rtol=50 * BOUND[dtype], atol=BOUND[dtype])
+            np.testing.assert_allclose(a, b, rtol=0, atol=100 * BOUND[dtype])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +94,7 @@ def test_lu(shape, dtype):
     [
         np.zeros((3, 3)), np.ones((4, 4)), np.array([[0.0, 1], [1, 0]]), np.diag([1.0, 0, 2]),
         np.array([[0.0, 2, 1], [0, 0, 3], [0, 1, 1]]), np.array([[1.0, 2], [-1, 5]]),
-        np.array([[np.inf, 1], [1, 1]]),
+        np.array([[np.inf, 1], [1, 1]]), np.ones((8, 8)), np.diag([1.0, 0, 0, 2, 0, 3, 0, 1, 1]),
     ],
 )  # fmt: skip
 def test_lu_of_singular_matrices_and_equal_pivots(x):
@@ -95,9 +113,9 @@ def test_triangular_solve(left_side, lower, transpose_a, unit_diagonal, dtype):
         "left_side": left_side, "lower": lower, "transpose_a": transpose_a,
         "unit_diagonal": unit_diagonal, "conjugate_a": False,
     }  # fmt: skip
-    for n, columns in ((1, 1), (2, 3), (3, 1), (4, 4), (6, 2)):
+    for n, columns in ((1, 1), (2, 3), (3, 1), (4, 4), (6, 2), (6, 20), (9, 3), (14, 14)):
         for batch in BATCHES:
-            a = random(*batch, n, n, dtype=dtype) + 2 * np.eye(n, dtype=dtype)
+            a = random(*batch, n, n, dtype=dtype) + 2 * n**0.5 * np.eye(n, dtype=dtype)
             shape = (n, columns) if left_side else (columns, n)
             right = random(*batch, *shape, dtype=dtype)
             (found,) = run(lambda b, x, y: matrices.triangular_solve(b, x, y, **params), a, right)
@@ -107,7 +125,7 @@ def test_triangular_solve(left_side, lower, transpose_a, unit_diagonal, dtype):
 
 
 def test_larger_and_other_matrices_are_left_to_lapack():
-    for shape, dtype in (((7, 7), "float32"), ((2, 2), "complex64"), ((0, 3, 3), "float32")):
+    for shape, dtype in (((33, 33), "float32"), ((2, 2), "complex64"), ((0, 3, 3), "float32")):
         b = Builder()
         x = b.parameter(0, TensorType(shape, np.dtype(dtype)))
         assert matrices.cholesky(b, x) is None and matrices.lu(b, x) is None
@@ -116,7 +134,7 @@ def test_larger_and_other_matrices_are_left_to_lapack():
 
 
 FUNCTIONS = {
-    "cholesky": lambda np, x: np.linalg.cholesky(x @ x.T + np.eye(3)),
+    "cholesky": lambda np, x: np.linalg.cholesky(x @ x.T + np.eye(len(x))),
     "inv": lambda np, x: np.linalg.inv(x),
     "solve": lambda np, x: np.linalg.solve(x, x[0]),
     "det": lambda np, x: np.linalg.det(x),
@@ -124,11 +142,12 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.parametrize("n", [3, 8])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_and_derivatives_against_jax(name):
+def test_functions_and_derivatives_against_jax(name, n):
     function = FUNCTIONS[name]
-    x = random(3, 3, dtype="float32") + 2 * np.eye(3, dtype=np.float32)
-    xs = np.stack([x, x.T, x @ x])
+    x = random(n, n, dtype="float32") + 2 * n**0.5 * np.eye(n, dtype=np.float32)
+    xs = np.stack([x, x.T, x + x.T])
 
     def ours(x):
         return function(jnp, x)
@@ -137,7 +156,9 @@ def test_functions_and_derivatives_against_jax(name):
         return function(theirs, x)
 
     def compare(f, g, *args):
-        np.testing.assert_allclose(f(*args), g(*args), rtol=2e-3, atol=2e-4)
+        expected = np.asarray(g(*args))
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(f(*args), expected, rtol=2e-3, atol=2e-4 * scale)
 
     compare(jitney.jit(ours), jax.jit(other), x)
     compare(jitney.jit(jitney.vmap(ours)), jax.vmap(other), xs)

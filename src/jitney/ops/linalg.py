@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.compiler.hlo import matrices as tiny
+from jitney.compiler.hlo import matrices as small
 from jitney.compiler.numerics import linalg as meanings
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare
@@ -33,16 +33,16 @@ def by_host(
     prim: Primitive,
     meaning: Callable[..., Any],
     linear: bool = False,
-    small: Callable[..., Any] | None = None,
+    native: Callable[..., Any] | None = None,
 ) -> None:
-    """Gives `prim` the meaning of a batched function on arrays; `small` lowers it if matrices are."""
+    """Gives `prim` the meaning of a batched function on arrays; `native` lowers it, or gives None."""
     prim.eager(meaning)
 
     @prim.lower_with_avals
     def _(b: Any, avals: Any, *nodes: Any, **params: Any) -> Any:
-        written_out = None if small is None else small(b, *nodes, **params)
-        if written_out is not None:
-            return written_out
+        built = None if native is None else native(b, *nodes, **params)
+        if built is not None:
+            return built
         outs = prim.result_type(tuple(avals), params)[0]
         several = prim.multiple_results
 
@@ -114,7 +114,7 @@ def _(x: ShapedArray) -> ShapedArray:
     return shaped_array(x.shape, x.dtype)
 
 
-by_host(cholesky_p, meanings.cholesky, small=tiny.cholesky)
+by_host(cholesky_p, meanings.cholesky, native=small.cholesky)
 
 
 @cholesky_p.jvp
@@ -151,7 +151,7 @@ def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArr
     return shaped_array(b.shape, b.dtype)
 
 
-by_host(triangular_solve_p, meanings.triangular_solve, linear=True, small=tiny.triangular_solve)
+by_host(triangular_solve_p, meanings.triangular_solve, linear=True, native=small.triangular_solve)
 
 
 def solve_triangular(
@@ -206,7 +206,7 @@ def _(x: ShapedArray) -> list[ShapedArray]:
     ]
 
 
-by_host(lu_p, meanings.lu, small=tiny.lu)
+by_host(lu_p, meanings.lu, native=small.lu)
 
 
 @lu_p.jvp

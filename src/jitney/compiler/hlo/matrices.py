@@ -5,6 +5,8 @@ and small models have a few rows: theirs are some hundred operations at most, wh
 or part of the kernel of a loop. An element is a node of the batch's shape, so a batch of matrices is
 computed by vectors.
 
+Somewhat larger ones take loops over their columns (`matrix_loops`), all others LAPACK.
+
 The algorithms are those of Golub and Van Loan, Matrix Computations: Cholesky by columns (4.2), Gaussian
 elimination with the largest element of a column as its pivot (3.4), substitution by rows (3.1).
 """
@@ -16,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.compiler.hlo import ir
+from jitney.compiler.hlo import ir, matrix_loops
 from jitney.compiler.hlo.build import Builder
 
 MOST_ROWS = 6  # of a matrix that is written out
@@ -60,10 +62,10 @@ def _joined(b: Builder, parts: Sequence[ir.Node], axes: int) -> ir.Node:
 
 
 def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
-    """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is not small."""
+    """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is large."""
     n = x.shape[-1]
     if not _is_small(x):
-        return None
+        return matrix_loops.cholesky(b, x)
     a = elements(b, x)
     zero = b.full(x.shape[:-2], 0, x.dtype)
     low: Elements = [[zero] * n for _ in range(n)]
@@ -82,10 +84,10 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
 
 
 def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
-    """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is not small."""
+    """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is large."""
     m, n = x.shape[-2:]
     if not _is_small(x):
-        return None
+        return matrix_loops.lu(b, x)
     a = elements(b, x)
     batch = x.shape[:-2]
     zero = b.full(batch, 0, x.dtype)
@@ -136,10 +138,13 @@ def triangular_solve(
     unit_diagonal: bool,
     **_: Any,
 ) -> ir.Node | None:
-    """X with op(a) @ X = right, or X @ op(a) = right; None if that takes many operations."""
+    """X with op(a) @ X = right, or X @ op(a) = right; None if `a` is large."""
     n, columns = a.shape[-1], right.shape[-1 if left_side else -2]
     if not _is_small(a) or n * n * columns > 2 * MOST_PRODUCTS or not columns:
-        return None
+        return matrix_loops.triangular_solve(
+            b, a, right, left_side=left_side, lower=lower, transpose_a=transpose_a,
+            unit_diagonal=unit_diagonal,
+        )  # fmt: skip
     t, r = elements(b, a), elements(b, right)
     if transpose_a != (not left_side):  # X @ A = B is A^T @ X^T = B^T
         t = _transposed(t)
