@@ -16,6 +16,9 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney import lax
 
+# Programs are compiled, not taken from what an earlier run left on disk.
+jax.config.update("jax_enable_compilation_cache", False)
+
 
 def _seconds(work: Callable[[], Any]) -> float:
     start = time.perf_counter()

@@ -176,7 +176,7 @@ def test_files_used_least_recently_go(folder):
     files = sorted(folder.glob("jitney-*/*.*"))
     for age, path in enumerate(files):
         os.utime(path, (1e9 + age, 1e9 + age))
-    sizes = [path.stat().st_size for path in files]
+    sizes = [512 * path.stat().st_blocks for path in files]
     other = folder / "jitney-notes.txt"
     other.write_text("not ours")
     with config.compilation_cache_max_size(sum(sizes) - 1):

@@ -317,7 +317,8 @@ def tidy(root: str) -> None:
         place = os.path.join(root, folder)
         if folder.startswith("jitney-") and os.path.isdir(place):
             with os.scandir(place) as entries:
-                found += [(e.stat().st_mtime, e.stat().st_size, e.path) for e in entries]
+                status = [(e.stat(), e.path) for e in entries]
+            found += [(s.st_mtime, 512 * s.st_blocks, path) for s, path in status]
     total = sum([size for _, size, _ in found])
     for _, size, path in sorted(found):
         if total <= most:
