@@ -41,14 +41,17 @@ def values(dtype, shape, seed):
     return np.asarray(x).astype(dtype)
 
 
-def both(make, x):
-    """Results of a program of one operation on `x`, as it is and expanded."""
+def both(make, *xs):
+    """Results of a program of one operation on `xs`, as it is and expanded."""
     b = Builder()
-    module = b.module("f", [p := b.parameter(0, TensorType(x.shape, x.dtype))], [make(b, p)])
+    parameters = [b.parameter(i, TensorType(x.shape, x.dtype)) for i, x in enumerate(xs)]
+    made = make(b, *parameters)
+    module = b.module("f", parameters, made if isinstance(made, list) else [made])
     written = expand.run(module)
     verify(written)
+    assert not expand.is_needed(written.region)
     with np.errstate(all="ignore"):
-        return interpret.run(module, [x])[0], interpret.run(written, [x])[0]
+        return interpret.run(module, xs), interpret.run(written, xs)
 
 
 def assert_same(x, y, signs=True):
@@ -68,7 +71,8 @@ def assert_same(x, y, signs=True):
 def test_arg_reduce(kind, dtype, seed):
     for shape, dim in SHAPES[1:]:
         x = values(dtype, shape, seed)
-        assert_same(*both(lambda b, p, dim=dim: b.arg_reduce(p, kind, dim, np.int32), x))
+        (a,), (b,) = both(lambda b, p, dim=dim: b.arg_reduce(p, kind, dim, np.int32), x)
+        assert_same(a, b)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -80,9 +84,43 @@ def test_cumulative(fn, dtype, seed):
     for shape, dim in SHAPES[1:]:
         for reverse in (False, True):
             x = values(dtype, shape, seed)
-            a, b = both(lambda b, p, dim=dim, reverse=reverse: b.cumulative(p, fn, dim, reverse), x)
+            (a,), (b,) = both(
+                lambda b, p, dim=dim, reverse=reverse: b.cumulative(p, fn, dim, reverse), x
+            )
             # Which of two zeros is larger is left open.
             assert_same(a, b, signs=fn in ("add", "mul"))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_sort(dtype, seed):
+    for shape, dim in SHAPES[1:]:
+        x, y = values(dtype, shape, seed), values(np.dtype("float32"), shape, seed + 2)
+        places = np.arange(x.size, dtype=np.int32).reshape(shape)
+        for a, b in zip(*both(lambda b, p, dim=dim: b.sort([p], dim, 1, True), x), strict=True):
+            assert_same(a, b, signs=False)
+        for keys in (1, 2):
+            pairs = both(
+                lambda b, *ps, dim=dim, keys=keys: b.sort(ps, dim, keys, True), x, y, places
+            )
+            for a, b in zip(*pairs, strict=True):
+                assert_same(a, b)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_top_k(dtype, seed):
+    for shape, dim in SHAPES[1:]:
+        x = values(dtype, shape, seed)
+        for k in {1, shape[dim], (shape[dim] + 1) // 2} - {0}:
+            for a, b in zip(*both(lambda b, p, dim=dim, k=k: b.top_k(p, k, dim), x), strict=True):
+                assert_same(a, b)
+
+
+def test_what_is_sorted_by_numpy():
+    for shape, function in (((200,), jnp.sort), ((100, 100), jnp.sort), ((8,), jnp.sort)):
+        x = jnp.zeros(shape, "complex64" if shape == (8,) else "float32")
+        assert "host" in jitney.jit(function).lower(x).as_text("kernels")
 
 
 def test_compiled_programs_call_no_python():
@@ -90,7 +128,8 @@ def test_compiled_programs_call_no_python():
 
     def f(x):
         y = jnp.cumsum(x), jnp.cumprod(x), lax.cummax(x), lax.cummin(x, reverse=True)
-        return y, jnp.argmax(x), jnp.argmin(x), lax.cumlogsumexp(x)
+        ordered = jnp.sort(x), jnp.argsort(-x), lax.top_k(x, 4), jnp.median(x)
+        return y, ordered, jnp.argmax(x), jnp.argmin(x), lax.cumlogsumexp(x)
 
     assert "host" not in jitney.jit(f).lower(x).as_text("kernels")
     found = jitney.jit(f)(x)

@@ -4,15 +4,20 @@
 
     running fold of x       ->  for i < n  a = a + x[i];  y[i] = a
 
+    sort x                  ->  r[i] = how many elements come before x[i];  y[r[i]] = x[i]
+
 NumPy would compute them as well, but a call of Python takes longer than a small one, keeps other
-threads waiting, and stands in the way of fusion and of native loops. Complex numbers are left to it.
+threads waiting, and stands in the way of fusion and of native loops. To sort, each element is compared
+with each: 64 take less than a microsecond. More elements, and complex numbers, are left to NumPy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from jitney.compiler.hlo import ir, walk
@@ -20,6 +25,9 @@ from jitney.compiler.hlo.build import Builder
 
 _INT32 = np.dtype(np.int32)
 _BOOL = np.dtype(bool)
+_SORTED = frozenset([np.dtype(d) for d in "?bhilBHILefd"] + [np.dtype(ml_dtypes.bfloat16)])
+MOST_SORTED = 128  # elements along the axis
+MOST_PAIRS = 1 << 17  # that are compared
 
 
 def is_needed(region: ir.Region) -> bool:
@@ -51,14 +59,33 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             return arg_reduce(b, new[node.x], node.kind, node.dim, node.dtype)
         case ir.Cumulative() if _is_expanded(node):
             return cumulative(b, new[node.x], node.fn, node.dim, node.reverse)
+        case ir.Sort() if _is_expanded(node):
+            return sort(b, [new[x] for x in node.xs], node.dim, node.num_keys)
+        case ir.TopK() if _is_expanded(node):
+            return top_k(b, new[node.x], node.k, node.dim)
         case _:
             return walk.rebuild(b, node, new.__getitem__)
 
 
 def _is_expanded(node: ir.Node) -> bool:
-    if not isinstance(node, ir.ArgReduce | ir.Cumulative) or node.x.dtype.kind == "c":
+    match node:
+        case ir.ArgReduce() | ir.Cumulative():
+            return node.x.dtype.kind != "c" and 0 not in node.x.shape
+        case ir.Sort():
+            return all(x.dtype in _SORTED for x in node.xs) and _is_short(
+                node.xs[0].shape, node.dim
+            )
+        case ir.TopK():
+            return node.x.dtype in _SORTED and _is_short(node.x.shape, node.dim) and node.k > 0
+        case _:
+            return False
+
+
+def _is_short(shape: Sequence[int], dim: int) -> bool:
+    """Whether each element along `dim` may be compared with each."""
+    if not shape or 0 in shape:
         return False
-    return node.x.type.size > 0  # type: ignore[union-attr]
+    return shape[dim] <= MOST_SORTED and math.prod(shape) * shape[dim] <= MOST_PAIRS
 
 
 def _wide(dtype: np.dtype) -> np.dtype:
@@ -137,3 +164,104 @@ def _neutral(fn: str, dtype: np.dtype) -> Any:
         case _:
             info = np.iinfo(dtype)
             return info.min if fn == "max" else info.max
+
+
+# --- sorting --------------------------------------------------------------------------------------
+
+
+def sort(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.Node]:
+    """`xs` sorted together along `dim` by the first `num_keys`; equal elements keep their order."""
+    moved = [_to_last(b, x, dim) for x in xs]
+
+    def before(x: Sequence[ir.Node], y: Sequence[ir.Node]) -> ir.Node:
+        return _less(b, x[:num_keys], y[:num_keys])
+
+    ranks = _ranks(b, moved, before)
+    return [_from_last(b, _placed(b, x, ranks, x.shape[-1]), dim) for x in moved]
+
+
+def top_k(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
+    """The k largest of `x` along `dim`, descending, and their indices; of equals, lower ones.
+
+    Floats go by their bits: NaN is largest, -0.0 less than 0.0.
+    """
+    x = _to_last(b, x, dim)
+    ranks = _ranks(b, [_ordered(b, x)], lambda x, y: _less(b, y, x))
+    places = b.iota(_INT32, x.shape, len(x.shape) - 1)
+    return [_from_last(b, _placed(b, y, ranks, k), dim) for y in (x, places)]
+
+
+def _to_last(b: Builder, x: ir.Node, dim: int) -> ir.Node:
+    axes = [k for k in range(len(x.shape)) if k != dim]
+    return b.transpose(x, (*axes, dim))
+
+
+def _from_last(b: Builder, x: ir.Node, dim: int) -> ir.Node:
+    last = len(x.shape) - 1
+    return b.transpose(x, (*range(dim), last, *range(dim, last)))
+
+
+_Before = Callable[[Sequence[ir.Node], Sequence[ir.Node]], ir.Node]
+
+
+def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
+    """How many elements along the last axis come before each: no two have one number."""
+    shape = xs[0].shape
+    n, last = shape[-1], len(shape) - 1
+    square = (*shape, n)
+    here = [b.broadcast(x, square, tuple(range(len(shape)))) for x in xs]
+    other = [b.broadcast(x, square, (*range(last), last + 1)) for x in xs]
+    earlier = b.apply("lt", b.iota(_INT32, square, last + 1), b.iota(_INT32, square, last))
+    equal_or_less = b.apply("not", before(here, other))
+    counts = b.apply("or", before(other, here), b.apply("and", equal_or_less, earlier))
+    return b.reduce(b.convert(counts, _INT32), "add", (last + 1,))
+
+
+def _less(b: Builder, xs: Sequence[ir.Node], ys: Sequence[ir.Node]) -> ir.Node:
+    """Whether `xs` come before `ys`, the first foremost; NaN is last, and equals NaN."""
+    result: ir.Node | None = None
+    for x, y in reversed(list(zip(xs, ys, strict=True))):
+        less, more = _one_less(b, x, y), _one_less(b, y, x)
+        if result is None:
+            result = less
+        else:
+            result = b.apply("or", less, b.apply("and", b.apply("not", more), result))
+    assert result is not None
+    return result
+
+
+def _one_less(b: Builder, x: ir.Node, y: ir.Node) -> ir.Node:
+    if x.dtype == _BOOL:
+        return b.apply("and", b.apply("not", x), y)
+    less = b.apply("lt", x, y)
+    if x.dtype.kind not in "fV":
+        return less
+    number, is_nan = b.apply("eq", x, x), b.apply("ne", y, y)
+    return b.apply("or", less, b.apply("and", number, is_nan))
+
+
+def _ordered(b: Builder, x: ir.Node) -> ir.Node:
+    """Whole numbers in the order of the bits of `x`: -inf ... -0.0, 0.0 ... inf, NaN."""
+    if x.dtype.kind not in "fV":
+        return x
+    width = 8 * x.dtype.itemsize
+    dtype = np.dtype(f"int{width}")
+    bits = b.bitcast(x, dtype)
+    sign = b.apply("shift_right_arithmetic", bits, b.full(x.shape, width - 1, dtype))
+    mask = b.full(x.shape, np.iinfo(dtype).max, dtype)
+    return b.apply("xor", bits, b.apply("and", sign, mask))
+
+
+def _placed(b: Builder, x: ir.Node, ranks: ir.Node, k: int) -> ir.Node:
+    """The elements of `x` with the ranks 0 to k - 1, in this order, bit for bit."""
+    dtype, last = x.dtype, len(x.shape) - 1
+    unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
+    bits = b.convert(x, unsigned) if dtype == _BOOL else b.bitcast(x, unsigned)
+    square = (*x.shape[:-1], k, x.shape[-1])
+    axes = (*range(last), last + 1)
+    chosen = b.apply("eq", b.broadcast(ranks, square, axes), b.iota(_INT32, square, last))
+    zeros = b.full(square, 0, unsigned)
+    found = b.reduce(
+        b.apply("select", chosen, b.broadcast(bits, square, axes), zeros), "or", (last + 1,)
+    )
+    return b.convert(found, dtype) if dtype == _BOOL else b.bitcast(found, dtype)
