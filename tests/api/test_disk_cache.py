@@ -62,6 +62,8 @@ PROGRAMS = {
     "threads": (lambda x: jnp.exp(x) + 1, np.linspace(0, 1, 1_000_000, dtype=np.float32)),
     "branches": (lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), X),
     "empty": (lambda x: x[:0] + 1, X),
+    "no_tangent": (lambda x: jitney.grad(lambda i: x[i].sum(), allow_int=True)(2), X),
+    "dtypes": (lambda x: [x.astype(d) for d in ("bfloat16", "float16", "bool", "int8", "uint32")], X),
 }  # fmt: skip
 
 

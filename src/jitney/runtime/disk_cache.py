@@ -31,7 +31,7 @@ from jitney.compiler.codegen import engine
 from jitney.compiler.codegen.linked import CompiledProgram, Links
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
-from jitney.core import config
+from jitney.core import config, dtypes
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 
@@ -191,12 +191,16 @@ def _program(place: str, data: bytes) -> CompiledProgram:
         raise _StaleError("a function of the runtime is not there any more")
     code = engine.load(_object(place, head["code"]), known)
     inputs, outputs = (
-        [ir.TensorType(tuple(shape), np.dtype(dtype)) for shape, dtype in head[types]]
+        [ir.TensorType(tuple(shape), _dtype(name)) for shape, name in head[types]]
         for types in ("inputs", "outputs")
     )
     return CompiledProgram(
         code, links, head["arena_bytes"], inputs, outputs, head["is_long"], [links]
     )
+
+
+def _dtype(name: str) -> np.dtype:
+    return dtypes.float0 if name == "float0" else np.dtype(name)
 
 
 class _Anything(dict[str, int]):
@@ -245,8 +249,8 @@ def store(key: str, program: CompiledProgram) -> None:
         "code": names[id(program.code)],
         "arena_bytes": program.arena_bytes,
         "is_long": program.is_long,
-        "inputs": [(t.shape, t.dtype.name) for t in program.inputs],
-        "outputs": [(t.shape, t.dtype.name) for t in program.outputs],
+        "inputs": [(t.shape, dtypes.long_name(t.dtype)) for t in program.inputs],
+        "outputs": [(t.shape, dtypes.long_name(t.dtype)) for t in program.outputs],
         "natives": list(links.natives),
         "constants": [(name, x.nbytes) for name, x in links.constants.items()],
         "kernels": [(s, names[id(code)], name) for s, (code, name) in links.kernels.items()],
