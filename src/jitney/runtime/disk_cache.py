@@ -137,11 +137,8 @@ def _llvm_files() -> list[str]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def find(key: str) -> CompiledProgram | None:
-    """The program known by `key`, if it was kept and is undamaged."""
-    place = directory()
-    if place is None:
-        return None
+def find(place: str, key: str) -> CompiledProgram | None:
+    """The program known by `key`, if it was kept in `place` and is undamaged."""
     start = time.perf_counter()
     path = os.path.join(place, f"{key}.program")
     try:
@@ -182,9 +179,7 @@ def _program(place: str, data: bytes) -> CompiledProgram:
         constants[name] = _native.empty((nbytes,), np.dtype(np.uint8))
         constants[name][:] = np.frombuffer(data, np.uint8, nbytes, at)
         at += nbytes
-    kernels = {
-        symbol: (_code(place, code, _Anything()), name) for symbol, code, name in head["kernels"]
-    }
+    kernels = {symbol: (_code(place, code), name) for symbol, code, name in head["kernels"]}
     links = Links(head["natives"], constants, kernels)
     known = links.addresses()
     if not all(known.values()):
@@ -210,12 +205,12 @@ class _Anything(dict[str, int]):
         return 1 if key.startswith("jitney.") else default
 
 
-def _code(place: str, name: str, known: dict[str, int]) -> engine.Code:
+def _code(place: str, name: str) -> engine.Code:
     """The object file called `name`, which all programs share that call its kernels."""
     with _lock:
         code = _codes.get(name)
         if code is None:
-            code = _codes[name] = engine.load(_object(place, name), known)
+            code = _codes[name] = engine.load(_object(place, name), _Anything())
         return code
 
 
@@ -235,11 +230,10 @@ def _name_of(data: bytes) -> str:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def store(key: str, program: CompiledProgram) -> None:
-    """Keeps `program` for other processes, if its code can be kept and there is a place for it."""
-    place = directory()
+def store(place: str, key: str, program: CompiledProgram) -> None:
+    """Keeps `program` in `place` for other processes, if its code can be kept."""
     links = program.links
-    if place is None or links is None:
+    if links is None:
         return
     codes = [program.code, *[code for code, _ in links.kernels.values()]]
     if any(code.data is None for code in codes):

@@ -165,13 +165,13 @@ def _machine_code(module: ir.Module) -> linked.CompiledProgram:
     from jitney.compiler.hlo.digest import digest
     from jitney.runtime import disk_cache
 
-    key = digest(module) if disk_cache.directory() is not None else None
-    if key is not None:
-        linker()
-        found = disk_cache.find(key)
-        if found is not None:
-            return found
-    program = compiler().compile_module(module)
-    if key is not None:
-        disk_cache.store(key, program)
+    place = disk_cache.directory()
+    key = digest(module) if place is not None else None
+    if place is None or key is None:
+        return compiler().compile_module(module)
+    linker()
+    program = disk_cache.find(place, key)
+    if program is None:
+        program = compiler().compile_module(module)
+        disk_cache.store(place, key, program)
     return program

@@ -289,6 +289,22 @@ class Builder:
             return x
         return self._make(ir.DynamicUpdateSlice, x.type, x, update, tuple(starts))
 
+    def row(self, x: Node, i: Node, axis: int = 0) -> Node:
+        """`x` at `i` along `axis`, which goes; `i` is clamped into bounds."""
+        sizes = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+        part = self.dynamic_slice(x, self._starts(x, i, axis), sizes)
+        return self.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :]))
+
+    def with_row(self, x: Node, i: Node, row: Node, axis: int = 0) -> Node:
+        """`x` with `row` at `i` along `axis`, clamped into bounds."""
+        starts = self._starts(x, i, axis)
+        update = self.reshape(row, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+        return self.dynamic_update_slice(x, update, starts)
+
+    def _starts(self, x: Node, i: Node, axis: int) -> list[Node]:
+        zero = self.constant(i.dtype.type(0))
+        return [i if k == axis else zero for k in range(len(x.shape))]
+
     def gather(
         self,
         x: Node,
@@ -404,6 +420,22 @@ class Builder:
         types = tuple(x.type for x in init)
         node = self._new(ir.While, types, cond, body, tuple(init))
         return self._effects(node, (cond, body))
+
+    def for_(
+        self, count: int, init: Sequence[Node], turn: Callable[..., Sequence[Node]]
+    ) -> list[Node]:
+        """What `init` is after carry = turn(builder, i, *carry) for each int32 i < count."""
+
+        def test(inner: Builder, i: Node, *_: Node) -> list[Node]:
+            return [inner.apply("lt", i, inner.constant(np.int32(count)))]
+
+        def body(inner: Builder, i: Node, *carry: Node) -> list[Node]:
+            after = turn(inner, i, *carry)
+            return [inner.apply("add", i, inner.constant(np.int32(1))), *after]
+
+        start = [self.constant(np.int32(0)), *init]
+        types: list[Any] = [x.type for x in start]
+        return self.while_(self.region(types, test), self.region(types, body), start)[1:]
 
     def _effects(self, node: Node, regions: Sequence[Region]) -> list[Node]:
         if any(region.ordered for region in regions):

@@ -20,14 +20,13 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, matrix_loops
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.matrix_loops import have_at_most, transposed
 
 MOST_ROWS = 6  # of a matrix that is written out
-MOST_PIVOTED = 6
 MOST_PRODUCTS = 150  # of a triangular system
 
 Elements: TypeAlias = list[list[ir.Node]]
 _INT32 = np.dtype(np.int32)
-_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def elements(b: Builder, x: ir.Node) -> Elements:
@@ -64,7 +63,7 @@ def _joined(b: Builder, parts: Sequence[ir.Node], axes: int) -> ir.Node:
 def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
     """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is large."""
     n = x.shape[-1]
-    if not _is_small(x):
+    if not have_at_most(MOST_ROWS, x):
         return matrix_loops.cholesky(b, x)
     a = elements(b, x)
     zero = b.full(x.shape[:-2], 0, x.dtype)
@@ -86,7 +85,7 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
 def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
     """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is large."""
     m, n = x.shape[-2:]
-    if not _is_small(x):
+    if not have_at_most(MOST_ROWS, x):
         return matrix_loops.lu(b, x)
     a = elements(b, x)
     batch = x.shape[:-2]
@@ -139,34 +138,30 @@ def triangular_solve(
     **_: Any,
 ) -> ir.Node | None:
     """X with op(a) @ X = right, or X @ op(a) = right; None if `a` is large."""
-    n, columns = a.shape[-1], right.shape[-1 if left_side else -2]
-    if not _is_small(a) or n * n * columns > 2 * MOST_PRODUCTS or not columns:
-        return matrix_loops.triangular_solve(
-            b, a, right, left_side=left_side, lower=lower, transpose_a=transpose_a,
-            unit_diagonal=unit_diagonal,
-        )  # fmt: skip
-    t, r = elements(b, a), elements(b, right)
     if transpose_a != (not left_side):  # X @ A = B is A^T @ X^T = B^T
-        t = _transposed(t)
+        a = transposed(b, a)
         lower = not lower
-    if not left_side:
-        r = _transposed(r)
-    places = range(n) if lower else range(n - 1, -1, -1)
+    if left_side:
+        return _solved(b, a, right, lower, unit_diagonal)
+    x = _solved(b, a, transposed(b, right), lower, unit_diagonal)
+    return None if x is None else transposed(b, x)
+
+
+def _solved(
+    b: Builder, a: ir.Node, right: ir.Node, lower: bool, unit_diagonal: bool
+) -> ir.Node | None:
+    """X with a @ X = right; None if `a` is large."""
+    n, columns = right.shape[-2:]
+    if not have_at_most(MOST_ROWS, a) or n * n * columns > 2 * MOST_PRODUCTS or not columns:
+        return matrix_loops.triangular_solve(b, a, right, lower, unit_diagonal)
+    t, r = elements(b, a), elements(b, right)
     x: Elements = [[] for _ in range(n)]
-    for i in places:
-        known = [k for k in range(n) if (k < i if lower else k > i)]
+    for i in range(n) if lower else range(n - 1, -1, -1):
+        known = range(i) if lower else range(i + 1, n)
         for c in range(columns):
             rest = _less_products(b, r[i][c], [(t[i][k], x[k][c]) for k in known])
             x[i].append(rest if unit_diagonal else b.apply("div", rest, t[i][i]))
-    return matrix(b, x if left_side else _transposed(x))
-
-
-def _transposed(rows: Elements) -> Elements:
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-def _is_small(x: ir.Node) -> bool:
-    return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= MOST_ROWS
+    return matrix(b, x)
 
 
 def _less_products(b: Builder, x: ir.Node, pairs: Sequence[tuple[ir.Node, ir.Node]]) -> ir.Node:

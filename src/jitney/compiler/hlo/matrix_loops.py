@@ -6,8 +6,7 @@ turn works on whole matrices, of which masks choose a part; a batch of them goes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,26 +19,15 @@ _INT32 = np.dtype(np.int32)
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def is_medium(x: ir.Node) -> bool:
-    """Whether loops are better than a call."""
-    return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= MOST_ROWS
+def have_at_most(rows: int, x: ir.Node) -> bool:
+    """Whether `x` are matrices of floats, none of them empty, of at most so many rows and columns."""
+    return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= rows
 
 
-def _for(
-    b: Builder, count: int, init: Sequence[ir.Node], turn: Callable[..., list[ir.Node]]
-) -> list[ir.Node]:
-    """What `init` is after carry = turn(builder, i, *carry) for i < count."""
-
-    def test(inner: Builder, i: ir.Node, *_: ir.Node) -> list[ir.Node]:
-        return [inner.apply("lt", i, inner.constant(np.int32(count)))]
-
-    def body(inner: Builder, i: ir.Node, *carry: ir.Node) -> list[ir.Node]:
-        following = inner.apply("add", i, inner.constant(np.int32(1)))
-        return [following, *turn(inner, i, *carry)]
-
-    start = [b.constant(np.int32(0)), *init]
-    types = [x.type for x in start]
-    return b.while_(b.region(types, test), b.region(types, body), start)[1:]  # type: ignore[arg-type]
+def transposed(b: Builder, x: ir.Node) -> ir.Node:
+    """Matrices with rows for columns."""
+    rank = len(x.shape)
+    return b.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 class _Matrix:
@@ -71,52 +59,28 @@ class _Matrix:
     def select(self, mask: ir.Node, x: ir.Node, y: ir.Node) -> ir.Node:
         return self.b.apply("select", mask, x, y)
 
-    def both(self, x: ir.Node, y: ir.Node) -> ir.Node:
-        return self.b.apply("and", x, y)
-
-
-def column(b: Builder, x: ir.Node, i: ir.Node) -> ir.Node:
-    """Column i of matrices, [..., m]."""
-    zeros = [b.constant(np.int32(0))] * (len(x.shape) - 1)
-    part = b.dynamic_slice(x, [*zeros, i], (*x.shape[:-1], 1))
-    return b.reshape(part, x.shape[:-1])
-
-
-def row(b: Builder, x: ir.Node, i: ir.Node) -> ir.Node:
-    """Row i of matrices, [..., n]."""
-    zero = b.constant(np.int32(0))
-    starts = [*[zero] * (len(x.shape) - 2), i, zero]
-    part = b.dynamic_slice(x, starts, (*x.shape[:-2], 1, x.shape[-1]))
-    return b.reshape(part, (*x.shape[:-2], x.shape[-1]))
-
-
-def _number(b: Builder, x: ir.Node, i: ir.Node) -> ir.Node:
-    """Element i of the last axis of `x`."""
-    zeros = [b.constant(np.int32(0))] * (len(x.shape) - 1)
-    return b.reshape(b.dynamic_slice(x, [*zeros, i], (*x.shape[:-1], 1)), x.shape[:-1])
-
 
 def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
     """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is large."""
-    if not is_medium(x) or x.type.size > MOST_ELEMENTS:  # type: ignore[union-attr]
+    if not have_at_most(MOST_ROWS, x) or x.type.size > MOST_ELEMENTS:  # type: ignore[union-attr]
         return None
     shape, dtype = x.shape, x.dtype
+    batch = len(shape) - 2
 
     def turn(b: Builder, j: ir.Node, a: ir.Node, failed: ir.Node) -> list[ir.Node]:
         m = _Matrix(b, shape, dtype)
-        below = column(b, a, j)
-        pivot = _number(b, below, j)
+        below = b.row(a, j, batch + 1)
+        pivot = b.row(below, j, batch)
         zero = b.full(shape[:-2], 0, dtype)
         failed = b.apply("or", failed, b.apply("le", pivot, zero))
         root = b.apply("sqrt", pivot)
         scaled = b.apply("div", m.of_column(below), m.of_number(root))
         here = m.select(m.compare("eq", m.rows, j), m.of_number(root), scaled)
-        swap = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
-        rest = b.apply("sub", a, b.apply("mul", scaled, b.transpose(scaled, swap)))
+        rest = b.apply("sub", a, b.apply("mul", scaled, transposed(b, scaled)))
         later = m.select(m.compare("gt", m.columns, j), rest, a)
         return [m.select(m.compare("eq", m.columns, j), here, later), failed]
 
-    a, failed = _for(b, shape[-1], [x, b.full(shape[:-2], False, np.dtype(bool))], turn)
+    a, failed = b.for_(shape[-1], [x, b.full(shape[:-2], False, np.dtype(bool))], turn)
     m = _Matrix(b, shape, dtype)
     low = m.select(b.apply("ge", m.rows, m.columns), a, b.full(shape, 0, dtype))
     return m.select(m.of_number(failed), b.full(shape, np.nan, dtype), low)
@@ -124,7 +88,7 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
 
 def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
     """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is large."""
-    if not is_medium(x):
+    if not have_at_most(MOST_ROWS, x):
         return None
     shape, dtype = x.shape, x.dtype
     batch, m_rows = shape[:-2], shape[-2]
@@ -134,7 +98,7 @@ def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
         m = _Matrix(b, shape, dtype)
         places = b.iota(_INT32, (*batch, m_rows), len(batch))
         at = b.broadcast(j, places.shape, ())
-        sizes = b.apply("abs", column(b, a, j))
+        sizes = b.apply("abs", b.row(a, j, len(batch) + 1))
         less = b.full(places.shape, -1, dtype)
         candidates = b.apply("select", b.apply("lt", places, at), less, sizes)
         pivot = _first_largest(b, candidates, places, j)
@@ -142,12 +106,12 @@ def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
         chosen = b.apply("eq", m.rows, m.of_number(pivot))
         zeros = b.full(shape, 0, dtype)
         upper = b.reduce(b.apply("select", chosen, a, zeros), "add", (len(batch),))
-        mine = row(b, a, j)
+        mine = b.row(a, j, len(batch))
         a = m.select(chosen, m.of_row(mine), a)
         a = m.select(m.compare("eq", m.rows, j), m.of_row(upper), a)
-        largest = _number(b, upper, j)
+        largest = b.row(upper, j, len(batch))
         is_zero = m.of_number(b.apply("eq", largest, b.full(batch, 0, dtype)))
-        left = m.of_column(column(b, a, j))
+        left = m.of_column(b.row(a, j, len(batch) + 1))
         factors = m.select(is_zero, left, b.apply("div", left, m.of_number(largest)))
         under = m.compare("gt", m.rows, j)
         rest = b.apply("sub", a, b.apply("mul", factors, m.of_row(upper)))
@@ -155,21 +119,15 @@ def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
         changed = m.select(m.compare("eq", m.columns, j), factors, changed)
         a = m.select(under, changed, a)
         is_j, is_pivot = b.apply("eq", places, at), b.apply("eq", places, _along(b, pivot, m_rows))
-        of_j, of_pivot = (
-            b.reduce(
-                b.apply("select", mask, order, b.full(order.shape, 0, _INT32)), "add", (len(batch),)
-            )
-            for mask in (is_j, is_pivot)
-        )
+        others = b.full(order.shape, 0, _INT32)
+        of_j = b.row(order, j, len(batch))
+        of_pivot = b.reduce(b.apply("select", is_pivot, order, others), "add", (len(batch),))
         order = b.apply("select", is_pivot, _along(b, of_j, m_rows), order)
         order = b.apply("select", is_j, _along(b, of_pivot, m_rows), order)
-        zero = b.constant(np.int32(0))
-        one = b.reshape(pivot, (*batch, 1))
-        pivots = b.dynamic_update_slice(pivots, one, [*[zero] * len(batch), j])
-        return [a, pivots, order]
+        return [a, b.with_row(pivots, j, pivot, len(batch)), order]
 
     order = b.iota(_INT32, (*batch, m_rows), len(batch))
-    return _for(b, count, [x, b.full((*batch, count), 0, _INT32), order], turn)
+    return b.for_(count, [x, b.full((*batch, count), 0, _INT32), order], turn)
 
 
 def _first_largest(b: Builder, sizes: ir.Node, places: ir.Node, j: ir.Node) -> ir.Node:
@@ -189,44 +147,25 @@ def _along(b: Builder, x: ir.Node, n: int) -> ir.Node:
 
 
 def triangular_solve(
-    b: Builder,
-    a: ir.Node,
-    right: ir.Node,
-    *,
-    left_side: bool,
-    lower: bool,
-    transpose_a: bool,
-    unit_diagonal: bool,
-    **_: Any,
+    b: Builder, a: ir.Node, right: ir.Node, lower: bool, unit_diagonal: bool
 ) -> ir.Node | None:
-    """X with op(a) @ X = right, or X @ op(a) = right; None if `a` is large, or has little to do."""
-    columns = right.shape[-1 if left_side else -2]
-    if not is_medium(a) or not 0 < columns <= MOST_ROWS:
+    """X with a @ X = right; None if they are large."""
+    if not have_at_most(MOST_ROWS, a) or not 0 < right.shape[-1] <= MOST_ROWS:
         return None
-    rank = len(a.shape)
-    swap = (*range(rank - 2), rank - 1, rank - 2)
-    if transpose_a != (not left_side):  # X @ A = B is A^T @ X^T = B^T
-        a = b.transpose(a, swap)
-        lower = not lower
-    if not left_side:
-        right = b.transpose(right, swap)
     n, shape, dtype = a.shape[-1], right.shape, a.dtype
+    batch = len(shape) - 2
 
     def turn(b: Builder, k: ir.Node, x: ir.Node, a: ir.Node, right: ir.Node) -> list[ir.Node]:
         i = k if lower else b.apply("sub", b.constant(np.int32(n - 1)), k)
         m = _Matrix(b, shape, dtype)
-        factors = row(b, a, i)  # of unknown rows, which are 0 as yet, too
+        factors = b.row(a, i, batch)  # of unknown rows, which are 0 as yet, too
         known = m.compare("lt" if lower else "gt", m.rows, i)
         products = b.apply("mul", m.of_column(factors), x)
         products = m.select(known, products, b.full(shape, 0, dtype))
-        total = b.reduce(products, "add", (rank - 2,))
-        found = b.apply("sub", row(b, right, i), total)
+        total = b.reduce(products, "add", (batch,))
+        found = b.apply("sub", b.row(right, i, batch), total)
         if not unit_diagonal:
-            found = b.apply("div", found, _along(b, _number(b, factors, i), shape[-1]))
-        zero = b.constant(np.int32(0))
-        starts = [*[zero] * (rank - 2), i, zero]
-        one = b.reshape(found, (*shape[:-2], 1, shape[-1]))
-        return [b.dynamic_update_slice(x, one, starts), a, right]
+            found = b.apply("div", found, _along(b, b.row(factors, i, batch), shape[-1]))
+        return [b.with_row(x, i, found, batch), a, right]
 
-    x = _for(b, n, [b.full(shape, 0, dtype), a, right], turn)[0]
-    return x if left_side else b.transpose(x, swap)
+    return b.for_(n, [b.full(shape, 0, dtype), a, right], turn)[0]

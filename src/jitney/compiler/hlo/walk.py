@@ -165,6 +165,18 @@ def rebuild_all(
             new[node] = rebuild(b, node, new.__getitem__) if make is None else make(node)
 
 
+def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.Node:
+    """The loop or conditional `node` with its regions changed; any other node as it is."""
+    match node:
+        case ir.While():
+            return ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
+        case ir.Cond():
+            branches = tuple([change(region) for region in node.branches])
+            return ir.Cond(node.type, node.id, node.index, branches, node.args)
+        case _:
+            return node
+
+
 def rewrite(
     region: ir.Region, make: Callable[[Builder, ir.Node, MutableMapping[ir.Node, Any]], Any]
 ) -> ir.Region:

@@ -69,38 +69,20 @@ def _(
     stacked = [b.full((length, *t.shape), 0, t.dtype) for t in y_types]
     if length == 0:
         return [*nodes[n_consts : n_consts + n_carry], *stacked]
-    init = [b.full((), 0, _INT32), *nodes, *stacked]
     n_nodes = len(nodes)
 
-    def cond(inner: Any, i: Any, *_: Any) -> Any:
-        return [inner.apply("lt", i, inner.full((), length, _INT32))]
-
-    def body(inner: Any, i: Any, *rest: Any) -> Any:
+    def turn(inner: Any, i: Any, *rest: Any) -> Any:
         consts = rest[:n_consts]
         carry = rest[n_consts : n_consts + n_carry]
         rows, ys = rest[n_consts + n_carry : n_nodes], rest[n_nodes:]
         at = inner.apply("sub", inner.full((), length - 1, _INT32), i) if reverse else i
-        zero = inner.full((), 0, _INT32)
-        picked = [
-            inner.reshape(
-                inner.dynamic_slice(x, [at] + [zero] * (len(x.shape) - 1), (1, *x.shape[1:])),
-                x.shape[1:],
-            )
-            for x in rows
-        ]
+        picked = [inner.row(x, at) for x in rows]
         outs = lowering.inline(inner, jaxpr, [*consts, *carry, *picked])
-        new_ys = [
-            inner.dynamic_update_slice(
-                ys_, inner.reshape(y, (1, *y.shape)), [at] + [zero] * len(y.shape)
-            )
-            for ys_, y in zip(ys, outs[n_carry:], strict=True)
-        ]
-        following = inner.apply("add", i, inner.full((), 1, _INT32))
-        return [following, *consts, *outs[:n_carry], *rows, *new_ys]
+        new_ys = [inner.with_row(old, at, y) for old, y in zip(ys, outs[n_carry:], strict=True)]
+        return [*consts, *outs[:n_carry], *rows, *new_ys]
 
-    types = [n.type for n in init]
-    outs = b.while_(b.region(types, cond), b.region(types, body), init)
-    return [*outs[1 + n_consts : 1 + n_consts + n_carry], *outs[1 + len(xs) + n_consts + n_carry :]]
+    outs = b.for_(length, [*nodes, *stacked], turn)
+    return [*outs[n_consts : n_consts + n_carry], *outs[len(xs) + n_consts + n_carry :]]
 
 
 scan_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")

@@ -29,6 +29,7 @@ from jitney.compiler.hlo.passes.turns import (
     can_lift,
     for_all_turns,
     is_forward,
+    the_same_in_all,
     with_stacks,
 )
 from jitney.compiler.hlo.trips import Trips, count_trips, is_filled, is_invariant
@@ -172,7 +173,7 @@ class _Divider:
     def __init__(
         self, loop: ir.While, trips: Trips, nodes: Sequence[ir.Node], needs: _Needs, early: int
     ) -> None:
-        self.loop, self.trips, self.nodes = loop, trips, nodes
+        self.loop, self.trips = loop, trips
         counter = 1 << trips.counter
         self.early = early & ~counter
         self.chain: set[ir.Node] = set()
@@ -321,9 +322,7 @@ def _lift(
     outside: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
     walk.rebuild_all(b, division.fixed, outside)
     for node in division.fixed:
-        x = outside[node]
-        dims = tuple(range(1, len(x.shape) + 1))
-        rows[node] = b.broadcast(x, (trips.count, *x.shape), dims)
+        rows[node] = the_same_in_all(b, outside[node], trips.count)
     for_all_turns(b, loop, trips, [*division.read, *division.fillers], rows)
 
 
@@ -343,11 +342,8 @@ def _reading(
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
         counter = new[loop.body.parameters[trips.counter]]
-        zero = inner.constant(counter.dtype.type(0))
         for node, x in zip(division.read, every, strict=True):
-            starts = [counter, *[zero] * len(node.shape)]
-            row = inner.dynamic_slice(x, starts, (1, *node.shape))
-            new[node] = inner.reshape(row, node.shape)
+            new[node] = inner.row(x, counter)
 
     larger = with_more(loop, [rows[x] for x in division.read], look_up)
     more = range(len(loop.init), len(larger.init))

@@ -49,12 +49,6 @@ def _region(region: ir.Region) -> ir.Region:
 
 def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
     match node:
-        case ir.While():
-            init = [new[x] for x in node.init]
-            return b.while_(_region(node.cond), _region(node.body), init)
-        case ir.Cond():
-            branches = [_region(r) for r in node.branches]
-            return b.cond(new[node.index], branches, [new[a] for a in node.args])
         case ir.ArgReduce() if _is_expanded(node):
             return arg_reduce(b, new[node.x], node.kind, node.dim, node.dtype)
         case ir.Cumulative() if _is_expanded(node):
@@ -64,7 +58,7 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
         case ir.TopK() if _is_expanded(node):
             return top_k(b, new[node.x], node.k, node.dim)
         case _:
-            return walk.rebuild(b, node, new.__getitem__)
+            return walk.rebuild(b, walk.with_regions(node, _region), new.__getitem__)
 
 
 def _is_expanded(node: ir.Node) -> bool:
@@ -115,24 +109,14 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     dtype, wide = x.dtype, _wide(x.dtype)
     order = (dim, *[k for k in range(len(x.shape)) if k != dim])
     rows = b.transpose(b.convert(x, wide), order)
-    shape = rows.shape[1:]
-
-    def test(inner: Builder, i: ir.Node, *_: ir.Node) -> Sequence[ir.Node]:
-        return [inner.apply("lt", i, inner.constant(np.int32(n)))]
 
     def turn(inner: Builder, i: ir.Node, sofar: ir.Node, xs: ir.Node, ys: ir.Node) -> list[ir.Node]:
-        zero = inner.constant(np.int32(0))
         at = inner.apply("sub", inner.constant(np.int32(n - 1)), i) if reverse else i
-        starts = [at, *[zero] * len(shape)]
-        row = inner.reshape(inner.dynamic_slice(xs, starts, (1, *shape)), shape)
-        sofar = _combined(inner, fn, sofar, row)
-        ys = inner.dynamic_update_slice(ys, inner.reshape(sofar, (1, *shape)), starts)
-        return [inner.apply("add", i, inner.constant(np.int32(1))), sofar, xs, ys]
+        sofar = _combined(inner, fn, sofar, inner.row(xs, at))
+        return [sofar, xs, inner.with_row(ys, at, sofar)]
 
-    start = b.full(shape, _neutral(fn, wide), wide)
-    init = [b.constant(np.int32(0)), start, rows, b.full(rows.shape, 0, wide)]
-    types = [x.type for x in init]
-    folded = b.while_(b.region(types, test), b.region(types, turn), init)[3]  # type: ignore[arg-type]
+    start = b.full(rows.shape[1:], _neutral(fn, wide), wide)
+    folded = b.for_(n, [start, rows, b.full(rows.shape, 0, wide)], turn)[2]
     back = [order.index(k) for k in range(len(order))]
     return b.convert(b.transpose(folded, back), dtype)
 

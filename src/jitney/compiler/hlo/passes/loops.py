@@ -76,11 +76,8 @@ def _region(region: ir.Region) -> ir.Region:
         match node:
             case ir.While():
                 return _loop(b, node, [new[x] for x in node.init], used.get(node, set()))
-            case ir.Cond():
-                branches = tuple([_region(r) for r in node.branches])
-                return b.cond(new[node.index], branches, [new[a] for a in node.args])
             case _:
-                return walk.rebuild(b, node, new.__getitem__)
+                return walk.rebuild(b, walk.with_regions(node, _region), new.__getitem__)
 
     return walk.rewrite(region, make)
 
@@ -219,10 +216,7 @@ def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
 
 def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) -> ir.Node:
     """The product of this turn's row."""
-    zero = b.constant(start.dtype.type(0))
-    starts = [start, *[zero] * (len(every.shape) - 1)]
-    one = b.dynamic_slice(every, starts, (1, *every.shape[1:]))
-    out = b.reshape(one, every.shape[1:])
+    out = b.row(every, start)
     if product.side == 0:
         return out
     of_row = len(product.operands[0].shape) - len(product.node.contract[1])

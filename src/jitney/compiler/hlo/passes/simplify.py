@@ -34,23 +34,13 @@ def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
 
 def _region(region: ir.Region, rules: Rules) -> ir.Region:
     def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
-        made = walk.rebuild(b, _inner(node, rules), new.__getitem__)
+        inner = walk.with_regions(node, lambda region: _region(region, rules))
+        made = walk.rebuild(b, inner, new.__getitem__)
         if isinstance(made, list):
             return [_simplified(b, x, rules) for x in made]
         return _simplified(b, made, rules)
 
     return walk.rewrite(region, make)
-
-
-def _inner(node: ir.Node, rules: Rules) -> Any:
-    """`node` with its regions simplified."""
-    if isinstance(node, ir.While):
-        cond, body = _region(node.cond, rules), _region(node.body, rules)
-        return ir.While(node.type, node.id, cond, body, node.init)
-    if isinstance(node, ir.Cond):
-        branches = tuple([_region(r, rules) for r in node.branches])
-        return ir.Cond(node.type, node.id, node.index, branches, node.args)
-    return node
 
 
 def _simplified(b: Builder, node: ir.Node, rules: Rules) -> ir.Node:

@@ -81,6 +81,11 @@ def for_all_turns(
         rows[node] = _lifted(b, loop, trips, node, rows)
 
 
+def the_same_in_all(b: Builder, x: ir.Node, turns: int) -> ir.Node:
+    """`x` on an axis for the turns in front of its own."""
+    return b.broadcast(x, (turns, *x.shape), tuple(range(1, len(x.shape) + 1)))
+
+
 def _lifted(
     b: Builder, loop: ir.While, trips: Trips, node: ir.Node, rows: MutableMapping[ir.Node, ir.Node]
 ) -> ir.Node:
@@ -95,7 +100,7 @@ def _lifted(
                 if isinstance(node, ir.Parameter)
                 else walk.rebuild(b, node, new)
             )
-            return b.broadcast(x, (n, *x.shape), tuple(range(1, len(x.shape) + 1)))
+            return the_same_in_all(b, x, n)
         case ir.DynamicSlice():
             return _rows_read(b, loop, trips, node)
         case ir.Broadcast():
@@ -140,13 +145,9 @@ def with_stacks(
         inner: Builder, new: dict[ir.Node, Any], stacks: Sequence[ir.Node]
     ) -> list[ir.Node]:
         counter = new[loop.body.parameters[trips.counter]]
-        zero = inner.constant(counter.dtype.type(0))
-        written = []
-        for x, stack in zip(stacked, stacks, strict=True):
-            one = inner.reshape(new[x], (1, *x.shape))
-            starts = [counter, *[zero] * len(x.shape)]
-            written.append(inner.dynamic_update_slice(stack, one, starts))
-        return written
+        return [
+            inner.with_row(stack, counter, new[x]) for x, stack in zip(stacked, stacks, strict=True)
+        ]
 
     stacks = [b.full((trips.count, *x.shape), 0, x.dtype) for x in stacked]
     larger = with_more(loop, stacks, None, write_down)
