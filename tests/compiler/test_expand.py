@@ -19,6 +19,7 @@ DTYPES = [
         "bool", "int8", "int32", "uint8", "uint64", "float16", ml_dtypes.bfloat16, "float32", "float64"
     )
 ]  # fmt: skip
+FOLDED = [*DTYPES, *[np.dtype(d) for d in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn)]]
 SHAPES = [
     ((), None),
     ((1,), 0),
@@ -66,7 +67,7 @@ def assert_same(x, y, signs=True):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", FOLDED, ids=str)
 @pytest.mark.parametrize("kind", ["max", "min"])
 def test_arg_reduce(kind, dtype, seed):
     for shape, dim in SHAPES[1:]:
@@ -76,7 +77,7 @@ def test_arg_reduce(kind, dtype, seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", FOLDED, ids=str)
 @pytest.mark.parametrize("fn", ["add", "mul", "max", "min"])
 def test_cumulative(fn, dtype, seed):
     if dtype == np.bool_ and fn in ("add", "mul"):

@@ -48,7 +48,7 @@ def neutral(fn: str, dtype: np.dtype) -> np.ndarray:
     return extreme
 
 
-def _carrier(dtype: np.dtype) -> np.dtype:
+def carrier(dtype: np.dtype) -> np.dtype:
     """The dtype in which values of `dtype` are folded."""
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):
         return _FLOAT32
@@ -63,7 +63,7 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
     dtype = x.dtype
     if not dims:
         return x
-    wide = _carrier(dtype)
+    wide = carrier(dtype)
     if wide != dtype:
         if x.size == 0:
             shape = [n for k, n in enumerate(x.shape) if k not in dims]
@@ -101,7 +101,7 @@ def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: Any) -> np.ndarray:
     """Index along `dim` of the first largest or smallest element; NaN counts as such."""
-    x = scalar.convert(x, _carrier(x.dtype))
+    x = scalar.convert(x, carrier(x.dtype))
     find = np.argmax if kind == "max" else np.argmin
     return np.asarray(find(x, axis=dim)).astype(index_dtype)
 
@@ -109,7 +109,7 @@ def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: Any) -> np.ndarr
 def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
     """Running fold of `x` along `dim`, from the end if `reverse`."""
     dtype = x.dtype
-    wide = _carrier(dtype)
+    wide = carrier(dtype)
     if wide != dtype:
         return scalar.convert(cumulative(scalar.convert(x, wide), fn, dim, reverse), dtype)
     if reverse:

@@ -22,6 +22,7 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.numerics.reduction import carrier
 
 _INT32 = np.dtype(np.int32)
 _BOOL = np.dtype(bool)
@@ -48,17 +49,19 @@ def _region(region: ir.Region) -> ir.Region:
 
 
 def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
+    if not _is_expanded(node):
+        return walk.rebuild(b, walk.with_regions(node, _region), new.__getitem__)
     match node:
-        case ir.ArgReduce() if _is_expanded(node):
+        case ir.ArgReduce():
             return arg_reduce(b, new[node.x], node.kind, node.dim, node.dtype)
-        case ir.Cumulative() if _is_expanded(node):
+        case ir.Cumulative():
             return cumulative(b, new[node.x], node.fn, node.dim, node.reverse)
-        case ir.Sort() if _is_expanded(node):
+        case ir.Sort():
             return sort(b, [new[x] for x in node.xs], node.dim, node.num_keys)
-        case ir.TopK() if _is_expanded(node):
+        case ir.TopK():
             return top_k(b, new[node.x], node.k, node.dim)
         case _:
-            return walk.rebuild(b, walk.with_regions(node, _region), new.__getitem__)
+            raise AssertionError(f"{type(node).__name__} is written with no others")
 
 
 def _is_expanded(node: ir.Node) -> bool:
@@ -82,14 +85,9 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
     return shape[dim] <= MOST_SORTED and math.prod(shape) * shape[dim] <= MOST_PAIRS
 
 
-def _wide(dtype: np.dtype) -> np.dtype:
-    """The dtype in which folds of `dtype` are carried."""
-    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
-
-
 def arg_reduce(b: Builder, x: ir.Node, kind: str, dim: int, dtype: np.dtype) -> ir.Node:
     """Index along `dim` of the first largest or smallest element; NaN counts as such."""
-    x = b.convert(x, np.dtype(np.int8) if x.dtype == _BOOL else _wide(x.dtype))
+    x = b.convert(x, np.dtype(np.int8) if x.dtype == _BOOL else carrier(x.dtype))
     extreme = b.reduce(x, kind, (dim,))  # type: ignore[arg-type]
     rest = tuple([k for k in range(len(x.shape)) if k != dim])
     found = b.apply("eq", x, b.broadcast(extreme, x.shape, rest))
@@ -106,7 +104,7 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     n = x.shape[dim]
     if n == 1:
         return x
-    dtype, wide = x.dtype, _wide(x.dtype)
+    dtype, wide = x.dtype, carrier(x.dtype)
     order = (dim, *[k for k in range(len(x.shape)) if k != dim])
     rows = b.transpose(b.convert(x, wide), order)
 
