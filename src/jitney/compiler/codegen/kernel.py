@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from jitney.compiler import cost
+from jitney.compiler.codegen import access
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import lanes_hint, outermost
@@ -24,7 +25,6 @@ from jitney.compiler.codegen.values import (
     Value,
     constant,
     constant_vector,
-    mangled,
     memory_bytes,
     register_kind,
     type_text,
@@ -114,6 +114,8 @@ class KernelWriter:
             if varies
         ]
         widest = max(widths, default=32)
+        if any(map(self._lies_apart, self._used_indices())):
+            widest = max(widest, BITS[access.WORD])
         lanes = max(self.target.vector_bits // max(widest, 8), 1)
         extent = self.kernel.extents[axis]
         while axis != outermost(self.plan) and lanes > 1 and lanes >= 2 * extent:
@@ -297,6 +299,10 @@ class KernelWriter:
             per_lane = steps if per_lane is None else e.add(per_lane, steps)
         return base, per_lane
 
+    def _lies_apart(self, index: Affine) -> bool:
+        """Whether lanes at `index` are neither neighbours in memory nor all at one place."""
+        return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
+
     def _lane_stride(self, index: Affine) -> int:
         axis = self.plan.vector
         return 0 if axis is None else index.coefficients[axis]
@@ -397,47 +403,18 @@ class KernelWriter:
         if not varies:
             value = e.emit(f"load {type_text(memory)}, {pointer!r}, align {size}", memory)
         elif per_lane is None:
-            value = self._vector_load(pointer, memory, size)
+            value = access.load_vector(e, pointer, memory, self.lanes, self.mask)
         else:
             pointers = e.emit(
                 f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", self.lanes
             )
-            value = self._gather(pointers, memory, size)
+            value = access.gather(e, pointers, memory, self.mask)
         return e.trunc(value, "i1") if s.dtype == np.bool_ else value
 
     def _uniform_address(self, index: Affine) -> tuple[Value, None]:
         base, per_lane = self._address(index)
         assert per_lane is None or self._lane_stride(index) == 0
         return base, None
-
-    def _vector_load(self, pointer: Value, kind: str, size: int) -> Value:
-        e, lanes = self.e, self.lanes
-        vector = type_text(kind, lanes)
-        if self.mask is None:
-            return e.emit(f"load {vector}, {pointer!r}, align {size}", kind, lanes)
-        name = f"llvm.masked.load.{mangled(kind, lanes)}.p0"
-        e.declarations.add(f"declare {vector} @{name}(ptr, <{lanes} x i1>, {vector})")
-        return e.emit(
-            f"call {vector} @{name}(ptr align {size} {pointer.text}, {self.mask!r}, "
-            f"{vector} zeroinitializer)",
-            kind,
-            lanes,
-        )
-
-    def _all_lanes(self) -> Value:
-        return self.mask if self.mask is not None else constant(True, "i1", self.lanes)
-
-    def _gather(self, pointers: Value, kind: str, size: int) -> Value:
-        e, lanes = self.e, self.lanes
-        vector = type_text(kind, lanes)
-        name = f"llvm.masked.gather.{mangled(kind, lanes)}.v{lanes}p0"
-        e.declarations.add(f"declare {vector} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {vector})")
-        return e.emit(
-            f"call {vector} @{name}(<{lanes} x ptr> align {size} {pointers.text}, "
-            f"{self._all_lanes()!r}, {vector} zeroinitializer)",
-            kind,
-            lanes,
-        )
 
     # --- outputs ----------------------------------------------------------------------------------
 
@@ -459,25 +436,16 @@ class KernelWriter:
         if value.lanes == 1:
             e.line(f"store {value!r}, {pointer!r}, align {size}")
             return
-        lanes, vector = self.lanes, type_text(memory, self.lanes)
+        lanes = self.lanes
         if per_lane is not None or self._lane_stride(o.index) == 0:
             if per_lane is None:  # one place for all lanes: the last one's value stays
                 per_lane = constant(0, "i64", lanes)
             pointers = e.emit(
                 f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", lanes
             )
-            name = f"llvm.masked.scatter.{mangled(memory, lanes)}.v{lanes}p0"
-            e.declarations.add(f"declare void @{name}({vector}, <{lanes} x ptr>, <{lanes} x i1>)")
-            e.line(
-                f"call void @{name}({value!r}, <{lanes} x ptr> align {size} {pointers.text}, "
-                f"{self._all_lanes()!r})"
-            )
-        elif self.mask is None:
-            e.line(f"store {value!r}, {pointer!r}, align {size}")
+            access.scatter(e, value, pointers, self.mask)
         else:
-            name = f"llvm.masked.store.{mangled(memory, lanes)}.p0"
-            e.declarations.add(f"declare void @{name}({vector}, ptr, <{lanes} x i1>)")
-            e.line(f"call void @{name}({value!r}, ptr align {size} {pointer.text}, {self.mask!r})")
+            access.store_vector(e, value, pointer, self.mask)
 
 
 # --- facts about kernels ------------------------------------------------------------------------

@@ -1,0 +1,127 @@
+"""Loads and stores of vectors: neighbours in memory, or lanes each at a place of its own.
+
+Under a mask, LLVM writes a branch for each lane of what the processor has no instruction for, and its
+time grows faster than their number. Elements of 8 and 16 bits have none where lanes lie apart: they
+are gathered as the aligned words that contain them, and stored by a function that a module has once.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.values import (
+    BITS,
+    Value,
+    constant,
+    mangled,
+    memory_bytes,
+    type_text,
+)
+
+WORD = "i32"  # the narrowest element that processors gather
+
+
+def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value | None) -> Value:
+    """`lanes` neighbours from `pointer`; 0 where `mask` does not hold."""
+    size, vector = memory_bytes(kind), type_text(kind, lanes)
+    if mask is None:
+        return e.emit(f"load {vector}, {pointer!r}, align {size}", kind, lanes)
+    name = f"llvm.masked.load.{mangled(kind, lanes)}.p0"
+    e.declarations.add(f"declare {vector} @{name}(ptr, <{lanes} x i1>, {vector})")
+    call = f"call {vector} @{name}(ptr align {size} {pointer.text}, {mask!r}"
+    return e.emit(f"{call}, {vector} zeroinitializer)", kind, lanes)
+
+
+def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -> None:
+    """Writes the lanes of `value`, those of `mask` or all, to neighbours from `pointer`."""
+    size, lanes = memory_bytes(value.kind), value.lanes
+    if mask is None:
+        e.line(f"store {value!r}, {pointer!r}, align {size}")
+        return
+    name = f"llvm.masked.store.{mangled(value.kind, lanes)}.p0"
+    e.declarations.add(f"declare void @{name}({value.type}, ptr, <{lanes} x i1>)")
+    e.line(f"call void @{name}({value!r}, ptr align {size} {pointer.text}, {mask!r})")
+
+
+def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
+    """What `pointers` point to, lane by lane; any value where `mask` does not hold."""
+    if BITS[kind] >= BITS[WORD] or mask is None or not e.target.has_gather:
+        return _gather(e, pointers, kind, mask)
+    # An aligned word never leaves the page of its parts, so all of it can be read.
+    address = e.cast("ptrtoint", pointers, "i64")
+    inside = e.and_(address, e.const(memory_bytes(WORD) - 1, address))
+    words = e.cast("inttoptr", e.sub(address, inside), "ptr")
+    word = _gather(e, words, WORD, mask)
+    shift = e.shl(e.trunc(inside, WORD), e.const(3, word))
+    return e.bitcast(e.trunc(e.lshr(word, shift), f"i{BITS[kind]}"), kind)
+
+
+def _gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
+    lanes = pointers.lanes
+    vector = type_text(kind, lanes)
+    mask = constant(True, "i1", lanes) if mask is None else mask
+    name = f"llvm.masked.gather.{mangled(kind, lanes)}.v{lanes}p0"
+    e.declarations.add(f"declare {vector} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {vector})")
+    call = f"call {vector} @{name}(<{lanes} x ptr> align {memory_bytes(kind)} {pointers.text}"
+    return e.emit(f"{call}, {mask!r}, {vector} zeroinitializer)", kind, lanes)
+
+
+def scatter(e: Emitter, value: Value, pointers: Value, mask: Value | None) -> None:
+    """Writes the lanes of `value`, those of `mask` or all, in order; the last of one place stays."""
+    lanes = value.lanes
+    if BITS[value.kind] < BITS[WORD] and mask is not None:
+        name = f"jitney.scatter.{mangled(value.kind, lanes)}"
+        if name not in e.functions:
+            e.functions[name] = _scatter_function(e, name, value, pointers)
+        e.line(f"call void @{name}({value!r}, {pointers!r}, {mask!r})")
+    else:
+        _scatter(e, value, pointers, constant(True, "i1", lanes) if mask is None else mask)
+
+
+def _scatter(e: Emitter, value: Value, pointers: Value, mask: Value) -> None:
+    lanes, size = value.lanes, memory_bytes(value.kind)
+    name = f"llvm.masked.scatter.{mangled(value.kind, lanes)}.v{lanes}p0"
+    e.declarations.add(f"declare void @{name}({value.type}, <{lanes} x ptr>, <{lanes} x i1>)")
+    e.line(f"call void @{name}({value!r}, <{lanes} x ptr> align {size} {pointers.text}, {mask!r})")
+
+
+def _scatter_function(e: Emitter, name: str, value: Value, pointers: Value) -> str:
+    """All lanes one after the other; or a loop over those whose bits are set, from the lowest."""
+    inner = Emitter(e.target, e)
+    lanes, element = value.lanes, type_text(value.kind)
+    value = Value("%values", value.kind, lanes)
+    pointers = Value("%places", "ptr", lanes)
+    inner.declarations.add(f"declare i{lanes} @llvm.cttz.i{lanes}(i{lanes}, i1)")
+    _scatter(inner, value, pointers, constant(True, "i1", lanes))
+    params = f"{value!r}, {pointers!r}, <{lanes} x i1> %mask"
+    return f"""\
+define internal void @{name}({params}) noinline {e.target.function_attributes} {{
+entry:
+  %value = alloca {value.type}, align 64
+  %place = alloca {pointers.type}, align 64
+  %bits = bitcast <{lanes} x i1> %mask to i{lanes}
+  %all = icmp eq i{lanes} %bits, -1
+  br i1 %all, label %whole, label %part
+whole:
+{chr(10).join(inner.lines)}
+  ret void
+part:
+  store {value!r}, ptr %value, align 64
+  store {pointers!r}, ptr %place, align 64
+  %some = icmp ne i{lanes} %bits, 0
+  br i1 %some, label %lane, label %done
+lane:
+  %left = phi i{lanes} [%bits, %part], [%rest, %lane]
+  %first = call i{lanes} @llvm.cttz.i{lanes}(i{lanes} %left, i1 true)
+  %j = zext i{lanes} %first to i64
+  %from = getelementptr {element}, ptr %value, i64 %j
+  %x = load {element}, ptr %from, align {memory_bytes(value.kind)}
+  %to.at = getelementptr ptr, ptr %place, i64 %j
+  %to = load ptr, ptr %to.at, align 8
+  store {element} %x, ptr %to, align {memory_bytes(value.kind)}
+  %lower = sub i{lanes} %left, 1
+  %rest = and i{lanes} %left, %lower
+  %more = icmp ne i{lanes} %rest, 0
+  br i1 %more, label %lane, label %done
+done:
+  ret void
+}}"""
