@@ -6,12 +6,14 @@ and views to buffers, constants and positions, and writes statements. A node ask
 same index is written once.
 
 Which part of a concatenation an element comes from has to be the same all over the box: where it is
-not, the builder says where to divide the box.
+not, the builder says where to divide the box. Whatever else a builder cannot write it refuses by a
+`NotExpressibleError`; who asked then goes another way.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -85,7 +87,11 @@ def is_affine_reshape(node: hlo.Reshape) -> bool:
     return groups is not None and all(len(left) == 1 for left, _ in groups)
 
 
-class CrossingError(Exception):
+class NotExpressibleError(Exception):
+    """A builder of kernels cannot write what it was asked for: it has to be computed another way."""
+
+
+class CrossingError(NotExpressibleError):
     """Parts of a concatenation, or an array and its padding, meet within the box.
 
     Attributes:
@@ -100,8 +106,8 @@ class CrossingError(Exception):
         self.at = at
 
 
-class UnresolvedError(Exception):
-    """Which part of the concatenation or padding `node` is asked for depends on more than one axis."""
+class UnresolvedError(NotExpressibleError):
+    """Where an element of `node` comes from is no affine function of the indices: it needs a buffer."""
 
     def __init__(self, node: hlo.Node) -> None:
         super().__init__(type(node).__name__)
@@ -182,6 +188,24 @@ class KernelBuilder:
         first = -((index.offset - at) // c) if c > 0 else (index.offset - at) // -c + 1
         return CrossingError(node, k, self.origin[k] + first)
 
+    def divided(self, node: hlo.Node, index: Affine, by: int) -> tuple[Affine, Affine]:
+        """Quotient and remainder of `index`, a position in `node`, by a positive number.
+
+        Raises:
+          UnresolvedError: if they are not affine all over the box.
+        """
+        if any(factor % by for _, factor in index.terms):
+            raise UnresolvedError(node)
+        steps = [int(math.fmod(c, by)) for c in index.coefficients]
+        reach = [c * (n - 1) for c, n in zip(steps, self.extents, strict=True)]
+        whole = (index.offset + sum([r for r in reach if r < 0])) // by
+        rest = Affine(index.offset - whole * by, tuple(steps))
+        if self.span(node, rest)[1] >= by:
+            raise UnresolvedError(node)
+        coefficients = [(c - r) // by for c, r in zip(index.coefficients, steps, strict=True)]
+        terms = tuple([(statement, factor // by) for statement, factor in index.terms])
+        return Affine(whole, tuple(coefficients), terms), rest
+
     def linear(self, shape: Sequence[int], index: Index) -> Affine:
         """Position in a contiguous array of `shape`."""
         strides = [s if n != 1 else 0 for s, n in zip(row_major(shape), shape, strict=True)]
@@ -240,7 +264,7 @@ class KernelBuilder:
             return found
         # Rules say what they need by yielding it: programs may be deeper than Python's stack.
         keys = [(node.id, index)]
-        rules = [self.rules[type(node)](self, node, index)]
+        rules = [self._rule(node)(self, node, index)]
         answer: int | None = None
         while rules:
             try:
@@ -252,9 +276,16 @@ class KernelBuilder:
             answer = self._known(node, index)
             if answer is None:
                 keys.append((node.id, index))
-                rules.append(self.rules[type(node)](self, node, index))
+                rules.append(self._rule(node)(self, node, index))
         assert answer is not None
         return answer
+
+    def _rule(self, node: hlo.Node) -> _Rule:
+        """How `node` is computed."""
+        rule = self.rules.get(type(node))
+        if rule is None:
+            raise UnresolvedError(node)
+        return rule
 
     def _known(self, node: hlo.Node, index: Index) -> int | None:
         """The statement for `node` at `index` if there is one, or if it is a load."""
@@ -323,9 +354,11 @@ def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> _Steps:
     groups = reshape_groups(node.x.shape, node.shape)
     inner = [k.fixed(0)] * len(node.x.shape)
     for left, right in groups or ():
-        assert len(left) == 1, "a reshape that joins axes reads a buffer"
         strides = row_major([node.shape[j] for j in right])
-        inner[left[0]] = combine([index[j] for j in right], strides, 0, k.rank)
+        place = combine([index[j] for j in right], strides, 0, k.rank)
+        for axis in reversed(left[1:]):
+            place, inner[axis] = k.divided(node, place, node.x.shape[axis])
+        inner[left[0]] = place
     return (yield node.x, tuple(inner))
 
 
@@ -442,18 +475,32 @@ def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> _Steps:
 def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> _Steps:
     """A reduction of few elements, written out: the same sum as a fold's."""
     wide = accumulator(node.dtype)
-    starts_at_zero = node.fn == "add" and wide.kind == "f"  # as -0 + 0 is not -0
-    total = k.number(0, wide) if starts_at_zero else None
+    values: list[int] = []
     for at in itertools.product(*[range(node.x.shape[d]) for d in node.dims]):
         places = dict(zip(node.dims, at, strict=True))
         rest = iter(index)
         inner = [
             k.fixed(places[j]) if j in places else next(rest) for j in range(len(node.x.shape))
         ]
-        value = k.convert((yield node.x, tuple(inner)), wide)
-        total = value if total is None else k.call(node.fn, (total, value), wide)
-    assert total is not None, "a reduction of nothing"
-    return k.convert(total, node.dtype)
+        values.append(k.convert((yield node.x, tuple(inner)), wide))
+    if not values:
+        raise UnresolvedError(node)
+    return k.convert(combined_in_order(k, node.fn, values, wide), node.dtype)
+
+
+def combined_in_order(k: KernelBuilder, fn: str, values: Sequence[int], dtype: np.dtype) -> int:
+    """Statements combined by `fn`, from left to right; sums of floats are those that begin with 0.
+
+    So they are never -0. It is the last number that 0 is added to: others need not wait for that.
+    """
+    *rest, last = values
+    if fn == "add" and dtype.kind == "f":
+        last = k.call("add", (last, k.number(0, dtype)), dtype)
+    total: int | None = None
+    for value in (*rest, last):
+        total = value if total is None else k.call(fn, (total, value), dtype)
+    assert total is not None
+    return total
 
 
 def accumulator(dtype: np.dtype) -> np.dtype:

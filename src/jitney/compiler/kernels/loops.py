@@ -27,7 +27,14 @@ import numpy as np
 from jitney.compiler.codegen.values import kind_of
 from jitney.compiler.hlo import ir as hlo, walk
 from jitney.compiler.kernels import build, ir
-from jitney.compiler.kernels.build import Index, KernelBuilder, clamped_start, shifted
+from jitney.compiler.kernels.build import (
+    Index,
+    KernelBuilder,
+    NotExpressibleError,
+    clamped_start,
+    combined_in_order,
+    shifted,
+)
 from jitney.compiler.kernels.ir import Affine
 from jitney.core.record import record
 
@@ -86,7 +93,7 @@ class LoopKernel:
         return math.prod(self.extents) * 100
 
 
-class NotSunkError(Exception):
+class NotSunkError(NotExpressibleError):
     """The loop does something that a loop kernel cannot."""
 
 
@@ -156,20 +163,6 @@ def _parameter(k: LoopBuilder, node: hlo.Parameter, index: Index) -> Any:
     yield  # as all rules
 
 
-def _reduce(k: LoopBuilder, node: hlo.Reduce, index: Index) -> Any:
-    kept = iter(index)
-    base = [None if j in node.dims else next(kept) for j in range(len(node.x.shape))]
-    total: int | None = None
-    for at in itertools.product(*[range(node.x.shape[j]) for j in node.dims]):
-        folded = iter(at)
-        inner = tuple([k.fixed(next(folded)) if b is None else b for b in base])
-        value = yield node.x, inner
-        total = value if total is None else k.call(node.fn, (total, value), node.dtype)
-    if total is None:
-        raise NotSunkError("a reduction of nothing")
-    return total
-
-
 def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Any:
     (cx, cy), (bx, by) = node.contract, node.batch
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
@@ -178,33 +171,16 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Any:
     place_x = {a: index[j] for j, a in enumerate((*bx, *fx))}
     place_y = {a: index[j] for j, a in enumerate(by)}
     place_y |= {a: index[j] for j, a in enumerate(fy, start=n_batch + n_x)}
-    total: int | None = None
+    products: list[int] = []
     for at in itertools.product(*[range(node.x.shape[j]) for j in cx]):
-        fixed_x = dict(zip(cx, at, strict=True))
-        fixed_y = dict(zip(cy, at, strict=True))
-        u = yield (
-            node.x,
-            tuple(
-                [
-                    k.fixed(fixed_x[j]) if j in fixed_x else place_x[j]
-                    for j in range(len(node.x.shape))
-                ]
-            ),
-        )
-        v = yield (
-            node.y,
-            tuple(
-                [
-                    k.fixed(fixed_y[j]) if j in fixed_y else place_y[j]
-                    for j in range(len(node.y.shape))
-                ]
-            ),
-        )
-        product = k.call("mul", (u, v), node.dtype)
-        total = product if total is None else k.call("add", (total, product), node.dtype)
-    if total is None:
+        of_x = place_x | dict(zip(cx, map(k.fixed, at), strict=True))
+        of_y = place_y | dict(zip(cy, map(k.fixed, at), strict=True))
+        u = yield node.x, tuple([of_x[j] for j in range(len(node.x.shape))])
+        v = yield node.y, tuple([of_y[j] for j in range(len(node.y.shape))])
+        products.append(k.call("mul", (u, v), node.dtype))
+    if not products:
         raise NotSunkError("a contraction of nothing")
-    return total
+    return combined_in_order(k, "add", products, node.dtype)
 
 
 def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Any:
@@ -286,7 +262,6 @@ def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Any:
 LoopBuilder.rules = {
     **build.KernelBuilder.rules,
     hlo.Parameter: _parameter,
-    hlo.Reduce: _reduce,
     hlo.Dot: _dot,
     hlo.Concatenate: _concatenate,
     hlo.Pad: _pad,
@@ -338,7 +313,7 @@ def build_loop(
     for lanes in _lane_choices(node, in_place):
         try:
             return _build(node, in_place, lanes)
-        except NotSunkError:
+        except NotExpressibleError:
             continue
     return None
 

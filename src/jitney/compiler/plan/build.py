@@ -8,6 +8,7 @@ for the rest (sorting, scattering, ...) the NumPy meaning of the node, called fr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from jitney.compiler.kernels.build import (
     row_major,
     shifted,
 )
-from jitney.compiler.kernels.ir import Kernel, kernel_key
+from jitney.compiler.kernels.ir import Affine, Kernel, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split import Split, split_fold
 from jitney.compiler.kernels.write_out import write_out_blocks, write_out_short_axes
@@ -38,6 +39,11 @@ _LEAVES = (hlo.Parameter, hlo.Constant)
 EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not copied
 MOST_BOXES = 12  # parts that the box of a kernel is divided into
 _BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
+
+_Written = TypeVar("_Written")
+
+# A builder, and of each fold: the node, where it goes, the function, and what is folded.
+_Folds: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int]]]
 
 Supports = Callable[[str, Sequence[np.dtype], np.dtype], bool]
 
@@ -274,24 +280,44 @@ class _RegionPlan:
             done, boxes = [], [[(0, n) for n in extents]]
         return done
 
+    def _written(self, write: Callable[[], _Written]) -> _Written:
+        """What `write`, which writes one kernel, returns.
+
+        Nodes that it cannot go through are put in memory first.
+        """
+        while True:
+            try:
+                return write()
+            except (CrossingError, UnresolvedError) as error:
+                self.materialize(error.node)
+
     def _fold(self, roots: list[hlo.Node]) -> None:
         first = roots[0]
-        if isinstance(first, hlo.Dot):
-            self._small_dot(first)
-            return
+        write = self._small_dot if isinstance(first, hlo.Dot) else self._reductions
+        k, outputs = self._written(lambda: write(roots))
+        for root, out, fn, value in outputs:
+            self.new(root)
+            k.fold(root, out, fn, value)
+        self.launch(k, isinstance(first, hlo.Reduce) and first.in_order)
+
+    def _reductions(self, roots: list[hlo.Node]) -> _Folds:
+        first = roots[0]
         assert isinstance(first, hlo.Reduce)
         kept = [j for j in range(len(first.x.shape)) if j not in first.dims]
         order = [*kept, *first.dims]
         k = KernelBuilder([first.x.shape[j] for j in order], len(first.dims), self.has_buffer)
         index = tuple([k.axis(order.index(j)) for j in range(len(order))])
         out = k.linear(first.shape, k.identity(range(len(kept))))
-        values = [_widened(k, k.value(root.x, index)) for root in roots]  # type: ignore[attr-defined]
-        for root, value in zip(roots, values, strict=True):
-            self.new(root)
-            k.fold(root, out, root.fn, value)  # type: ignore[attr-defined]
-        self.launch(k, first.in_order)
+        values = [k.value(root.x, index) for root in roots]  # type: ignore[attr-defined]
+        values = [k.convert(value, accumulator(k.body[value].dtype)) for value in values]
+        return k, [
+            (root, out, root.fn, value)  # type: ignore[attr-defined]
+            for root, value in zip(roots, values, strict=True)
+        ]
 
-    def _small_dot(self, node: hlo.Dot) -> None:
+    def _small_dot(self, roots: list[hlo.Node]) -> _Folds:
+        (node,) = roots
+        assert isinstance(node, hlo.Dot)
         (cx, cy), (bx, by) = node.contract, node.batch
         x, y = node.x, node.y
         fx = [j for j in range(len(x.shape)) if j not in cx and j not in bx]
@@ -314,9 +340,7 @@ class _RegionPlan:
         times = "and" if node.dtype == np.bool_ else "mul"
         product = k.call(times, (k.convert(u, wide), k.convert(v, wide)), wide)
         out = k.linear(node.shape, k.identity(range(len(node.shape))))
-        self.new(node)
-        k.fold(node, out, fn, product)
-        self.launch(k)
+        return k, [(node, out, fn, product)]
 
     # --- everything else ------------------------------------------------------------------------------
 
@@ -365,10 +389,9 @@ class _RegionPlan:
         if not self.planner.is_stored(node.dtype):
             return self._host_demanding(node)
         self.new(node)
-        fill = KernelBuilder(node.shape, 0, self.has_buffer)
-        value = fill.value(node.value, ())
-        fill.store(node, fill.linear(node.shape, fill.identity()), value)
-        self.launch(fill)
+        for k, (value,) in self._computed(node.shape, lambda k: [k.value(node.value, ())]):
+            k.store(node, k.linear(node.shape, k.identity()), value)
+            self.launch(k)
         # Negative padding drops elements: rows first .. last of each axis survive.
         spans = []
         for n, out, low, inner in zip(
@@ -419,16 +442,17 @@ class _RegionPlan:
         (target,) = self.new(node)
         if target is not source:
             self.steps.append(ir.Copy(target, source))
-        for k, (value,) in self._computed(
-            node.update.shape, lambda k: [k.value(node.update, k.identity())]
-        ):
-            index = []
-            for i, s, n, size in zip(
-                k.identity(), node.starts, node.x.shape, node.update.shape, strict=True
-            ):
-                fixed = n == size
-                start = None if fixed else clamped_start(k, k.value(s, ()), n - size)
-                index.append(i if start is None else shifted(k, i, start))
+        shape = node.update.shape
+        moving = [j for j, n in enumerate(node.x.shape) if n != shape[j]]
+
+        def values(k: KernelBuilder) -> list[int]:
+            starts = [(k.value(node.starts[j], ()), node.x.shape[j] - shape[j]) for j in moving]
+            return [k.value(node.update, k.identity()), *[clamped_start(k, *s) for s in starts]]
+
+        for k, (value, *starts) in self._computed(shape, values):
+            index = list(k.identity())
+            for j, start in zip(moving, starts, strict=True):
+                index[j] = shifted(k, index[j], start)
             k.store(node, k.linear(node.shape, tuple(index)), value)
             self.launch(k)
         return True
@@ -437,7 +461,7 @@ class _RegionPlan:
         """A copy of the operand, then the windows one after the other, in order."""
         if not self.planner.is_scatter(node):
             return False
-        windows = Windows(node, self.has_buffer)
+        windows = self._written(lambda: Windows(node, self.has_buffer))
         source = self.buffer(node.x)
         (target,) = self.new(node)
         if target is not source:
@@ -572,8 +596,3 @@ def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
     if isinstance(node, hlo.Project):
         return node.node, node.index
     return node, 0
-
-
-def _widened(k: KernelBuilder, value: int) -> int:
-    """The statement in the dtype that it is folded in."""
-    return k.convert(value, accumulator(k.body[value].dtype))
