@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 BUILD_FILES := pyproject.toml setup.py $(wildcard src/jitney/runtime/native/*.pyx)
-BUILD_FILES += $(wildcard src/jitney/runtime/native/*.pxd src/jitney/runtime/native/*.h)
+BUILD_FILES += $(wildcard src/jitney/runtime/native/*.pxd src/jitney/runtime/native/*.pxi src/jitney/runtime/native/*.h)
 
 .PHONY: tour test test-quick lint bench clean
 

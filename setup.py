@@ -16,7 +16,7 @@ def extensions() -> list[Extension]:
         Extension(
             f"jitney.runtime.native.{name}",
             [str(NATIVE / f"{name}.pyx")],
-            depends=[str(header) for header in NATIVE.glob("*.h")],
+            depends=[str(part) for part in (*NATIVE.glob("*.h"), *NATIVE.glob("*.pxi"))],
             include_dirs=[numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=["-O3", "-pthread", "-Wno-unused-function"],

@@ -36,7 +36,7 @@ from jitney.core.record import record
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
 from jitney.ops.call import jit_p
-from jitney.runtime import dispatch
+from jitney.runtime import dispatch, signatures
 from jitney.runtime.sharding import UNSPECIFIED
 
 
@@ -200,7 +200,12 @@ class JitCall:
 
         With `abstract`, arguments may be anything with a shape and a dtype.
         """
-        leaves, tree, dynamic, dynamic_kwargs, static = self.flatten(args, kwargs)
+        flat = self.flatten(args, kwargs)
+        return self._traced(flat, abstract), flat[0]
+
+    def _traced(self, flat: tuple[list[Any], Any, Any, Any, Any], abstract: bool) -> TracedProgram:
+        """The traced program for arguments as `flatten` gives them."""
+        leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
         key = (static, tree, avals, config.trace_epoch(), state.axis_env)
         program = self.cache.get((self.options, key))
@@ -212,7 +217,7 @@ class JitCall:
             if not program.outer_tracers:
                 self.cache[key] = traced
                 self.cache[self.options, key] = program
-        return program, leaves
+        return program
 
     def _program(self, traced: _Trace, donated: tuple[bool, ...]) -> TracedProgram:
         closed, outer = traced.closed, traced.outer_tracers
@@ -257,14 +262,18 @@ class JitCall:
         Args:
           args: positional arguments.
           kwargs: keyword arguments.
-          note: told of calls that were evaluated: (args, kwargs, program, result tree, roles,
-            which flat arguments are gone).
+          note: told of calls that were evaluated and that native code can make: (signature, program,
+            result tree, which flat arguments are gone).
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
-        program, leaves = self.trace(args, kwargs)
+        flat = self.flatten(args, kwargs)
+        program, leaves = self._traced(flat, abstract=False), flat[0]
         if state.trace is state.eval_trace and not program.outer_tracers:
             given_up = program.given_up() if any(program.params["donated_invars"]) else ()
+            signature = None
+            if note is not None:
+                signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
             outs = dispatch.run(
                 program.closed,
                 leaves,
@@ -272,8 +281,8 @@ class JitCall:
                 keep_unused=self.keep_unused,
                 name=self.name,
             )
-            if note is not None:
-                note(args, kwargs, program.closed, program.out_tree, self.spec, given_up)
+            if note is not None and signature is not None:
+                note(signature, program.closed, program.out_tree, given_up)
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)

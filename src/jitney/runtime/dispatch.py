@@ -99,32 +99,23 @@ class PjitFunction(FastFunction):
 
     def _remember(
         self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        signature: signatures.Signature,
         closed: ClosedJaxpr,
         out_tree: Any,
-        spec: Any,
         given_up: Sequence[bool],
     ) -> None:
-        """Enters the signature of a call that has just been made, if native code can check it."""
+        """Enters the signature of a call that has been made."""
         executable = _executables.get(closed)
         if executable is None or config.checks_values():
             return
-        static = {i if i >= 0 else i + len(args) for i in spec.static_argnums}
-        names = tuple(sorted(kwargs))
-        found = [signatures.pattern(x, i in static) for i, x in enumerate(args)]
-        found += [signatures.pattern(kwargs[k], k in spec.static_argnames) for k in names]
-        if None not in found:
-            unflatten = signatures.unflatten_function(out_tree)
-            self.remember(
-                config.call_epoch(),
-                tuple(found),
-                names,
-                executable.native,
-                unflatten,
-                tuple([i for i, gone in enumerate(given_up) if gone]),
-                any(map(signatures.has_nodes, found)),
-            )
+        self.remember(
+            config.call_epoch(),
+            signature.patterns,
+            signature.names,
+            executable.native,
+            signatures.unflatten_function(out_tree),
+            tuple([i for i, gone in enumerate(given_up) if gone]),
+        )
 
     def __init_subclass__(cls) -> None:
         hide_calls(cls)

@@ -23,6 +23,8 @@ def linker() -> None:
     from jitney.runtime.native import _loader, _native
 
     natives.register_symbol("parallel_for", _native.parallel_for_address())
+    natives.register_symbol("host", _native.call_host_address())
+    _native.use_host_function(natives.call_host)
     natives.set_threads(device.thread_count())
     if _loader.can_load_code():
         engine.set_loader(_loader.CodeImage)

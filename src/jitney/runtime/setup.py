@@ -14,13 +14,6 @@ from jitney.runtime.native import _native
 _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")
 
 
-def _raise_pending() -> None:
-    """Raises what a Python function called by a compiled program raised."""
-    from jitney.compiler.codegen import natives
-
-    natives.raise_pending()
-
-
 def install(operators: Any) -> None:
     """Makes native code ready.
 
@@ -28,7 +21,7 @@ def install(operators: Any) -> None:
       operators: a class whose methods do arithmetic where native code cannot: on operands that are
         not two arrays of one type, and under transformations.
     """
-    _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch, _raise_pending)
+    _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch)
     if quiet.quiet is not None:
         _native.use_error_state(quiet.variable, quiet.quiet)
     for name in _NATIVE_OPERATORS:

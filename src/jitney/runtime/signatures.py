@@ -2,13 +2,15 @@
 
     pattern ::= aval | (code, ...)
 
-An aval stands for an array of that type; the codes are those of the native core. Results are put
-into their containers by a function made for their structure.
+An aval stands for an array of that type; the codes are those of the native core. Patterns are made of
+what a call was traced with, its leaves and their structure, before the program runs: the function's
+arguments may be other ones afterwards, as it may call Python functions that change the containers.
+Results are put into their containers by a function made for their structure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import ShapedArray
-from jitney.core.pytree_kinds import find_kind
+from jitney.core.record import record
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.native._native import CODES
 
@@ -27,62 +29,91 @@ _SCALARS = {int: CODES["int"], float: CODES["float"], bool: CODES["bool"]}
 _NUMPY_SCALARS = frozenset(dtypes.numpy_scalar_types)
 
 
-def pattern(x: Any, is_static: bool = False) -> Pattern | None:
-    """The pattern of one argument; None if native code cannot check such arguments.
+@record(frozen=True)
+class Signature:
+    """What calls look like that a program is for.
 
-    Static arguments are known again if type, hash and value are the same.
+    Attributes:
+      patterns: of positional arguments, then of keyword arguments.
+      names: of keyword arguments, sorted.
     """
-    if is_static:
-        return (CODES["static"], x, hash(x))
-    kind = type(x)
-    if kind is ArrayImpl or kind is DeletedArray:  # a donated one
-        return x.aval
-    if x is None:
-        return (CODES["none"],)
-    if kind in _SCALARS:
-        dtype = dtypes.canonicalize_dtype(dtypes.python_scalar_dtype(kind))
-        return (_SCALARS[kind], dtype.itemsize)
-    if kind is np.ndarray:
-        return (CODES["ndarray"], x.dtype, x.shape) if _is_plain(x.dtype) else None
-    if kind in _NUMPY_SCALARS:
-        return (CODES["scalar"], kind) if _is_plain(x.dtype) and x.nbytes <= 8 else None
-    return _container(x, kind)
+
+    patterns: tuple[Pattern, ...]
+    names: tuple[str, ...]
 
 
-def _is_plain(dtype: np.dtype) -> bool:
-    """Whether data of `dtype` are what programs read."""
-    return dtype.isbuiltin == 1 and dtype == dtypes.canonicalize_dtype(dtype)
+class _NoPatternError(Exception):
+    """Native code cannot check such arguments."""
 
 
-def _container(x: Any, kind: type) -> Pattern | None:
-    node = find_kind(kind)
-    if node is None:
-        return None
+def signature(
+    tree: Any, leaves: Sequence[Any], types: Sequence[Any], static: Any
+) -> Signature | None:
+    """The signature of a call; None if native code cannot check such arguments.
+
+    Args:
+      tree: the structure of (positional, keyword) arguments, those that are not static.
+      leaves: their leaves.
+      types: of the leaves: those that the program is for.
+      static: (position or name, key) of each static argument, the key having its `value`; or None.
+    """
+    positional, named = tree.subtrees
+    fixed = {where: (CODES["static"], key.value, hash(key.value)) for where, key in static or ()}
+    rest = zip(leaves, types, strict=True)
+    patterns: list[Pattern] = []
+    by_name: dict[str, Pattern] = {k: v for k, v in fixed.items() if isinstance(k, str)}
     try:
-        children, data = node.flatten(x)
-    except Exception:
+        for part in positional.subtrees:
+            while len(patterns) in fixed:
+                patterns.append(fixed[len(patterns)])
+            patterns.append(_pattern(part, rest))
+        while len(patterns) in fixed:
+            patterns.append(fixed[len(patterns)])
+        for name, part in zip(named.data, named.subtrees, strict=True):
+            by_name[name] = _pattern(part, rest)
+    except (_NoPatternError, RecursionError):
         return None
-    inner = [pattern(child) for child in children]
-    if None in inner:
-        return None
+    names = tuple(sorted(by_name))
+    return Signature((*patterns, *(by_name[name] for name in names)), names)
+
+
+def _pattern(tree: Any, rest: Iterator[tuple[Any, Any]]) -> Pattern:
+    """The pattern of one argument, whose leaves come next in `rest`."""
+    if tree.kind is None:
+        return _leaf(*next(rest))
+    inner = [_pattern(part, rest) for part in tree.subtrees]
+    kind = tree.kind.type
+    if kind is type(None):
+        return (CODES["none"],)
     if kind in _CONTAINERS:
         return (_CONTAINERS[kind], *inner)
     if kind is dict:
-        return (CODES["dict"], data, *inner)
-    if node.family == "namedtuple":
+        return (CODES["dict"], tree.data, *inner)
+    if tree.kind.family == "namedtuple":
         return (CODES["namedtuple"], kind, *inner)
-    return (CODES["node"], kind, node.flatten, data, *inner)
+    return (CODES["node"], kind, tree.kind.flatten, tree.data, *inner)
 
 
-def has_nodes(found: Pattern | None) -> bool:
-    """Whether a pattern has containers of users in it."""
-    if not isinstance(found, tuple):
-        return False
-    if found[0] in _CONTAINERS.values():
-        return any(map(has_nodes, found[1:]))
-    if found[0] in (CODES["dict"], CODES["namedtuple"]):
-        return any(map(has_nodes, found[2:]))
-    return found[0] == CODES["node"]
+def _leaf(x: Any, aval: Any) -> Pattern:
+    """The pattern of a leaf that a program takes as `aval`."""
+    kind = type(x)
+    if kind is ArrayImpl or kind is DeletedArray:  # a donated one
+        if x.aval.shape == aval.shape and x.aval.dtype == aval.dtype:
+            return x.aval
+        raise _NoPatternError
+    if kind in _SCALARS:
+        if aval.shape == () and aval.dtype.kind == dtypes.python_scalar_dtype(kind).kind:
+            return (_SCALARS[kind], aval.dtype.itemsize)
+        raise _NoPatternError
+    if kind is not np.ndarray and kind not in _NUMPY_SCALARS:
+        raise _NoPatternError
+    if x.shape != aval.shape or x.dtype != aval.dtype or x.dtype.isbuiltin != 1:
+        raise _NoPatternError
+    if kind is np.ndarray:
+        return (CODES["ndarray"], x.dtype, x.shape)
+    if x.nbytes > 8:  # more than native code has room for
+        raise _NoPatternError
+    return (CODES["scalar"], kind)
 
 
 # --- results ------------------------------------------------------------------------------------

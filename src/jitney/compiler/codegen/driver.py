@@ -1,6 +1,9 @@
 """The entry of a compiled program: its steps in order, with native loops and branches.
 
-    i32 entry(ptr inputs, ptr outputs, ptr arena)        0, or not 0 if a Python function failed
+    i32 entry(ptr inputs, ptr outputs, ptr arena)        1 if it came to its end
+
+Whatever else it returns is a failure: success is said, and said last. The same holds for its parts and
+for the functions of the runtime that it calls. The thread's current exception says what has failed.
 
 Kernels are compiled once and shared among programs. They, functions of the runtime and constants are
 symbols of the module, which get their addresses when it is loaded: the code itself can be kept.
@@ -31,6 +34,10 @@ MOST_STEPS = 200
 # Floating-point operations of a product below which one thread is as fast: each part packs the whole
 # second operand.
 GEMM_PARALLEL_ABOVE = 30_000_000
+
+
+# What functions return that came to their end.
+SUCCEEDED = constant(1, "i32")
 
 
 class DriverWriter:
@@ -83,7 +90,7 @@ class DriverWriter:
 
     def _function(self, head: str, stack: list[str]) -> str:
         """The function with the code that was written so far."""
-        self.e.line("ret i32 0")
+        self.e.line(f"ret {SUCCEEDED!r}")
         slots = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
         for i in range(self.slots):
             slots.append(f"  %slot.{i} = getelementptr ptr, ptr %slots, i64 {i}")
@@ -150,12 +157,12 @@ class DriverWriter:
         self._check(status)
 
     def _check(self, status: Value) -> None:
-        """Returns `status` unless it is 0."""
+        """Returns unless `status` says that all went well."""
         e = self.e
         n = e.fresh()[1:]
-        e.branch(e.icmp("eq", status, constant(0, "i32")), f"fine.{n}", f"failed.{n}")
+        e.branch(e.icmp("eq", status, SUCCEEDED), f"fine.{n}", f"failed.{n}")
         e.label(f"failed.{n}")
-        e.line(f"ret i32 {status.text}")
+        e.line("ret i32 0")
         e.label(f"fine.{n}")
 
     def _few_steps(self, steps: Sequence[ir.Step]) -> None:

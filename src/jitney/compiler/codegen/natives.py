@@ -1,6 +1,7 @@
 """Functions that compiled programs call by address: BLAS, threads, and Python.
 
-A Python function is called by number; its exception is kept, and raised when the program has returned.
+The runtime enters its own (`register_symbol`); BLAS is looked for here. A Python function is called by
+number: the runtime's "host" calls `call_host`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import importlib.util
 import itertools
 import os
 import sys
-import threading
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 _hosts: dict[int, ir.Host] = {}
 _numbers = itertools.count(1)
-_pending = threading.local()
-_HostFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
 
-# Name -> address; the runtime enters its own functions (`register_symbol`).
+# Name -> address.
 _symbols: dict[str, int] = {}
 
 
@@ -86,35 +84,26 @@ def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) ->
     return np.frombuffer(raw, dtype).reshape(shape)  # type: ignore[call-overload]
 
 
-def _call_python(number: int, slots: int) -> int:
-    try:
-        step = _hosts[number]
-        pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
-        n = len(step.args)
-        args = [
-            _view(pointers[i] or 0, t.shape, t.dtype, t.nbytes)
-            for i, (_, t) in enumerate(step.args)
-        ]
-        results = step.fn(*args)
-        for i, (value, (_, t)) in enumerate(zip(results, step.results, strict=True)):
-            if t.nbytes:
-                _view(pointers[n + i] or 0, t.shape, t.dtype, t.nbytes)[...] = value
-        return 0
-    except BaseException as error:  # it is raised again in raise_pending
-        _pending.error = error
-        return 1
+def call_host(number: int, slots: int) -> None:
+    """Calls Python function `number` for a program.
 
+    Args:
+      number: as `register` gave it.
+      slots: address of the addresses of its operands, then of its results.
 
-_python_entry = _HostFunction(_call_python)
-
-
-def raise_pending() -> None:
-    """Raises the exception of the Python function that failed in this thread."""
-    error = getattr(_pending, "error", None)
-    _pending.error = None
-    if error is None:
-        raise RuntimeError("a compiled program failed without saying why")
-    raise error
+    Raises:
+      BaseException: what the function, or a handler of a signal, raises: the program then fails.
+    """
+    step = _hosts[number]
+    pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
+    n = len(step.args)
+    args = [
+        _view(pointers[i] or 0, t.shape, t.dtype, t.nbytes) for i, (_, t) in enumerate(step.args)
+    ]
+    results = step.fn(*args)
+    for i, (value, (_, t)) in enumerate(zip(results, step.results, strict=True)):
+        if t.nbytes:
+            _view(pointers[n + i] or 0, t.shape, t.dtype, t.nbytes)[...] = value
 
 
 # --- BLAS and threads -----------------------------------------------------------------------------
@@ -229,7 +218,6 @@ def _serial_for(code: int, slots: int, n: int, grain: int) -> None:
 
 
 _finders: dict[str, Callable[[], int]] = {
-    "host": lambda: _address(_python_entry),
     "parallel_for": lambda: _address(_serial_for),
     "blas_threads": _set_blas_threads,
     "sgemm": lambda: _gemm("sgemm"),

@@ -4,14 +4,17 @@
 `NativeArray` holds an array's data and type and does arithmetic on arrays of one type; `FastFunction`
 calls a compiled program whose signature it has seen before. Both hand everything else to the Python
 code that is set by `configure`.
+
+Calls are in parts of this module, so that they reach arrays without a step in between:
+`program.pxi` (compiled programs) and `fast_calls.pxi` (known signatures).
 """
 
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.buffer cimport PyObject_GetBuffer
-from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uintptr_t
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -72,28 +75,26 @@ def empty(tuple shape, descr):
     """An array of `shape` and dtype `descr` without contents, where vectors lie in lines of the cache."""
     cdef cnp.npy_intp dims[64]
     cdef int k
+    if len(shape) > 64:
+        raise ValueError(f"NumPy's arrays have at most 64 axes; an array was to have {len(shape)}")
     for k in range(len(shape)):
         dims[k] = shape[k]
     return _new_array(<int>len(shape), dims, descr)
 
 
-ctypedef int32_t (*Entry)(void **inputs, void **outputs, void *arena) noexcept nogil
-
 cdef object _state = None  # the thread-local trace state
 cdef object _eval_trace = None
 cdef object _array_type = None  # the class of arrays made here
 cdef object _epoch = None  # function: epoch of the configuration
-cdef object _raise_pending = None
 cdef dict _slow_operators = {}
 cdef object _set_errors = None  # the context variable of NumPy's error handling, and its quiet value
 cdef object _quiet = None
 
 
-def configure(state, eval_trace, array_type, epoch, raise_pending):
+def configure(state, eval_trace, array_type, epoch):
     """Sets the Python objects that native code works with."""
-    global _state, _eval_trace, _array_type, _epoch, _raise_pending
-    _state, _eval_trace, _array_type = state, eval_trace, array_type
-    _epoch, _raise_pending = epoch, raise_pending
+    global _state, _eval_trace, _array_type, _epoch
+    _state, _eval_trace, _array_type, _epoch = state, eval_trace, array_type, epoch
 
 
 def set_operator(name, function):
@@ -142,7 +143,11 @@ cdef class NativeArray:
         self.aval = aval
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
-        value = self._numpy()
+        # NumPy drops what is raised here and tries `__array__`: no code of Python's runs as a rule, in
+        # which a handler of a signal could raise.
+        value = self._value
+        if type(value) is not cnp.ndarray or not isinstance(self.aval.dtype, cnp.dtype):
+            value = self._numpy()
         try:
             PyObject_GetBuffer(value, buffer, flags)
         except ValueError as error:
@@ -305,373 +310,5 @@ cdef int _step(cnp.ndarray x, cnp.ndarray mask):
     return 0
 
 
-# --- calls --------------------------------------------------------------------------------------
-
-# Patterns of arguments: an aval stands for an array of that type, (code, ...) for the rest.
-cdef enum:
-    P_NONE = 0
-    P_TUPLE = 1
-    P_LIST = 2
-    P_DICT = 3
-    P_STATIC = 4
-    P_INT = 5
-    P_FLOAT = 6
-    P_BOOL = 7
-    P_NDARRAY = 8
-    P_NAMEDTUPLE = 9
-    P_NODE = 10
-    P_SCALAR = 11
-
-CODES = {
-    "none": P_NONE, "tuple": P_TUPLE, "list": P_LIST, "dict": P_DICT, "static": P_STATIC,
-    "int": P_INT, "float": P_FLOAT, "bool": P_BOOL, "ndarray": P_NDARRAY,
-    "namedtuple": P_NAMEDTUPLE, "node": P_NODE, "scalar": P_SCALAR,
-}
-
-
-
-cdef class Program:
-    """What calling a compiled program takes.
-
-    Attributes:
-      out_types: (dtype, shape, aval) of each result.
-      unflatten: None for one bare result, else a function of the list of results.
-    """
-
-    cdef Entry entry
-    cdef int n_inputs
-    cdef int n_outputs
-    cdef Py_ssize_t arena_bytes
-    cdef bint release
-    cdef public tuple out_avals
-    cdef list descrs
-    cdef list shapes
-    cdef object keep_alive
-
-    def __init__(self, entry, n_inputs, out_types, out_avals, arena_bytes, release, keep_alive):
-        self.entry = <Entry><uintptr_t>entry
-        self.n_inputs = n_inputs
-        self.n_outputs = len(out_types)
-        self.descrs = [d for d, _ in out_types]
-        self.shapes = [s for _, s in out_types]
-        self.out_avals = tuple(out_avals)
-        self.arena_bytes = arena_bytes
-        self.release = release
-        self.keep_alive = keep_alive
-
-    def run(self, list inputs):
-        """Results on contiguous ndarrays of the right types, as a list of arrays."""
-        cdef void **pointers = <void **>malloc((self.n_inputs + 1) * sizeof(void *))
-        cdef int i
-        try:
-            for i in range(self.n_inputs):
-                pointers[i] = cnp.PyArray_DATA(<cnp.ndarray>inputs[i])
-            return self.call(pointers)
-        finally:
-            free(pointers)
-
-    cdef list call(self, void **inputs):
-        cdef void *few[8]
-        cdef void **outputs = few
-        cdef void *arena = NULL
-        cdef void *aligned = NULL
-        cdef int i, k, nd, status
-        cdef cnp.npy_intp dims[64]
-        cdef tuple shape
-        cdef cnp.ndarray value
-        cdef list results = []
-        cdef object descr
-        if self.n_outputs > 8:
-            outputs = <void **>malloc(self.n_outputs * sizeof(void *))
-        try:
-            for i in range(self.n_outputs):
-                shape = <tuple>self.shapes[i]
-                nd = <int>len(shape)
-                for k in range(nd):
-                    dims[k] = shape[k]
-                descr = self.descrs[i]
-                value = _new_array(nd, dims, descr)
-                outputs[i] = cnp.PyArray_DATA(value)
-                results.append(value)
-            if self.arena_bytes:
-                arena = malloc(self.arena_bytes + 64)
-                if arena == NULL:
-                    raise MemoryError(f"no memory for {self.arena_bytes} bytes of temporaries")
-                aligned = <void *>((<uintptr_t>arena + 63) & ~<uintptr_t>63)
-            if self.release:
-                with nogil:
-                    status = self.entry(inputs, outputs, aligned)
-            else:
-                status = self.entry(inputs, outputs, aligned)
-        finally:
-            if outputs != few:
-                free(outputs)
-            if arena != NULL:
-                free(arena)
-        if status:
-            _raise_pending()
-        for i in range(self.n_outputs):
-            PyArray_CLEARFLAGS(<cnp.ndarray>results[i], cnp.NPY_ARRAY_WRITEABLE)
-            results[i] = wrap(results[i], self.out_avals[i])
-        return results
-
-
-cdef class _Entry:
-    """One known signature."""
-
-    cdef object epoch
-    cdef tuple patterns  # of positional arguments, then of keyword arguments
-    cdef tuple names  # of keyword arguments, sorted
-    cdef Program program
-    cdef object unflatten  # None for a bare result
-    cdef tuple donated  # positions of flat arguments that are given up
-    cdef bint wants_leaves
-
-
-cdef struct Arguments:
-    void **pointers
-    int n
-    char *scratch  # 8 bytes for each scalar
-    int scalars
-    int capacity
-
-
-cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1:
-    """Whether `arg` is as `pattern` says; its leaves' data go to `a`.
-
-    The leaves themselves go to `leaves`, if that is a list: containers of users may have made them
-    just now, and nobody else keeps them.
-    """
-    cdef tuple p
-    cdef int code, i
-    cdef cnp.ndarray value
-    cdef NativeArray array
-    cdef char *place
-    cdef long long whole
-    cdef dict mapping
-    if type(arg) is _array_type:
-        array = <NativeArray>arg
-        if array.aval is not pattern or type(array._value) is not cnp.ndarray:
-            return False
-        value = <cnp.ndarray>array._value
-        if not cnp.PyArray_IS_C_CONTIGUOUS(value) or a.n >= a.capacity:
-            return False
-        a.pointers[a.n] = cnp.PyArray_DATA(value)
-        a.n += 1
-        if leaves is not None:
-            leaves.append(arg)
-        return True
-    if type(pattern) is not tuple:
-        return False
-    p = <tuple>pattern
-    code = p[0]
-    if code == P_STATIC:
-        if type(arg) is not type(p[1]):
-            return False
-        try:
-            return hash(arg) == p[2] and (arg is p[1] or bool(arg == p[1]))
-        except Exception:  # the Python code says what is wrong with it
-            return False
-    if code == P_NONE:
-        return arg is None
-    if code == P_TUPLE or code == P_LIST:
-        if type(arg) is not (tuple if code == P_TUPLE else list) or len(arg) != len(p) - 1:
-            return False
-        for i in range(1, len(p)):
-            if not match(p[i], arg[i - 1], a, leaves):
-                return False
-        return True
-    if code == P_NAMEDTUPLE:
-        if type(arg) is not p[1] or len(<tuple>arg) != len(p) - 2:
-            return False
-        for i in range(2, len(p)):
-            if not match(p[i], (<tuple>arg)[i - 2], a, leaves):
-                return False
-        return True
-    if code == P_NODE:
-        if type(arg) is not p[1]:
-            return False
-        try:
-            children, data = p[2](arg)
-            if len(children) != len(p) - 4 or not (data is p[3] or data == p[3]):
-                return False
-        except Exception:  # the Python code says what is wrong with it
-            return False
-        for i in range(4, len(p)):
-            if not match(p[i], children[i - 4], a, leaves):
-                return False
-        return True
-    if code == P_DICT:
-        if type(arg) is not dict:
-            return False
-        mapping = <dict>arg
-        if len(mapping) != len(p) - 2:
-            return False
-        for i in range(2, len(p)):
-            key = (<tuple>p[1])[i - 2]
-            if key not in mapping or not match(p[i], mapping[key], a, leaves):
-                return False
-        return True
-    if a.n >= a.capacity:
-        return False
-    if leaves is not None:
-        leaves.append(arg)
-    if code == P_NDARRAY:
-        if type(arg) is not cnp.ndarray:
-            return False
-        value = <cnp.ndarray>arg
-        if value.dtype is not p[1] or not cnp.PyArray_IS_C_CONTIGUOUS(value):
-            return False
-        if (<object>value).shape != p[2]:
-            return False
-        a.pointers[a.n] = cnp.PyArray_DATA(value)
-        a.n += 1
-        return True
-    place = a.scratch + 8 * a.scalars
-    if code == P_SCALAR:
-        if type(arg) is not p[1]:
-            return False
-        cnp.PyArray_ScalarAsCtype(arg, place)
-    elif code == P_FLOAT:
-        if type(arg) is not float:
-            return False
-        if p[1] == 4:
-            (<float *>place)[0] = <float><double>arg
-        else:
-            (<double *>place)[0] = <double>arg
-    elif code == P_BOOL:
-        if type(arg) is not bool:
-            return False
-        place[0] = 1 if arg is True else 0
-    else:
-        if type(arg) is not int:
-            return False
-        try:
-            whole = arg
-        except OverflowError:
-            return False
-        if p[1] == 4:
-            if not -(1 << 31) <= whole < (1LL << 31):
-                return False
-            (<int32_t *>place)[0] = <int32_t>whole
-        else:
-            (<int64_t *>place)[0] = whole
-    a.pointers[a.n] = place
-    a.n += 1
-    a.scalars += 1
-    return True
-
-
-cdef bint _has_twice(list leaves):
-    """Whether an array is there more than once."""
-    cdef list arrays = [<uintptr_t><PyObject *>x for x in leaves if type(x) is _array_type]
-    return len(set(arrays)) != len(arrays)
-
-
-cdef class FastFunction:
-    """A compiled function: finds the program for a signature it has seen, and runs it."""
-
-    cdef list _entries
-    cdef dict __dict__
-    cdef object __weakref__
-
-    def __cinit__(self, *args, **kwargs):
-        self._entries = []
-
-    def clear_fast_path(self):
-        """Forgets the signatures of earlier calls."""
-        self._entries = []
-
-    def remember(
-        self, epoch, tuple patterns, tuple names, Program program, unflatten, tuple donated,
-        bint has_nodes,
-    ):
-        """Enters a signature.
-
-        Args:
-          epoch: of the settings under which it holds.
-          patterns: one for each argument, keyword arguments last and by name.
-          names: of keyword arguments.
-          program: what to run.
-          unflatten: makes the result of the flat results; None for one array.
-          donated: positions of flat arguments whose arrays are deleted afterwards.
-          has_nodes: whether there are patterns of containers of users.
-        """
-        cdef _Entry entry = _Entry.__new__(_Entry)
-        entry.epoch = epoch
-        entry.patterns = patterns
-        entry.names = names
-        entry.program = program
-        entry.unflatten = unflatten
-        entry.donated = donated
-        entry.wants_leaves = has_nodes or len(donated) > 0
-        # A new list: another thread may be going through the old one.
-        self._entries = [entry, *self._entries[:7]]
-
-    def __call__(self, *args, **kwargs):
-        cdef _Entry entry
-        cdef void *few[16]
-        cdef char numbers[128]
-        cdef Arguments a
-        cdef list results, leaves
-        cdef bint same
-        cdef int i, n
-        cdef tuple given = <tuple>args
-        cdef dict named = <dict>kwargs
-        cdef list entries = self._entries
-        n = <int>len(given)
-        if entries and _state.trace is _eval_trace:
-            epoch = _epoch()
-            for entry in entries:
-                if (
-                    entry.epoch != epoch
-                    or len(entry.patterns) != n + len(named)
-                    or len(entry.names) != len(named)
-                ):
-                    continue
-                leaves = [] if entry.wants_leaves else None
-                a.n = 0
-                a.scalars = 0
-                a.capacity = entry.program.n_inputs
-                a.pointers = few
-                a.scratch = numbers
-                if a.capacity > 16:
-                    a.pointers = <void **>malloc(a.capacity * sizeof(void *))
-                    a.scratch = <char *>malloc(a.capacity * 8)
-                try:
-                    same = True
-                    for i in range(n):
-                        if not match(entry.patterns[i], given[i], &a, leaves):
-                            same = False
-                            break
-                    if same and named:
-                        for i in range(n, <int>len(entry.patterns)):
-                            key = entry.names[i - n]
-                            if key not in named or not match(
-                                entry.patterns[i], named[key], &a, leaves
-                            ):
-                                same = False
-                                break
-                    if same and entry.donated and _has_twice(leaves):
-                        same = False  # perhaps what is donated: the Python code says so
-                    if same and a.n == entry.program.n_inputs:
-                        results = entry.program.call(a.pointers)
-                        for position in entry.donated:
-                            if type(leaves[position]) is _array_type:
-                                leaves[position].delete()
-                        if entry.unflatten is None:
-                            return results[0]
-                        return entry.unflatten(results)
-                finally:
-                    if a.capacity > 16:
-                        free(a.pointers)
-                        free(a.scratch)
-        return self.call_slowly(args, kwargs)
-
-
-def hide_calls(kind):
-    """Keeps calls of `kind`, a subclass of FastFunction, out of tracebacks.
-
-    They must leave by way of Python code that keeps itself out: `errors.api_boundary`.
-    """
-    jt_hide_call(FastFunction, kind)
+include "program.pxi"
+include "fast_calls.pxi"

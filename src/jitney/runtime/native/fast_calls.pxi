@@ -1,0 +1,321 @@
+# Calls whose signature is known; a part of `_native.pyx`.
+#
+# To compare arguments with a signature may run code of the user's: `__hash__` and `__eq__` of static
+# arguments and of keys, and functions that take containers apart. It may change the very containers that
+# are being walked. So every object is held while it is looked at, and lengths are compared again at each
+# element.
+
+# Patterns of arguments: an aval stands for an array of that type, (code, ...) for the rest.
+cdef enum:
+    P_NONE = 0
+    P_TUPLE = 1
+    P_LIST = 2
+    P_DICT = 3
+    P_STATIC = 4
+    P_INT = 5
+    P_FLOAT = 6
+    P_BOOL = 7
+    P_NDARRAY = 8
+    P_NAMEDTUPLE = 9
+    P_NODE = 10
+    P_SCALAR = 11
+
+CODES = {
+    "none": P_NONE, "tuple": P_TUPLE, "list": P_LIST, "dict": P_DICT, "static": P_STATIC,
+    "int": P_INT, "float": P_FLOAT, "bool": P_BOOL, "ndarray": P_NDARRAY,
+    "namedtuple": P_NAMEDTUPLE, "node": P_NODE, "scalar": P_SCALAR,
+}
+
+cdef enum:
+    FEW_INPUTS = 16  # for whose addresses no memory from the heap is needed
+
+cdef object _absent = object()
+
+
+cdef class _Entry:
+    """One known signature."""
+
+    cdef object epoch
+    cdef tuple patterns  # of positional arguments, then of keyword arguments
+    cdef tuple names  # of keyword arguments, sorted
+    cdef Program program
+    cdef object unflatten  # None for a bare result
+    cdef tuple donated  # positions of flat arguments that are given up
+
+
+cdef struct Arguments:
+    void **pointers  # of the program's inputs
+    PyObject **held  # the ndarrays that they point into, with a reference each
+    char *scratch  # 8 bytes for each scalar
+    int n
+    int n_held
+    int scalars
+    int capacity
+    # For calls of few inputs:
+    void *few_pointers[FEW_INPUTS]
+    PyObject *few_held[FEW_INPUTS]
+    char few_numbers[8 * FEW_INPUTS]
+
+
+cdef int _begin(Arguments *a, int capacity) except -1:
+    """Makes room for the data of `capacity` inputs; `_end` must follow."""
+    a.n = a.n_held = a.scalars = 0
+    a.capacity = capacity
+    a.pointers, a.held, a.scratch = a.few_pointers, a.few_held, a.few_numbers
+    if capacity > FEW_INPUTS:
+        a.pointers = <void **>malloc(capacity * (2 * sizeof(void *) + 8))
+        if a.pointers == NULL:
+            raise MemoryError()
+        a.held = <PyObject **>(a.pointers + capacity)
+        a.scratch = <char *>(a.held + capacity)
+    return 0
+
+
+cdef inline void _end(Arguments *a) noexcept:
+    """Lets go of what `a` holds."""
+    cdef int i
+    for i in range(a.n_held):
+        Py_DECREF(<object>a.held[i])
+    if a.pointers != a.few_pointers:
+        free(a.pointers)
+
+
+cdef inline void _take(Arguments *a, cnp.ndarray value) noexcept:
+    """Makes `value`, which is contiguous, the next input."""
+    Py_INCREF(value)
+    a.held[a.n_held] = <PyObject *>value
+    a.n_held += 1
+    a.pointers[a.n] = cnp.PyArray_DATA(value)
+    a.n += 1
+
+
+cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1:
+    """Whether `arg` is as `pattern` says; its leaves' data go to `a`, and are held there.
+
+    The leaves themselves go to `leaves`, if that is a list.
+    """
+    cdef tuple p, children
+    cdef int code, i
+    cdef cnp.ndarray value
+    cdef NativeArray array
+    cdef char *place
+    cdef long long whole
+    cdef dict mapping
+    if type(arg) is _array_type:
+        array = <NativeArray>arg
+        if array.aval is not pattern or type(array._value) is not cnp.ndarray:
+            return False
+        value = <cnp.ndarray>array._value
+        if not cnp.PyArray_IS_C_CONTIGUOUS(value) or a.n >= a.capacity:
+            return False
+        _take(a, value)
+        if leaves is not None:
+            leaves.append(arg)
+        return True
+    if type(pattern) is not tuple:
+        return False
+    p = <tuple>pattern
+    code = p[0]
+    if code == P_STATIC:
+        if type(arg) is not type(p[1]):
+            return False
+        try:
+            return hash(arg) == p[2] and (arg is p[1] or bool(arg == p[1]))
+        except Exception:  # the Python code says what is wrong with it
+            return False
+    if code == P_NONE:
+        return arg is None
+    if code == P_TUPLE:
+        if type(arg) is not tuple or len(<tuple>arg) != len(p) - 1:
+            return False
+        for i in range(1, len(p)):
+            if not match(p[i], (<tuple>arg)[i - 1], a, leaves):
+                return False
+        return True
+    if code == P_LIST:
+        if type(arg) is not list:
+            return False
+        for i in range(1, len(p)):
+            if len(<list>arg) != len(p) - 1 or not match(p[i], (<list>arg)[i - 1], a, leaves):
+                return False
+        return len(<list>arg) == len(p) - 1
+    if code == P_NAMEDTUPLE:
+        if type(arg) is not p[1] or len(<tuple>arg) != len(p) - 2:
+            return False
+        for i in range(2, len(p)):
+            if not match(p[i], (<tuple>arg)[i - 2], a, leaves):
+                return False
+        return True
+    if code == P_NODE:
+        if type(arg) is not p[1]:
+            return False
+        try:
+            found, data = p[2](arg)
+            children = tuple(found)
+            if len(children) != len(p) - 4 or not (data is p[3] or data == p[3]):
+                return False
+        except Exception:  # the Python code says what is wrong with it
+            return False
+        for i in range(4, len(p)):
+            if not match(p[i], children[i - 4], a, leaves):
+                return False
+        return True
+    if code == P_DICT:
+        if type(arg) is not dict:
+            return False
+        mapping = <dict>arg
+        if len(mapping) != len(p) - 2:
+            return False
+        for i in range(2, len(p)):
+            child = mapping.get((<tuple>p[1])[i - 2], _absent)
+            if child is _absent or not match(p[i], child, a, leaves):
+                return False
+        return len(mapping) == len(p) - 2
+    if a.n >= a.capacity:
+        return False
+    if leaves is not None:
+        leaves.append(arg)
+    if code == P_NDARRAY:
+        if type(arg) is not cnp.ndarray:
+            return False
+        value = <cnp.ndarray>arg
+        if value.dtype is not p[1] or not cnp.PyArray_IS_C_CONTIGUOUS(value):
+            return False
+        if (<object>value).shape != p[2]:
+            return False
+        _take(a, value)
+        return True
+    place = a.scratch + 8 * a.scalars
+    if code == P_SCALAR:
+        if type(arg) is not p[1]:
+            return False
+        cnp.PyArray_ScalarAsCtype(arg, place)
+    elif code == P_FLOAT:
+        if type(arg) is not float:
+            return False
+        if p[1] == 4:
+            (<float *>place)[0] = <float><double>arg
+        else:
+            (<double *>place)[0] = <double>arg
+    elif code == P_BOOL:
+        if type(arg) is not bool:
+            return False
+        place[0] = 1 if arg is True else 0
+    else:
+        if type(arg) is not int:
+            return False
+        try:
+            whole = arg
+        except OverflowError:
+            return False
+        if p[1] == 4:
+            if not -(1 << 31) <= whole < (1LL << 31):
+                return False
+            (<int32_t *>place)[0] = <int32_t>whole
+        else:
+            (<int64_t *>place)[0] = whole
+    a.pointers[a.n] = place
+    a.n += 1
+    a.scalars += 1
+    return True
+
+
+cdef bint _has_twice(list leaves):
+    """Whether an array is there more than once."""
+    cdef list arrays = [<uintptr_t><PyObject *>x for x in leaves if type(x) is _array_type]
+    return len(set(arrays)) != len(arrays)
+
+
+cdef class FastFunction:
+    """A compiled function: finds the program for a signature it has seen, and runs it."""
+
+    cdef list _entries
+    cdef dict __dict__
+    cdef object __weakref__
+
+    def __cinit__(self, *args, **kwargs):
+        self._entries = []
+
+    def clear_fast_path(self):
+        """Forgets the signatures of earlier calls."""
+        self._entries = []
+
+    def remember(
+        self, epoch, tuple patterns, tuple names, Program program, unflatten, tuple donated
+    ):
+        """Enters a signature.
+
+        Args:
+          epoch: of the settings under which it holds.
+          patterns: one for each argument, keyword arguments last and by name.
+          names: of keyword arguments.
+          program: what to run.
+          unflatten: makes the result of the flat results; None for one array.
+          donated: positions of flat arguments whose arrays are deleted afterwards.
+        """
+        cdef _Entry entry = _Entry.__new__(_Entry)
+        entry.epoch = epoch
+        entry.patterns = patterns
+        entry.names = names
+        entry.program = program
+        entry.unflatten = unflatten
+        entry.donated = donated
+        # A new list: another thread may be going through the old one.
+        self._entries = [entry, *self._entries[:7]]
+
+    def __call__(self, *args, **kwargs):
+        cdef _Entry entry
+        cdef Arguments a
+        cdef list results, leaves
+        cdef bint same
+        cdef int i, n
+        cdef tuple given = <tuple>args
+        cdef dict named = <dict>kwargs
+        cdef list entries = self._entries
+        n = <int>len(given)
+        if entries and _state.trace is _eval_trace:
+            epoch = _epoch()
+            for entry in entries:
+                if (
+                    entry.epoch != epoch
+                    or len(entry.patterns) != n + len(named)
+                    or len(entry.names) != len(named)
+                ):
+                    continue
+                leaves = [] if entry.donated else None
+                _begin(&a, entry.program.n_inputs)
+                try:
+                    same = True
+                    for i in range(n):
+                        if not match(entry.patterns[i], given[i], &a, leaves):
+                            same = False
+                            break
+                    if same and named:
+                        for i in range(n, <int>len(entry.patterns)):
+                            value = named.get(entry.names[i - n], _absent)
+                            if value is _absent or not match(
+                                entry.patterns[i], value, &a, leaves
+                            ):
+                                same = False
+                                break
+                    if same and entry.donated and _has_twice(leaves):
+                        same = False  # perhaps what is donated: the Python code says so
+                    if same and a.n == entry.program.n_inputs:
+                        results = entry.program.call(a.pointers)
+                        for position in entry.donated:
+                            if type(leaves[position]) is _array_type:
+                                leaves[position].delete()
+                        if entry.unflatten is None:
+                            return results[0]
+                        return entry.unflatten(results)
+                finally:
+                    _end(&a)
+        return self.call_slowly(args, kwargs)
+
+
+def hide_calls(kind):
+    """Keeps calls of `kind`, a subclass of FastFunction, out of tracebacks.
+
+    They must leave by way of Python code that keeps itself out: `errors.api_boundary`.
+    """
+    jt_hide_call(FastFunction, kind)
