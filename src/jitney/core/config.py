@@ -18,6 +18,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jitney.core import forking
+
 
 class _Local(threading.local):
     """Overrides in this thread; None while there are none, which is what fast paths look at."""
@@ -30,7 +32,6 @@ _local = _Local()
 _epoch_numbers = itertools.count()
 _epochs: dict[tuple[Any, ...], int] = {}
 _global_epochs = (0, 0)  # of tracing, of calling
-_lock = threading.Lock()
 
 
 class State:
@@ -98,7 +99,7 @@ class State:
 
     def set_global(self, value: Any) -> None:
         global _global_epochs
-        with _lock:
+        with forking.settings:
             self.global_value = self.parse(value)
         if self.traced or self.called:
             _global_epochs = _epochs_of({})
@@ -129,7 +130,7 @@ def _from_text(text: str, default: Any) -> Any:
 def _epochs_of(overrides: dict[str, Any]) -> tuple[int, int]:
     traced = tuple(overrides.get(s.name, s.global_value) for s in _traced_states)
     called = tuple(overrides.get(s.name, s.global_value) for s in _called_states)
-    with _lock:
+    with forking.settings:
         for key in (traced, (traced, called)):
             if key not in _epochs:
                 _epochs[key] = next(_epoch_numbers)
@@ -151,7 +152,7 @@ def call_epoch() -> int:
 def renew_epochs() -> None:
     """Gives all settings new numbers: whatever is kept under the old ones is not found again."""
     global _global_epochs
-    with _lock:
+    with forking.settings:
         _epochs.clear()
     _global_epochs = _epochs_of({})
     if _local.epochs is not None:

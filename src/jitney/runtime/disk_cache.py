@@ -31,7 +31,7 @@ from jitney.compiler.codegen import engine
 from jitney.compiler.codegen.linked import CompiledProgram, Links
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, forking
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 
@@ -41,7 +41,6 @@ DAY = 86_400.0  # seconds between two looks for files to delete
 
 _DIGEST = 20  # bytes of a checksum
 _codes: weakref.WeakValueDictionary[str, engine.Code] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
 
 
 class _StaleError(Exception):
@@ -207,7 +206,7 @@ class _Anything(dict[str, int]):
 
 def _code(place: str, name: str) -> engine.Code:
     """The object file called `name`, which all programs share that call its kernels."""
-    with _lock:
+    with forking.disk:
         code = _codes.get(name)
         if code is None:
             code = _codes[name] = engine.load(_object(place, name), _Anything())

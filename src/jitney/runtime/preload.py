@@ -12,6 +12,8 @@ import threading
 from functools import cache
 from typing import Any
 
+from jitney.core import forking
+
 started = False
 
 
@@ -54,7 +56,7 @@ def _load() -> None:
     from jitney.compiler.codegen import engine
 
     compiler()
-    with engine.lock:
+    with forking.llvm:
         engine.library()
 
 

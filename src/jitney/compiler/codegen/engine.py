@@ -10,13 +10,13 @@ loader, an engine does it.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
 from jitney.compiler.codegen.target import Target, host
+from jitney.core import forking
 
 
 class Image(Protocol):
@@ -105,10 +105,6 @@ def library() -> _Library:
     return _Library(host())
 
 
-# LLVM's objects are not safe to use from several threads at once.
-lock = threading.RLock()
-
-
 class Code:
     """Machine code of one module; alive as long as this object.
 
@@ -146,18 +142,26 @@ def compile_text(text: str, known: Mapping[str, int]) -> tuple[Code, float]:
       RuntimeError: if the text is not valid; a defect of code generation.
     """
     start = time.perf_counter()
-    with lock:
-        lib = library()
-        module = lib.module(text)
-        if _loader is None:
-            code = Code(lib.engine(module, known), None)
-        else:
-            code = load(lib.machine.emit_object(module), known)
+    with forking.llvm:
+        code = _compiled(text, known)
     return code, time.perf_counter() - start
+
+
+def _compiled(text: str, known: Mapping[str, int]) -> Code:
+    # A function of its own, so that the module is freed while the lock is held.
+    lib = library()
+    module = lib.module(text)
+    if _loader is None:
+        return Code(lib.engine(module, known), None)
+    return load(lib.machine.emit_object(module), known)
 
 
 def assembly(text: str) -> str:
     """The machine instructions for a module, as text."""
-    with lock:
-        lib = library()
-        return lib.machine.emit_assembly(lib.module(text))
+    with forking.llvm:
+        return _assembly(text)
+
+
+def _assembly(text: str) -> str:
+    lib = library()
+    return lib.machine.emit_assembly(lib.module(text))

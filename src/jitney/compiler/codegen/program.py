@@ -6,7 +6,6 @@ is its entry.
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 from collections import OrderedDict
@@ -24,6 +23,7 @@ from jitney.compiler.codegen.target import host
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.plan import ir
+from jitney.core import forking
 
 
 def _is_long(steps: Sequence[ir.Step]) -> bool:
@@ -61,7 +61,6 @@ class _Kernels:
         self.places: dict[Any, tuple[weakref.ref[engine.Code], str]] = {}
         self.recent: OrderedDict[int, engine.Code] = OrderedDict()
         self.alive_at_last_count = 0
-        self.lock = threading.RLock()
 
     def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, str]]:
         """The code, and the name in it, of those of `wanted` that have some."""
@@ -92,7 +91,7 @@ class _Kernels:
 
     def clear(self) -> None:
         """Forgets all kernels; programs that use them keep them alive."""
-        with self.lock:
+        with forking.kernels:
             self.places.clear()
             self.recent.clear()
 
@@ -173,7 +172,7 @@ def _driver(
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
     """Machine code for `plan`: one module with its entry and the kernels that are new."""
     start = time.perf_counter()
-    with _kernels.lock:
+    with forking.kernels:
         wanted = _Wanted(plan)
         found = _kernels.find(wanted.kernels)
         new = {key: kernel for key, kernel in wanted.kernels.items() if key not in found}
@@ -228,4 +227,5 @@ def llvm_text(plan: ir.Plan) -> str:
 
 def asm_text(plan: ir.Plan) -> str:
     """The machine instructions of the kernels and the entry."""
-    return engine.assembly(llvm_text(plan))
+    with forking.kernels:
+        return engine.assembly(llvm_text(plan))

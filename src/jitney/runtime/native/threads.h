@@ -37,18 +37,21 @@ typedef struct {
 } jt_share;
 
 static struct {
-    pthread_mutex_t owner; /* held by the thread whose loop runs */
-    pthread_mutex_t mutex;
+    atomic_flag owned;        /* set while a loop runs */
+    pthread_mutex_t mutex;    /* of `wake`; never held while a kernel runs */
     pthread_cond_t wake;
-    int wanted, started, sleeping;
-    atomic_uint generation;
-    atomic_int active;
+    atomic_int wanted;
+    atomic_int sleeping;      /* workers that have to be woken */
+    atomic_uint generation;   /* number of the last loop */
+    atomic_int active;        /* threads that work on the loop */
+    /* The rest is the owner's to write while nobody is active, and anybody's to read who is. */
+    int started;
     jt_kernel kernel;
     void *slots;
     int64_t grain;
     int threads; /* that the loop is divided among */
     jt_share shares[JT_MAX_THREADS];
-} jt_pool = {.owner = PTHREAD_MUTEX_INITIALIZER,
+} jt_pool = {.owned = ATOMIC_FLAG_INIT,
              .mutex = PTHREAD_MUTEX_INITIALIZER,
              .wake = PTHREAD_COND_INITIALIZER,
              .wanted = 1};
@@ -83,10 +86,11 @@ static void *jt_worker(void *number) {
                 continue;
             }
             pthread_mutex_lock(&jt_pool.mutex);
-            jt_pool.sleeping++;
+            /* Before the last look at the generation: the owner counts a loop, then looks for sleepers. */
+            atomic_fetch_add(&jt_pool.sleeping, 1);
             while (atomic_load(&jt_pool.generation) == seen)
                 pthread_cond_wait(&jt_pool.wake, &jt_pool.mutex);
-            jt_pool.sleeping--;
+            atomic_fetch_sub(&jt_pool.sleeping, 1);
             pthread_mutex_unlock(&jt_pool.mutex);
         }
         seen = now;
@@ -103,21 +107,22 @@ static void *jt_worker(void *number) {
     return 0;
 }
 
-static void jt_after_fork(void) { /* threads do not survive a fork; start anew in the child */
-    pthread_mutex_init(&jt_pool.owner, 0);
+/* Threads do not survive a fork: the child starts its own at its first loop. A loop that another thread
+   runs at that moment goes on in the parent only. No kernel forks, so none is left half done. */
+static void jt_before_fork(void) { pthread_mutex_lock(&jt_pool.mutex); }
+
+static void jt_after_fork_in_parent(void) { pthread_mutex_unlock(&jt_pool.mutex); }
+
+static void jt_after_fork_in_child(void) {
     pthread_mutex_init(&jt_pool.mutex, 0);
     pthread_cond_init(&jt_pool.wake, 0);
     jt_pool.started = 0;
-    jt_pool.sleeping = 0;
+    atomic_store(&jt_pool.sleeping, 0);
     atomic_store(&jt_pool.active, 0);
+    atomic_flag_clear(&jt_pool.owned);
 }
 
 static void jt_start(void) {
-    static int registered = 0;
-    if (!registered) {
-        pthread_atfork(0, 0, jt_after_fork);
-        registered = 1;
-    }
     while (jt_pool.started < jt_pool.wanted - 1) {
         pthread_t thread;
         pthread_attr_t attributes;
@@ -127,7 +132,7 @@ static void jt_start(void) {
                                     (void *)(intptr_t)(jt_pool.started + 1));
         pthread_attr_destroy(&attributes);
         if (failed) {
-            jt_pool.wanted = jt_pool.started + 1;
+            atomic_store(&jt_pool.wanted, jt_pool.started + 1);
             return;
         }
         jt_pool.started++;
@@ -136,7 +141,7 @@ static void jt_start(void) {
 
 /* kernel(slots, begin, end) over chunks of `grain` that make up [0, n). */
 static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
-    if (grain >= n || jt_pool.wanted < 2 || pthread_mutex_trylock(&jt_pool.owner) != 0) {
+    if (grain >= n || jt_pool.wanted < 2 || atomic_flag_test_and_set(&jt_pool.owned)) {
         kernel(slots, 0, n);
         return;
     }
@@ -153,7 +158,7 @@ static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t gr
     }
     atomic_store(&jt_pool.active, 1);
     atomic_fetch_add(&jt_pool.generation, 1);
-    if (jt_pool.sleeping) {
+    if (atomic_load(&jt_pool.sleeping)) {
         pthread_mutex_lock(&jt_pool.mutex);
         pthread_cond_broadcast(&jt_pool.wake);
         pthread_mutex_unlock(&jt_pool.mutex);
@@ -164,11 +169,14 @@ static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t gr
     for (int spins = 0; atomic_load(&jt_pool.active) > 0;)
         if (++spins < JT_YIELD_AFTER) JT_PAUSE();
         else sched_yield();
-    pthread_mutex_unlock(&jt_pool.owner);
+    atomic_flag_clear(&jt_pool.owned);
 }
 
 static void jt_set_threads(int n) {
-    jt_pool.wanted = n < 1 ? 1 : n > JT_MAX_THREADS ? JT_MAX_THREADS : n;
+    static int registered = 0;
+    if (!registered) pthread_atfork(jt_before_fork, jt_after_fork_in_parent, jt_after_fork_in_child);
+    registered = 1;
+    atomic_store(&jt_pool.wanted, n < 1 ? 1 : n > JT_MAX_THREADS ? JT_MAX_THREADS : n);
 }
 
 #endif
