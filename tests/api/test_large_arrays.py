@@ -5,6 +5,7 @@ import pytest
 
 import jitney.numpy as jnp
 from jitney.compiler.numerics import scalar
+from jitney.runtime import elementwise
 from jitney.runtime.native import _native
 
 SHAPE = (400, 401)  # no multiple of a chunk, nor of a vector
@@ -26,22 +27,62 @@ def test_threads_keep_the_bits(name, dtype):
         try:
             expected = ufunc(*xs)
         except TypeError:
-            assert _native.apply_ufunc(ufunc, xs) is None
+            with pytest.raises(TypeError):
+                elementwise.apply_ufunc(ufunc, xs)
             continue
-        found = _native.apply_ufunc(ufunc, xs)
+        found = elementwise.apply_ufunc(ufunc, xs)
         assert found is not None and (found.dtype, found.shape) == (expected.dtype, expected.shape)
         np.testing.assert_array_equal(found, expected)
 
 
 def test_what_numpy_has_to_do():
     x = np.ones(SHAPE)
-    assert _native.apply_ufunc(np.add, (x.T, x.T)) is None  # not contiguous
-    assert _native.apply_ufunc(np.add, (x, x[0])) is None  # broadcast
-    assert _native.apply_ufunc(np.add, (x, x.astype("f"))) is None  # two types
-    assert _native.apply_ufunc(np.power, (x.astype(int), x.astype(int))) is None  # may raise
-    assert _native.apply_ufunc(np.add, (x.reshape(1, *SHAPE), x)) is None
-    assert _native.apply_ufunc(np.divmod, (x, x)) is None
-    assert _native.apply_ufunc(np.add, (x.astype(">f8"), x.astype(">f8"))) is None
+    assert elementwise.apply_ufunc(np.add, (x.T, x.T)) is None  # not contiguous
+    assert elementwise.apply_ufunc(np.add, (x, x[0])) is None  # broadcast
+    assert elementwise.apply_ufunc(np.add, (x.reshape(1, *SHAPE), x)) is None
+    assert elementwise.apply_ufunc(np.add, (x.reshape(-1), np.ones((1, 1)))) is None
+    assert elementwise.apply_ufunc(np.divmod, (x, x)) is None
+
+
+def _pairs():
+    x = np.arange(1, 160_401, dtype=np.int32).reshape(SHAPE)
+    yield np.add, x, x.astype(np.float32)
+    yield np.add, x.astype(">f8"), x.astype(">f8")
+    yield np.power, x, np.array(3, np.int32)
+    yield np.multiply, np.broadcast_to(np.array(7, np.int32), SHAPE), x
+    yield np.bitwise_xor, x > 7, x % 2 == 0
+    yield np.add, x.astype(jnp.bfloat16), np.ones((1, 1), jnp.bfloat16)
+
+
+@pytest.mark.parametrize("ufunc, x, y", list(_pairs()))
+def test_types_of_all_kinds(ufunc, x, y):
+    found = elementwise.apply_ufunc(ufunc, (x, y))
+    expected = ufunc(x, y)
+    assert found is not None and found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_what_numpy_raises_in_another_thread_is_raised():
+    x = np.ones(SHAPE, np.int32)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        elementwise.apply_ufunc(np.power, (x, -x))
+
+
+def test_floating_point_errors_are_silent_in_all_threads():
+    x = np.zeros(1 << 18, np.float32)
+    with np.errstate(all="raise"):
+        found = elementwise.apply_ufunc(np.divide, (x, x))
+    assert found is not None and np.isnan(found).all()
+
+
+def test_loops_of_python_functions_cover_each_index_once():
+    counts = np.zeros(1000, int)
+
+    def body(begin, end):
+        counts[begin:end] += 1
+
+    _native.parallel_for(body, 1000, 7)
+    assert (counts == 1).all()
 
 
 def test_large_and_small_arrays_agree():

@@ -7,7 +7,7 @@ from typing import Any
 from jitney.compiler.numerics import scalar
 from jitney.core import config
 from jitney.core.trace import state
-from jitney.runtime import device, quiet
+from jitney.runtime import device, elementwise, quiet
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native import _native
 
@@ -28,4 +28,5 @@ def install(operators: Any) -> None:
         _native.set_operator(name, getattr(operators, name))
     _native.set_threads(device.thread_count())
     _native.keep_freed_memory()
-    scalar.use_threads(_native.apply_ufunc)
+    if device.thread_count() > 1:
+        scalar.use_threads(elementwise.apply_ufunc)

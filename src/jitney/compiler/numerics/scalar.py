@@ -115,7 +115,9 @@ def _truncate(x: np.ndarray, dtype: Any) -> np.ndarray:
 
 # --- NumPy's own --------------------------------------------------------------------------------
 
-LARGE = 1 << 17  # elements from which a loop is worth dividing among threads
+# Elements from which a loop is worth dividing among threads: where an element takes some computation,
+# and where it takes little more than to read and to write it.
+LARGE, LARGE_IF_LIGHT = 1 << 17, 1 << 19
 
 Threaded = Callable[[np.ufunc, tuple[np.ndarray, ...]], np.ndarray | None]
 _threaded: Threaded | None = None
@@ -128,8 +130,10 @@ def use_threads(apply_ufunc: Threaded) -> None:
 
 
 def _numpy(ufunc: np.ufunc) -> Function:
+    large = LARGE_IF_LIGHT if ufunc in _LIGHT else LARGE
+
     def meaning(*xs: np.ndarray) -> np.ndarray:
-        if (xs[0].size >= LARGE or xs[-1].size >= LARGE) and _threaded is not None:
+        if (xs[0].size >= large or xs[-1].size >= large) and _threaded is not None:
             found = _threaded(ufunc, xs)
             if found is not None:
                 return found
@@ -139,6 +143,11 @@ def _numpy(ufunc: np.ufunc) -> Function:
     return meaning
 
 
+_LIGHT = frozenset([
+    np.negative, np.abs, np.square, np.floor, np.ceil, np.isfinite, np.sqrt, np.conj, np.add,
+    np.subtract, np.multiply, np.divide, np.bitwise_xor, np.equal, np.not_equal, np.less,
+    np.less_equal, np.greater, np.greater_equal, np.rint,
+])  # fmt: skip
 UFUNCS: dict[str, np.ufunc] = dict(  # noqa: C408
     neg=np.negative, abs=np.abs, square=np.square, floor=np.floor, ceil=np.ceil,
     is_finite=np.isfinite, sqrt=np.sqrt, cbrt=np.cbrt, exp=np.exp, exp2=np.exp2, expm1=np.expm1,

@@ -29,22 +29,12 @@ cdef extern from "threads.h":
 cdef extern from "calls.h":
     void jt_hide_call(object base, object type)
 
-cdef extern from "elementwise.h":
-    ctypedef void (*jt_loop)(char **, const Py_ssize_t *, const Py_ssize_t *, void *)
-    ctypedef struct jt_elementwise:
-        jt_loop loop
-        void *data
-        int count
-        char *operands[4]
-        Py_ssize_t steps[4]
-    void jt_run_elementwise(jt_elementwise *e, int64_t n) nogil
-
 cdef extern from "select.h":
     int jt_select(void *m, void *x, void *y, void *out, Py_ssize_t n, int size, int step_x,
                   int step_y) nogil
 
 cdef extern from "memory.h":
-    object jt_new_array(int rank, cnp.npy_intp *extents, cnp.PyArray_Descr *dtype, size_t nbytes)
+    void *jt_allocate(size_t size) nogil
 
 cdef extern from "<malloc.h>" nogil:
     int mallopt(int param, int value)
@@ -54,10 +44,23 @@ cdef extern from "<malloc.h>" nogil:
 cdef extern from "numpy/arrayobject.h":
     object PyArray_Empty(int nd, cnp.npy_intp *dims, cnp.PyArray_Descr *descr, int fortran)
     void PyArray_CLEARFLAGS(cnp.ndarray arr, int flags)
+    object PyArray_NewFromDescr(type subtype, cnp.PyArray_Descr *descr, int nd, cnp.npy_intp *dims,
+                                cnp.npy_intp *strides, void *data, int flags, PyObject *obj)
 
 # Bytes below which NumPy keeps freed memory at hand, and lines of the cache matter little.
 cdef enum:
     SMALL = 1024
+
+@cython.final
+@cython.freelist(64)
+cdef class _Memory:
+    """The base of an array: what its data lies in, and is freed with."""
+
+    cdef void *start
+
+    def __dealloc__(self):
+        free(self.start)
+
 
 cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):
     """An array without contents, at the beginning of a line of the cache if it is not small."""
@@ -65,10 +68,20 @@ cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):
     cdef int k
     for k in range(nd):
         nbytes *= dims[k]
-    Py_INCREF(descr)  # PyArray_Empty takes a reference
     if nbytes < SMALL:
+        Py_INCREF(descr)  # PyArray_Empty takes a reference, as PyArray_NewFromDescr does
         return PyArray_Empty(nd, dims, <cnp.PyArray_Descr *>descr, 0)
-    return jt_new_array(nd, dims, <cnp.PyArray_Descr *>descr, nbytes)
+    cdef _Memory memory = _Memory.__new__(_Memory)
+    memory.start = jt_allocate(nbytes)
+    if memory.start == NULL:
+        raise MemoryError(f"no memory for an array of {nbytes} bytes")
+    Py_INCREF(descr)
+    array = PyArray_NewFromDescr(
+        cnp.ndarray, <cnp.PyArray_Descr *>descr, nd, dims, NULL, memory.start,
+        cnp.NPY_ARRAY_CARRAY, NULL,
+    )
+    cnp.set_array_base(array, memory)
+    return array
 
 
 def empty(tuple shape, descr):
@@ -244,59 +257,35 @@ def select(cnp.ndarray mask, cnp.ndarray on_true, cnp.ndarray on_false):
     return out
 
 
-def apply_ufunc(cnp.ufunc f, tuple xs):
-    """f(*xs) by the runtime's threads; None if NumPy has to do it.
+cdef class _Loop:
+    """A loop whose body is a Python function, and what that raised."""
 
-    Operands are contiguous arrays of one shape, or repeated scalars, of types that `f` has a loop for.
+    cdef object body
+    cdef object error
+
+
+cdef void _run_part(void *slots, int64_t begin, int64_t end) noexcept with gil:
+    cdef _Loop loop = <_Loop><PyObject *>slots
+    if loop.error is None:
+        try:
+            loop.body(begin, end)
+        except BaseException as error:  # raised again in the thread that asked
+            loop.error = error
+
+
+def parallel_for(body, int64_t n, int64_t grain):
+    """body(begin, end) over chunks of `grain` that make up [0, n), on the runtime's threads.
+
+    The body pays where it gives up Python's lock for most of its time, as functions of NumPy do on
+    large arrays. It runs in contexts of other threads: it has to set context variables itself.
     """
-    cdef jt_elementwise e
-    cdef cnp.ndarray x, out
-    cdef cnp.ndarray largest = None
-    cdef int k, i, step
-    cdef bint found
-    if f.nout != 1 or f.nin != len(xs) or f.nin > 3:
-        return None
-    for k in range(f.nin):
-        if type(xs[k]) is not cnp.ndarray:
-            return None
-        x = xs[k]
-        # Loops over floats need no interpreter; those over integers may raise errors.
-        if not cnp.PyArray_ISBEHAVED_RO(x) or not (
-            cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(x)) or cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x))
-        ):
-            return None
-        if largest is None or cnp.PyArray_SIZE(x) > cnp.PyArray_SIZE(largest):
-            largest = x
-    for i in range(f.ntypes):
-        found = True
-        for k in range(f.nin):
-            found = found and f.types[i * f.nargs + k] == cnp.PyArray_TYPE(<cnp.ndarray>xs[k])
-        if found:
-            break
-    else:
-        return None
-    for k in range(f.nin):
-        x = xs[k]
-        step = _step(x, largest)
-        # Shapes that broadcast against each other may have one size.
-        if step < 0 or (step and not cnp.PyArray_SAMESHAPE(x, largest)):
-            return None
-        if cnp.PyArray_NDIM(x) > cnp.PyArray_NDIM(largest):
-            return None
-        e.operands[k] = cnp.PyArray_BYTES(x)
-        e.steps[k] = step * cnp.PyArray_ITEMSIZE(x)
-    out = _new_array(
-        cnp.PyArray_NDIM(largest), cnp.PyArray_DIMS(largest),
-        cnp.PyArray_DescrFromType(f.types[i * f.nargs + f.nin]),
-    )
-    e.operands[f.nin] = cnp.PyArray_BYTES(out)
-    e.steps[f.nin] = cnp.PyArray_ITEMSIZE(out)
-    e.count = f.nargs
-    e.loop = <jt_loop>f.functions[i]
-    e.data = f.data[i]
+    cdef _Loop loop = _Loop.__new__(_Loop)
+    loop.body = body
+    cdef void *slots = <void *>loop
     with nogil:
-        jt_run_elementwise(&e, cnp.PyArray_SIZE(largest))
-    return out
+        jt_parallel_for(<void *>&_run_part, slots, n, grain)
+    if loop.error is not None:
+        raise loop.error
 
 
 cdef int _step(cnp.ndarray x, cnp.ndarray mask):
