@@ -23,7 +23,17 @@ Setup = Callable[["Side"], Call]
 OWN, PEER = "jitney", "jax"
 
 # The files that hold cases, in the order of the table.
-GROUPS = ("startup", "first_call", "tracing", "calls", "kernels", "loops", "training")
+GROUPS = (
+    "startup",
+    "first_call",
+    "tracing",
+    "calls",
+    "kernels",
+    "bulk",
+    "linalg",
+    "loops",
+    "training",
+)
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,32 @@ def case(
             raise ValueError(f"case: two cases are named {name!r}")
         _CASES[name] = Case(name, title, group, setup, goal, known, kind, peer, check, rtol, atol)
         return setup
+
+    return register
+
+
+Make = Callable[["Side"], tuple[Any, ...]]
+
+
+def case_each_way(name: str, title: str, **options: Any) -> Callable[[Make], Make]:
+    """Registers two cases, `name` and `name`_eager: the decorated function gives a side's function and
+    its operands, which are called compiled and as they are; both are to be no slower than the peer.
+    """
+
+    def register(make: Make) -> Make:
+        def compiled(side: Side) -> Call:
+            f, *args = make(side)
+            f = side.jax.jit(f)
+            return lambda: f(*args)
+
+        def eager(side: Side) -> Call:
+            f, *args = make(side)
+            return lambda: f(*args)
+
+        compiled.__module__ = eager.__module__ = make.__module__
+        case(name, title, 1.0, **options)(compiled)
+        case(f"{name}_eager", f"{title}, eager", 1.0, **options)(eager)
+        return make
 
     return register
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit import jit, jit_when_traced
 from jitney.core import dtypes
 from jitney.lax import linalg as lax
 from jitney.numpy import linear, util
@@ -215,7 +215,7 @@ def svdvals(x: Any, /) -> Any:
 # --- systems --------------------------------------------------------------------------------------
 
 
-@jit_when_traced
+@jit  # eager, too: the program of the system's solution is to be compiled once
 def solve(a: Any, b: Any) -> Any:
     """X with a @ X = b; a `b` of rank 1 is one vector.
 
@@ -250,7 +250,7 @@ def _solve(a: Any, b: Any) -> Any:
     return squeeze(out, (out.ndim - 1,)) if vector else out
 
 
-@jit_when_traced
+@jit  # eager, too: the program of the system's solution is to be compiled once
 def inv(a: Any) -> Any:
     """The inverse of square matrices."""
     a = _inexact("inv", a)

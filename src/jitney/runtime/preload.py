@@ -27,6 +27,8 @@ def linker() -> None:
     natives.register_symbol("parallel_for", _native.parallel_for_address())
     natives.register_symbol("host", _native.call_host_address())
     _native.use_host_function(natives.call_host)
+    for name, address in zip(("enter", "leave"), _native.blas_guard_addresses(), strict=True):
+        natives.register_symbol(f"blas_{name}", address)
     natives.set_threads(device.thread_count())
     if _loader.can_load_code():
         engine.set_loader(_loader.CodeImage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jitney.compiler import blas
 from jitney.compiler.numerics import scalar
 from jitney.core import config
 from jitney.core.trace import state
@@ -30,3 +31,4 @@ def install(operators: Any) -> None:
     _native.keep_freed_memory()
     if device.thread_count() > 1:
         scalar.use_threads(elementwise.apply_ufunc)
+    blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)

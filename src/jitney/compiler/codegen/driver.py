@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from jitney.compiler import blas
 from jitney.compiler.codegen import natives
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
@@ -313,23 +314,19 @@ class _GemmWriter:
         if step.batch > 1 or (work >= GEMM_PARALLEL_ABOVE and step.m > 1):
             return f"{self._part()}\n{self._whole(work)}"
         e = self.e
-        before = self._keep_to_one_thread(e)
+        self._keep_to_one_thread(e)
         self._call(
             Value("%x", "ptr"), Value("%y", "ptr"), Value("%out", "ptr"), constant(step.m, "i64")
         )
-        self._release_threads(e, before)
+        self._release_threads(e)
         e.line("ret void")
         return self._function(e, f"  %blas = alloca [{self.count} x i64], align 16")
 
-    def _keep_to_one_thread(self, e: Emitter) -> Value | None:
-        """BLAS's number of threads, which is 1 from now on; None if that cannot be set."""
-        if not self.driver.symbol("blas_threads"):
-            return None
-        return e.emit(f"call {self.driver.native('blas_threads', 'i32', 'i32')}(i32 1)", "i32")
+    def _keep_to_one_thread(self, e: Emitter) -> None:
+        e.line(f"call {self.driver.native('blas_enter', 'void', '')}()")
 
-    def _release_threads(self, e: Emitter, before: Value | None) -> None:
-        if before is not None:
-            e.line(f"call {self.driver.native('blas_threads', 'i32', 'i32')}({before!r})")
+    def _release_threads(self, e: Emitter) -> None:
+        e.line(f"call {self.driver.native('blas_leave', 'void', '')}()")
 
     def _function(self, e: Emitter, stack: str) -> str:
         head = f"define internal void @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
@@ -342,15 +339,15 @@ class _GemmWriter:
             at = e.emit(f"getelementptr ptr, ptr %slots, i64 {i}", "ptr")
             e.line(f"store ptr {operand}, ptr {at.text}")
         extent = step.batch if step.batch > 1 else step.m
-        before = self._keep_to_one_thread(e)
-        if work < GEMM_PARALLEL_ABOVE or extent < 2 or before is None:
+        self._keep_to_one_thread(e)
+        if work < GEMM_PARALLEL_ABOVE or extent < 2 or not blas.is_guarded():
             e.line(f"call void @{self.name}.part(ptr %slots, i64 0, i64 {extent})")
         else:
             grain = -(-extent // min(extent, max(natives.threads(), 2)))
             run = self.driver.native("parallel_for", "void", "ptr, ptr, i64, i64")
             part = f"ptr @{self.name}.part, ptr %slots"
             e.line(f"call {run}({part}, i64 {extent}, i64 {grain})")
-        self._release_threads(e, before)
+        self._release_threads(e)
         e.line("ret void")
         return self._function(e, "  %slots = alloca [3 x ptr], align 16")
 

@@ -7,17 +7,13 @@ number: the runtime's "host" calls `call_host`.
 from __future__ import annotations
 
 import ctypes
-import importlib
-import importlib.machinery
-import importlib.util
 import itertools
-import os
-import sys
 from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from jitney.compiler import blas
 
 if TYPE_CHECKING:
     from jitney.compiler.plan import ir
@@ -106,109 +102,18 @@ def call_host(number: int, slots: int) -> None:
             _view(pointers[n + i] or 0, t.shape, t.dtype, t.nbytes)[...] = value
 
 
-# --- BLAS and threads -----------------------------------------------------------------------------
-
-
-_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
-
-
-@cache
-def _loaded(folder: str) -> Any:
-    """The OpenBLAS that a wheel brought to `folder`, if it is loaded; None if there is none."""
-    maps = "/proc/self/maps"
-    if not os.path.exists(maps):
-        return None
-    with open(maps) as file:
-        mapped = [line.split(maxsplit=5) for line in file.read().splitlines()]
-    for path in sorted({fields[5] for fields in mapped if len(fields) == 6}):
-        if "openblas" in path and os.path.basename(os.path.dirname(path)) == folder:
-            return ctypes.CDLL(path)
-    return None
-
-
-@cache
-def _numpys_blas() -> Any:
-    """NumPy's OpenBLAS, which is in memory anyway, if it has what is needed; else None.
-
-    Its whole numbers have 64 bits, SciPy's 32: they are passed as 64, of which the others read the low
-    half.
-    """
-    library = _loaded("numpy.libs")
-    wanted = ("scipy_sgemm_64_", "scipy_dgemm_64_", _THREADS[0])
-    return (
-        library if sys.byteorder == "little" and all(hasattr(library, x) for x in wanted) else None
-    )
-
-
-@cache
-def _scipys_blas() -> Any:
-    """The functions of BLAS that SciPy exports, by name.
-
-    The extension module is loaded by itself, at the first contraction that is large: the package
-    `scipy.linalg` around it takes several times as long.
-    """
-    name = "scipy.linalg.cython_blas"
-    if name not in sys.modules:
-        scipy = importlib.util.find_spec("scipy")
-        for place in (scipy.submodule_search_locations or ()) if scipy else ():
-            for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-                path = os.path.join(place, "linalg", f"cython_blas{suffix}")
-                if os.path.exists(path):
-                    return _load(name, path).__pyx_capi__
-    return importlib.import_module(name).__pyx_capi__
-
-
-def _load(name: str, path: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _gemm(name: str) -> int:
-    """Address of a product of matrices of BLAS's, with Fortran's calling convention."""
-    library = _numpys_blas()
-    if library is not None:
-        return _address(getattr(library, f"scipy_{name}_64_"))
-    return _capsule_address(_scipys_blas()[name])
-
-
-@cache
-def _set_blas_threads() -> int:
-    """Address of OpenBLAS's `int set_num_threads(int)`, which gives the number before; 0 if unknown.
-
-    OpenBLAS's threads spin between calls and divide even small products; compiled programs divide
-    products among the runtime's threads instead.
-    """
-    library = _numpys_blas()
-    if library is None:
-        _scipys_blas()
-        library = _loaded("scipy.libs")
-    for name in _THREADS:
-        function = getattr(library, name, None)
-        if function is not None:
-            return _address(function)
-    return 0
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def _capsule_address(capsule: Any) -> int:
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype = ctypes.c_char_p
-    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+# --- threads --------------------------------------------------------------------------------------
 
 
 _ParallelFor = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )
 _Chunk = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+@ctypes.CFUNCTYPE(None)
+def _nothing() -> None:
+    """Stands in where the runtime does not count who keeps BLAS to one thread."""
 
 
 @_ParallelFor
@@ -218,8 +123,9 @@ def _serial_for(code: int, slots: int, n: int, grain: int) -> None:
 
 
 _finders: dict[str, Callable[[], int]] = {
-    "parallel_for": lambda: _address(_serial_for),
-    "blas_threads": _set_blas_threads,
-    "sgemm": lambda: _gemm("sgemm"),
-    "dgemm": lambda: _gemm("dgemm"),
+    "parallel_for": lambda: blas.address(_serial_for),
+    "blas_enter": lambda: blas.address(_nothing),
+    "blas_leave": lambda: blas.address(_nothing),
+    "sgemm": lambda: blas.function("sgemm"),
+    "dgemm": lambda: blas.function("dgemm"),
 }

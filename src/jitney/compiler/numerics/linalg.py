@@ -13,11 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from jitney.compiler import blas
+
 Array = np.ndarray
 Spec = tuple[tuple[int, ...], Any]
 
 _REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 _COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
+
+
+# Rows from which LAPACK is called as SciPy does it: NumPy first moves matrices element by element.
+LARGE = 48
+_BLOCK = 64  # columns that LAPACK works on at once: its memory is as many vectors
 
 
 def real_dtype(dtype: Any) -> Any:
@@ -54,21 +61,29 @@ def _mapped(
     batch = xs[0].shape[: xs[0].ndim - ranks[0]]
     results = [np.empty((*batch, *shape), dtype) for shape, dtype in outs]
     wide = [_wide(x) if x.dtype.kind not in "iu" else x for x in xs]
-    for index in np.ndindex(*batch):
-        try:
-            found = fn(*[x[index] for x in wide])
-        except np.linalg.LinAlgError:
-            found = None
-        for k, out in enumerate(results):
-            out[index] = (math.nan if out.dtype.kind in "fcV" else 0) if found is None else found[k]
+    with blas.for_work(_work(*wide)):
+        for index in np.ndindex(*batch):
+            try:
+                found = fn(*[x[index] for x in wide])
+            except np.linalg.LinAlgError:
+                found = None
+            for k, out in enumerate(results):
+                nothing = math.nan if out.dtype.kind in "fcV" else 0
+                out[index] = nothing if found is None else found[k]
     return results
+
+
+def _work(*xs: Array) -> int:
+    """How many operations a factorisation of a matrix, or a solution with it, takes, about."""
+    sizes = [n for x in xs for n in x.shape[-2:]]
+    return math.prod(sorted(sizes)[-3:])
 
 
 def _guarded(fn: Callable[..., Any], outs: Sequence[Spec], x: Array) -> list[Array]:
     """A batched function of NumPy on matrices; one by one where it fails as a whole."""
     batch, wide = x.shape[:-2], _wide(x)
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), blas.for_work(_work(wide)):
             found = fn(wide)
     except np.linalg.LinAlgError:
         return _mapped(fn, outs, (2,), x)
@@ -83,7 +98,17 @@ def _guarded(fn: Callable[..., Any], outs: Sequence[Spec], x: Array) -> list[Arr
 
 def cholesky(x: Array) -> Array:
     """Lower triangular L with x = L @ L^H; only the lower triangle of `x` is read."""
-    return _guarded(lambda a: (np.linalg.cholesky(a),), [(x.shape[-2:], x.dtype)], x)[0]
+    outs: list[Spec] = [(x.shape[-2:], x.dtype)]
+    if x.shape[-1] < LARGE:
+        return _guarded(lambda a: (np.linalg.cholesky(a),), outs, x)[0]
+    potrf = _lapack("potrf", _wide(x[..., :0, :0]))
+
+    # Row by row in memory is the transpose, column by column, whose upper factor is L^T.
+    def one(a: Array) -> Any:
+        factor, info = potrf(a.T, lower=0, clean=1)
+        return None if info > 0 else (factor.T,)
+
+    return _mapped(one, outs, (2,), x)[0]
 
 
 def lu(x: Array) -> list[Array]:
@@ -107,12 +132,12 @@ def pivots_to_permutation(pivots: Array, size: int) -> Array:
     """The permutation of `size` rows that exchanges row i with row pivots[i], for i ascending."""
     batch = pivots.shape[:-1]
     out = np.empty((*batch, size), np.int32)
-    out[...] = np.arange(size, dtype=np.int32)
     for index in np.ndindex(*batch):
-        rows = out[index]
+        rows = list(range(size))
         for i, p in enumerate(pivots[index].tolist()):
             if 0 <= p < size:
                 rows[i], rows[p] = rows[p], rows[i]
+        out[index] = rows
     return out
 
 
@@ -156,6 +181,8 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
     k = m if full_matrices else min(m, n)
     outs: list[Spec] = [((m, k), x.dtype), ((k, n), x.dtype)]
     if not pivoting:
+        if min(m, n) >= LARGE and k == min(m, n):
+            return _mapped(_large_qr(_wide(x[..., :0, :0]), m, n), outs, (2,), x)
         mode: Any = "complete" if full_matrices else "reduced"
         return _guarded(lambda a: np.linalg.qr(a, mode), outs, x)
 
@@ -168,6 +195,23 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
         return linalg.qr(a, mode=mode, pivoting=True, check_finite=False)
 
     return _mapped(one, [*outs, ((n,), np.dtype(np.int32))], (2,), x)
+
+
+def _large_qr(like: Array, m: int, n: int) -> Callable[[Array], Any]:
+    """The function to Q and R of a matrix, of the dtype of `like`, with `m` rows and `n` columns."""
+    k = min(m, n)
+    is_complex = like.dtype.kind == "c"
+    factorise, columns = (
+        _lapack(name, like) for name in ("geqrf", "ungqr" if is_complex else "orgqr")
+    )
+    room = _BLOCK * n
+
+    def one(a: Array) -> Any:
+        factors, taus, _, _ = factorise(a, lwork=room)
+        q = columns(factors[:, :k], taus, lwork=room)[0]
+        return q, np.triu(factors[:k])
+
+    return one
 
 
 def geqrf(x: Array) -> list[Array]:

@@ -26,6 +26,12 @@ cdef extern from "threads.h":
     void jt_parallel_for(void *kernel, void *slots, int64_t n, int64_t grain) nogil
     void jt_set_threads(int n)
 
+cdef extern from "blas_threads.h":
+    ctypedef int (*jt_blas_setter)(int)
+    void jt_blas_enter()
+    void jt_blas_leave()
+    void jt_blas_add(jt_blas_setter set)
+
 cdef extern from "calls.h":
     void jt_hide_call(object base, object type)
 
@@ -118,6 +124,26 @@ def set_operator(name, function):
 def parallel_for_address():
     """Address of `void parallel_for(kernel, slots, n, grain)`."""
     return <uintptr_t>&jt_parallel_for
+
+
+def blas_guard_addresses():
+    """Addresses of `void enter(void)` and `void leave(void)`, between which BLAS has one thread."""
+    return <uintptr_t>&jt_blas_enter, <uintptr_t>&jt_blas_leave
+
+
+def blas_enter():
+    """Keeps BLAS to one thread until as many calls of `blas_leave`."""
+    jt_blas_enter()
+
+
+def blas_leave():
+    """The counterpart of `blas_enter`."""
+    jt_blas_leave()
+
+
+def blas_add(uintptr_t setter):
+    """Makes a library known by the address of `int set_num_threads(int)`, which returns the number before."""
+    jt_blas_add(<jt_blas_setter>setter)
 
 
 def set_threads(int n):

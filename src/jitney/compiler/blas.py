@@ -1,0 +1,180 @@
+"""The BLAS in this process: addresses of its functions, and how to keep it to one thread.
+
+There may be two: NumPy's wheels bring an OpenBLAS, SciPy's another. Both are found among the libraries
+that are loaded, and asked through the functions of their C interface.
+
+OpenBLAS's threads spin between calls and divide even small work; where other programs want the
+processors they wait for each other, which takes hundreds of times as long as the work. Compiled
+programs divide products among the runtime's threads instead, and factorisations keep to one thread
+unless they are large.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+_SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
+_NUMPYS, _SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
+_USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
+
+# Operations of a factorisation from which OpenBLAS's threads bring more than they cost.
+THREADS_ABOVE = 300_000_000
+
+
+def address(function: Any) -> int:
+    """Where the code of a function of ctypes is."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@cache
+def function(name: str) -> int:
+    """Address of a function of BLAS's, with Fortran's calling convention.
+
+    Of NumPy's, whose whole numbers have 64 bits, or of SciPy's, with 32: they are passed as 64, of
+    which the others read the low half.
+    """
+    library = _numpys()
+    found = None if library is None else getattr(library, f"scipy_{name}_64_", None)
+    if found is not None:
+        one_thread.find_in(_NUMPYS)
+        return address(found)
+    found = _capsule_address(_scipys()[name])
+    one_thread.find_in(_SCIPYS)
+    return found
+
+
+@cache
+def _numpys() -> Any:
+    """NumPy's OpenBLAS, which is in memory anyway, if it can be kept to one thread; else None."""
+    library = _loaded(_NUMPYS)
+    return library if sys.byteorder == "little" and _setter(library) else None
+
+
+@cache
+def _scipys() -> Any:
+    """The functions of BLAS that SciPy exports, by name.
+
+    The extension module is loaded by itself, at the first contraction that is large: the package
+    `scipy.linalg` around it takes several times as long.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name not in sys.modules:
+        scipy = importlib.util.find_spec("scipy")
+        for place in (scipy.submodule_search_locations or ()) if scipy else ():
+            for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+                path = os.path.join(place, "linalg", f"cython_blas{suffix}")
+                if os.path.exists(path):
+                    return _load(name, path).__pyx_capi__
+    return importlib.import_module(name).__pyx_capi__
+
+
+def _load(name: str, path: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _loaded(folder: str) -> Any:
+    """The OpenBLAS that a wheel brought to `folder`, if it is loaded; None if there is none."""
+    maps = "/proc/self/maps"
+    if not os.path.exists(maps):
+        return None
+    with open(maps) as file:
+        mapped = [line.split(maxsplit=5) for line in file.read().splitlines()]
+    for path in sorted({fields[5] for fields in mapped if len(fields) == 6}):
+        if "openblas" in path and os.path.basename(os.path.dirname(path)) == folder:
+            return ctypes.CDLL(path)
+    return None
+
+
+def _setter(library: Any) -> int:
+    """Address of `int set_num_threads(int)`, which returns the number before; 0 if there is none."""
+    for name in _SET_THREADS:
+        found = getattr(library, name, None)
+        if found is not None:
+            return address(found)
+    return 0
+
+
+def _capsule_address(capsule: Any) -> int:
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+
+
+# --- one thread -----------------------------------------------------------------------------------
+
+
+class OneThread:
+    """A context in which BLAS keeps to one thread, for this and all other callers.
+
+    Args:
+      enter, leave: begin and end it; callers are counted.
+      add: makes a library known by the address of its `int set_num_threads(int)`.
+    """
+
+    def __init__(
+        self, enter: Callable[[], None], leave: Callable[[], None], add: Callable[[int], None]
+    ) -> None:
+        self._enter, self._leave, self._add = enter, leave, add
+        self._sought: set[str] = set()
+        self.is_known = False  # whether there is a library that it acts on
+
+    def find_in(self, folder: str) -> None:
+        """Makes the library known that a wheel brought to `folder`, and that is loaded by now."""
+        if folder not in self._sought:
+            self._sought.add(folder)
+            setter = _setter(_loaded(folder))
+            if setter:
+                self._add(setter)
+                self.is_known = True
+
+    def __enter__(self) -> None:
+        if _SCIPYS not in self._sought:
+            self.find_in(_NUMPYS)
+            if _USES_SCIPYS in sys.modules:
+                self.find_in(_SCIPYS)
+        self._enter()
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+
+def _nothing(*_: int) -> None:
+    """Stands in where the runtime has no native code."""
+
+
+one_thread = OneThread(_nothing, _nothing, _nothing)
+
+
+def use_guard(
+    enter: Callable[[], None], leave: Callable[[], None], add: Callable[[int], None]
+) -> None:
+    """Sets what keeps BLAS to one thread; see `OneThread`."""
+    global one_thread
+    one_thread = OneThread(enter, leave, add)
+
+
+def is_guarded() -> bool:
+    """Whether BLAS can be kept to one thread, so that several of ours may call it at once."""
+    function("sgemm")
+    return one_thread.is_known
+
+
+def for_work(operations: int) -> AbstractContextManager[None]:
+    """The context for a factorisation: one thread, unless it is so large that several pay."""
+    return one_thread if operations < THREADS_ABOVE else nullcontext()

@@ -1,0 +1,136 @@
+"""BLAS is kept to one thread while programs and factorisations run, and has its threads again after."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg.lapack  # noqa: F401  # brings SciPy's BLAS into the process
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney.compiler import blas
+from jitney.compiler.numerics import linalg as meanings
+from jitney.lax import linalg as lax_linalg
+
+
+def _libraries() -> list[Any]:
+    found = [blas._loaded(folder) for folder in ("numpy.libs", "scipy.libs")]
+    return [x for x in found if x is not None and blas._setter(x)]
+
+
+def _threads() -> list[int]:
+    counts = []
+    for library in _libraries():
+        names = ("scipy_openblas_get_num_threads64_", "scipy_openblas_get_num_threads")
+        name = next(n for n in names if hasattr(library, n))
+        counts.append(getattr(library, name)())
+    return counts
+
+
+@pytest.fixture
+def several_threads() -> Any:
+    """OpenBLAS with two threads in each library."""
+    setters = [ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(blas._setter(x)) for x in _libraries()]
+    if not setters:
+        pytest.skip("no OpenBLAS of wheels here")
+    before = [set_threads(2) for set_threads in setters]
+    yield
+    for set_threads, n in zip(setters, before, strict=True):
+        set_threads(n)
+
+
+@pytest.mark.usefixtures("several_threads")
+class TestOneThread:
+    def test_holds_for_all_libraries_until_the_last_leaves(self) -> None:
+        count = len(_threads())
+        with blas.one_thread:
+            with blas.one_thread:
+                assert _threads() == [1] * count
+            assert _threads() == [1] * count
+        assert _threads() == [2] * count
+
+    def test_callers_of_several_threads_are_counted(self) -> None:
+        def work() -> None:
+            for _ in range(200):
+                with blas.one_thread:
+                    assert set(_threads()) == {1}
+
+        workers = [threading.Thread(target=work) for _ in range(4)]
+        for w in workers:
+            w.start()
+        for w in workers:
+            w.join()
+        assert set(_threads()) == {2}
+
+    def test_factorisations_keep_to_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        seen: list[list[int]] = []
+        original = np.linalg.eigh
+
+        def eigh(*args: Any) -> Any:
+            seen.append(_threads())
+            return original(*args)
+
+        monkeypatch.setattr(np.linalg, "eigh", eigh)
+        meanings.eigh(np.eye(3, dtype=np.float32))
+        assert seen and set(seen[0]) == {1}
+        assert set(_threads()) == {2}
+
+    def test_is_left_when_a_factorisation_fails(self) -> None:
+        with pytest.raises(TypeError), blas.for_work(1):
+            raise TypeError
+        assert set(_threads()) == {2}
+
+    def test_compiled_products_leave_it(self) -> None:
+        x = np.random.default_rng(0).normal(size=(300, 300)).astype(np.float32)
+        out = jax.jit(lambda x: x @ x)(x)
+        np.testing.assert_allclose(out, x @ x, rtol=1e-3, atol=1e-3)
+        assert set(_threads()) == {2}
+
+
+def test_large_factorisations_have_the_properties_of_small_ones() -> None:
+    rng = np.random.default_rng(0)
+    for shape in ((60, 60), (50, 80), (90, 50), (2, 64, 64)):
+        for dtype in (np.float32, np.float64, np.complex64):
+            x = rng.normal(size=shape).astype(dtype)
+            if np.dtype(dtype).kind == "c":
+                x = x + 1j * rng.normal(size=shape).astype(np.float32)
+            q, r = meanings.qr(x, full_matrices=False)
+            assert q.dtype == r.dtype == dtype
+            adjoint = np.swapaxes(q, -1, -2).conj()
+            np.testing.assert_allclose(q @ r, x, atol=1e-4)
+            np.testing.assert_allclose(
+                adjoint @ q, np.eye(q.shape[-1]) + 0 * q[..., :1, :1], atol=1e-4
+            )
+            assert not np.tril(r, -1).any()
+            if shape[-1] == shape[-2]:
+                a = x @ np.swapaxes(x, -1, -2).conj() + shape[-1] * np.eye(shape[-1], dtype=dtype)
+                above = np.triu(np.full(a.shape[-2:], np.nan, np.float32), 1)
+                low = meanings.cholesky((a + above).astype(dtype))  # never reads above the diagonal
+                np.testing.assert_allclose(low, np.linalg.cholesky(a), rtol=1e-3, atol=1e-3)
+                assert np.isnan(meanings.cholesky(-a)).all()
+
+
+def test_eager_systems_are_compiled_once() -> None:
+    from jitney.compiler.codegen import program
+
+    a = jnp.eye(20) * 2
+    jnp.linalg.inv(a), jnp.linalg.solve(a, a)
+    compiled: list[int] = []
+    original = program.compile_plan
+    try:
+        program.compile_plan = lambda *args: compiled.append(1) or original(*args)  # type: ignore[assignment]
+        np.testing.assert_array_equal(jnp.linalg.inv(a), np.eye(20) / 2)
+        np.testing.assert_array_equal(jnp.linalg.solve(a, a), np.eye(20))
+    finally:
+        program.compile_plan = original
+    assert not compiled
+
+
+def test_permutations_of_pivots() -> None:
+    pivots = np.array([[2, 2, 2], [0, 1, 2]], np.int32)
+    np.testing.assert_array_equal(lax_linalg.lu_pivots_to_permutation(pivots, 4),
+                                  [[2, 0, 1, 3], [0, 1, 2, 3]])  # fmt: skip
