@@ -6,6 +6,7 @@ Costs are in units of one addition of a vector of numbers already in registers.
 from __future__ import annotations
 
 from jitney.compiler.hlo import ir
+from jitney.compiler.numerics.complex_parts import PARTS, names_of
 
 # Functions that are a polynomial, a division, or worse. What is not listed costs 1.
 _FUNCTION_COST: dict[str, int] = {
@@ -14,6 +15,16 @@ _FUNCTION_COST: dict[str, int] = {
     "atan": 20, "atan2": 26, "sinh": 24, "cosh": 24, "tanh": 18, "asinh": 30, "acosh": 30,
     "atanh": 24, "pow": 40, "erf": 20, "erfc": 30, "erf_inv": 30, "lgamma": 60, "digamma": 60,
 }  # fmt: skip
+
+# Complex functions, both parts of the result together.
+_COMPLEX_COST: dict[str, int] = {
+    "abs": 16, "div": 40, "sign": 40, "sqrt": 40, "rsqrt": 60, "exp": 80, "exp2": 80, "expm1": 100,
+    "log": 70, "log1p": 90, "logistic": 120, "sinh": 120, "cosh": 120, "sin": 120, "cos": 120,
+    "tanh": 180, "tan": 180, "pow": 160,
+}  # fmt: skip
+_FUNCTION_COST |= {
+    name: _COMPLEX_COST[part.fn] // len(names_of(part.fn)) for name, part in PARTS.items()
+}
 
 # A value used by several kernels is stored if computing it costs more than this.
 STORE_ABOVE = 4

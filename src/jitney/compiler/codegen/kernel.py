@@ -12,10 +12,12 @@ first known: what is the same in all lanes is computed once, as a scalar.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from jitney.compiler import cost
-from jitney.compiler.codegen import access
+from jitney.compiler.codegen import access, interleaved
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import lanes_hint, outermost
@@ -33,22 +35,28 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loops import Carried
 from jitney.compiler.kernels.schedule import schedule
-from jitney.compiler.scalar import powers, table
+from jitney.compiler.numerics.complex_parts import PARTS
+from jitney.compiler.scalar import complexes, powers, table
 
 # Functions used more often than this in one kernel are called instead of written out.
 _INLINE_USES = 6
 
 
 class _State:
-    """What is known at a place in the nest: values of statements, parts of addresses, counters."""
+    """What is known at a place in the nest: values of statements, parts of addresses, counters.
 
-    __slots__ = ("addresses", "counters", "splats", "values")
+    `shared` has what is computed along with something else: the second of two neighbours in memory,
+    the other part of a complex number.
+    """
+
+    __slots__ = ("addresses", "counters", "shared", "splats", "values")
 
     def __init__(self) -> None:
         self.values: dict[int, Value] = {}
         self.splats: dict[int, Value] = {}
         self.addresses: dict[Affine, Value] = {}
         self.counters: dict[int, Value] = {}
+        self.shared: dict[Any, Any] = {}
 
     def copy(self) -> _State:
         new = _State()
@@ -56,6 +64,7 @@ class _State:
         new.splats = dict(self.splats)
         new.addresses = dict(self.addresses)
         new.counters = dict(self.counters)
+        new.shared = dict(self.shared)
         return new
 
 
@@ -81,6 +90,17 @@ class KernelWriter:
         self.allocas: list[str] = []
         self.lanes = 1  # of the loop being written
         self.mask: Value | None = None
+        self.remaining: Value | None = None  # iterations that the mask is made of
+        written = {o.param for o in kernel.outputs}
+        self.load_pairs = interleaved.find_pairs(
+            [
+                (s.param, s.index)
+                for s in kernel.body
+                if isinstance(s, ir.Load) and s.param not in written
+            ],
+            plan.vector,
+        )
+        self.store_pairs = interleaved.stored_pairs(kernel.outputs, plan.vector)
         uses: dict[str, int] = {}
         for s in kernel.body:
             if isinstance(s, ir.Call) and cost.function_cost(s.fn) > 4:
@@ -142,7 +162,7 @@ class KernelWriter:
         if position == len(self.order):
             for j, o in enumerate(self.kernel.outputs):
                 if isinstance(o, ir.Store):
-                    self._store(o, self._value(o.value))
+                    self._store_output(j, o)
                 else:
                     self.accumulators.add(j, self._value(o.value), self._fold_mask())
             return
@@ -229,7 +249,8 @@ class KernelWriter:
         self.state = outside.copy()
         self.state.counters[axis] = counter
         if masked_to is not None:
-            self.mask = self._tail_mask(e.sub(masked_to, counter), step)
+            self.remaining = e.sub(masked_to, counter)
+            self.mask = self._tail_mask(self.remaining, step)
         self._extend_addresses(axis, counter)
         self._nest(position + 1)
         self.state = outside
@@ -353,6 +374,8 @@ class KernelWriter:
                 if s.fn in self.outlined:
                     return self._outlined(s, dtype, args)
                 result = self._constant_power(s, args)
+                if s.fn in PARTS:
+                    return self._complex_part(s, args)
                 if result is None:
                     result = table.emit(e, s.fn, dtype, args, s.dtype)
                 assert result is not None, f"no code for {s.fn} of {dtype}"
@@ -368,6 +391,15 @@ class KernelWriter:
         ):
             return None
         return powers.constant_power(self.e, args[0], float(exponent.value))
+
+    def _complex_part(self, s: ir.Call, args: list[Value]) -> Value:
+        """A part of a complex function; both are computed when the first is asked for."""
+        part = PARTS[s.fn]
+        key = (part.fn, s.args)
+        parts = self.state.shared.get(key)
+        if parts is None:
+            parts = self.state.shared[key] = complexes.evaluate(self.e, part.fn, args)
+        return parts[part.which]
 
     def _outlined(self, s: ir.Call, dtype: np.dtype, args: list[Value]) -> Value:
         """A call of a function that computes `s`, written once in the module."""
@@ -396,6 +428,9 @@ class KernelWriter:
 
     def _load(self, s: ir.Load, varies: bool) -> Value:
         e = self.e
+        place = (s.param, s.index)
+        if varies and place in self.load_pairs:
+            return self._load_of_pair(place, s.dtype)
         base, per_lane = self._address(s.index) if varies else self._uniform_address(s.index)
         memory = _memory_kind(s.dtype)
         size = memory_bytes(memory)
@@ -411,6 +446,38 @@ class KernelWriter:
             value = access.gather(e, pointers, memory, self.mask)
         return e.trunc(value, "i1") if s.dtype == np.bool_ else value
 
+    def _load_of_pair(self, place: interleaved.Place, dtype: np.dtype) -> Value:
+        """An element of each of the lanes; the neighbours are loaded along with it."""
+        loaded = self.state.shared.get(place)
+        if loaded is None:
+            first, second = self.load_pairs[place]
+            param, index = first
+            memory = _memory_kind(dtype)
+            pointer = self._pointer(param, self._scalar_address(index), dtype)
+            mask = self._mask_of_pairs()
+            wide = access.load_vector(self.e, pointer, memory, 2 * self.lanes, mask)
+            parts = interleaved.separate(self.e, wide)
+            self.state.shared |= zip((first, second), parts, strict=True)
+            loaded = self.state.shared[place]
+        return loaded
+
+    def _scalar_address(self, index: Affine) -> Value:
+        """The linear position of the first lane."""
+        base = self.state.addresses.get(index, constant(0, "i64"))
+        return self.e.add(base, constant(index.offset, "i64")) if index.offset else base
+
+    def _mask_of_pairs(self) -> Value | None:
+        """The mask where each lane stands for two elements."""
+        if self.mask is None:
+            return None
+        key = ("mask", self.mask.text)
+        found = self.state.shared.get(key)
+        if found is None:
+            assert self.remaining is not None
+            elements = self.e.mul(self.remaining, constant(2, "i64"))
+            found = self.state.shared[key] = self._tail_mask(elements, 2 * self.lanes)
+        return found
+
     def _uniform_address(self, index: Affine) -> tuple[Value, None]:
         base, per_lane = self._address(index)
         assert per_lane is None or self._lane_stride(index) == 0
@@ -418,34 +485,50 @@ class KernelWriter:
 
     # --- outputs ----------------------------------------------------------------------------------
 
+    def _store_output(self, j: int, o: ir.Store) -> None:
+        """Writes output j, if it is not written along with an earlier one."""
+        if self.lanes == 1 or j not in self.store_pairs:
+            if self.lanes == 1 or j not in self.store_pairs.values():
+                self._store(o, self._value(o.value))
+            return
+        dtype = self.kernel.params[o.param]
+        first, second = (
+            self._as_stored(self._value(i), self.kernel.body[i].dtype, dtype)
+            for i in (o.value, self.kernel.outputs[self.store_pairs[j]].value)
+        )
+        pointer = self._pointer(o.param, self._scalar_address(o.index), dtype)
+        pairs = interleaved.merge(self.e, first, second)
+        access.store_vector(self.e, pairs, pointer, self._mask_of_pairs())
+
     def _store(self, o: ir.Store | ir.Fold, value: Value) -> None:
         """Writes `value` (of the statement's dtype, for all lanes) to the output's buffer."""
         e = self.e
         dtype = self.kernel.params[o.param]
-        source = self.kernel.body[o.value].dtype
-        if source != dtype:
-            converted = table.emit(e, "convert", source, [value], dtype)
-            assert converted is not None
-            value = converted
+        value = self._as_stored(value, self.kernel.body[o.value].dtype, dtype)
         memory = _memory_kind(dtype)
-        if dtype == np.bool_:
-            value = e.zext(value, "i8")
         size = memory_bytes(memory)
         base, per_lane = self._address(o.index)
         pointer = self._pointer(o.param, base, dtype)
         if value.lanes == 1:
             e.line(f"store {value!r}, {pointer!r}, align {size}")
             return
-        lanes = self.lanes
-        if per_lane is not None or self._lane_stride(o.index) == 0:
-            if per_lane is None:  # one place for all lanes: the last one's value stays
-                per_lane = constant(0, "i64", lanes)
-            pointers = e.emit(
-                f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", lanes
-            )
-            access.scatter(e, value, pointers, self.mask)
-        else:
+        if per_lane is None and self._lane_stride(o.index):
             access.store_vector(e, value, pointer, self.mask)
+            return
+        if per_lane is None:  # one place for all lanes: the last one's value stays
+            per_lane = constant(0, "i64", self.lanes)
+        pointers = e.emit(
+            f"getelementptr {type_text(memory)}, {pointer!r}, {per_lane!r}", "ptr", self.lanes
+        )
+        access.scatter(e, value, pointers, self.mask)
+
+    def _as_stored(self, value: Value, source: np.dtype, dtype: np.dtype) -> Value:
+        """`value` of dtype `source` as elements of a buffer of `dtype`."""
+        if source != dtype:
+            converted = table.emit(self.e, "convert", source, [value], dtype)
+            assert converted is not None
+            value = converted
+        return self.e.zext(value, "i8") if dtype == np.bool_ else value
 
 
 # --- facts about kernels ------------------------------------------------------------------------

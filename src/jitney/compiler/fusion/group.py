@@ -250,6 +250,8 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
+    if x.dtype.kind == "c":
+        return True  # parts of complex numbers are read from memory
     if isinstance(node, ir.DynamicSlice | ir.Gather) and _is_piecewise(x):
         return True
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)

@@ -18,6 +18,7 @@ from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import result_dtype
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.numerics import scalar
+from jitney.compiler.numerics.complex_parts import PARTS
 from jitney.core import dtypes
 
 _BOOL, _INT32 = np.dtype(bool), np.dtype(np.int32)
@@ -65,6 +66,8 @@ def arity(fn: str) -> int | None:
         return 2
     if fn in _TERNARY:
         return 3
+    if fn in PARTS:
+        return 2 * PARTS[fn].operands
     return 1 if fn in _CASTS or fn in scalar.names() else None
 
 

@@ -28,6 +28,14 @@ Index = tuple[Affine, ...]
 _INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(bool)
 
 
+PARTS = ("real", "imag")  # functions that read a part of complex numbers in memory
+
+
+def element_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of what kernels load from and store to arrays of `dtype`: parts of complex numbers."""
+    return np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
+
+
 def row_major(shape: Sequence[int]) -> list[int]:
     """Elements between neighbours along each axis of a contiguous array."""
     strides = [1] * len(shape)
@@ -247,6 +255,12 @@ class KernelBuilder:
         param = self.param(node)
         return self.add(("load", param, index), lambda: ir.Load(param, index, node.dtype))
 
+    def load_part(self, node: hlo.Node, index: Affine, which: int) -> int:
+        """The real (0) or imaginary (1) part of an element of the buffer of complex `node`."""
+        param, place = self.param(node), self.scaled(index, 2, which)
+        dtype = element_dtype(node.dtype)
+        return self.add(("load", param, place), lambda: ir.Load(param, place, dtype))
+
     def param(self, node: Any) -> int:
         """The number of the buffer of `node` among the kernel's."""
         found = self._param_of.get(node)
@@ -301,6 +315,11 @@ class KernelBuilder:
         """Writes `value` to the buffer known by `buffer`."""
         self.outputs.append(ir.Store(self.param(buffer), index, value))
 
+    def store_parts(self, buffer: Any, index: Affine, parts: Sequence[int]) -> None:
+        """Writes a complex number by its parts to the buffer known by `buffer`."""
+        for which, value in enumerate(parts):
+            self.store(buffer, self.scaled(index, 2, which), value)
+
     def fold(self, buffer: Any, index: Affine, fn: str, value: int) -> None:
         """Folds `value` into the buffer known by `buffer`."""
         self.outputs.append(ir.Fold(self.param(buffer), index, fn, value))
@@ -310,7 +329,7 @@ class KernelBuilder:
         return ir.Kernel(
             self.extents,
             self.reduced,
-            tuple([dtype_of(p) for p in self.params]),
+            tuple([element_dtype(dtype_of(p)) for p in self.params]),
             tuple(self.body),
             tuple(self.outputs),
             in_order,
@@ -335,6 +354,9 @@ def _iota(k: KernelBuilder, node: hlo.Iota, index: Index) -> _Steps:
 
 
 def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> _Steps:
+    if node.fn in PARTS:
+        (x,) = node.args
+        return k.load_part(x, k.linear(x.shape, index), PARTS.index(node.fn))
     args: list[int] = []
     for a in node.args:
         args.append((yield a, index))

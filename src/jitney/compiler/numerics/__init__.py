@@ -8,6 +8,7 @@ floating-point events if called under `np.errstate(all="ignore")`, and follow JA
 
 from __future__ import annotations
 
+from jitney.compiler.numerics import complex_parts as complex_parts
 from jitney.compiler.numerics import scalar as scalar
 from jitney.compiler.numerics.elementwise import bitcast as bitcast
 from jitney.compiler.numerics.elementwise import clamp as clamp

@@ -61,6 +61,12 @@ def names() -> list[str]:
     return list(_table)
 
 
+def declare(name: str, rule: Function) -> None:
+    """Enters a scalar function that is defined elsewhere."""
+    assert name not in _table, name
+    _table[name] = rule
+
+
 def _meaning(name: str) -> Callable[[Function], Function]:
     def enter(rule: Function) -> Function:
         _table[name] = rule

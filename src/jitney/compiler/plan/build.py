@@ -17,6 +17,7 @@ from jitney.compiler.hlo import interpret, ir as hlo, walk
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels import loops
 from jitney.compiler.kernels.build import (
+    PARTS,
     CrossingError,
     KernelBuilder,
     UnresolvedError,
@@ -81,6 +82,8 @@ class _Planner:
     def is_native(self, node: hlo.Node) -> bool:
         """Whether kernels can compute this elementwise node or view."""
         if isinstance(node, hlo.Apply):
+            if node.fn in PARTS or node.fn == "complex":
+                return True
             return self.supports(node.fn, [a.dtype for a in node.args], node.dtype)
         if isinstance(node, hlo.Gather):
             return self.is_stored(node.dtype)
@@ -238,14 +241,21 @@ class _RegionPlan:
     # --- kernels ----------------------------------------------------------------------------------
 
     def _loop(self, roots: list[hlo.Node]) -> None:
+        stored = [_stored(root) for root in roots]
         boxes = self._computed(
-            roots[0].shape, lambda k: [k.value(root, k.identity()) for root in roots]
+            roots[0].shape,
+            lambda k: [k.value(x, k.identity()) for parts in stored for x in parts],
         )
         for root in roots:
             self.new(root)
         for k, values in boxes:
-            for root, value in zip(roots, values, strict=True):
-                k.store(root, k.linear(root.shape, k.identity()), value)
+            value = iter(values)
+            for root, parts in zip(roots, stored, strict=True):
+                index = k.linear(root.shape, k.identity())
+                if len(parts) == 1:
+                    k.store(root, index, next(value))
+                else:
+                    k.store_parts(root, index, [next(value) for _ in parts])
             self.launch(k)
 
     def _computed(
@@ -596,3 +606,10 @@ def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
     if isinstance(node, hlo.Project):
         return node.node, node.index
     return node, 0
+
+
+def _stored(root: hlo.Node) -> tuple[hlo.Node, ...]:
+    """The nodes whose elements a kernel stores for `root`: the parts of complex numbers."""
+    if isinstance(root, hlo.Apply) and root.fn == "complex":
+        return root.args
+    return (root,)

@@ -9,76 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-import numpy as np
-
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import Value
+from jitney.compiler.numerics.complex_parts import PARTS, Part
 from jitney.compiler.scalar import circular, exponential, inverse, logarithm
-from jitney.compiler.scalar.convert import convert
 from jitney.compiler.scalar.kit import INF, two_product, two_sum
 
 Pair: TypeAlias = tuple[Value, Value]
 Operand: TypeAlias = Value | Pair
 _LN2 = 0.6931471805599453
-
-_REAL_OF = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
-
-
-def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of the parts of complex `dtype`."""
-    return _REAL_OF[dtype.name]
-
-
-def complex_emit(
-    e: Emitter, fn: str, dtype: np.dtype, args: Sequence[Operand], result_dtype: np.dtype
-) -> Operand | None:
-    """Emits scalar function `fn` with complex operands or result.
-
-    Args:
-      dtype: of the operands (for `select`, of those chosen from).
-      args: pairs for complex operands, values for real ones and predicates.
-
-    Returns: a pair, or a value where the result is real; None if there is no native code.
-    """
-    if fn == "convert":
-        return _convert(e, args[0], dtype, result_dtype)
-    if fn == "complex":
-        re, im = args
-        return (re, im) if isinstance(re, Value) and isinstance(im, Value) else None
-    if fn == "select":
-        which, yes, no = args
-        assert isinstance(which, Value) and isinstance(yes, tuple) and isinstance(no, tuple)
-        return e.select(which, yes[0], no[0]), e.select(which, yes[1], no[1])
-    pairs = [x for x in args if isinstance(x, tuple)]
-    if len(pairs) != len(args):
-        return None
-    if fn in _PLAIN:
-        return _PLAIN[fn](e, *pairs)
-    rule = _RULES.get(fn)
-    if rule is None:
-        return None
-    kind = pairs[0][0].kind
-    if kind == "f64":
-        return rule(e, *pairs)
-    wide = [(e.fpext(re, "f64"), e.fpext(im, "f64")) for re, im in pairs]
-    result = rule(e, *wide)
-    if isinstance(result, Value):
-        return e.fptrunc(result, kind)
-    return e.fptrunc(result[0], kind), e.fptrunc(result[1], kind)
-
-
-def _convert(e: Emitter, x: Operand, old: np.dtype, new: np.dtype) -> Operand | None:
-    if not isinstance(x, tuple):
-        if new.name not in _REAL_OF:
-            return None
-        re = convert(e, x, old, real_dtype(new))
-        return None if re is None else (re, e.const(0.0, re))
-    part = real_dtype(old)
-    if new.name in _REAL_OF:
-        re, im = (convert(e, v, part, real_dtype(new)) for v in x)
-        return None if re is None or im is None else (re, im)
-    return convert(e, x[0], part, new)
-
 
 # --- arithmetic ---------------------------------------------------------------------------------
 
@@ -104,6 +43,22 @@ def _div(e: Emitter, x: Pair, y: Pair) -> Pair:
     re = e.fdiv(e.fma(v, ratio, u), bottom)
     im = e.fma(e.fneg(u), ratio, v)
     im = e.fdiv(e.select(steep, e.fneg(im), im), bottom)
+    return _at_the_edges(e, x, y, (re, im))
+
+
+def _narrow_div(e: Emitter, x: Pair, y: Pair) -> Pair:
+    """Quotient of numbers whose parts fit into f32: neither products nor squares can overflow."""
+    (a, b), (c, d) = x, y
+    factor = e.fdiv(e.const(1.0, c), e.fma(c, c, e.fmul(d, d)))
+    re = e.fmul(e.fma(a, c, e.fmul(b, d)), factor)
+    im = e.fmul(e.fsub(e.fmul(b, c), e.fmul(a, d)), factor)
+    return _at_the_edges(e, x, y, (re, im))
+
+
+def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
+    """x / y where y is 0 or one of both is infinite; `quotient` elsewhere."""
+    (a, b), (c, d) = x, y
+    re, im = quotient
     # Division by zero: infinite in the direction of the dividend.
     zero = e.fcmp("oeq", e.fadd(e.fabs(c), e.fabs(d)), e.const(0.0, c))
     infinite = e.copysign(e.const(INF, c), c)
@@ -149,6 +104,12 @@ def _abs(e: Emitter, x: Pair) -> Value:
     size = e.fmul(big, e.sqrt(e.fma(ratio, ratio, e.const(1.0, a))))
     size = e.select(e.fcmp("oeq", small, e.const(0.0, a)), big, size)
     return e.select(_is_inf(e, x), e.const(INF, a), size)
+
+
+def _narrow_abs(e: Emitter, x: Pair) -> Value:
+    """Size of a number whose parts fit into f32."""
+    size = e.sqrt(e.fma(x[0], x[0], e.fmul(x[1], x[1])))
+    return e.select(_is_inf(e, x), e.const(INF, size), size)
 
 
 def _sign(e: Emitter, x: Pair) -> Pair:
@@ -326,24 +287,35 @@ def _cos(e: Emitter, x: Pair) -> Pair:
     return _cosh(e, (e.fneg(x[1]), x[0]))
 
 
-_PLAIN: dict[str, Callable[..., Operand]] = {
-    "add": lambda e, x, y: (e.fadd(x[0], y[0]), e.fadd(x[1], y[1])),
-    "sub": lambda e, x, y: (e.fsub(x[0], y[0]), e.fsub(x[1], y[1])),
-    "neg": lambda e, x: (e.fneg(x[0]), e.fneg(x[1])),
-    "conj": lambda e, x: (x[0], e.fneg(x[1])),
-    "real": lambda e, x: x[0],
-    "imag": lambda e, x: x[1],
-    "mul": _mul,
-    "square": lambda e, x: _mul(e, x, x),
-    "is_finite": _is_finite,
-    "eq": lambda e, x, y: e.and_(e.fcmp("oeq", x[0], y[0]), e.fcmp("oeq", x[1], y[1])),
-    "ne": lambda e, x, y: e.or_(e.fcmp("une", x[0], y[0]), e.fcmp("une", x[1], y[1])),
-}  # fmt: skip
-
-_RULES: dict[str, Callable[..., Operand]] = {
+RULES: dict[str, Callable[..., Operand]] = {
     "div": _div, "abs": _abs, "sign": _sign, "sqrt": _sqrt, "exp": _exp, "expm1": _expm1,
     "log": _log, "log1p": _log1p, "pow": _pow, "logistic": _logistic, "sinh": _sinh,
     "cosh": _cosh, "tanh": _tanh, "sin": _turned(_sinh), "cos": _cos, "tan": _turned(_tanh),
     "rsqrt": lambda e, x: _reciprocal(e, _sqrt(e, x)),
     "exp2": lambda e, x: _exp(e, _scale(e, x, e.const(_LN2, x[0]))),
 }  # fmt: skip
+
+# Shorter ways where the operands are widened before.
+NARROW_RULES: dict[str, Callable[..., Operand]] = {
+    **RULES, "div": _narrow_div, "abs": _narrow_abs,
+}  # fmt: skip
+
+
+def evaluate(e: Emitter, fn: str, args: Sequence[Value]) -> tuple[Value, ...]:
+    """The parts of complex function `fn` of numbers given by their parts; one if it is real."""
+    kind = args[0].kind
+    if kind == "f64":
+        wide, rules = args, RULES
+    else:
+        wide, rules = [e.fpext(x, "f64") for x in args], NARROW_RULES
+    result = rules[fn](e, *zip(wide[::2], wide[1::2], strict=True))
+    parts = (result,) if isinstance(result, Value) else result
+    return parts if kind == "f64" else tuple([e.fptrunc(x, kind) for x in parts])
+
+
+def _part(part: Part) -> Callable[..., Value]:
+    return lambda e, *args: evaluate(e, part.fn, args)[part.which]
+
+
+# Rows of the scalar table.
+PART_RULES: dict[str, Callable[..., Value]] = {name: _part(part) for name, part in PARTS.items()}

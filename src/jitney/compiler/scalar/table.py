@@ -4,7 +4,7 @@
 
 Operands are values of the kinds of their dtypes, scalars or vectors alike; float16 and bfloat16
 are computed in f32 and rounded. Names are those of `compiler.numerics.scalar`, whose meanings these
-functions have, NaN payloads apart. Complex operands: see `complexes`.
+functions have, NaN payloads apart. Complex numbers are split into their parts before: see `complexes`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
 from jitney.compiler.scalar import (
     circular,
+    complexes,
     error_functions,
     exponential,
     floats,
@@ -47,7 +48,7 @@ _FLOAT: dict[str, FloatRule] = {
     "asin": inverse.asin, "acos": inverse.acos, "atan": inverse.atan, "atan2": inverse.atan2,
     "asinh": inverse.asinh, "acosh": inverse.acosh, "atanh": inverse.atanh,
     "pow": powers.power, "logaddexp": powers.log_add_exp, "lgamma": gamma.lgamma,
-    "digamma": gamma.digamma,
+    "digamma": gamma.digamma, **complexes.PART_RULES,
 }  # fmt: skip
 
 # Functions of 16-bit floats that work on their bits; the others go by way of f32.

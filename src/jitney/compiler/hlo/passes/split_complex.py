@@ -1,0 +1,354 @@
+"""Complex numbers as pairs of real ones: kernels and loops need to know real arithmetic only.
+
+    z = x * y   ->   re = real(x) * real(y) - imag(x) * imag(y)
+                     im = real(x) * imag(y) + imag(x) * real(y)
+                     z = complex(re, im)   if somebody needs z in memory
+
+Also known as the split-complex, or planar, format. What enters or leaves the program, what a library call
+or a Python function takes or returns, and what a loop never changes stays in memory as it is, parts
+side by side: kernels read it through `real` and `imag` and write it through `complex`. All other
+values, carries of loops among them, become two. A short contraction becomes a sum of products, whose
+parts share one kernel.
+
+Functions without such a form, orders and products of complex numbers are left to their reference
+implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.numerics.complex_parts import names_of
+from jitney.core.record import record
+
+_BOOL = np.dtype(bool)
+SMALL_DOT = 8192  # products up to which a contraction is a sum of products
+
+# Nodes whose parts are the same node of the parts of their operands.
+_LINEAR = (
+    ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Pad, ir.Concatenate,
+    ir.DynamicSlice, ir.DynamicUpdateSlice,
+)  # fmt: skip
+
+
+@record(frozen=True)
+class Split:
+    """A complex value.
+
+    Attributes:
+      re, im: its parts.
+      whole: the value itself, where it is in memory anyway.
+    """
+
+    re: ir.Node
+    im: ir.Node
+    whole: ir.Node | None = None
+
+
+_Value: TypeAlias = "ir.Node | Split"
+_Pair: TypeAlias = tuple[ir.Node, ir.Node]
+_Values: TypeAlias = MutableMapping[ir.Node, Any]
+
+
+def is_needed(region: ir.Region) -> bool:
+    """Whether there are complex numbers in `region`, or in a region within it."""
+    for node in walk.schedule(walk.ends(region)):
+        types = node.type if isinstance(node.type, tuple) else (node.type,)
+        if any([t.dtype.kind == "c" for t in types]):
+            return True
+        if any([is_needed(inner) for _, inner in walk.regions(node)]):
+            return True
+    return False
+
+
+def run(module: ir.Module) -> ir.Module:
+    """`module` with its complex numbers split."""
+    n = len(module.region.parameters)
+    whole = [False] * max(n, len(module.region.results))
+    return ir.Module(
+        module.name, _region(module.region, whole[:n], whole[: len(module.region.results)])
+    )
+
+
+def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bool]) -> ir.Region:
+    """`region` with those parameters and results that are `split` taken and returned as two."""
+    b = Builder()
+    new: dict[ir.Node, Any] = {}
+    parameters: list[ir.Node] = []
+
+    def parameter(type_: Any) -> ir.Node:
+        parameters.append(b.parameter(len(parameters), type_))
+        return parameters[-1]
+
+    for p, is_split in zip(region.parameters, split, strict=True):
+        if is_split:
+            part = _part_type(p)
+            new[p] = Split(parameter(part), parameter(part))
+        else:
+            new[p] = _value(b, parameter(p.type))
+    walk.rebuild_all(b, walk.ends(region), new, lambda node: _made(b, node, new))
+    results: list[ir.Node] = []
+    for r, is_split in zip(region.results, split_results, strict=True):
+        results += [new[r].re, new[r].im] if is_split else [_whole(b, new[r])]
+    return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
+
+
+def _part_type(node: ir.Node) -> ir.TensorType:
+    return ir.TensorType(node.shape, _part_dtype(node.dtype))
+
+
+def _part_dtype(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"float{4 * dtype.itemsize}")
+
+
+def is_complex(node: ir.Node) -> bool:
+    """Whether the elements of `node` are complex numbers."""
+    return node.dtype.kind == "c"
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def _value(b: Builder, node: Any) -> _Value:
+    """What stands for `node`, which is in memory."""
+    if isinstance(node.type, tuple) or not is_complex(node):
+        return node
+    return Split(b.apply("real", node), b.apply("imag", node), node)
+
+
+def _whole(b: Builder, value: _Value) -> ir.Node:
+    """A value as one node."""
+    if not isinstance(value, Split):
+        return value
+    return b.apply("complex", value.re, value.im) if value.whole is None else value.whole
+
+
+def _pair(b: Builder, value: _Value) -> _Pair:
+    """The parts of a value, complex or not."""
+    if isinstance(value, Split):
+        return value.re, value.im
+    return value, b.full(value.shape, 0, value.dtype)
+
+
+def _part(value: _Value, which: int) -> ir.Node:
+    """One part of a complex value; any other value as it is."""
+    return (value.im if which else value.re) if isinstance(value, Split) else value
+
+
+# --- nodes --------------------------------------------------------------------------------------
+
+
+def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
+    """`node` in `b`: a node, a `Split`, or a list of them for several results."""
+    match node:
+        case ir.While():
+            return _while(b, node, new)
+        case ir.Cond():
+            return _cond(b, node, new)
+        case ir.Fence():
+            return _fence(b, node, new)
+        case _:
+            pass
+    if isinstance(node.type, tuple):
+        return [_value(b, x) for x in _as_it_is(b, node, new)]
+    if not any([isinstance(new[x], Split) for x in walk.operands(node)]) and not is_complex(node):
+        return _as_it_is(b, node, new)
+    result: _Value | None = None
+    match node:
+        case ir.Constant():
+            result = Split(b.constant(node.value.real), b.constant(node.value.imag))
+        case ir.Apply():
+            result = _apply(b, node, [new[a] for a in node.args])
+        case ir.Gather():
+            result = _gather(b, node, new)
+        case ir.Dot():
+            result = _dot(b, node, new[node.x], new[node.y])
+        case ir.Reduce(fn="add") | ir.Cumulative(fn="add") | ir.Scatter(combine=None | "add"):
+            result = _of_parts(b, node, new)
+        case _ if isinstance(node, _LINEAR):
+            result = _of_parts(b, node, new)
+            operands = [new[x] for x in walk.operands(node)]
+            if all([not isinstance(x, Split) or x.whole is not None for x in operands]):
+                result = Split(result.re, result.im, _as_it_is(b, node, new))
+        case _:
+            pass
+    return _value(b, _as_it_is(b, node, new)) if result is None else result
+
+
+def _as_it_is(b: Builder, node: ir.Node, new: _Values) -> Any:
+    return walk.rebuild(b, node, lambda x: _whole(b, new[x]))
+
+
+def _of_parts(b: Builder, node: ir.Node, new: _Values) -> Split:
+    """The same operation on either part."""
+    re, im = (walk.rebuild(b, node, lambda x, k=k: _part(new[x], k)) for k in (0, 1))
+    return Split(re, im)
+
+
+def _gather(b: Builder, node: ir.Gather, new: _Values) -> Split:
+    parts: list[ir.Node] = []
+    for which in (0, 1):
+        fill = node.fill if node.fill is None else (node.fill.imag if which else node.fill.real)
+        x = _part(new[node.x], which)
+        parts.append(b.gather(x, new[node.indices], node.dims, node.slice_sizes, node.mode, fill))
+    return Split(parts[0], parts[1])
+
+
+def _fence(b: Builder, node: ir.Fence, new: _Values) -> list[_Value]:
+    values = [new[x] for x in node.args]
+    return _joined(b.fence(_taken_apart(values)), values)
+
+
+def _taken_apart(values: Sequence[_Value]) -> list[ir.Node]:
+    """All values, the complex ones as two."""
+    flat: list[ir.Node] = []
+    for x in values:
+        flat += [x.re, x.im] if isinstance(x, Split) else [x]
+    return flat
+
+
+def _joined(nodes: Sequence[ir.Node], like: Sequence[_Value]) -> list[_Value]:
+    """Inverse of `_taken_apart`."""
+    flat = iter(nodes)
+    return [
+        Split(next(flat), next(flat)) if isinstance(x, Split) else next(flat) for x in like
+    ]
+
+
+# --- control ------------------------------------------------------------------------------------
+
+
+def _while(b: Builder, node: ir.While, new: _Values) -> list[_Value]:
+    body = node.body
+    split = [
+        is_complex(r) and r is not p for r, p in zip(body.results, body.parameters, strict=True)
+    ]
+    values = [new[x] for x in node.init]
+    init = _taken_apart([x if s else _whole(b, x) for x, s in zip(values, split, strict=True)])
+    outs = iter(
+        b.while_(_region(node.cond, split, [False]), _region(body, split, split), init)
+    )
+    return [Split(next(outs), next(outs)) if s else _value(b, next(outs)) for s in split]
+
+
+def _cond(b: Builder, node: ir.Cond, new: _Values) -> list[_Value]:
+    values = [new[x] for x in node.args]
+    split = [isinstance(x, Split) for x in values]
+    results = [is_complex(r) for r in node.branches[0].results]
+    branches = [_region(branch, split, results) for branch in node.branches]
+    outs = iter(b.cond(new[node.index], branches, _taken_apart(values)))
+    return [Split(next(outs), next(outs)) if s else next(outs) for s in results]
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
+def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
+    """A scalar function by parts; None if there is no such form."""
+    fn = node.fn
+    if fn == "complex":
+        re, im = args
+        assert isinstance(re, ir.Node) and isinstance(im, ir.Node)
+        return Split(re, im)
+    if fn == "select":
+        which = args[0]
+        parts = [b.apply(fn, which, _part(args[1], k), _part(args[2], k)) for k in (0, 1)]
+        return Split(parts[0], parts[1])
+    pairs = [_pair(b, x) for x in args]
+    if fn in _FORMS:
+        result = _FORMS[fn](b, *pairs)
+        return Split(*result) if isinstance(result, tuple) else result
+    names = names_of(fn)
+    if not names:
+        return None
+    flat = [part for pair in pairs for part in pair]
+    parts = [b.apply(name, *flat) for name in names]
+    return Split(parts[0], parts[1]) if len(parts) == 2 else parts[0]
+
+
+def _mul(b: Builder, x: _Pair, y: _Pair) -> _Pair:
+    re = b.apply("sub", b.apply("mul", x[0], y[0]), b.apply("mul", x[1], y[1]))
+    return re, b.apply("add", b.apply("mul", x[0], y[1]), b.apply("mul", x[1], y[0]))
+
+
+def _each(fn: str) -> Callable[..., _Pair]:
+    return lambda b, *xs: (b.apply(fn, *[x[0] for x in xs]), b.apply(fn, *[x[1] for x in xs]))
+
+
+def _compare(fn: str, joined_by: str) -> Callable[[Builder, _Pair, _Pair], ir.Node]:
+    return lambda b, x, y: b.apply(joined_by, b.apply(fn, x[0], y[0]), b.apply(fn, x[1], y[1]))
+
+
+def _extreme(order: str) -> Callable[[Builder, _Pair, _Pair], _Pair]:
+    """The one whose (real, imaginary) is beyond the other's; the second if neither is."""
+
+    def rule(b: Builder, x: _Pair, y: _Pair) -> _Pair:
+        tie = b.apply("and", b.apply("eq", x[0], y[0]), b.apply(order, x[1], y[1]))
+        first = b.apply("or", b.apply(order, x[0], y[0]), tie)
+        return b.apply("select", first, x[0], y[0]), b.apply("select", first, x[1], y[1])
+
+    return rule
+
+
+_FORMS: dict[str, Callable[..., ir.Node | _Pair]] = {
+    "add": _each("add"),
+    "sub": _each("sub"),
+    "neg": _each("neg"),
+    "mul": _mul,
+    "square": lambda b, x: _mul(b, x, x),
+    "conj": lambda b, x: (x[0], b.apply("neg", x[1])),
+    "real": lambda b, x: x[0],
+    "imag": lambda b, x: x[1],
+    "is_finite": lambda b, x: b.apply(
+        "and", b.apply("is_finite", x[0]), b.apply("is_finite", x[1])
+    ),
+    "eq": _compare("eq", "and"),
+    "ne": _compare("ne", "or"),
+    "max": _extreme("gt"),
+    "min": _extreme("lt"),
+}
+
+
+def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
+    """A contraction of few elements as a sum of products; None for others."""
+    (cx, cy), (bx, by) = node.contract, node.batch
+    fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
+    fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
+    shape = (*node.shape, *[node.x.shape[j] for j in cx])
+    m, n, k = (_product(node, side, axes) for side, axes in ((0, fx), (1, fy), (0, cx)))
+    if m * n * k > SMALL_DOT and m != 1 and n != 1:
+        return None
+    batch, rows = len(bx), len(bx) + len(fx)
+    first = len(node.shape)
+    places_x = {a: j for j, a in enumerate((*bx, *fx))}
+    places_x |= {a: first + j for j, a in enumerate(cx)}
+    places_y = {a: j for j, a in enumerate(by)}
+    places_y |= {a: rows + j for j, a in enumerate(fy)}
+    places_y |= {a: first + j for j, a in enumerate(cy)}
+    assert batch <= rows
+    u = [_spread(b, part, shape, places_x) for part in _pair(b, x)]
+    v = [_spread(b, part, shape, places_y) for part in _pair(b, y)]
+    dims = tuple(range(first, len(shape)))
+    re, im = _mul(b, (u[0], u[1]), (v[0], v[1]))
+    if not dims:
+        return Split(re, im)
+    return Split(b.reduce(re, "add", dims), b.reduce(im, "add", dims))
+
+
+def _product(node: ir.Dot, side: int, axes: Sequence[int]) -> int:
+    extents = (node.y if side else node.x).shape
+    n = 1
+    for axis in axes:
+        n *= extents[axis]
+    return n
+
+
+def _spread(b: Builder, x: ir.Node, shape: Sequence[int], places: dict[int, int]) -> ir.Node:
+    """Axis a of `x` as axis places[a] of `shape`; the others repeat."""
+    order = sorted(places, key=places.__getitem__)
+    return b.broadcast(b.transpose(x, order), shape, [places[a] for a in order])
