@@ -31,6 +31,7 @@ GROUPS = (
     "kernels",
     "bulk",
     "linalg",
+    "complex",
     "loops",
     "training",
 )

@@ -4,9 +4,9 @@
                      im = real(x) * imag(y) + imag(x) * real(y)
                      z = complex(re, im)   if somebody needs z in memory
 
-Also known as the split-complex, or planar, format. What enters or leaves the program, what a library call
-or a Python function takes or returns, and what a loop never changes stays in memory as it is, parts
-side by side: kernels read it through `real` and `imag` and write it through `complex`. All other
+Also known as the split-complex, or planar, format. What enters or leaves the program, what a library
+call or a Python function takes or returns, and what a loop never changes stays in memory as it is,
+parts side by side: kernels read it through `real` and `imag` and write it through `complex`. All other
 values, carries of loops among them, become two. A short contraction becomes a sum of products, whose
 parts share one kernel.
 
@@ -215,9 +215,7 @@ def _taken_apart(values: Sequence[_Value]) -> list[ir.Node]:
 def _joined(nodes: Sequence[ir.Node], like: Sequence[_Value]) -> list[_Value]:
     """Inverse of `_taken_apart`."""
     flat = iter(nodes)
-    return [
-        Split(next(flat), next(flat)) if isinstance(x, Split) else next(flat) for x in like
-    ]
+    return [Split(next(flat), next(flat)) if isinstance(x, Split) else next(flat) for x in like]
 
 
 # --- control ------------------------------------------------------------------------------------
@@ -230,9 +228,7 @@ def _while(b: Builder, node: ir.While, new: _Values) -> list[_Value]:
     ]
     values = [new[x] for x in node.init]
     init = _taken_apart([x if s else _whole(b, x) for x, s in zip(values, split, strict=True)])
-    outs = iter(
-        b.while_(_region(node.cond, split, [False]), _region(body, split, split), init)
-    )
+    outs = iter(b.while_(_region(node.cond, split, [False]), _region(body, split, split), init))
     return [Split(next(outs), next(outs)) if s else _value(b, next(outs)) for s in split]
 
 
