@@ -247,7 +247,9 @@ def test_complex_functions(fn, kind):
         (rng.normal(size=n) * np.exp(rng.normal(size=n))).astype(kind) for _ in range(2 * count)
     ]
     loops = [
-        Loop(lambda e, xs, name=name: table.emit(e, name, kind, xs, kind), [kind] * (2 * count), kind)
+        Loop(
+            lambda e, xs, name=name: table.emit(e, name, kind, xs, kind), [kind] * (2 * count), kind
+        )
         for name in names
     ]
     got = [loop(*parts) for loop in loops]
