@@ -16,6 +16,7 @@ implementation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
@@ -253,6 +254,7 @@ def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
         return Split(re, im)
     if fn == "select":
         which = args[0]
+        assert isinstance(which, ir.Node)
         parts = [b.apply(fn, which, _part(args[1], k), _part(args[2], k)) for k in (0, 1)]
         return Split(parts[0], parts[1])
     pairs = [_pair(b, x) for x in args]
@@ -315,33 +317,21 @@ def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
     (cx, cy), (bx, by) = node.contract, node.batch
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
     fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
-    shape = (*node.shape, *[node.x.shape[j] for j in cx])
-    m, n, k = (_product(node, side, axes) for side, axes in ((0, fx), (1, fy), (0, cx)))
-    if m * n * k > SMALL_DOT and m != 1 and n != 1:
+    contracted = [node.x.shape[j] for j in cx]
+    m = math.prod([node.x.shape[j] for j in fx])
+    n = math.prod([node.y.shape[j] for j in fy])
+    if m * n * math.prod(contracted) > SMALL_DOT and m != 1 and n != 1:
         return None
-    batch, rows = len(bx), len(bx) + len(fx)
-    first = len(node.shape)
-    places_x = {a: j for j, a in enumerate((*bx, *fx))}
-    places_x |= {a: first + j for j, a in enumerate(cx)}
-    places_y = {a: j for j, a in enumerate(by)}
-    places_y |= {a: rows + j for j, a in enumerate(fy)}
-    places_y |= {a: first + j for j, a in enumerate(cy)}
-    assert batch <= rows
+    # Axes of the products: batch, free ones of x, free ones of y, contracted.
+    shape = (*node.shape, *contracted)
+    last = range(len(node.shape), len(shape))
+    places_x = dict(zip((*bx, *fx, *cx), (*range(len(bx) + len(fx)), *last), strict=True))
+    free_y = range(len(bx) + len(fx), len(node.shape))
+    places_y = dict(zip((*by, *fy, *cy), (*range(len(by)), *free_y, *last), strict=True))
     u = [_spread(b, part, shape, places_x) for part in _pair(b, x)]
     v = [_spread(b, part, shape, places_y) for part in _pair(b, y)]
-    dims = tuple(range(first, len(shape)))
     re, im = _mul(b, (u[0], u[1]), (v[0], v[1]))
-    if not dims:
-        return Split(re, im)
-    return Split(b.reduce(re, "add", dims), b.reduce(im, "add", dims))
-
-
-def _product(node: ir.Dot, side: int, axes: Sequence[int]) -> int:
-    extents = (node.y if side else node.x).shape
-    n = 1
-    for axis in axes:
-        n *= extents[axis]
-    return n
+    return Split(b.reduce(re, "add", last), b.reduce(im, "add", last))
 
 
 def _spread(b: Builder, x: ir.Node, shape: Sequence[int], places: dict[int, int]) -> ir.Node:
