@@ -37,7 +37,7 @@ mul_p = declare("mul")
 @mul_p.abstract
 def _(x: ShapedArray, y: ShapedArray, *, out_dtype: Any = None) -> ShapedArray:
     kit.check_nary("mul", (x, y), (NUMERIC, NUMERIC))
-    dtype = x.dtype if out_dtype is None else dtypes.canonicalize_dtype(np.dtype(out_dtype))
+    dtype = x.dtype if out_dtype is None else np.dtype(out_dtype)
     return shaped_array(kit.broadcast_shape("mul", (x, y)), dtype, x.weak_type and y.weak_type)
 
 
@@ -48,7 +48,7 @@ _multiply = meanings.function("mul")
 def _(x: np.ndarray, y: np.ndarray, *, out_dtype: Any = None) -> np.ndarray:
     if out_dtype is None:
         return _multiply(x, y)
-    dtype = dtypes.canonicalize_dtype(np.dtype(out_dtype))
+    dtype = np.dtype(out_dtype)
     return _multiply(meanings.convert(x, dtype), meanings.convert(y, dtype))
 
 
@@ -56,13 +56,15 @@ def _(x: np.ndarray, y: np.ndarray, *, out_dtype: Any = None) -> np.ndarray:
 def _(b: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     x, y = kit.broadcast_nodes(b, (x, y))
     if out_dtype is not None:
-        dtype = dtypes.canonicalize_dtype(np.dtype(out_dtype))
+        dtype = np.dtype(out_dtype)
         x, y = b.convert(x, dtype), b.convert(y, dtype)
     return b.apply("mul", x, y)
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     """x * y; with `out_dtype`, the product of the operands converted to that dtype."""
+    if out_dtype is not None:
+        out_dtype = dtypes.canonicalize_dtype(np.dtype(out_dtype))
     try:
         return mul_p.bind(x, y, out_dtype=out_dtype)
     except TypeError:

@@ -106,21 +106,24 @@ empty_p = declare("empty")
 
 @empty_p.abstract
 def _(*, shape: Shape, dtype: Any, out_sharding: Any) -> ShapedArray:
-    return shaped_array(shape, dtypes.canonicalize_dtype(np.dtype(dtype)), False)
+    return shaped_array(shape, np.dtype(dtype), False)
 
 
 @empty_p.eager
 def _(*, shape: Shape, dtype: Any, out_sharding: Any) -> np.ndarray:
-    return np.zeros(shape, dtypes.canonicalize_dtype(np.dtype(dtype)))
+    return np.zeros(shape, np.dtype(dtype))
 
 
 @empty_p.lower
 def _(b: Any, *, shape: Shape, dtype: Any, out_sharding: Any) -> Any:
-    return b.full(shape, 0, dtypes.canonicalize_dtype(np.dtype(dtype)))
+    return b.full(shape, 0, np.dtype(dtype))
 
 
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
-    """An array of `shape` whose contents nobody promised; they are zeros."""
+    """An array of `shape` with unspecified contents: zeros.
+
+    Its dtype is `dtype` whatever the settings: 64-bit dtypes are not narrowed.
+    """
     return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=out_sharding)
 
 
