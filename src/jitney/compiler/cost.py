@@ -14,6 +14,7 @@ _FUNCTION_COST: dict[str, int] = {
     "log": 14, "log1p": 18, "logistic": 18, "sin": 24, "cos": 24, "tan": 30, "asin": 20, "acos": 20,
     "atan": 20, "atan2": 26, "sinh": 24, "cosh": 24, "tanh": 18, "asinh": 30, "acosh": 30,
     "atanh": 24, "pow": 40, "erf": 20, "erfc": 30, "erf_inv": 30, "lgamma": 60, "digamma": 60,
+    "bessel_i0e": 40, "bessel_i1e": 40,
 }  # fmt: skip
 
 # Complex functions, both parts of the result together.

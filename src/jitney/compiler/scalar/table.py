@@ -16,6 +16,7 @@ import numpy as np
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
 from jitney.compiler.scalar import (
+    bessel,
     circular,
     complexes,
     error_functions,
@@ -48,7 +49,8 @@ _FLOAT: dict[str, FloatRule] = {
     "asin": inverse.asin, "acos": inverse.acos, "atan": inverse.atan, "atan2": inverse.atan2,
     "asinh": inverse.asinh, "acosh": inverse.acosh, "atanh": inverse.atanh,
     "pow": powers.power, "logaddexp": powers.log_add_exp, "lgamma": gamma.lgamma,
-    "digamma": gamma.digamma, **complexes.PART_RULES,
+    "digamma": gamma.digamma, "bessel_i0e": bessel.i0e, "bessel_i1e": bessel.i1e,
+    **complexes.PART_RULES,
 }  # fmt: skip
 
 # Functions of 16-bit floats that work on their bits; the others go by way of f32.
@@ -152,6 +154,7 @@ _ULP: dict[str, tuple[float, float]] = {
     "cbrt": (1, 1), "rsqrt": (1.5, 1.5), "asin": (2.5, 2.5), "acos": (2, 2), "atan": (2, 2),
     "atan2": (2, 2), "asinh": (3, 3), "acosh": (3, 3), "atanh": (3, 3), "pow": (1, 2),
     "lgamma": (0.6, 4), "digamma": (0.6, 48), "logaddexp": (1, 1),
+    "bessel_i0e": (4, 4), "bessel_i1e": (4, 4),
 }  # fmt: skip
 
 
