@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BUILD_FILES := pyproject.toml setup.py $(wildcard src/jitney/runtime/native/*.pyx)
 BUILD_FILES += $(wildcard src/jitney/runtime/native/*.pxd src/jitney/runtime/native/*.pxi src/jitney/runtime/native/*.h)
 
-.PHONY: tour test test-quick lint bench clean
+.PHONY: tour test test-quick fuzz lint bench clean
 
 tour: $(VENV)/.run  ## three programs on their way to machine code, and what they cost
 	@$(BIN)/jitney tour
@@ -18,6 +18,9 @@ test: $(VENV)/.test  ## all tests
 
 test-quick: $(VENV)/.test  ## all but the slow ones, up to the first failure
 	@$(BIN)/python -m pytest -n auto -m "not slow" -x
+
+fuzz: $(VENV)/.test  ## random programs, against the interpreter and real jax; FUZZ="--count 100000 --seed 7"
+	@PYTHONPATH=tests/fuzz $(BIN)/python -m differential run $(FUZZ)
 
 lint: $(VENV)/.test  ## ruff, pyright, and the layers
 	@$(BIN)/ruff check --output-format concise .

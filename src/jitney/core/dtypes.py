@@ -480,15 +480,20 @@ def scalar_type_to_dtype(kind: Any, value: Any = None) -> Any:
 
 
 def to_numeric_dtype(dtype: Any) -> Any:
-    """int in place of bool, others as they are."""
+    """int32 in place of bool, others as they are."""
     d = canonicalize_dtype(dtype)
-    return canonicalize_dtype(int) if d == np.bool_ else d
+    return np.dtype(np.int32) if d == np.bool_ else d
 
 
 def to_inexact_dtype(dtype: Any) -> Any:
-    """The floating dtype that integer operands are computed in; inexact dtypes as they are."""
+    """The floating dtype that integer operands are computed in; inexact dtypes as they are.
+
+    It is as wide as the integers: float64 for those of 64 bits only.
+    """
     d = canonicalize_dtype(dtype)
-    return d if issubdtype(d, np.inexact) else canonicalize_dtype(float)
+    if issubdtype(d, np.inexact):
+        return d
+    return np.dtype(np.float64 if itemsize_bits(d) == 64 else np.float32)
 
 
 def itemsize_bits(dtype: Any) -> int:

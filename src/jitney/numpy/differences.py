@@ -194,7 +194,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     from jitney.numpy.manipulation import moveaxis
 
     if x is None:
-        y, dx = map(as_value, util.promote_dtypes_inexact(y, dx))
+        (y,) = map(as_value, util.promote_dtypes_inexact(y))
         y = moveaxis(y, axis, -1)
         total = sum_of(y, axis=-1)
         ends = binary.add(y[..., 0], y[..., -1])
@@ -209,6 +209,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def _times(x: Any, y: Any) -> Any:
+    x, y = map(as_value, util.promote_dtypes(x, y))
     return binary.mul(*util.promote_shapes("multiply", x, y))
 
 

@@ -17,6 +17,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.numpy import util
+from jitney.numpy.arithmetic import multiply
 from jitney.ops import binary, convert, dot as lax_dot, unary
 from jitney.ops.join import concatenate
 from jitney.ops.shape import (
@@ -220,7 +221,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     a, b = (x if len(shape_of(x)) == 1 else reshape(x, (math.prod(shape_of(x)),)) for x in (a, b))
     n, m = shape_of(a)[0], shape_of(b)[0]
     column, row = broadcast_in_dim(a, (n, 1), (0,)), broadcast_in_dim(b, (1, m), (1,))
-    return binary.mul(column, row)
+    return multiply(column, row)
 
 
 def tensordot(

@@ -91,8 +91,7 @@ def argsort(
     x = util.ensure_arraylike("argsort", a)
     _check_options("argsort", kind, order)
     x, axis = _along(x, axis)
-    index_dtype = _index_dtype(x.shape[axis])
-    indices = broadcasted_iota(index_dtype, x.shape, axis)
+    indices = broadcasted_iota(dtypes.canonicalize_dtype(int), x.shape, axis)
     # Reversed before as well as after, equal elements keep their order.
     if descending:
         x, indices = rev(x, (axis,)), rev(indices, (axis,))
@@ -120,9 +119,9 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     if any(k.shape != parts[0].shape for k in parts):
         raise ValueError("all keys need to be the same shape")
     if parts[0].ndim == 0:
-        return as_value(scalar_operand(0, _index_dtype(0), False))
+        return as_value(scalar_operand(0, dtypes.canonicalize_dtype(int), False))
     axis = canonical_axis(axis, parts[0].ndim)
-    indices = broadcasted_iota(_index_dtype(0), parts[0].shape, axis)
+    indices = broadcasted_iota(dtypes.canonicalize_dtype(int), parts[0].shape, axis)
     return lax_sort.sort((*parts[::-1], indices), dimension=axis, num_keys=len(parts))[-1]
 
 

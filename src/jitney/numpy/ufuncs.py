@@ -212,7 +212,7 @@ def rint(x: Any, /) -> Any:
     check_arraylike("rint", x)
     dtype = util.dtype_of(x)
     if _is_integral(x):
-        return convert.convert(x, util.to_inexact(dtype))
+        return convert.convert(x, dtypes.canonicalize_dtype(float))
     if util.is_complex(dtype):
         return binary.complex(rint(unary.real(x)), rint(unary.imag(x)))
     return select.round(x, select.RoundingMethod.TO_NEAREST_EVEN)
@@ -249,7 +249,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     re, im = real(z), imag(z)
     dtype = util.dtype_of(re)
     if not util.is_inexact(dtype) or (not util.is_inexact(util.dtype_of(z)) and util.type_of(z)[1]):
-        dtype = util.to_inexact(dtype)
+        dtype = dtypes.canonicalize_dtype(float)
         weak = util.type_of(z)[1]
         re, im = convert.convert(re, dtype, weak), convert.convert(im, dtype, weak)
     result = binary.atan2(im, re)

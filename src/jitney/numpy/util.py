@@ -76,22 +76,22 @@ def promote_dtypes(*operands: Any) -> list[Any]:
 
 
 def to_inexact(dtype: Any) -> Any:
-    """A float or complex dtype for values of `dtype`: the default float for integers."""
+    """A float or complex dtype for values of `dtype`: see `dtypes.to_inexact_dtype`."""
     return dtypes.to_inexact_dtype(dtype)
 
 
 def promote_dtypes_inexact(*operands: Any) -> list[Any]:
-    """Operands converted to their common dtype, or to the default float if that is no inexact one."""
+    """Operands converted to their common dtype, or to a float if that is no inexact one."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     dtype = to_inexact(dtype)
     return [as_type(x, dtype, weak) for x in operands]
 
 
 def promote_dtypes_numeric(*operands: Any) -> list[Any]:
-    """Operands converted to their common dtype, booleans to the default integer."""
+    """Operands converted to their common dtype, booleans to int32."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     if dtype == np.bool_:
-        dtype = dtypes.canonicalize_dtype(np.int64)
+        dtype = np.dtype(np.int32)
     return [as_type(x, dtype, weak) for x in operands]
 
 

@@ -1,0 +1,234 @@
+"""Whether outcomes agree; the documented differences from JAX are listed here.
+
+Results that are promised to the bit are compared so. Others are compared with a tolerance, and where
+that fails, with what rounding may do to this very program: it is run again with every intermediate
+result off by a few units in the last place (Monte Carlo arithmetic). A program whose results change
+as much by that says nothing about either side: a comparison that goes the other way, a
+cancellation, an overflow.
+
+Reference: D. Stott Parker, Monte Carlo Arithmetic, UCLA report CSD-970002, 1997.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+import jitney
+import jitney.numpy as jnp
+from differential import run
+from differential.program import Program
+from differential.run import Outcome
+
+# Internal errors: never the answer to a user's program, whatever JAX does.
+INTERNAL = (AssertionError, AttributeError, KeyError, UnboundLocalError, RecursionError)
+
+# What differs from JAX on purpose; subnormal numbers, too, which JAX takes for 0 (see `far`).
+# First, programs that JAX refuses and jitney computes: words of JAX's error, and the reason.
+REFUSED: dict[str, str] = {
+    "NotImplementedError": "XLA has no code for the operation or the dtype",
+    "JaxRuntimeError": "XLA has no code for the operation or the dtype",
+    "Invalid integer data type 'V'": "JAX asks NumPy about int4, which is not NumPy's",
+    "1-bit, 2-bit and 4-bit integers do not support": "a literal beside int4 takes its dtype",
+    "Linearization failed to produce known values": "an internal check of JAX's",
+}
+
+UNITS = 16  # of noise, in the last place
+CLIFF = (2.0, 0.5)  # seconds that are too many where JAX takes no more than the second number
+TOLERANCE = 64  # units in the last place of the largest result, before noise is asked
+
+
+class Failure(NamedTuple):
+    """What is wrong with a program."""
+
+    kind: str
+    detail: str
+
+
+# --- values -----------------------------------------------------------------------------------
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind in "biu":
+        return x
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _is_inexact(dtype: np.dtype) -> bool:
+    return bool(jnp.issubdtype(dtype, jnp.inexact))
+
+
+def _eps(dtype: np.dtype) -> float:
+    return float(ml_dtypes.finfo(dtype).eps)
+
+
+def different_bits(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Mask of elements that are not the same: any NaN is NaN, zeros have signs."""
+    g, w = _wide(got), _wide(want)
+    if not _is_inexact(got.dtype):
+        return np.asarray(g != w)
+    if got.dtype.kind == "c":
+        return different_bits(g.real, w.real) | different_bits(g.imag, w.imag)
+    same = (g == w) & (np.signbit(g) == np.signbit(w)) | (np.isnan(g) & np.isnan(w))
+    return np.asarray(~same)
+
+
+def far(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Mask of elements that differ by more than the tolerance."""
+    g, w = _wide(got), _wide(want)
+    if not _is_inexact(got.dtype):
+        return np.asarray(g != w)
+    with np.errstate(all="ignore"):
+        finite = np.abs(w[np.isfinite(w)])
+        scale = float(finite.max(initial=0.0))
+        unit = TOLERANCE * _eps(got.dtype)
+        # Subnormal numbers are kept; for JAX they are zero.
+        least = 2 * float(ml_dtypes.finfo(got.dtype).tiny)
+        close = np.abs(g - w) <= unit * max(min(scale, 1e30), least)
+        same = (g == w) | (np.isnan(g) & np.isnan(w)) | (close & np.isfinite(g) & np.isfinite(w))
+    return np.asarray(~same)
+
+
+# --- noise ------------------------------------------------------------------------------------
+
+
+def noise(seed: int, units: float, flush: bool) -> Callable[[Any], Any]:
+    """A function that puts its argument off by up to `units` in the last place.
+
+    Small whole numbers stay: operations on them are exact. `flush` replaces subnormal numbers by 0.
+    """
+    rng = np.random.default_rng(seed)
+
+    def off(x: Any) -> Any:
+        if isinstance(x, (tuple, list)):
+            return type(x)([off(y) for y in x])
+        if not hasattr(x, "dtype") or not jnp.issubdtype(x.dtype, jnp.inexact):
+            return x
+        eps = _eps(x.dtype)
+        factor = 1 + units * eps * rng.uniform(-1, 1, x.shape)
+        if jnp.issubdtype(x.dtype, jnp.complexfloating):
+            factor = factor + 1j * units * eps * rng.uniform(-1, 1, x.shape)
+            keep = ~jnp.isfinite(x)
+        else:
+            keep = ~jnp.isfinite(x) | ((x == jnp.round(x)) & (jnp.abs(x) * eps < 1))
+        moved = jnp.where(keep, x, x * jnp.asarray(factor, x.dtype))
+        if flush:
+            moved = jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, jnp.zeros_like(x), moved)
+        return moved
+
+    return off
+
+
+def noisy_runs(program: Program) -> list[list[np.ndarray]]:
+    """Results with noise of several seeds, the last ones with subnormal numbers taken for 0."""
+    body = program.body(noisy=True)
+    found = []
+    for seed, units, flush in ((0, UNITS, False), (1, UNITS, False), (2, UNITS / 4, False),
+                               (3, UNITS, True), (4, 0, True), (5, 1, False)):  # fmt: skip
+        out = run.compiled(body, noise=noise(seed, units, flush))
+        if out.error is None:
+            found.append(out.results)
+    return found
+
+
+def unexplained(
+    got: np.ndarray, want: np.ndarray, bad: np.ndarray, runs: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The part of the mask `bad` that noise does not account for."""
+    with np.errstate(all="ignore"):
+        g, w = _wide(got), _wide(want)
+        spread = np.zeros(g.shape)
+        for noisy in runs:
+            n = _wide(noisy)
+            # Where noise turns a number into NaN or infinity, nothing can be said.
+            if _is_inexact(got.dtype):
+                lost = (np.isfinite(n) != np.isfinite(g)) | (np.isnan(n) != np.isnan(g))
+                lost |= np.isinf(n) & (n != g)
+                spread = np.where(lost, np.inf, np.maximum(spread, np.nan_to_num(np.abs(n - g))))
+            else:
+                spread = np.where(n != g, np.inf, spread)
+        apart = np.abs(g.astype(np.complex128) - w.astype(np.complex128))
+        apart = np.where(np.isnan(apart), np.inf, apart)
+        return bad & ~((apart <= 8 * spread) | np.isinf(spread))
+
+
+# --- outcomes ---------------------------------------------------------------------------------
+
+
+def describe(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:300]}"
+
+
+def values(
+    program: Program, got: Outcome, want: Outcome, what: str, exact: bool, types: bool
+) -> Failure | None:
+    """What is wrong with `got`, if `want` is right."""
+    if len(got.results) != len(want.results):
+        return Failure(f"types {what}", f"{len(got.results)} results, not {len(want.results)}")
+    runs: list[list[np.ndarray]] | None = None
+    for i, (g, w) in enumerate(zip(got.results, want.results, strict=True)):
+        if (g.dtype, g.shape) != (w.dtype, w.shape):
+            return Failure(
+                f"types {what}", f"result {i}: {g.dtype}{g.shape}, not {w.dtype}{w.shape}"
+            )
+        if types and got.weak[i] != want.weak[i]:
+            return Failure(f"types {what}", f"result {i}: weak type is {got.weak[i]}")
+        bad = different_bits(g, w) if exact else far(g, w)
+        if bad.any() and not exact:
+            runs = noisy_runs(program) if runs is None else runs
+            bad = unexplained(g, w, bad, [r[i] for r in runs if r[i].shape == g.shape])
+        if bad.any():
+            at = tuple(int(k) for k in np.argwhere(bad)[0])
+            return Failure(
+                f"values {what}",
+                f"result {i}, {int(bad.sum())} of {bad.size}, at {at}: {g[at]!r}, not {w[at]!r}",
+            )
+    return None
+
+
+def check(program: Program, fast: Outcome, slow: Outcome, eager: Outcome | None,
+          jax: Outcome | None) -> Failure | None:  # fmt: skip
+    """What is wrong with the outcomes of `program`."""
+    for what, out in (("compiled", fast), ("interpreted", slow), ("eager", eager)):
+        if (
+            out
+            and isinstance(out.error, INTERNAL)
+            and type(out.error) is not type(jax and jax.error)
+        ):
+            return Failure(f"internal {what}", describe(out.error))
+    if jax is not None:
+        found = _against_jax(program, fast, jax)
+        if found:
+            return found
+    for what, out in (("interpreted", slow), ("eager", eager)):
+        if out is None:
+            continue
+        if (out.error is None) != (fast.error is None):
+            error = out.error or fast.error
+            return Failure(f"raises {what}" if out.error else "raises compiled", describe(error))
+        exact = program.is_exact and what == "interpreted"
+        found = values(program, fast, out, f"compiled, {what}", exact, what == "eager")
+        if found:
+            return found
+    return None
+
+
+def _against_jax(program: Program, fast: Outcome, jax: Outcome) -> Failure | None:
+    if fast.seconds > CLIFF[0] and jax.seconds <= CLIFF[1]:
+        return Failure("cliff", f"{fast.seconds:.1f} s; JAX takes {jax.seconds:.2f}")
+    if fast.error is not None or jax.error is not None:
+        if fast.error is not None and jax.error is not None:
+            return None
+        if fast.error is not None:
+            return Failure("raises", describe(fast.error))
+        error = f"{type(jax.error).__name__}: {jax.error}"
+        is_known = any(words in error for words in REFUSED)
+        return None if is_known else Failure("accepts", error.splitlines()[0][:300])
+    return values(program, fast, jax, "compiled, JAX", False, True)
+
+
+__all__ = ["INTERNAL", "Failure", "check", "jitney"]

@@ -1,0 +1,148 @@
+"""Runs sources: by jitney, eagerly, compiled and interpreted, and by real JAX."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+import jitney
+from jitney.api.stages import Traced
+from jitney.compiler import lower, pipeline
+from jitney.runtime import dispatch
+
+NAMES = {"np": np, "inf": np.inf, "nan": np.nan}
+
+
+@dataclass
+class Outcome:
+    """Flat results and whether their types are weak, or the error; and the processor's seconds."""
+
+    results: list[np.ndarray] = field(default_factory=list)
+    weak: list[bool] = field(default_factory=list)
+    error: Exception | None = None
+    seconds: float = 0.0
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def define(body: str, library: types.ModuleType, **names: Any) -> dict[str, Any]:
+    """The names that a source's body defines, with `library` as jax."""
+    space = {**NAMES, "jax": library, "jnp": library.numpy, "lax": library.lax, **names}
+    exec(body, space)
+    return space
+
+
+def _collect(outcome: Outcome, out: Any) -> None:
+    for x in jitney.tree_util.tree_leaves(out) if not isinstance(out, list) else out:
+        aval = getattr(x, "aval", None)
+        outcome.results.append(np.asarray(x))
+        outcome.weak.append(bool(getattr(aval, "weak_type", False)))
+
+
+def _timed(action: Callable[[Outcome], None]) -> Outcome:
+    outcome = Outcome()
+    start = time.process_time()
+    try:
+        with quietly():
+            action(outcome)
+    except Exception as error:
+        outcome.error = error
+    outcome.seconds = time.process_time() - start
+    return outcome
+
+
+def trace(space: dict[str, Any]) -> Traced:
+    return jitney.jit(space["program"]).trace(*space["arguments"])
+
+
+def compiled(body: str, **names: Any) -> Outcome:
+    """Results of machine code."""
+
+    def action(outcome: Outcome) -> None:
+        space = define(body, jitney, **names)
+        _collect(outcome, jitney.jit(space["program"])(*space["arguments"]))
+
+    return _timed(action)
+
+
+def compiled_and_interpreted(body: str) -> tuple[Outcome, Outcome]:
+    """Results of machine code, and of the interpreter of the same program."""
+    traced: list[tuple[Traced, Any]] = []
+
+    def compile_(outcome: Outcome) -> None:
+        space = define(body, jitney)
+        closed = trace(space).program.closed
+        leaves = jitney.tree_util.tree_leaves(space["arguments"])
+        leaves = [
+            np.asarray(x, aval.dtype) for x, aval in zip(leaves, closed.in_avals, strict=True)
+        ]
+        traced.append((closed, leaves))
+        _collect(outcome, dispatch.run(closed, leaves))
+
+    def interpret(outcome: Outcome) -> None:
+        closed, leaves = traced[0]
+        _collect(outcome, pipeline.interpret(lower.lower(closed), leaves))
+
+    fast = _timed(compile_)
+    return fast, _timed(interpret) if traced else fast
+
+
+def eager(body: str) -> Outcome:
+    """Results without compilation, that of loops excepted."""
+
+    def action(outcome: Outcome) -> None:
+        space = define(body, jitney)
+        arguments = [jitney.numpy.asarray(x) for x in space["arguments"]]
+        _collect(outcome, space["program"](*arguments))
+
+    return _timed(action)
+
+
+def by_jax(bodies: list[str]) -> list[Outcome]:
+    """Results of real JAX, of all programs in one compilation: that is what takes time.
+
+    All bodies must agree on `jax_enable_x64`.
+    """
+    outcomes = [Outcome() for _ in bodies]
+    spaces = [define(body, jax) for body in bodies]
+
+    def together(arguments: Any) -> Any:
+        out: list[Any] = []
+        for space, args, outcome in zip(spaces, arguments, outcomes, strict=True):
+            try:
+                leaves = [jax.numpy.asarray(x) for x in jax.tree.leaves(space["program"](*args))]
+                outcome.weak = [x.weak_type for x in leaves]
+            except Exception as error:
+                outcome.error, leaves = error, []
+            out.append(leaves)
+        return out
+
+    def action(_: Outcome) -> None:
+        arguments = [space["arguments"] for space in spaces]
+        for outcome, leaves in zip(outcomes, jax.jit(together)(arguments), strict=True):
+            outcome.results = [np.asarray(x) for x in leaves]
+
+    whole = _timed(action)
+    for outcome in outcomes:
+        outcome.error = outcome.error or whole.error
+        outcome.seconds = whole.seconds
+    return outcomes
+
+
+def forget() -> None:
+    """Frees what both libraries keep of programs."""
+    jax.clear_caches()
+    jitney.clear_caches()

@@ -1,0 +1,149 @@
+"""Worker processes: what crashes or hangs is a failure of the program that ran, not of the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import selectors
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from differential import generate, shrink
+from differential.program import Program
+
+HANG = 120.0  # seconds without a word from a worker
+AT_ONCE = 2000  # programs of one process: its memory grows
+FINE = ("ok", "rejected")
+
+
+def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-W", "ignore", "-m", "differential.worker", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(os.environ), **options)
+
+
+def _lines(process: subprocess.Popen[bytes], silence: float) -> Iterator[dict[str, Any] | None]:
+    """What the worker says; None, and its end, if it says nothing for that long."""
+    assert process.stdout is not None
+    selector = selectors.DefaultSelector()
+    selector.register(process.stdout, selectors.EVENT_READ)
+    rest = b""
+    while True:
+        if not selector.select(silence):
+            process.kill()
+            process.wait()
+            yield None
+            return
+        chunk = os.read(process.stdout.fileno(), 1 << 16)
+        if not chunk:
+            process.wait()
+            return
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from [json.loads(line) for line in lines if line.startswith(b"{")]
+
+
+def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, str]]:
+    """(seed, status, detail) of the programs of the seeds from `first` up to `last`."""
+    while first < last:
+        end = min(first + AT_ONCE, last)
+        process = _start(str(first), str(end), "jax" if with_jax else "no")
+        begun: list[int] = []
+        done: set[int] = set()
+        silent = False
+        try:
+            for line in _lines(process, HANG):
+                if line is None:
+                    silent = True
+                elif "start" in line:
+                    begun = line["start"] if isinstance(line["start"], list) else [line["start"]]
+                else:
+                    done.add(line["done"])
+                    yield line["done"], line["status"], line["detail"]
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode == 0 and not silent:
+            first = end
+            continue
+        # Those that had been run by jitney only, when the process ended, are run again.
+        status = "hang" if silent else "crash"
+        detail = f"after {HANG:.0f} s" if silent else f"exit status {process.returncode}"
+        for seed in begun:
+            yield seed, status, detail
+        left = [s for s in range(first, end) if s not in done and s not in begun]
+        for start, stop in _runs(left):
+            yield from statuses(start, stop, with_jax)
+        first = end
+
+
+def _runs(seeds: list[int]) -> Iterator[tuple[int, int]]:
+    """Ranges that `seeds`, in order, are made of."""
+    start = 0
+    for i in range(1, len(seeds) + 1):
+        if i == len(seeds) or seeds[i] != seeds[i - 1] + 1:
+            yield seeds[start], seeds[i - 1] + 1
+            start = i
+
+
+def run(seed: int, count: int, seconds: float, with_jax: bool, shrinks: bool, folder: Path) -> None:
+    """Runs programs, writes failures to `folder`, and prints how many there were of each kind."""
+    found: Counter[str] = Counter()
+    begun = time.monotonic()
+    told = begun
+    for at, status, detail in statuses(seed, seed + count, with_jax):
+        found[status] += 1
+        if status not in FINE:
+            print(f"{at}: {status}: {detail}", flush=True)
+            folder.mkdir(exist_ok=True)
+            small = shrunk(at) if shrinks else generate.program(at).source()
+            (folder / f"seed_{at}.txt").write_text(f"# {status}: {detail}\n{small}")
+        if time.monotonic() - told > 60:
+            told = time.monotonic()
+            print(f"  {told - begun:.0f} s, up to seed {at}: {dict(found)}", flush=True)
+        if time.monotonic() - begun > seconds:
+            break
+    print(f"{found.total()} programs in {time.monotonic() - begun:.0f} s: {dict(found)}")
+    if set(found) - set(FINE):
+        raise SystemExit(1)
+
+
+# --- shrinking --------------------------------------------------------------------------------
+
+
+def status_of(program: Program) -> str:
+    """The status of one program, in a process of its own."""
+    process = _start("one", stdin=subprocess.PIPE)
+    try:
+        assert process.stdin is not None
+        process.stdin.write(pickle.dumps(program))
+        process.stdin.close()
+        for line in _lines(process, HANG / 4):
+            if line is None:
+                return "hang"
+            if "status" in line:
+                return line["status"]
+    finally:
+        process.kill()
+        process.wait()
+    return "crash"
+
+
+def shrunk(seed: int, seconds: float = 120.0) -> str:
+    """Source of a small program that fails as the one of `seed` does."""
+    process = _start("shrink", str(seed), str(seconds))
+    try:
+        for line in _lines(process, 2 * seconds):
+            if line and "source" in line:
+                return line["source"]
+    finally:
+        process.kill()
+        process.wait()
+    # It crashes, or hangs: one process for each candidate.
+    program = generate.program(seed)
+    kind = status_of(program)
+    return shrink.shrink(program, lambda p: status_of(p) == kind, 2 * seconds).source()
