@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jitney.compiler import blas
-from jitney.compiler.numerics import scalar
+from jitney.compiler.numerics import scalar, threefry
 from jitney.core import config
 from jitney.core.trace import state
 from jitney.runtime import device, elementwise, quiet
@@ -31,4 +31,5 @@ def install(operators: Any) -> None:
     _native.keep_freed_memory()
     if device.thread_count() > 1:
         scalar.use_threads(elementwise.apply_ufunc)
+    threefry.use_rounds(_native.threefry)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)

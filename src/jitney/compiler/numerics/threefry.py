@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 # Rotation distances of the eight rounds that repeat, and the constant of the key schedule:
@@ -11,6 +13,8 @@ PARITY = 0x1BD11BDA
 
 _BLOCK = 1 << 13  # elements hashed at a time: two words and a temporary stay in the L2 cache
 
+Rounds = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
+
 
 def threefry2x32(
     k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
@@ -18,25 +22,39 @@ def threefry2x32(
     """The hash of the words (x0, x1) under the key (k0, k1), elementwise; all are broadcast."""
     words = [np.asarray(word, np.uint32) for word in (k0, k1, x0, x1)]
     shape = np.broadcast_shapes(*[word.shape for word in words])
-    # As a ufunc's operands, arrays of rank 0 wrap silently; NumPy's scalars would warn.
-    keys = [*words[:2], np.asarray(words[0] ^ words[1] ^ np.uint32(PARITY))]
     y0, y1 = (np.array(np.broadcast_to(word, shape), order="C") for word in words[2:])
-    if y0.size <= _BLOCK:
-        _rounds(keys, y0, y1)
-        return y0, y1
-    flat_keys = [k if k.size == 1 else np.broadcast_to(k, shape).reshape(-1) for k in keys]
-    flat0, flat1 = y0.reshape(-1), y1.reshape(-1)
-    for start in range(0, y0.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        _rounds(
-            [k.reshape(()) if k.size == 1 else k[block] for k in flat_keys],
-            flat0[block],
-            flat1[block],
-        )
+    keys = [_key(word, shape) for word in words[:2]]
+    if keys[0].size != keys[1].size:
+        keys = [np.broadcast_to(key, y0.size).copy() for key in keys]
+    _rounds(*keys, y0.reshape(-1), y1.reshape(-1))
     return y0, y1
 
 
-def _rounds(keys: list[np.ndarray], y0: np.ndarray, y1: np.ndarray) -> None:
+def _key(word: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A word of the key for each element of `shape`, flat; one where it is the same for all."""
+    if not any(word.strides) or word.size == 1:
+        return word[(slice(0, 1),) * word.ndim].reshape(-1)
+    return np.ascontiguousarray(np.broadcast_to(word, shape)).reshape(-1)
+
+
+def rounds(k0: np.ndarray, k1: np.ndarray, y0: np.ndarray, y1: np.ndarray) -> None:
+    """Hashes the words (y0, y1), flat arrays, in place; keys have their size, or one element."""
+    for start in range(0, y0.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        words = [k if k.size == 1 else k[block] for k in (k0, k1)]
+        _rounds_of_block([*words, words[0] ^ words[1] ^ np.uint32(PARITY)], y0[block], y1[block])
+
+
+_rounds: Rounds = rounds
+
+
+def use_rounds(function: Rounds) -> None:
+    """Has words hashed by `function`, which does what `rounds` does."""
+    global _rounds
+    _rounds = function
+
+
+def _rounds_of_block(keys: list[np.ndarray], y0: np.ndarray, y1: np.ndarray) -> None:
     """Hashes (y0, y1) in place; keys are broadcast against them."""
     rotated = np.empty_like(y1)
     np.add(y0, keys[0], out=y0)

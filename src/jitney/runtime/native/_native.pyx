@@ -14,7 +14,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.buffer cimport PyObject_GetBuffer
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -38,6 +38,10 @@ cdef extern from "calls.h":
 cdef extern from "select.h":
     int jt_select(void *m, void *x, void *y, void *out, Py_ssize_t n, int size, int step_x,
                   int step_y) nogil
+
+cdef extern from "threefry.h":
+    void jt_threefry(uint32_t *k0, uint32_t *k1, size_t step, uint32_t *x0, uint32_t *x1,
+                     size_t n) nogil
 
 cdef extern from "memory.h":
     void *jt_allocate(size_t size) nogil
@@ -312,6 +316,22 @@ def parallel_for(body, int64_t n, int64_t grain):
         jt_parallel_for(<void *>&_run_part, slots, n, grain)
     if loop.error is not None:
         raise loop.error
+
+
+def threefry(cnp.ndarray k0, cnp.ndarray k1, cnp.ndarray x0, cnp.ndarray x1):
+    """Hashes the words (x0, x1) in place: contiguous, of dtype uint32, and of one size, or keys of one."""
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(x0)
+    cdef size_t step = 0 if cnp.PyArray_SIZE(k0) == 1 else 1
+    assert cnp.PyArray_SIZE(x1) == n and cnp.PyArray_SIZE(k0) == cnp.PyArray_SIZE(k1)
+    assert not step or cnp.PyArray_SIZE(k0) == n
+    for x in (k0, k1, x0, x1):
+        assert cnp.PyArray_TYPE(x) == cnp.NPY_UINT32 and cnp.PyArray_ISCARRAY_RO(x)
+    cdef uint32_t *a = <uint32_t *>cnp.PyArray_DATA(k0)
+    cdef uint32_t *b = <uint32_t *>cnp.PyArray_DATA(k1)
+    cdef uint32_t *c = <uint32_t *>cnp.PyArray_DATA(x0)
+    cdef uint32_t *d = <uint32_t *>cnp.PyArray_DATA(x1)
+    with nogil:
+        jt_threefry(a, b, step, c, d, n)
 
 
 cdef int _step(cnp.ndarray x, cnp.ndarray mask):
