@@ -12,6 +12,7 @@ from jitney.api import stages
 from jitney.api.jit_call import JitCall, make_call
 from jitney.api.make_jaxpr import result_structure
 from jitney.api.signature import CallSpec
+from jitney.api.tiering import SAMPLE, TieredFunction
 from jitney.core.errors import api_boundary
 from jitney.core.trace import state
 from jitney.runtime import preload
@@ -152,9 +153,9 @@ def jit_when_traced(
 ) -> Any:
     """For library functions that JAX stages as one `jit` equation.
 
-    Outside of any trace the Python body runs directly, eagerly, nothing is compiled. Within one the
-    call becomes a `jit` equation named `name` (the function's own name by default); with `inline`,
-    the body's own equations.
+    Outside of any trace the Python body runs directly, eagerly, or as a compiled program if calls of
+    one signature are many (`api/tiering.py`). Within one the call becomes a `jit` equation named `name`
+    (the function's own name by default); with `inline`, the body's own equations.
     """
     if fun is None:
         return functools.partial(
@@ -167,15 +168,19 @@ def jit_when_traced(
     if inline:
         return fun
     body = fun
-    # Made when it is first traced: importing the library should not cost it.
-    made: list[JitCall] = []
+    # Made when it is first traced, or called often: importing the library should not cost it.
+    made: TieredFunction | None = None
+    calls = 0
 
     @functools.wraps(body)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if state.trace is state.eval_trace:
-            return body(*args, **kwargs)
-        if not made:
-            made.append(make_call(body, static_argnums, static_argnames, name=name))
-        return made[0].call(args, kwargs)
+        nonlocal made, calls
+        if made is None:
+            if state.trace is state.eval_trace and calls < SAMPLE:
+                calls += 1
+                return body(*args, **kwargs)
+            call = make_call(body, static_argnums, static_argnames, name=name)
+            made = TieredFunction(call, body)
+        return made(*args, **kwargs)
 
     return wrapper

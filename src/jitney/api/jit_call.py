@@ -205,9 +205,9 @@ class JitCall:
 
     def _traced(self, flat: tuple[list[Any], Any, Any, Any, Any], abstract: bool) -> TracedProgram:
         """The traced program for arguments as `flatten` gives them."""
-        leaves, tree, dynamic, dynamic_kwargs, static = flat
-        avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
-        key = (static, tree, avals, config.trace_epoch(), state.axis_env)
+        _, tree, dynamic, dynamic_kwargs, static = flat
+        key = self._key(flat, abstract)
+        avals = key[2]
         program = self.cache.get((self.options, key))
         if program is None:
             traced = self.cache.get(key)
@@ -218,6 +218,16 @@ class JitCall:
                 self.cache[key] = traced
                 self.cache[self.options, key] = program
         return program
+
+    def _key(self, flat: tuple[list[Any], Any, Any, Any, Any], abstract: bool) -> tuple[Any, ...]:
+        """What the traced program depends on; the types of the arguments are third."""
+        leaves, tree, dynamic, dynamic_kwargs, static = flat
+        avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
+        return static, tree, avals, config.trace_epoch(), state.axis_env
+
+    def key(self, args: Any, kwargs: Any) -> tuple[Any, ...]:
+        """Equal for calls that share a traced program."""
+        return self._key(self.flatten(args, kwargs), abstract=False)
 
     def _program(self, traced: _Trace, donated: tuple[bool, ...]) -> TracedProgram:
         closed, outer = traced.closed, traced.outer_tracers

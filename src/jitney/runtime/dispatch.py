@@ -31,6 +31,16 @@ def executable_of(closed: ClosedJaxpr, name: str) -> Executable:
     return found
 
 
+def is_compiled(closed: ClosedJaxpr) -> bool:
+    """Whether `closed` has an executable."""
+    return closed in _executables
+
+
+def keep_executable(closed: ClosedJaxpr, executable: Executable) -> None:
+    """Has later calls of `closed` run `executable`."""
+    _executables.setdefault(closed, executable)
+
+
 def run(
     closed: ClosedJaxpr,
     leaves: Sequence[Any],
@@ -127,4 +137,12 @@ class PjitFunction(FastFunction):
         return f"<PjitFunction of {self.__wrapped__!r}>"
 
 
-__all__ = ["PjitFunction", "clear_caches", "executable_of", "lower", "run"]
+__all__ = [
+    "PjitFunction",
+    "clear_caches",
+    "executable_of",
+    "is_compiled",
+    "keep_executable",
+    "lower",
+    "run",
+]

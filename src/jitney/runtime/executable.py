@@ -151,6 +151,12 @@ class Lowering:
         """Estimates: "flops" and "bytes accessed"."""
         return compiler().cost_analysis(self.module)
 
+    def is_exact(self) -> bool:
+        """Whether compiled code computes the same bits as NumPy does operation by operation."""
+        from jitney.compiler.hlo.exact import is_exact
+
+        return is_exact(self.module.region)
+
     def compile(self) -> Executable:
         """Machine code for the program, compiled once, or found on disk."""
         if self._executable is None:

@@ -1,0 +1,43 @@
+"""Which programs give the same bits compiled as by the reference implementation.
+
+Those of functions that are rounded correctly, or not at all, and of reductions whose order does not
+matter. Polynomials, sums of floats and complex arithmetic agree up to rounding only.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.hlo import ir, walk
+
+_FUNCTIONS = frozenset(
+    "add sub mul div rem neg abs square sign sqrt floor ceil round_even round_away max min clamp "
+    "select eq ne lt le gt ge eq_to lt_to le_to is_finite and or xor not shift_left "
+    "shift_right_logical shift_right_arithmetic population_count clz mulhi convert bitcast "
+    "nextafter".split()
+)
+_VIEWS = (
+    ir.Parameter, ir.Constant, ir.Iota, ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice,
+    ir.Reverse, ir.Pad, ir.Concatenate, ir.Bitcast, ir.DynamicSlice, ir.DynamicUpdateSlice,
+    ir.Gather, ir.Fence, ir.Project, ir.Sort, ir.TopK, ir.ArgReduce,
+)  # fmt: skip
+
+
+def is_exact(region: ir.Region) -> bool:
+    """Whether all that `region` computes, loops and branches apart, is exact."""
+    return not region.ordered and all(map(_is_exact, walk.schedule(region.results)))
+
+
+def _is_exact(node: ir.Node) -> bool:
+    types = node.type if isinstance(node.type, tuple) else (node.type,)
+    if any([t.dtype.kind not in "biuf" for t in types]):
+        return False
+    match node:
+        case ir.Apply():
+            return node.fn in _FUNCTIONS
+        case ir.Reduce() | ir.Cumulative():
+            return node.dtype.kind != "f" or node.fn in ("max", "min")
+        case ir.Scatter():
+            return node.combine is None
+        case ir.Dot():
+            return node.dtype.kind in "biu"
+        case _:
+            return isinstance(node, _VIEWS)
