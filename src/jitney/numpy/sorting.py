@@ -15,7 +15,13 @@ from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
 from jitney.ops import binary, compare, select, sort as lax_sort, unary
-from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.convert import (
+    as_value,
+    bitcast_convert_type,
+    convert,
+    scalar_operand,
+    user_dtype,
+)
 from jitney.ops.creation import broadcasted_iota, full_like
 from jitney.ops.join import concatenate
 from jitney.ops.shape import canonical_axis, expand_dims, reshape, rev
@@ -278,22 +284,35 @@ def _count_below(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
 
 def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
-    """By bisection: as many steps as the number of elements has bits."""
+    """By bisection: of the rest of `a`, either half is left out by one comparison.
+
+    How much is left does not depend on values, so a place is all that a step knows of those before.
+    """
     from jitney.numpy.taking import take
 
-    n = a.shape[0]
-    low, high = full_like(v, 0, dtype), full_like(v, n, dtype)
-    one = scalar_operand(1, dtype, False)
-    for _ in range(n.bit_length()):
-        middle = binary.add(low, binary.shift_right_logical(binary.sub(high, low), one))
+    a, v = _as_words(a), _as_words(v)
+    rest = a.shape[0]
+    low = full_like(v, 0, dtype)
+    while rest:
+        half = max(rest // 2, 1)
+        middle = binary.add(low, scalar_operand(half - 1, dtype, False))
         pivot = take(a, middle, mode="clip")
-        goes_left = _goes_before(v, pivot, or_equal=side == "left")
-        # The interval may be empty already.
-        is_open = compare.lt(low, high)
-        next_low = select.select(goes_left, low, binary.add(middle, one))
-        low = select.select(is_open, next_low, low)
-        high = select.select(is_open, select.select(goes_left, middle, high), high)
+        before = _goes_before(pivot, v, or_equal=side == "right")
+        low = select.select(before, binary.add(low, scalar_operand(half, dtype, False)), low)
+        rest = rest - half if rest > 1 else 0
     return low
+
+
+def _as_words(x: Any) -> Any:
+    """Whole numbers in the order of `x`, which is `_ordered`; what has none stays as it is."""
+    if not util.is_floating(x.dtype) or x.dtype.itemsize < 2:
+        return x
+    width = 8 * x.dtype.itemsize
+    dtype = np.dtype(f"int{width}")
+    bits = bitcast_convert_type(x, dtype)
+    sign = binary.shift_right_arithmetic(bits, scalar_operand(width - 1, dtype, False))
+    mask = scalar_operand(np.iinfo(dtype).max, dtype, False)
+    return binary.bitwise_xor(bits, binary.bitwise_and(sign, mask))
 
 
 @partial(jit_when_traced, static_argnames=("right", "method"))

@@ -120,10 +120,10 @@ class _Marks:
             case _:
                 return frozenset()
 
-    def ways_of_operands(self, node: ir.Node) -> frozenset[int]:
-        """By which ways the operands of `node` are reached through it."""
+    def ways_of_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
+        """By which ways operand `x` of `node` is reached through it."""
         ways = frozenset((node.id,)) if node in self.demanded else self.ways[node]
-        if isinstance(node, ir.Apply):
+        if isinstance(node, ir.Apply) or _keeps_index(node, x):
             return ways
         return frozenset([hash((node.id, way)) for way in ways])
 
@@ -207,12 +207,11 @@ def _mark(
     if is_fold(node) and node in marks.demanded:
         marks.folds.add(node.id)
     owner = node.id if node in marks.demanded else marks.owner[node]
-    ways = marks.ways_of_operands(node)
     for x in walk.operands(node):
         if _must_be_stored(node, x, costs, marks):
             marks.demanded.add(x)
         elif not isinstance(x, ir.Parameter | ir.Constant):
-            marks.inline(x, owner, ways, node)
+            marks.inline(x, owner, marks.ways_of_operand(node, x), node)
 
 
 def _is_free(node: ir.Node) -> bool:
@@ -253,12 +252,35 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     if x.dtype.kind == "c":
         return True  # parts of complex numbers are read from memory
     if isinstance(node, ir.DynamicSlice | ir.Gather) and _is_piecewise(x):
-        return True
+        return not _joins_starts(node, x)
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
     if repeats and costs[x] > cost.STORE_ABOVE:
         size = x.type.size  # type: ignore[union-attr]
         return size > 1 and size < _points(node) // _copies_written_out(node, marks)
     return False
+
+
+def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
+    """Whether `node` asks for operand `x` at the very index that it is asked for itself.
+
+    So do axes of extent 1 that come or go, and a gather of single elements for where these are.
+    """
+    if isinstance(node, ir.Reshape | ir.Broadcast):
+        return [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]
+    if isinstance(node, ir.Gather) and x is node.indices and x is not node.x:
+        return not node.dims.offset_dims and x.shape[-1] == 1
+    return False
+
+
+def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
+    """Whether `x` joins what the gather `node` is told for single axes: nothing is in two parts."""
+    return (
+        isinstance(node, ir.Gather)
+        and x is node.indices
+        and x is not node.x
+        and isinstance(x, ir.Concatenate)
+        and x.dim == len(x.shape) - 1
+    )
 
 
 def _copies_written_out(node: ir.Node, marks: _Marks) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, walk
+from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.hlo.walk import operands
 from jitney.compiler.kernels import loops
 from jitney.compiler.kernels.build import (
@@ -32,7 +33,7 @@ from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split import Split, split_fold
 from jitney.compiler.kernels.write_out import write_out_blocks, write_out_short_axes
 from jitney.compiler.plan import ir, memory
-from jitney.compiler.plan.contraction import as_gemm, is_small_dot
+from jitney.compiler.plan.contraction import as_gemm
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
 from jitney.compiler.plan.scatter import Windows, has_kernel
 

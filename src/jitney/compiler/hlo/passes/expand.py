@@ -4,6 +4,8 @@
 
     running fold of x       ->  for i < n  a = a + x[i];  y[i] = a
 
+    dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
+
     sort x                  ->  r[i] = how many elements come before x[i];  y[r[i]] = x[i]
 
 NumPy would compute them as well, but a call of Python takes longer than a small one, keeps other
@@ -22,6 +24,7 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.numerics.reduction import carrier
 
 _INT32 = np.dtype(np.int32)
@@ -58,6 +61,9 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             return cumulative(b, new[node.x], node.fn, node.dim, node.reverse)
         case ir.Sort():
             return sort(b, [new[x] for x in node.xs], node.dim, node.num_keys)
+        case ir.Dot():
+            x, y = (b.convert(new[v], carrier(v.dtype)) for v in (node.x, node.y))
+            return b.convert(b.dot(x, y, node.contract, node.batch), node.dtype)
         case ir.TopK():
             return top_k(b, new[node.x], node.k, node.dim)
         case _:
@@ -72,6 +78,8 @@ def _is_expanded(node: ir.Node) -> bool:
             return all(x.dtype in _SORTED for x in node.xs) and _is_short(
                 node.xs[0].shape, node.dim
             )
+        case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
+            return carrier(node.dtype) != node.dtype and not is_small_dot(node)
         case ir.TopK():
             return node.x.dtype in _SORTED and _is_short(node.x.shape, node.dim) and node.k > 0
         case _:

@@ -1,0 +1,79 @@
+"""Meanings of order that take short ways: the few largest of many, bisection."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney.compiler.numerics import order
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int8", "uint16"])
+def test_the_few_largest_of_many_are_those_of_sorting(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=20_003) * 100).astype(dtype)  # many equal ones if narrow
+    if x.dtype.kind == "f":
+        x[[5, 17_000]] = np.nan
+        x[[7, 19_999]] = np.inf
+        x[[3, 20_002]] = -0.0
+    for k in (1, 4):
+        values, places = order.top_k(x, k, 0)
+        some = x.reshape(1, -1)  # another way through the same meaning
+        want_values, want_places = order.top_k(some, k, 1)
+        np.testing.assert_array_equal(places, want_places[0])
+        np.testing.assert_array_equal(values, want_values[0])
+
+
+def test_the_few_largest_where_all_are_equal() -> None:
+    values, places = order.top_k(np.zeros(10_000, np.float32), 2, 0)
+    np.testing.assert_array_equal(places, [0, 1])
+    np.testing.assert_array_equal(values, [0, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_bisection_finds_what_numpy_finds(dtype: str, side: str) -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 4, 7, 8, 9, 31, 100):
+        a = np.sort((rng.normal(size=n) * 3).astype(dtype))
+        v = (rng.normal(size=200) * 3).astype(dtype)
+        v[: min(n, 50)] = a[:50]
+        if a.dtype.kind == "f":
+            v[-4:] = [np.nan, np.inf, -np.inf, -0.0]
+            a[-1:] = np.nan
+        found = jax.jit(lambda a, v: jnp.searchsorted(a, v, side=side))(a, v)
+        np.testing.assert_array_equal(found, np.searchsorted(a, v, side))
+
+
+def test_a_gather_by_several_indices_is_one_kernel() -> None:
+    m, i = jnp.zeros((30, 40)), jnp.zeros(100, jnp.int32)
+    text = jax.jit(lambda m, i, j: m[i, j]).lower(m, i, i).as_text("kernels")
+    assert text.count("launch") == 1
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 40)).astype(np.float32)
+    rows, columns = rng.integers(-35, 35, 500), rng.integers(-50, 50, 500)
+    found = jax.jit(lambda m, i, j: m.at[i, j].get(mode="fill", fill_value=7.0))(x, rows, columns)
+    inside = (rows >= -30) & (rows < 30) & (columns >= -40) & (columns < 40)
+    want = np.where(inside, x[rows % 30, columns % 40], 7.0)
+    np.testing.assert_array_equal(found, want.astype(np.float32))
+
+
+def test_bisection_is_one_kernel_over_what_is_sought() -> None:
+    a, v = jnp.arange(1000.0), jnp.zeros(5000)
+    text = jax.jit(jnp.searchsorted).lower(a, v).as_text("kernels")
+    assert text.count("for i < 5000") == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_large_products_of_half_precision_are_carried_in_float32(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (jnp.asarray(rng.normal(size=(3, 40, 50)), dtype) for _ in range(2))
+    f = jax.jit(lambda x, y: jnp.einsum("bij,bkj->bki", x, y))
+    assert "gemm.float32" in f.lower(x, y).as_text("kernels")
+    exact = np.einsum("bij,bkj->bki", np.asarray(x, np.float64), np.asarray(y, np.float64))
+    found = f(x, y)
+    assert found.dtype == dtype
+    unit = float(jnp.finfo(dtype).eps)
+    np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=unit, atol=1e-4)
