@@ -10,8 +10,9 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
-from jitney.core.trace import concrete_or_error
+from jitney.core.trace import concrete_or_error, state
 from jitney.numpy import util
+from jitney.numpy.arithmetic import add, multiply
 from jitney.numpy.creation import array, ones, zeros
 from jitney.numpy.editing import trim_zeros
 from jitney.numpy.joining import atleast_1d, concatenate
@@ -22,6 +23,7 @@ from jitney.numpy.reductions import all as all_true, prod, sum as sum_of
 from jitney.numpy.selection import where
 from jitney.numpy.signal import convolve
 from jitney.ops import binary, unary
+from jitney.ops.control.scan import scan
 from jitney.ops.convert import as_value, convert
 from jitney.ops.shape import expand_dims
 
@@ -33,16 +35,26 @@ __all__ = [
 
 @partial(jit_when_traced, static_argnames=("unroll",))
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """The values of polynomial `p` at `x`, by Horner's rule. `unroll` has no effect."""
-    del unroll
+    """The values of polynomial `p` at `x`, by Horner's rule.
+
+    Args:
+      p: coefficients along the first axis, the highest first.
+      x: where to evaluate.
+      unroll: how many coefficients a turn of the loop takes.
+    """
     util.check_arraylike("polyval", p, x)
     p, x = (as_value(v) for v in util.promote_dtypes(p, x))
     shape = np.broadcast_shapes(p.shape[1:], x.shape)
     out = zeros(shape, x.dtype)
-    x = broadcast_to(x, shape)
-    for k in range(p.shape[0]):
-        out = binary.add(binary.mul(out, x), broadcast_to(p[k], shape))
-    return out
+
+    def horner(out: Any, coefficient: Any) -> tuple[Any, None]:
+        return add(multiply(out, x), coefficient), None
+
+    if state.trace is state.eval_trace and p.shape[0] <= unroll:  # nothing is worth compiling
+        for k in range(p.shape[0]):
+            out, _ = horner(out, p[k])
+        return out
+    return scan(horner, out, p, unroll=unroll)[0]
 
 
 # --- sums and products ----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Universal functions as objects: `add.reduce`, `multiply.outer`, `frompyfunc`.
 
 Calling one is calling its function; `reduce` and `accumulate` use the reduction that belongs to it
-if there is one, and else go through the elements.
+if there is one, and else are a loop over the elements: its size does not grow with theirs.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.api.make_jaxpr import eval_shape
 from jitney.core.array import Array
+from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.numpy import arithmetic, bitwise, comparison, cumulative, reductions, ufuncs, util
 from jitney.numpy.creation import full
-from jitney.numpy.joining import stack
+from jitney.numpy.joining import concatenate
 from jitney.numpy.manipulation import moveaxis
+from jitney.numpy.ranges import arange
 from jitney.numpy.vectorizing import vectorize
+from jitney.ops import reduce as folds
+from jitney.ops.control.loop import fori_loop
+from jitney.ops.control.scan import scan
 from jitney.ops.convert import as_value, convert
 from jitney.ops.shape import canonical_axis, expand_dims, reshape
 
@@ -89,6 +95,13 @@ class ufunc:
         if self.nout != 1:
             raise ValueError(f"{method} only supported for functions returning a single value")
 
+    def _result_dtype(self, x: Any, dtype: Any) -> Any:
+        """`dtype`, or that of the function of two elements of `x`."""
+        if dtype is not None:
+            return util.dtype_of(np.empty(0, dtype))
+        element = ShapeDtypeStruct((), x.dtype)
+        return eval_shape(self, element, element).dtype
+
     # --- folds ------------------------------------------------------------------------------------
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype", "keepdims"))
@@ -141,7 +154,7 @@ class ufunc:
     ) -> Any:
         from jitney.numpy.selection import where as choose
 
-        dtype = x.dtype if dtype is None else util.dtype_of(np.empty(0, dtype))
+        dtype = self._result_dtype(x, dtype)
         rank = x.ndim
         if isinstance(axis, tuple):
             raise NotImplementedError("Multi-axis reduction for ufuncs without a reduction")
@@ -156,8 +169,7 @@ class ufunc:
             axes = (axis,)
             where = None if where is None else moveaxis(util.broadcast_arrays(where, x)[0], axis, 0)
             x = moveaxis(x, axis, 0)
-        if initial is None and (x.shape[0] == 0 or where is not None):
-            initial = self.identity
+        initial = self.identity if initial is None else initial
         if initial is None and x.shape[0] == 0:
             raise ValueError(
                 f"zero-size array to reduction operation {self.__name__} which has no identity"
@@ -167,9 +179,13 @@ class ufunc:
             out, first = convert(x[0], dtype), 1
         else:
             out = full(x.shape[1:], initial, dtype)
-        for k in range(first, x.shape[0]):
+
+        def turn(k: Any, out: Any) -> Any:
             new = convert(self(out, x[k]), dtype)
-            out = new if where is None else choose(where[k], new, out)
+            return new if where is None else choose(where[k], new, out)
+
+        if x.shape[0] > first:
+            out = fori_loop(first, x.shape[0], turn, out)
         return expand_dims(out, axes) if keepdims else out
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
@@ -182,14 +198,18 @@ class ufunc:
         axis = canonical_axis(axis, x.ndim)
         if self._accumulate is not None:
             return self._accumulate(x, axis=axis, dtype=dtype)
-        dtype = x.dtype if dtype is None else util.dtype_of(np.empty(0, dtype))
+        dtype = self._result_dtype(x, dtype)
         rows = moveaxis(x, axis, 0)
         if rows.shape[0] == 0:
             return convert(x, dtype)
-        results = [convert(rows[0], dtype)]
-        for k in range(1, rows.shape[0]):
-            results.append(convert(self(results[-1], rows[k]), dtype))
-        return stack(results, axis=axis)
+        first = convert(rows[0], dtype)
+
+        def turn(out: Any, k: Any) -> Any:
+            out = convert(self(out, rows[k]), dtype)
+            return out, out
+
+        _, rest = scan(turn, first, arange(1, rows.shape[0]))
+        return moveaxis(concatenate([expand_dims(first, (0,)), rest]), 0, axis)
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
     def reduceat(
@@ -208,17 +228,19 @@ class ufunc:
         if starts.ndim != 1:
             raise ValueError("reduceat: indices must be one-dimensional")
         axis = canonical_axis(axis, x.ndim)
-        dtype = x.dtype if dtype is None else util.dtype_of(np.empty(0, dtype))
+        dtype = self._result_dtype(x, dtype)
         rows = moveaxis(x, axis, 0)
         n = rows.shape[0]
         count = starts.shape[0]
         ends = starts.at[: count - 1].set(starts[1:]).at[count - 1].set(n)
         out_rows = convert(rows[starts], dtype)
         column = (count,) + (1,) * (rows.ndim - 1)
-        for k in range(n):
+
+        def turn(k: Any, out: Any) -> Any:
             inside = reshape((starts < k) & (k < ends), column)
-            out_rows = choose(inside, convert(self(out_rows, rows[k]), dtype), out_rows)
-        return moveaxis(out_rows, 0, axis)
+            return choose(inside, convert(self(out, rows[k]), dtype), out)
+
+        return moveaxis(fori_loop(0, n, turn, out_rows) if n else out_rows, 0, axis)
 
     # --- pairs and updates ------------------------------------------------------------------------
 
@@ -257,15 +279,16 @@ class ufunc:
         positions = reshape_like(x)[indices]
         flat = reshape(x, (x.size,))
         places = reshape(positions, (positions.size,))
-        if b is None:
-            for k in range(places.shape[0]):
-                flat = flat.at[places[k]].set(convert(self(flat[places[k]]), x.dtype))
-            return reshape(flat, x.shape)
-        values = reshape(util.broadcast_arrays(as_value(b), positions)[0], places.shape)
-        for k in range(places.shape[0]):
-            new = self(flat[places[k]], values[k])
-            flat = flat.at[places[k]].set(convert(new, x.dtype))
-        return reshape(flat, x.shape)
+        values = None
+        if b is not None:
+            values = reshape(util.broadcast_arrays(as_value(b), positions)[0], places.shape)
+
+        def turn(k: Any, flat: Any) -> Any:
+            old = flat[places[k]]
+            new = self(old) if values is None else self(old, values[k])
+            return flat.at[places[k]].set(convert(new, x.dtype))
+
+        return reshape(fori_loop(0, places.size, turn, flat) if places.size else flat, x.shape)
 
 
 ufunc.__module__ = "jax.numpy"
@@ -306,6 +329,37 @@ def _logical_fold(reduction: Callable[..., Any]) -> Callable[..., Any]:
     return fold
 
 
+def _bit_fold(
+    monoid: Callable[..., Any], op: Callable[..., Any], neutral: int
+) -> Callable[..., Any]:
+    """A fold of whole numbers by `monoid`, a function of an array and axes; `op` takes two values."""
+
+    def fold(x: Any, *, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+        from jitney.numpy.selection import where as choose
+
+        axes = reductions.reduced_axes(reductions.static_axis(axis), x.ndim)
+        if where is not None:
+            x = choose(where, x, full((), neutral, x.dtype))
+        out = reductions.keep(monoid(x, axes), axes, keepdims)
+        return out if initial is None else op(out, convert(as_value(initial), out.dtype))
+
+    return fold
+
+
+def _log_fold(scale: float) -> Callable[..., Any]:
+    """log(sum(exp(x))) in units of `scale`: of 1, or of the logarithm of 2."""
+
+    def fold(x: Any, *, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+        from jitney.nn.normalization import logsumexp
+
+        out = logsumexp(x if scale == 1 else x * scale, axis, keepdims=keepdims, where=where)
+        out = out if scale == 1 else out / scale
+        op = arithmetic.logaddexp if scale == 1 else arithmetic.logaddexp2
+        return out if initial is None else op(out, convert(as_value(initial), out.dtype))
+
+    return fold
+
+
 add = _made(arithmetic.add, 2, 0, reduce=reductions.sum, accumulate=cumulative.cumsum, at="add")
 multiply = _made(
     arithmetic.multiply, 2, 1, reduce=reductions.prod, accumulate=cumulative.cumprod, at="multiply"
@@ -313,12 +367,18 @@ multiply = _made(
 subtract = _made(arithmetic.subtract, 2, at="subtract")
 maximum = _made(arithmetic.maximum, 2, reduce=reductions.max, at="max")
 minimum = _made(arithmetic.minimum, 2, reduce=reductions.min, at="min")
-logaddexp = _made(arithmetic.logaddexp, 2, -np.inf)
-logaddexp2 = _made(arithmetic.logaddexp2, 2, -np.inf)
+logaddexp = _made(arithmetic.logaddexp, 2, -np.inf, reduce=_log_fold(1.0))
+logaddexp2 = _made(arithmetic.logaddexp2, 2, -np.inf, reduce=_log_fold(float(np.log(2.0))))
 negative = _made(ufuncs.negative, 1)
 logical_and = _made(comparison.logical_and, 2, True, reduce=_logical_fold(reductions.all))
 logical_or = _made(comparison.logical_or, 2, False, reduce=_logical_fold(reductions.any))
 logical_xor = _made(comparison.logical_xor, 2, False)
-bitwise_and = _made(bitwise.bitwise_and, 2, -1)
-bitwise_or = _made(bitwise.bitwise_or, 2, 0)
-bitwise_xor = _made(bitwise.bitwise_xor, 2, 0)
+bitwise_and = _made(
+    bitwise.bitwise_and, 2, -1, reduce=_bit_fold(folds.reduce_and, bitwise.bitwise_and, -1)
+)
+bitwise_or = _made(
+    bitwise.bitwise_or, 2, 0, reduce=_bit_fold(folds.reduce_or, bitwise.bitwise_or, 0)
+)
+bitwise_xor = _made(
+    bitwise.bitwise_xor, 2, 0, reduce=_bit_fold(folds.reduce_xor, bitwise.bitwise_xor, 0)
+)

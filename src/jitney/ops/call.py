@@ -15,9 +15,8 @@ from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import set_current_trace
-from jitney.ops import rules
 from jitney.runtime.sharding import UNSPECIFIED
-from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
@@ -172,11 +171,8 @@ def transposed_program(
 
 @jit_p.batch_with_axis
 def _(axis_data: AxisData, args: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    batched = tuple(d is not None for d in dims)
-    program, out_batched = batch_jaxpr(jaxpr, axis_data, batched, False)
-    moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
-    outs = jit_p.bind(*moved, **call_params(params, program))
-    return outs, [0 if b else None for b in out_batched]
+    program, out_dims = batch_jaxpr_at(jaxpr, axis_data, tuple(dims))
+    return jit_p.bind(*args, **call_params(params, program)), out_dims
 
 
 def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:

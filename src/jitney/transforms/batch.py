@@ -198,3 +198,37 @@ def batch_jaxpr(
     info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]
+
+
+@memoize_by_identity
+def batch_jaxpr_at(
+    closed: ClosedJaxpr, axis_data: AxisData, dims: tuple[int | None, ...]
+) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
+    """The program `closed` with the extra axis wherever it is: nothing is moved.
+
+    Args:
+      closed: a program.
+      axis_data: the axis.
+      dims: for each operand, where it has the axis; None without.
+
+    Returns: (program; the same for the results).
+    """
+    found: list[tuple[int | None, ...]] = []
+
+    def fun(*args: Any) -> list[Any]:
+        outs, out_dims = batch_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
+        )
+        found.append(tuple(out_dims))
+        return outs
+
+    def whole(aval: AbstractValue, d: int | None) -> AbstractValue:
+        if d is None:
+            return aval
+        assert isinstance(aval, ShapedArray)
+        return aval.update(shape=(*aval.shape[:d], axis_data.size, *aval.shape[d:]))
+
+    avals = [whole(a, d) for a, d in zip(closed.in_avals, dims, strict=True)]
+    info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts), found[0]
