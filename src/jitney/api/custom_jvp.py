@@ -12,6 +12,7 @@ from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.trace import set_current_trace, state
+from jitney.ops.convert import owned_results
 from jitney.ops.custom import FlatRule, custom_jvp_call_p, visible_tangent
 from jitney.transforms.jvp import JVPTrace
 from jitney.transforms.partial import PartialTrace
@@ -88,7 +89,7 @@ class custom_jvp:  # the API's name
         args = positional(self.fun, args, kwargs)
         trace = state.trace
         if trace is state.eval_trace:
-            return self.fun(*args)
+            return owned_results(self.fun(*args))
         given, others = self._nondiff.split(args)
         # Traced ones become operands, of which derivatives are dropped.
         lifted = {i: x for i, x in given.items() if has_tracers(x)}

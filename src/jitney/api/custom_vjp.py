@@ -12,7 +12,7 @@ from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
 from jitney.core.errors import UnexpectedTracerError, api_boundary
 from jitney.core.trace import set_current_trace, state
-from jitney.ops.convert import as_value
+from jitney.ops.convert import as_value, owned_results
 from jitney.ops.custom import FlatRule, custom_vjp_call_p, differentiate_custom_vjp
 from jitney.transforms.jvp import JVPTrace
 from jitney.transforms.partial import PartialTrace
@@ -90,7 +90,7 @@ class custom_vjp:  # the API's name
         args = positional(self.fun, args, kwargs)
         trace = state.trace
         if trace is state.eval_trace:
-            return self.fun(*args)
+            return owned_results(self.fun(*args))
         static, dynamic = self._nondiff.split(args)
         for i, x in static.items():
             if has_tracers(x):

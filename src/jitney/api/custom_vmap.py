@@ -18,6 +18,7 @@ from jitney.core.primitive import declare
 from jitney.core.trace import set_current_trace, state
 from jitney.ops import rules
 from jitney.ops.control import mapping
+from jitney.ops.convert import owned_results
 from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero, instantiate, with_zeros
@@ -161,7 +162,7 @@ class custom_vmap:  # the API's name
             )
         args = positional(self.fun, args, kwargs)
         if state.trace is state.eval_trace:
-            return self.fun(*args)
+            return owned_results(self.fun(*args))
         leaves, in_tree = pytrees.tree_flatten(tuple(args))
         trees: list[Any] = []
 

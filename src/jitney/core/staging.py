@@ -117,8 +117,8 @@ class JaxprTrace(Trace):
         literal = literal_value(x, aval)
         if literal is not None:
             return DynamicJaxprTracer(self, aval, Literal(literal, aval), None)
-        if isinstance(x, np.ndarray) and x.dtype != aval.dtype:  # type: ignore[attr-defined]
-            x = x.astype(aval.dtype)  # type: ignore[attr-defined]
+        if isinstance(x, np.ndarray):  # its owner may write to it while the program lives
+            x = np.array(x, aval.dtype, order="C")  # type: ignore[attr-defined]
         convert = getattr(x, "__jax_array__", None)
         if convert is not None and not isinstance(x, Tracer):
             return self.new_const(convert())

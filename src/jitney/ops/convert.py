@@ -13,15 +13,14 @@ import numpy as np
 
 from jitney.compiler import numerics
 from jitney.compiler.numerics import scalar as meanings
-from jitney.core import dtypes, text
+from jitney.core import dtypes, pytrees, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.trace import state
 from jitney.ops import kit, rules
-from jitney.runtime.array import array_from_numpy
-from jitney.runtime.eager import host_operand
+from jitney.runtime.eager import owned
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
@@ -157,10 +156,21 @@ def as_value(x: Any) -> Any:
         if isinstance(x, Array):
             return x
     # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
-    value, aval = host_operand(x)
-    if value is x:  # the user may change it
-        value = value.copy()
-    return array_from_numpy(value, aval)
+    return owned(x)
+
+
+def owned_results(result: Any) -> Any:
+    """What a user's function returned (a pytree), with arrays of ours for NumPy arrays.
+
+    These may be what it was given, which its caller can still write to.
+    """
+    if isinstance(result, Array):
+        return result
+    return pytrees.tree_map(lambda x: owned(x) if _is_numpy_operand(x) else x, result)
+
+
+def _is_numpy_operand(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.type in dtypes.numpy_scalar_types
 
 
 # --- bitcast ----------------------------------------------------------------------------------

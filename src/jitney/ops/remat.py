@@ -33,6 +33,7 @@ from jitney.core.primitive import declare, registry
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import set_current_trace
 from jitney.ops import rules
+from jitney.ops.convert import as_value
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
@@ -85,7 +86,7 @@ def _(*avals: Any, jaxpr: Jaxpr, **_: Any) -> Any:
 
 @remat_p.def_impl
 def _(*args: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
-    return eval_jaxpr(jaxpr, (), *args)
+    return [as_value(x) for x in eval_jaxpr(jaxpr, (), *args)]
 
 
 @remat_p.lower

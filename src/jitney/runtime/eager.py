@@ -18,10 +18,11 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import debug_checks, dispatch, preload, quiet
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime.array import ArrayImpl, array_from_numpy, copied
 
 _errors, _quiet = quiet.variable, quiet.quiet
 _ndarray = np.ndarray
+_SCALARS = (bool, int, float, complex, np.generic)
 
 
 class EvalTrace(Trace):
@@ -37,6 +38,7 @@ class EvalTrace(Trace):
             return impl(*[_checked(x) for x in args], **params)
         values: list[np.ndarray] = []
         avals: list[AbstractValue] = []
+        lent: list[np.ndarray] = []
         for x in args:
             if type(x) is ArrayImpl:
                 value = x._value
@@ -46,6 +48,8 @@ class EvalTrace(Trace):
                 value, aval = host_operand(x)
                 values.append(value)
                 avals.append(aval)
+                if not isinstance(x, _SCALARS):
+                    lent.append(value)
         out, _ = primitive.result_type(tuple(avals), params)
         rule = primitive.eager_rule
         if rule is None:
@@ -56,12 +60,16 @@ class EvalTrace(Trace):
         finally:
             _errors.reset(token)
         if primitive.multiple_results:
+            if lent:
+                results = [unshared(value, lent) for value in results]
             arrays = [
                 array_from_numpy(value, aval) for value, aval in zip(results, out, strict=True)
             ]
             if config.checks_values():
                 debug_checks.check_results(primitive, arrays)
             return arrays
+        if lent:
+            results = unshared(results, lent)
         array = array_from_numpy(results, out)
         if config.checks_values():
             debug_checks.check_results(primitive, [array])
@@ -71,6 +79,17 @@ class EvalTrace(Trace):
         return "EvalTrace"
 
     __str__ = __repr__
+
+
+def unshared(result: Any, lent: Sequence[np.ndarray]) -> Any:
+    """`result`, or a copy of it where it may lie in the memory of arrays `lent` by the caller.
+
+    They may be written to later, and must not become read-only, as the data of our arrays are.
+    """
+    for x in lent:
+        if result is x or np.may_share_memory(result, x):  # (empty ones share none)
+            return copied(result, result.dtype)
+    return result
 
 
 def _checked(x: Any) -> Any:
@@ -93,11 +112,21 @@ def host_operand(x: Any) -> tuple[np.ndarray, ShapedArray]:
         return x._data(), x.aval
     aval = get_aval(x)
     assert isinstance(aval, ShapedArray), aval
-    if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex):
+    if not isinstance(x, (_ndarray, *_SCALARS)):
         convert = getattr(x, "__jax_array__", None)
         if convert is not None:
             return host_operand(convert())
     return np.asarray(x, dtypes.physical_dtype(aval.dtype)), aval
+
+
+def owned(x: Any) -> ArrayImpl:
+    """An operand that is no runtime array as one whose data nobody else can write to."""
+    value, aval = host_operand(x)
+    if isinstance(x, _ndarray):
+        value = unshared(value, [x])
+    elif not isinstance(x, _SCALARS):
+        value = copied(value, value.dtype)
+    return array_from_numpy(value, aval)
 
 
 def _run_as_program(
