@@ -160,7 +160,7 @@ def python_scalar_dtype(kind: type) -> np.dtype:
 
 
 def _as_dtype(d: Any) -> Any:
-    if is_extended(d):
+    if isinstance(d, np.dtype) or is_extended(d):
         return d
     found = _PYTHON_DTYPES.get(d) if isinstance(d, type) else None
     if found is not None:
@@ -208,6 +208,14 @@ def check_valid_dtype(dtype: Any) -> None:
 
 def issubdtype(a: Any, b: Any) -> bool:
     """Whether dtype `a` belongs to dtype or category `b`, extended and small dtypes included."""
+    try:
+        return _issubdtype(a, b)
+    except TypeError:  # not hashable, or no dtype
+        return _issubdtype.__wrapped__(a, b)
+
+
+@functools.lru_cache(maxsize=1024)
+def _issubdtype(a: Any, b: Any) -> bool:
     if isinstance(a, ExtendedDType) or isinstance(b, ExtendedDType):
         if isinstance(a, ExtendedDType) and isinstance(b, type):
             return issubclass(a.type, b)

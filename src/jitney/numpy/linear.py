@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
+from jitney.core.record import record
 from jitney.numpy import util
 from jitney.numpy.arithmetic import multiply
 from jitney.ops import binary, convert, dot as lax_dot, unary
@@ -99,38 +100,68 @@ def _batched(
     Returns: an array of shape (*batch, row, column), without those that are not there.
     """
     a, b, dtype, weak = _operands(name, a, b, preferred)
-    left, right = shape_of(a), shape_of(b)
-    batch_a, batch_b = left[: len(left) - 1 - row], right[: len(right) - 1 - column]
     try:
-        common = broadcast_shapes(batch_a, batch_b)
+        plan = _plan(shape_of(a), shape_of(b), row, column)
     except ValueError:
         shown = " and ".join(get_aval(x).str_short() for x in (a, b))
         raise ValueError(f"Incompatible types for {name} arguments: {shown}") from None
+    if plan.squeezed_a:
+        a = squeeze(a, plan.squeezed_a)
+    if plan.squeezed_b:
+        b = squeeze(b, plan.squeezed_b)
+    out = _contract(a, b, plan.numbers, precision, dtype, weak)
+    if plan.perm is not None:
+        out = transpose(out, plan.perm)
+    return expand_dims(out, plan.ones) if plan.ones else out
+
+
+@record(frozen=True)
+class _Plan:
+    """How a product of batches of matrices is made of one contraction.
+
+    Attributes:
+      squeezed_a, squeezed_b: axes of extent 1 that are taken away first.
+      numbers: the dimension numbers of the contraction.
+      perm: the axes of the result in order; None if they are.
+      ones: axes of extent 1 that the result gets.
+    """
+
+    squeezed_a: tuple[int, ...]
+    squeezed_b: tuple[int, ...]
+    numbers: Any
+    perm: tuple[int, ...] | None
+    ones: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def _plan(left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool) -> _Plan:
+    """The plan for operands of these shapes; see `_batched`.
+
+    Raises:
+      ValueError: if the batch axes cannot be broadcast.
+    """
+    batch_a, batch_b = left[: len(left) - 1 - row], right[: len(right) - 1 - column]
+    rank = len(broadcast_shapes(batch_a, batch_b))
     # A batch axis that one operand lacks, or has with extent 1, is a free axis of the other.
-    rank = len(common)
     full_a, full_b = (1,) * (rank - len(batch_a)) + batch_a, (1,) * (rank - len(batch_b)) + batch_b
-    a = _without_ones(a, batch_a)
-    b = _without_ones(b, batch_b)
     axes_a = [j for j in range(rank) if full_a[j] != 1]
     axes_b = [j for j in range(rank) if full_b[j] != 1]
     shared = [j for j in axes_a if j in axes_b]
     contract = ((len(axes_a) + row,), (len(axes_b),))
-    batch = (tuple(axes_a.index(j) for j in shared), tuple(axes_b.index(j) for j in shared))
-    out = _contract(a, b, (contract, batch), precision, dtype, weak)
+    batch = (tuple([axes_a.index(j) for j in shared]), tuple([axes_b.index(j) for j in shared]))
     # Axes of the result: shared, those of a alone, row, those of b alone, column.
     rows, columns = ["row"] * row, ["column"] * column
     alone_a, alone_b = ([j for j in axes if j not in shared] for axes in (axes_a, axes_b))
     names = [*shared, *alone_a, *rows, *alone_b, *columns]
     ones = [j for j in range(rank) if full_a[j] == full_b[j] == 1]
     wanted = [*[j for j in range(rank) if j not in ones], *rows, *columns]
-    if names != wanted:
-        out = transpose(out, tuple(names.index(w) for w in wanted))
-    return expand_dims(out, tuple(ones)) if ones else out
-
-
-def _without_ones(x: Any, batch: tuple[int, ...]) -> Any:
-    axes = tuple(k for k, n in enumerate(batch) if n == 1)
-    return squeeze(x, axes) if axes else x
+    return _Plan(
+        tuple([k for k, n in enumerate(batch_a) if n == 1]),
+        tuple([k for k, n in enumerate(batch_b) if n == 1]),
+        (contract, batch),
+        None if names == wanted else tuple([names.index(w) for w in wanted]),
+        tuple(ones),
+    )
 
 
 @partial(jit_when_traced, static_argnames=("precision", "preferred_element_type"), inline=True)

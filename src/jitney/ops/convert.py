@@ -114,15 +114,16 @@ def scalar_operand(x: Any, dtype: Any, weak_type: bool) -> Any:
     object, which traces know again by its identity.
     """
     key = (type(x), x, dtype, weak_type)
+    # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.
+    is_kept = bool(x == x and (x or type(x) is int))
     try:
-        found = _scalars.get(key) if x else None
+        found = _scalars.get(key) if is_kept else None
     except TypeError:
         found = None
     if found is not None:
         return found
     scalar = _make_scalar(x, dtype, weak_type)
-    # Zeros are not kept: 0.0 and -0.0 are equal, and so would be their keys.
-    if x == x and x:
+    if is_kept:
         if len(_scalars) >= _SCALARS_LIMIT:
             _scalars.clear()
         _scalars[key] = scalar
