@@ -122,6 +122,25 @@ def test_what_has_no_form_by_parts_is_left_whole(fun):
     np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize(
+    ("equation", "left", "right"),
+    [
+        ("ij,jk->ik", (40, 30), (30, 50)),
+        ("ji,jk->ik", (30, 40), (30, 50)),
+        ("ij,kj->ik", (40, 30), (50, 30)),
+        ("bij,bjk->bik", (3, 40, 30), (3, 30, 50)),
+        ("ij,jk->ik", (400, 300), (300, 200)),
+    ],
+)
+def test_large_products_are_calls_of_blas(dtype, equation, left, right):
+    x, y = (numbers(*shape).astype(dtype) for shape in (left, right))
+    with jitney.enable_x64():
+        fun = jitney.jit(lambda x, y: jitnp.einsum(equation, x, y))
+        np.testing.assert_allclose(fun(x, y), np.einsum(equation, x, y), rtol=1e-3)
+        assert f"gemm.{np.dtype(dtype)}" in fun.lower(x, y).as_text("kernels")
+
+
 def test_gradients_equal_jax():
     x = numbers(12).real
 

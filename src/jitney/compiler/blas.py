@@ -26,6 +26,9 @@ _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_thread
 _NUMPYS, _SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
 
+# The functions for products of matrices, by dtype.
+PRODUCTS = {"float32": "sgemm", "float64": "dgemm", "complex64": "cgemm", "complex128": "zgemm"}
+
 # Operations of a factorisation from which OpenBLAS's threads bring more than they cost.
 THREADS_ABOVE = 300_000_000
 

@@ -47,7 +47,7 @@ class DriverWriter:
     Args:
       code_of: the name of a kernel's function, and whether another module has it.
       host_id: number under which a Python function is called.
-      symbol: addresses of the runtime's functions: "parallel_for", "host", "sgemm", "dgemm".
+      symbol: addresses of the runtime's functions: "parallel_for", "host", "sgemm" ...
 
     Attributes:
       natives: the names of those that the program calls.
@@ -397,10 +397,17 @@ class _GemmWriter:
         self.count += 1
         return at.text
 
+    def _place_factor(self, value: float) -> str:
+        """An address that holds `value` as a number of the product's dtype."""
+        words = np.zeros(2, np.int64)
+        words.view(self.step.dtype)[0] = value
+        first, _ = (self._place(constant(int(word), "i64")) for word in words)
+        return first
+
     def _call(self, x: Value, y: Value, out: Value, rows: Value) -> None:
         """Row-major out = x @ y is, to Fortran, out' = y' x'."""
         e, step = self.e, self.step
-        kind = "f32" if step.dtype.name == "float32" else "f64"
+        name = blas.PRODUCTS[step.dtype.name]
         lead_y = step.k if step.trans_y else step.n
         lead_x = step.m if step.trans_x else step.k
 
@@ -410,8 +417,7 @@ class _GemmWriter:
         flag_y, flag_x = (number(ord("T" if t else "N")) for t in (step.trans_y, step.trans_x))
         n, m, k = number(step.n), self._place(rows), number(step.k)
         ldy, ldx, ldo = number(max(lead_y, 1)), number(max(lead_x, 1)), number(max(step.n, 1))
-        one, zero = (self._place(constant(v, kind)) for v in (1.0, 0.0))
+        one, zero = (self._place_factor(v) for v in (1.0, 0.0))
         operands = (flag_y, flag_x, n, m, k, one, y.text, ldy, x.text, ldx, zero, out.text, ldo)
-        name = "sgemm" if kind == "f32" else "dgemm"
         call = self.driver.native(name, "void", ", ".join(["ptr"] * len(operands)))
         e.line(f"call {call}({', '.join(f'ptr {p}' for p in operands)})")

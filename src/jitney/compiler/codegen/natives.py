@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,6 +127,5 @@ _finders: dict[str, Callable[[], int]] = {
     "parallel_for": lambda: blas.address(_serial_for),
     "blas_enter": lambda: blas.address(_nothing),
     "blas_leave": lambda: blas.address(_nothing),
-    "sgemm": lambda: blas.function("sgemm"),
-    "dgemm": lambda: blas.function("dgemm"),
+    **{name: partial(blas.function, name) for name in blas.PRODUCTS.values()},
 }

@@ -12,6 +12,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from jitney.compiler import blas
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, walk
 from jitney.compiler.hlo.contractions import is_small_dot
@@ -40,7 +41,6 @@ from jitney.compiler.plan.scatter import Windows, has_kernel
 _LEAVES = (hlo.Parameter, hlo.Constant)
 EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not copied
 MOST_BOXES = 12  # parts that the box of a kernel is divided into
-_BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
 
 _Written = TypeVar("_Written")
 
@@ -115,7 +115,7 @@ class _Planner:
             return self.supports(node.fn, [node.dtype] * 2, node.dtype)
         if isinstance(node, hlo.Dot):
             native = self.supports("add", [node.dtype] * 2, node.dtype)
-            return native and (node.dtype not in _BLAS or is_small_dot(node))
+            return native and (node.dtype.name not in blas.PRODUCTS or is_small_dot(node))
         return False
 
     def prepared(self, kernel: Kernel) -> Kernel:

@@ -16,7 +16,6 @@ implementation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
@@ -24,11 +23,11 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.numerics.complex_parts import names_of
 from jitney.core.record import record
 
 _BOOL = np.dtype(bool)
-SMALL_DOT = 8192  # products up to which a contraction is a sum of products
 
 # Nodes whose parts are the same node of the parts of their operands.
 _LINEAR = (
@@ -318,9 +317,7 @@ def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
     fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
     contracted = [node.x.shape[j] for j in cx]
-    m = math.prod([node.x.shape[j] for j in fx])
-    n = math.prod([node.y.shape[j] for j in fy])
-    if m * n * math.prod(contracted) > SMALL_DOT and m != 1 and n != 1:
+    if not is_small_dot(node):
         return None
     # Axes of the products: batch, free ones of x, free ones of y, contracted.
     shape = (*node.shape, *contracted)
