@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from jitney.compiler import pipeline
 from jitney.compiler.codegen import engine, program as code, target as targets
 from jitney.compiler.hlo import interpret, ir
 from jitney.core.avals import shaped_array
 from jitney.core.record import replace
+from jitney.runtime import preload
 from jitney.runtime.native._native import Program
 
 # The host's own code, and code without masks, without fused multiply-add, with other vector widths.
@@ -47,7 +47,7 @@ def compiled(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray
     """Results of `module`, compiled, with the result of every stage verified."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JITNEY_CHECK", "1")
-        built = pipeline.compile_module(module)
+        built = preload.compiler().compile_module(module)
     native = Program(
         built.entry,
         len(inputs),

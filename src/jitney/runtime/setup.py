@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
 
 from jitney.compiler import blas
@@ -27,6 +29,9 @@ def install(operators: Any) -> None:
         _native.use_error_state(quiet.variable, quiet.quiet)
     for name in _NATIVE_OPERATORS:
         _native.set_operator(name, getattr(operators, name))
+    _native.set_main_thread(threading.main_thread().ident or 0)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: _native.set_main_thread(threading.get_ident()))
     _native.set_threads(device.thread_count())
     _native.keep_freed_memory()
     if device.thread_count() > 1:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jitney.compiler import blas
-from jitney.compiler.codegen import natives
+from jitney.compiler.codegen import natives, polls
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
 from jitney.compiler.codegen.target import Target
@@ -35,10 +35,6 @@ MOST_STEPS = 200
 # Floating-point operations of a product below which one thread is as fast: each part packs the whole
 # second operand.
 GEMM_PARALLEL_ABOVE = 30_000_000
-
-
-# What functions return that came to their end.
-SUCCEEDED = constant(1, "i32")
 
 
 class DriverWriter:
@@ -70,6 +66,7 @@ class DriverWriter:
         self.host_id = host_id
         self.symbol = symbol
         self.e = Emitter(target)
+        self.unseen = 0  # cost of the steps since the last look for signals
         self.functions: list[str] = []  # functions of its own: products
         self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
         self.slots = 1  # pointers in the array that steps pass their buffers in
@@ -91,7 +88,7 @@ class DriverWriter:
 
     def _function(self, head: str, stack: list[str]) -> str:
         """The function with the code that was written so far."""
-        self.e.line(f"ret {SUCCEEDED!r}")
+        self.e.line(f"ret {polls.SUCCEEDED!r}")
         slots = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
         for i in range(self.slots):
             slots.append(f"  %slot.{i} = getelementptr ptr, ptr %slots, i64 {i}")
@@ -155,19 +152,13 @@ class DriverWriter:
         self.functions.append(self._function(head, []))
         self.e, self.slots = outside
         status = self.e.emit(f"call i32 @{name}({', '.join(pointers)})", "i32")
-        self._check(status)
-
-    def _check(self, status: Value) -> None:
-        """Returns unless `status` says that all went well."""
-        e = self.e
-        n = e.fresh()[1:]
-        e.branch(e.icmp("eq", status, SUCCEEDED), f"fine.{n}", f"failed.{n}")
-        e.label(f"failed.{n}")
-        e.line("ret i32 0")
-        e.label(f"fine.{n}")
+        polls.check(self.e, status)
 
     def _few_steps(self, steps: Sequence[ir.Step]) -> None:
         for step in steps:
+            self.unseen += _step_cost(step)
+            if self.unseen > polls.STEPS_COST:
+                self._poll()
             match step:
                 case ir.Launch():
                     self._launch(step)
@@ -184,6 +175,11 @@ class DriverWriter:
                 case ir.Branch():
                     self._branch(step)
 
+    def _poll(self) -> None:
+        self.natives[polls.POLL] = None
+        polls.poll(self.e)
+        self.unseen = 0
+
     def _launch(self, step: ir.Launch) -> None:
         e = self.e
         kernel = step.kernel
@@ -191,19 +187,25 @@ class DriverWriter:
         name, is_outside = self.code_of(kernel)
         code = Value(f"@{name}", "ptr")
         if is_outside:
-            e.declarations.add(f"declare void {code.text}(ptr, i64, i64)")
+            e.declarations.add(f"declare i32 {code.text}(ptr, i64, i64)")
         extent = outer_extent(kernel)
         work = body_cost(kernel) * kernel.points
-        if work < PARALLEL_ABOVE or extent < 2 or ordered_axes(kernel):
-            e.line(f"call void {code.text}(ptr %slots, i64 0, i64 {extent})")
+        is_ordered = bool(ordered_axes(kernel))
+        if work < (polls.STEPS_COST if is_ordered else PARALLEL_ABOVE) or extent < 2:
+            status = e.emit(f"call i32 {code.text}(ptr %slots, i64 0, i64 {extent})", "i32")
+            if polls.looks(kernel):
+                polls.check(e, status)
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
         grain = max(extent * PARALLEL_ABOVE // (2 * work), 1)
         plan = schedule(kernel)
         if outermost(plan) == plan.vector:
             grain = -(-grain // 64) * 64
-        run = self.native("parallel_for", "void", "ptr, ptr, i64, i64")
-        e.line(f"call {run}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})")
+        way = "in_turn" if is_ordered else "parallel_for"
+        run = self.native(way, "i32", "ptr, ptr, i64, i64")
+        call = f"call {run}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
+        polls.check(e, e.emit(call, "i32"))
+        self.unseen = 0
 
     def _copy(self, step: ir.Copy) -> None:
         if step.to.nbytes:
@@ -225,7 +227,7 @@ class DriverWriter:
         e = self.e
         self._fill_slots([b for b, _ in (*step.args, *step.results)])
         call = self.native("host", "i32", "i64, ptr")
-        self._check(e.emit(f"call {call}(i64 {self.host_id(step)}, ptr %slots)", "i32"))
+        polls.check(e, e.emit(f"call {call}(i64 {self.host_id(step)}, ptr %slots)", "i32"))
 
     def _loop(self, step: ir.Loop) -> None:
         e = self.e
@@ -233,14 +235,20 @@ class DriverWriter:
         outside = self.cells
         self.cells = outside | {b: self._new_cell(home) for b, home in homes.items()}
         n = e.fresh()[1:]
+        before = e.block
         e.jump(f"while.{n}")
         e.label(f"while.{n}")
+        self.natives[polls.POLL] = None
+        cost = sum(map(_step_cost, (*step.cond, *step.body)))
+        countdown = polls.Countdown(e, f"while.{n}", cost)
+        countdown.begin(before)
         self._steps(step.cond)
         flag = e.emit(f"load i8, {self._pointer(step.predicate)!r}", "i8")
         e.branch(e.icmp("ne", flag, constant(0, "i8")), f"do.{n}", f"end.{n}")
         e.label(f"do.{n}")
         self._steps(step.body)
-        e.jump(f"while.{n}")
+        countdown.repeat()
+        self.unseen = 0
         e.label(f"end.{n}")
         for i, exchange in enumerate(step.exchanged):  # after an odd number of turns
             home, found = homes[exchange.carry], self._pointer(exchange.carry)
@@ -280,7 +288,8 @@ class DriverWriter:
     def _gemm(self, step: ir.Gemm) -> None:
         operands = [self._pointer(b) for b in (step.x, step.y, step.out)]
         name = self._gemm_function(step)
-        self.e.line(f"call void @{name}({', '.join(map(repr, operands))})")
+        call = f"call i32 @{name}({', '.join(map(repr, operands))})"
+        polls.check(self.e, self.e.emit(call, "i32"))
 
     def _gemm_function(self, step: ir.Gemm) -> str:
         """The name of the function for products like `step`, of which a program has one."""
@@ -292,8 +301,23 @@ class DriverWriter:
         return name
 
 
+def _step_cost(step: ir.Step) -> int:
+    """Cost of a step between looks for signals; 0 of those that look themselves, or by Python."""
+    match step:
+        case ir.Launch():
+            return body_cost(step.kernel) * step.kernel.points
+        case ir.Gemm():
+            return step.batch * step.m * step.n * step.k // 8
+        case ir.Copy():
+            return step.to.nbytes // 8
+        case ir.Branch():
+            return max([sum(map(_step_cost, case)) for case in step.cases], default=0)
+        case _:
+            return 0
+
+
 class _GemmWriter:
-    """Writes the function of a product, or a batch of them: void gemm(ptr x, ptr y, ptr out).
+    """Writes the function of a product, or a batch of them: i32 gemm(ptr x, ptr y, ptr out).
 
     The work of a large one, or of a batch, is in a function of the range of rows (of products), as in
     kernels, so that it can be divided among the runtime's threads; BLAS keeps to one thread meanwhile.
@@ -319,7 +343,7 @@ class _GemmWriter:
             Value("%x", "ptr"), Value("%y", "ptr"), Value("%out", "ptr"), constant(step.m, "i64")
         )
         self._release_threads(e)
-        e.line("ret void")
+        e.line(f"ret {polls.SUCCEEDED!r}")
         return self._function(e, f"  %blas = alloca [{self.count} x i64], align 16")
 
     def _keep_to_one_thread(self, e: Emitter) -> None:
@@ -329,7 +353,7 @@ class _GemmWriter:
         e.line(f"call {self.driver.native('blas_leave', 'void', '')}()")
 
     def _function(self, e: Emitter, stack: str) -> str:
-        head = f"define internal void @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
+        head = f"define internal i32 @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
         body = ["entry:", stack, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
@@ -341,14 +365,14 @@ class _GemmWriter:
         extent = step.batch if step.batch > 1 else step.m
         self._keep_to_one_thread(e)
         if work < GEMM_PARALLEL_ABOVE or extent < 2 or not blas.is_guarded():
-            e.line(f"call void @{self.name}.part(ptr %slots, i64 0, i64 {extent})")
+            status = e.emit(f"call i32 @{self.name}.part(ptr %slots, i64 0, i64 {extent})", "i32")
         else:
             grain = -(-extent // min(extent, max(natives.threads(), 2)))
-            run = self.driver.native("parallel_for", "void", "ptr, ptr, i64, i64")
+            run = self.driver.native("parallel_for", "i32", "ptr, ptr, i64, i64")
             part = f"ptr @{self.name}.part, ptr %slots"
-            e.line(f"call {run}({part}, i64 {extent}, i64 {grain})")
+            status = e.emit(f"call {run}({part}, i64 {extent}, i64 {grain})", "i32")
         self._release_threads(e)
-        e.line("ret void")
+        e.line(f"ret {status!r}")
         return self._function(e, "  %slots = alloca [3 x ptr], align 16")
 
     def _part(self) -> str:
@@ -379,8 +403,8 @@ class _GemmWriter:
             x = self._offset(x, begin, 1 if step.trans_x else step.k)
             out = self._offset(out, begin, step.n)
             self._call(x, y, out, e.sub(end, begin))
-        e.line("ret void")
-        head = f"define internal void @{self.name}.part(ptr %slots, i64 %begin, i64 %end)"
+        e.line(f"ret {polls.SUCCEEDED!r}")
+        head = f"define internal i32 @{self.name}.part(ptr %slots, i64 %begin, i64 %end)"
         stack = f"  %blas = alloca [{self.count} x i64], align 16"
         body = ["entry:", stack, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])

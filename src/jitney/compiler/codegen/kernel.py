@@ -1,6 +1,6 @@
 """Kernels as LLVM functions: loops, vector lanes, masks, accumulators.
 
-    void kernel(ptr params, i64 begin, i64 end)
+    i32 kernel(ptr params, i64 begin, i64 end)        1 if it came to its end
 
 `params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel can
 be divided among threads, and one whose only loop is the outermost serves every extent.
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import cost
-from jitney.compiler.codegen import access, interleaved
+from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.kernel_key import lanes_hint, outermost
+from jitney.compiler.codegen.kernel_key import lanes_hint, loop_order, outermost
 from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import (
     BITS,
@@ -78,13 +78,9 @@ class KernelWriter:
         self.plan = schedule(kernel)
         self.e = Emitter(target, shared)
         plan = self.plan
-        lanes_axis = () if plan.vector is None else (plan.vector,)
-        self.order = (
-            (*plan.outer, *plan.inner, *lanes_axis)
-            if plan.folds_lanes
-            else (*plan.outer, *lanes_axis, *plan.inner)
-        )
+        self.order = loop_order(plan)
         self.depth, self.varies = _dependence(kernel, self.order, plan.vector)
+        self.looking = polls.looking_position(kernel)
         self.state = _State()
         self.pointers: list[Value] = []
         self.allocas: list[str] = []
@@ -118,8 +114,8 @@ class KernelWriter:
             at = e.emit(f"getelementptr inbounds ptr, ptr %params, i64 {i}", "ptr")
             self.pointers.append(e.emit(f"load ptr, ptr {at.text}", "ptr"))
         self._nest(0)
-        e.line("ret void")
-        head = f"define void @{self.name}(ptr %params, i64 %begin, i64 %end)"
+        e.line(f"ret {polls.SUCCEEDED!r}")
+        head = f"define i32 @{self.name}(ptr %params, i64 %begin, i64 %end)"
         body = ["entry:", *self.allocas, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
@@ -251,6 +247,8 @@ class KernelWriter:
         if masked_to is not None:
             self.remaining = e.sub(masked_to, counter)
             self.mask = self._tail_mask(self.remaining, step)
+        if position == self.looking:
+            polls.poll(e)
         self._extend_addresses(axis, counter)
         self._nest(position + 1)
         self.state = outside

@@ -31,6 +31,14 @@ def statement_key(s: ir.Statement | Carried) -> tuple[object, ...]:
     return ir.statement_key(s)
 
 
+def loop_order(plan: Schedule) -> tuple[int, ...]:
+    """The axes in the order of their loops, from the outermost inwards."""
+    lanes = () if plan.vector is None else (plan.vector,)
+    if plan.folds_lanes:
+        return (*plan.outer, *plan.inner, *lanes)
+    return (*plan.outer, *lanes, *plan.inner)
+
+
 def outermost(plan: Schedule) -> int | None:
     """The axis that begin and end bound."""
     if plan.outer:

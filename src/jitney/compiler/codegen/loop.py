@@ -8,11 +8,18 @@ import numpy as np
 
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel import KernelWriter
-from jitney.compiler.codegen.kernel_key import statement_key
+from jitney.compiler.codegen.kernel_key import body_cost, statement_key
+from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, looks
 from jitney.compiler.codegen.target import Target
 from jitney.compiler.codegen.values import Value
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.loops import Carried, LoopKernel, changing_statements, varying
+from jitney.compiler.kernels.loops import (
+    Carried,
+    LoopKernel,
+    changing_statements,
+    counted_by,
+    varying,
+)
 
 
 def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
@@ -20,7 +27,7 @@ def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
     return (
         len(kernel.extents), kernel.params, kernel.carried,
         tuple([statement_key(s) for s in kernel.body]), kernel.condition, kernel.following,
-        tuple([(o.param, o.index, o.value) for o in kernel.outputs]),
+        tuple([(o.param, o.index, o.value) for o in kernel.outputs]), looks(kernel),
     )  # fmt: skip
 
 
@@ -52,9 +59,11 @@ class LoopWriter(KernelWriter):
             for load in [ir.Load(p.start, p.index, p.dtype)]
         ]
         n = e.fresh()[1:]
+        watch = self._watch(f"turn.{n}", starts)
         before = e.block
         e.jump(f"turn.{n}")
         e.label(f"turn.{n}")
+        watch.begin(before)
         phis: list[Value] = []
         places: list[int] = []
         for start in starts:
@@ -64,16 +73,10 @@ class LoopWriter(KernelWriter):
         for i, s in enumerate(kernel.body):
             if isinstance(s, Carried):
                 self.state.values[i] = phis[s.index]
-        needed = self._needed_for(kernel.condition)
-        for i, s in enumerate(kernel.body):
-            if i in needed and i not in self.state.values:
-                self.state.values[i] = self._statement(i, s)
-        flag = self.state.values[kernel.condition]
-        if flag.lanes > 1:
-            if self.mask is not None:
-                flag = e.and_(flag, self.mask)
-            flag = e.any(flag)
-        e.branch(flag, f"body.{n}", f"end.{n}")
+        if isinstance(watch, Strips):
+            watch.branch(phis[watch.counter], f"body.{n}", f"end.{n}")
+        else:
+            e.branch(self._condition(), f"body.{n}", f"end.{n}")
         e.label(f"body.{n}")
         for i, s in enumerate(kernel.body):
             if i not in self.state.values:
@@ -87,15 +90,42 @@ class LoopWriter(KernelWriter):
             self._lanes_of(self.state.values[f], p.varies)
             for f, p in zip(kernel.following, kernel.carried, strict=True)
         ]
-        last = e.block
-        e.jump(f"turn.{n}")
+        ends = watch.repeat()
         for place, phi, start, value in zip(places, phis, starts, following, strict=True):
-            e.lines[place] = (
-                f"  {phi.text} = phi {phi.type} [{start.text}, %{before}], [{value.text}, %{last}]"
-            )
+            edges = [f"[{start.text}, %{before}]"]
+            edges += [f"[{(value if is_next else phi).text}, %{b}]" for b, is_next in ends]
+            e.lines[place] = f"  {phi.text} = phi {phi.type} {', '.join(edges)}"
         e.label(f"end.{n}")
         for p, phi in zip(kernel.carried, phis, strict=True):
             self._store_value(p.finish, p.index, p.dtype, phi)
+
+    def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
+        """What makes the loop look for signals; written in the block before it."""
+        kernel: LoopKernel = self.kernel
+        if not looks(kernel):
+            return Unwatched(self.e, head)
+        cost = body_cost(kernel)
+        counted = counted_by(kernel)
+        if counted is None:
+            return Countdown(self.e, head, cost)
+        counter, bound = counted
+        limit = self.state.values.get(bound)
+        assert limit is not None, "a bound that no iteration changes is known before the loop"
+        return Strips(self.e, head, cost, counter, starts[counter], limit)
+
+    def _condition(self) -> Value:
+        """Whether to go on, in any lane."""
+        kernel: LoopKernel = self.kernel
+        needed = self._needed_for(kernel.condition)
+        for i, s in enumerate(kernel.body):
+            if i in needed and i not in self.state.values:
+                self.state.values[i] = self._statement(i, s)
+        flag = self.state.values[kernel.condition]
+        if flag.lanes > 1:
+            if self.mask is not None:
+                flag = self.e.and_(flag, self.mask)
+            flag = self.e.any(flag)
+        return flag
 
     def _used_indices(self) -> list[Any]:
         found = super()._used_indices()

@@ -106,25 +106,12 @@ def call_host(number: int, slots: int) -> None:
 # --- threads --------------------------------------------------------------------------------------
 
 
-_ParallelFor = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
-)
-_Chunk = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-
-
 @ctypes.CFUNCTYPE(None)
 def _nothing() -> None:
     """Stands in where the runtime does not count who keeps BLAS to one thread."""
 
 
-@_ParallelFor
-def _serial_for(code: int, slots: int, n: int, grain: int) -> None:
-    """Stands in where the runtime has no native threads."""
-    _Chunk(code)(slots, 0, n)
-
-
 _finders: dict[str, Callable[[], int]] = {
-    "parallel_for": lambda: blas.address(_serial_for),
     "blas_enter": lambda: blas.address(_nothing),
     "blas_leave": lambda: blas.address(_nothing),
     **{name: partial(blas.function, name) for name in blas.PRODUCTS.values()},

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jitney.compiler.codegen import engine, natives
+from jitney.compiler.codegen import engine, natives, polls
 from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel import KernelWriter
@@ -185,7 +185,8 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
 
         driver, entry, hosts = _driver(plan, code_of)
         kernels = {others[key]: place for key, place in found.items()}
-        links = Links(list(driver.natives), driver.constants, kernels)
+        called = [*driver.natives, *([polls.POLL] if any(map(polls.looks, new.values())) else [])]
+        links = Links(list(dict.fromkeys(called)), driver.constants, kernels)
         code, seconds = engine.compile_text(_joined(text, entry), links.addresses())
         if names:
             _kernels.enter(code, names)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.codegen.values import kind_of
-from jitney.compiler.hlo import ir as hlo, walk
+from jitney.compiler.hlo import ir as hlo, trips, walk
 from jitney.compiler.kernels import build, ir
 from jitney.compiler.kernels.build import (
     Index,
@@ -42,6 +42,7 @@ MOST_CARRIED = 96  # scalars per lane: what registers and the first cache hold
 MOST_STATEMENTS = 2500  # of a body, taken apart
 
 _BOOL = np.dtype(bool)
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 @record(frozen=True, eq=False)
@@ -76,6 +77,7 @@ class LoopKernel:
       condition: number of the statement that says whether to go on.
       following: for each carried scalar, the statement that it becomes.
       outputs: stores of each turn.
+      trips: how many turns there are; None if that is not known.
     """
 
     extents: tuple[int, ...]
@@ -85,6 +87,7 @@ class LoopKernel:
     condition: int
     following: tuple[int, ...]
     outputs: tuple[ir.Store, ...]
+    trips: int | None = None
     reduced: int = 0
 
     @property
@@ -402,6 +405,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
     for i in sorted(in_place):
         _store_update(k, body.results[i], ("stored", i))  # type: ignore[arg-type]
     dtypes = [_dtype_of(p, node) for p in k.params]
+    counted = trips.count_trips(node)
     kernel = LoopKernel(
         extents,
         tuple(dtypes),
@@ -410,6 +414,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         condition,
         tuple(following),
         tuple(k.outputs),  # type: ignore[arg-type]
+        None if counted is None else counted.count,
     )
     check_uniform(kernel)
     return BuiltLoop(kernel, k.params)
@@ -481,6 +486,30 @@ def changing_statements(kernel: LoopKernel) -> list[bool]:
             case _:
                 out.append(any(out[t] for t, _ in s.index.terms))
     return out
+
+
+def counted_by(kernel: LoopKernel) -> tuple[int, int] | None:
+    """(carried scalar, statement of its bound) of a loop that counts up to a bound; None for others.
+
+    The scalar is the same in all lanes, it grows by a positive constant in each iteration, and the loop
+    goes on while it is less than the bound, which does not change.
+    """
+    body = kernel.body
+    condition = body[kernel.condition]
+    if not isinstance(condition, ir.Call) or condition.fn != "lt":
+        return None
+    counter = body[condition.args[0]]
+    if not isinstance(counter, Carried) or counter.varies or counter.dtype not in (_INT32, _INT64):
+        return None
+    if varying(kernel)[condition.args[1]] or changing_statements(kernel)[condition.args[1]]:
+        return None
+    step = body[kernel.following[counter.index]]
+    if not isinstance(step, ir.Call) or step.fn != "add":
+        return None
+    grown, by = (body[a] for a in step.args)
+    if grown is not counter or not isinstance(by, ir.Number) or by.value <= 0:
+        return None
+    return counter.index, condition.args[1]
 
 
 def check_uniform(kernel: LoopKernel) -> None:

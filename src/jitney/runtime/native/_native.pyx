@@ -23,7 +23,8 @@ import numpy as np
 cnp.import_array()
 
 cdef extern from "threads.h":
-    void jt_parallel_for(void *kernel, void *slots, int64_t n, int64_t grain) nogil
+    int32_t jt_parallel_for(void *kernel, void *slots, int64_t n, int64_t grain) nogil
+    int32_t jt_in_turn(void *kernel, void *slots, int64_t n, int64_t grain) nogil
     void jt_set_threads(int n)
 
 cdef extern from "blas_threads.h":
@@ -126,8 +127,13 @@ def set_operator(name, function):
 
 
 def parallel_for_address():
-    """Address of `void parallel_for(kernel, slots, n, grain)`."""
+    """Address of `int32 parallel_for(kernel, slots, n, grain)`."""
     return <uintptr_t>&jt_parallel_for
+
+
+def in_turn_address():
+    """Address of `int32 in_turn(kernel, slots, n, grain)`: the same by one thread, and in order."""
+    return <uintptr_t>&jt_in_turn
 
 
 def blas_guard_addresses():
@@ -281,10 +287,13 @@ def select(cnp.ndarray mask, cnp.ndarray on_true, cnp.ndarray on_false):
     if step_x < 0 or step_y < 0 or not cnp.PyArray_IS_C_CONTIGUOUS(mask) or size > 8:
         return None
     out = _new_array(cnp.PyArray_NDIM(mask), cnp.PyArray_DIMS(mask), on_true.dtype)
-    if not jt_select(cnp.PyArray_DATA(mask), cnp.PyArray_DATA(on_true), cnp.PyArray_DATA(on_false),
-                     cnp.PyArray_DATA(out), n, size, step_x, step_y):
-        return None
-    return out
+    cdef int done = jt_select(
+        cnp.PyArray_DATA(mask), cnp.PyArray_DATA(on_true), cnp.PyArray_DATA(on_false),
+        cnp.PyArray_DATA(out), n, size, step_x, step_y,
+    )
+    if done < 0:
+        _raise_current()
+    return out if done else None
 
 
 cdef class _Loop:
@@ -294,13 +303,15 @@ cdef class _Loop:
     cdef object error
 
 
-cdef void _run_part(void *slots, int64_t begin, int64_t end) noexcept with gil:
+cdef int32_t _run_part(void *slots, int64_t begin, int64_t end) noexcept with gil:
     cdef _Loop loop = <_Loop><PyObject *>slots
     if loop.error is None:
         try:
             loop.body(begin, end)
+            return JT_SUCCEEDED
         except BaseException as error:  # raised again in the thread that asked
             loop.error = error
+    return 0
 
 
 def parallel_for(body, int64_t n, int64_t grain):
@@ -312,10 +323,13 @@ def parallel_for(body, int64_t n, int64_t grain):
     cdef _Loop loop = _Loop.__new__(_Loop)
     loop.body = body
     cdef void *slots = <void *>loop
+    cdef int32_t status
     with nogil:
-        jt_parallel_for(<void *>&_run_part, slots, n, grain)
-    if loop.error is not None:
+        status = jt_parallel_for(<void *>&_run_part, slots, n, grain)
+    if loop.error is not None and PyErr_Occurred() == NULL:
         raise loop.error
+    if status != JT_SUCCEEDED:
+        _raise_current()
 
 
 def threefry(cnp.ndarray k0, cnp.ndarray k1, cnp.ndarray x0, cnp.ndarray x1):

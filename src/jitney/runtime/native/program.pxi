@@ -5,8 +5,11 @@ cdef extern from "host.h":
     void jt_set_host_function(object function)
     int32_t jt_call_host(int64_t number, void **slots) nogil
 
+cdef extern from "signals.h":
+    unsigned long jt_main_thread
+    int32_t jt_poll() nogil
+
 cdef extern from "Python.h":
-    int PyErr_CheckSignals() except -1
     PyObject *PyErr_Occurred()
 
 ctypedef int32_t (*Entry)(void **inputs, void **outputs, void *arena) noexcept nogil
@@ -32,6 +35,17 @@ def call_host_address():
     can be lost, or get into another thread, wherever a handler of a signal raises.
     """
     return <uintptr_t>&jt_call_host
+
+
+def poll_address():
+    """Address of `int32 poll()`: 1, or else the program has to end, as a handler of a signal raised."""
+    return <uintptr_t>&jt_poll
+
+
+def set_main_thread(unsigned long number):
+    """Says which thread handles signals."""
+    global jt_main_thread
+    jt_main_thread = number
 
 
 cdef class Program:

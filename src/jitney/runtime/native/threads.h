@@ -15,7 +15,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "signals.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #define JT_PAUSE() __builtin_ia32_pause()
@@ -29,7 +30,10 @@
 #define JT_YIELD_AFTER 4000       /* turns of a wait, after which the processor is offered to others */
 #define JT_SPIN_NANOSECONDS 700000 /* that a worker looks out for the next loop before it sleeps */
 
-typedef void (*jt_kernel)(void *, int64_t, int64_t);
+#define JT_CHUNKS_IN_TURN 32      /* that one thread alone does at a time, between looks for signals */
+#define JT_CHUNKS_BETWEEN_LOOKS 8 /* of a thread of several: a chunk is some tens of microseconds */
+
+typedef int32_t (*jt_kernel)(void *, int64_t, int64_t); /* JT_SUCCEEDED, or it was given up */
 
 typedef struct {
     _Alignas(64) atomic_llong next; /* first index that nobody has taken */
@@ -50,6 +54,7 @@ static struct {
     void *slots;
     int64_t grain;
     int threads; /* that the loop is divided among */
+    atomic_int given_up; /* the loop: a signal's handler has raised */
     jt_share shares[JT_MAX_THREADS];
 } jt_pool = {.owned = ATOMIC_FLAG_INIT,
              .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -57,26 +62,27 @@ static struct {
              .wanted = 1};
 
 static void jt_work(int self) {
+    unsigned looked = 0;
     for (int k = 0; k < jt_pool.threads; k++) {
         jt_share *share = &jt_pool.shares[(self + k) % jt_pool.threads];
         for (;;) {
             int64_t begin = atomic_fetch_add(&share->next, jt_pool.grain);
             if (begin >= share->end) break;
             int64_t end = begin + jt_pool.grain;
-            jt_pool.kernel(jt_pool.slots, begin, end < share->end ? end : share->end);
+            if ((looked++ % JT_CHUNKS_BETWEEN_LOOKS == 0 && jt_poll() != JT_SUCCEEDED) ||
+                jt_pool.kernel(jt_pool.slots, begin, end < share->end ? end : share->end) !=
+                    JT_SUCCEEDED) {
+                atomic_store(&jt_pool.given_up, 1);
+                return;
+            }
         }
     }
-}
-
-static int64_t jt_nanoseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 static void *jt_worker(void *number) {
     int self = (int)(intptr_t)number;
     unsigned seen = 0;
+    jt_given_up = &jt_pool.given_up;
     for (;;) {
         int64_t until = jt_nanoseconds() + JT_SPIN_NANOSECONDS;
         unsigned now, spins = 0;
@@ -139,12 +145,22 @@ static void jt_start(void) {
     }
 }
 
-/* kernel(slots, begin, end) over chunks of `grain` that make up [0, n). */
-static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
-    if (grain >= n || jt_pool.wanted < 2 || atomic_flag_test_and_set(&jt_pool.owned)) {
-        kernel(slots, 0, n);
-        return;
+/* kernel(slots, begin, end) over chunks that make up [0, n), one after another, in order. */
+static int32_t jt_in_turn(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
+    int64_t step = grain > n / JT_CHUNKS_IN_TURN ? n : grain * JT_CHUNKS_IN_TURN;
+    for (int64_t begin = 0; begin < n; begin += step) {
+        int64_t end = begin + step;
+        if (jt_poll() != JT_SUCCEEDED ||
+            kernel(slots, begin, end < n ? end : n) != JT_SUCCEEDED)
+            return 0;
     }
+    return JT_SUCCEEDED;
+}
+
+/* kernel(slots, begin, end) over chunks of `grain` that make up [0, n). */
+static int32_t jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
+    if (grain >= n || jt_pool.wanted < 2 || atomic_flag_test_and_set(&jt_pool.owned))
+        return jt_in_turn(kernel, slots, n, grain);
     if (jt_pool.started < jt_pool.wanted - 1) jt_start();
     jt_pool.kernel = kernel;
     jt_pool.slots = slots;
@@ -156,6 +172,7 @@ static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t gr
         atomic_store(&jt_pool.shares[k].next, begin);
         jt_pool.shares[k].end = begin = end < n ? end : n;
     }
+    atomic_store(&jt_pool.given_up, 0);
     atomic_store(&jt_pool.active, 1);
     atomic_fetch_add(&jt_pool.generation, 1);
     if (atomic_load(&jt_pool.sleeping)) {
@@ -166,10 +183,18 @@ static void jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t gr
     jt_work(0);
     atomic_fetch_sub(&jt_pool.active, 1);
     /* On a busy machine the last worker may be waiting for this very processor. */
-    for (int spins = 0; atomic_load(&jt_pool.active) > 0;)
-        if (++spins < JT_YIELD_AFTER) JT_PAUSE();
-        else sched_yield();
+    for (int spins = 0; atomic_load(&jt_pool.active) > 0;) {
+        if (++spins < JT_YIELD_AFTER) {
+            JT_PAUSE();
+            continue;
+        }
+        if (!atomic_load(&jt_pool.given_up) && jt_poll() != JT_SUCCEEDED)
+            atomic_store(&jt_pool.given_up, 1);
+        sched_yield();
+    }
+    int32_t status = atomic_load(&jt_pool.given_up) ? 0 : JT_SUCCEEDED;
     atomic_flag_clear(&jt_pool.owned);
+    return status;
 }
 
 static void jt_set_threads(int n) {

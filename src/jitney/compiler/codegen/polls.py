@@ -1,0 +1,207 @@
+"""Looks for signals in compiled code, by which Ctrl-C ends a loop without end.
+
+Programs call the runtime's `i32 poll()` every so often: at the ends of loops' iterations, between
+steps, between the chunks of a large kernel, within kernels where one index of the outermost loop is
+much work. Mostly it looks at the clock, which takes some 30 ns. So looks are some hundred microseconds
+apart, by the cost model: loops of little work in an iteration count down to the next look, or run in
+strips.
+
+Every function returns 1 when it has come to its end. If a look says that the program has to end, the
+functions return 0, from the inside out.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jitney.compiler.codegen.emit import Emitter
+from jitney.compiler.codegen.kernel_key import body_cost, loop_order
+from jitney.compiler.codegen.values import Value, constant
+from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.schedule import schedule
+
+POLL = "poll"  # the runtime's function
+SUCCEEDED = constant(1, "i32")
+
+# Units of the cost model, of which a nanosecond has a few: between looks of a loop that counts down to
+# them; between looks of straight code; of an index of the outermost loop that is divided by looks.
+LOOP_COST = 1_000_000
+STEPS_COST = 20_000_000
+INDEX_COST = 100_000_000
+MOST_ITERATIONS = 1 << 20  # between two looks, however cheap they are
+
+
+def check(e: Emitter, status: Value) -> None:
+    """Leaves the function unless `status`, of a function that it called, says that all went well."""
+    n = e.fresh()[1:]
+    e.branch(e.icmp("eq", status, SUCCEEDED), f"fine.{n}", f"failed.{n}")
+    e.label(f"failed.{n}")
+    e.line("ret i32 0")
+    e.label(f"fine.{n}")
+
+
+def poll(e: Emitter) -> None:
+    """Looks for signals; leaves the function if the program has to end.
+
+    LLVM knows that this is rare: what is moved out of registers for it is moved there.
+    """
+    e.declarations.add(f"declare i32 @jitney.{POLL}() cold")
+    check(e, e.emit(f"call i32 @jitney.{POLL}()", "i32"))
+
+
+def _period(cost: int) -> int:
+    """How many iterations of `cost` there are between two looks."""
+    return max(min(LOOP_COST // max(cost, 1), MOST_ITERATIONS), 1)
+
+
+class Unwatched:
+    """A loop of few iterations, which does not look."""
+
+    def __init__(self, e: Emitter, head: str) -> None:
+        self.e = e
+        self.head = head
+
+    def begin(self, before: str) -> None:
+        """Begins the head, which the block `before` goes to."""
+
+    def repeat(self) -> list[tuple[str, bool]]:
+        """Ends an iteration: see `Countdown.repeat`."""
+        last = self.e.block
+        self.e.jump(self.head)
+        return [(last, True)]
+
+
+class Countdown:
+    """A loop whose iterations count down to the next look.
+
+    Args:
+      e: where the loop is written.
+      head: label of the loop's first block.
+      cost: of one iteration.
+    """
+
+    def __init__(self, e: Emitter, head: str, cost: int) -> None:
+        self.e = e
+        self.head = head
+        self.period = _period(cost)
+
+    def begin(self, before: str) -> None:
+        """Begins the head, which the block `before` goes to."""
+        self.before = before
+        self.left = Value(self.e.fresh(), "i64")
+        self.place = len(self.e.lines)
+        self.e.lines.append("")  # the phi: its other edges are known once the body is written
+
+    def repeat(self) -> list[tuple[str, bool]]:
+        """Ends an iteration: goes back to the head.
+
+        Returns the labels of the blocks that do, and whether values there are the next iteration's.
+        """
+        e = self.e
+        if self.period == 1:
+            poll(e)
+            last = e.block
+            e.jump(self.head)
+            return [(last, True)]
+        n = e.fresh()[1:]
+        after = e.sub(self.left, constant(1, "i64"))
+        last = e.block
+        e.branch(e.icmp("ne", after, constant(0, "i64")), self.head, f"look.{n}")
+        e.label(f"look.{n}")
+        poll(e)
+        look = e.block
+        e.jump(self.head)
+        period = constant(self.period, "i64").text
+        e.lines[self.place] = (
+            f"  {self.left.text} = phi i64 [{period}, %{self.before}], "
+            f"[{after.text}, %{last}], [{period}, %{look}]"
+        )
+        return [(last, True), (look, True)]
+
+
+class Strips:
+    """A loop that counts up to a bound, in strips; it looks between them.
+
+    The counter is compared with the end of the strip, not with the bound: iterations cost no more.
+
+    Args:
+      e: where the loop is written: in the block before it.
+      head: label of the loop's first block.
+      cost: of one iteration.
+      counter: number of the carried scalar that counts.
+      start: its first value.
+      bound: what it counts up to.
+    """
+
+    def __init__(
+        self, e: Emitter, head: str, cost: int, counter: int, start: Value, bound: Value
+    ) -> None:
+        self.e = e
+        self.head = head
+        self.period = _period(cost)
+        self.counter = counter
+        self.bound = bound
+        self.first = self._end(start)
+
+    def _end(self, at: Value) -> Value:
+        """The end of the strip that begins with `at`."""
+        period = constant(self.period, at.kind)
+        return self.e.intrinsic(
+            "llvm.smin", [self.e.intrinsic("llvm.sadd.sat", [at, period]), self.bound]
+        )
+
+    def begin(self, before: str) -> None:
+        """Begins the head, which the block `before` goes to."""
+        self.before = before
+        self.end = Value(self.e.fresh(), self.first.kind)
+        self.place = len(self.e.lines)
+        self.e.lines.append("")  # the phi: its other edges are known once the body is written
+
+    def branch(self, at: Value, body: str, done: str) -> None:
+        """Goes to `body` with the counter `at`, or to `done`."""
+        self.at, self.done = at, done
+        self.rim = f"rim.{self.e.fresh()[1:]}"
+        self.e.branch(self.e.icmp("slt", at, self.end), body, self.rim)
+
+    def repeat(self) -> list[tuple[str, bool]]:
+        """Ends an iteration: see `Countdown.repeat`."""
+        e = self.e
+        last = e.block
+        e.jump(self.head)
+        e.label(self.rim)
+        e.branch(e.icmp("slt", self.at, self.bound), f"look.{self.rim}", self.done)
+        e.label(f"look.{self.rim}")
+        poll(e)
+        following = self._end(self.at)
+        look = e.block
+        e.jump(self.head)
+        e.lines[self.place] = (
+            f"  {self.end.text} = phi {self.end.type} [{self.first.text}, %{self.before}], "
+            f"[{self.end.text}, %{last}], [{following.text}, %{look}]"
+        )
+        return [(last, True), (look, False)]
+
+
+def looking_position(kernel: Kernel | LoopKernel) -> int | None:
+    """The position in the order of loops whose iterations look for signals; None if none has to.
+
+    Kernels are called for parts of their outermost loop, between which the caller looks.
+    """
+    order = () if isinstance(kernel, LoopKernel) else loop_order(schedule(kernel))
+    if not order:
+        return None
+    costs = [
+        body_cost(kernel) * math.prod([kernel.extents[axis] for axis in order[p + 1 :]])
+        for p in range(len(order))
+    ]
+    if costs[0] < INDEX_COST:
+        return None
+    return max(p for p, cost in enumerate(costs) if cost >= LOOP_COST)
+
+
+def looks(kernel: Kernel | LoopKernel) -> bool:
+    """Whether a kernel looks for signals itself, and may therefore be given up."""
+    if isinstance(kernel, LoopKernel):
+        return kernel.trips is None or kernel.trips > _period(body_cost(kernel))
+    return looking_position(kernel) is not None
