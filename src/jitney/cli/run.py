@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import io
+import linecache
 import os
 import pkgutil
 import sys
@@ -53,6 +54,9 @@ def run_code(source: str | bytes, arguments: Sequence[str], name: str = "-c") ->
     _set_path("")
     sys.argv[:] = [name, *arguments]
     filename = "<string>" if name == "-c" else "<stdin>"
+    if name == "-c" and sys.version_info >= (3, 13):  # tracebacks show the code's lines
+        lines = str(source).splitlines(keepends=True)
+        linecache.cache[filename] = len(source), None, lines, filename
     return _run(lambda: _compile(source, filename), None, None)
 
 

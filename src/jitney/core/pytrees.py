@@ -306,11 +306,6 @@ class Partial(functools.partial):
             return out
         return super().__new__(cls, func, *args, **kw)
 
-    def __repr__(self) -> str:
-        given = [repr(self.func), *map(repr, self.args)]
-        given += [f"{k}={v!r}" for k, v in self.keywords.items()]
-        return f"Partial({', '.join(given)})"
-
 
 Partial.__module__ = "jax.tree_util"
 

@@ -1,5 +1,8 @@
 """Loads and stores of vectors: neighbours in memory, or lanes each at a place of its own.
 
+Calls under a mask have their alignment as an argument, which all versions of LLVM read: from 22 on it
+is an attribute, into which the reader turns the argument; older ones know no such attribute.
+
 Under a mask, LLVM writes a branch for each lane of what the processor has no instruction for, and its
 time grows faster than their number. Elements of 8 and 16 bits have none where lanes lie apart: they
 are gathered as the aligned words that contain them, and stored by a function that a module has once.
@@ -26,8 +29,8 @@ def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value |
     if mask is None:
         return e.emit(f"load {vector}, {pointer!r}, align {size}", kind, lanes)
     name = f"llvm.masked.load.{mangled(kind, lanes)}.p0"
-    e.declarations.add(f"declare {vector} @{name}(ptr, <{lanes} x i1>, {vector})")
-    call = f"call {vector} @{name}(ptr align {size} {pointer.text}, {mask!r}"
+    e.declarations.add(f"declare {vector} @{name}(ptr, i32, <{lanes} x i1>, {vector})")
+    call = f"call {vector} @{name}({pointer!r}, i32 {size}, {mask!r}"
     return e.emit(f"{call}, {vector} zeroinitializer)", kind, lanes)
 
 
@@ -38,8 +41,8 @@ def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -
         e.line(f"store {value!r}, {pointer!r}, align {size}")
         return
     name = f"llvm.masked.store.{mangled(value.kind, lanes)}.p0"
-    e.declarations.add(f"declare void @{name}({value.type}, ptr, <{lanes} x i1>)")
-    e.line(f"call void @{name}({value!r}, ptr align {size} {pointer.text}, {mask!r})")
+    e.declarations.add(f"declare void @{name}({value.type}, ptr, i32, <{lanes} x i1>)")
+    e.line(f"call void @{name}({value!r}, {pointer!r}, i32 {size}, {mask!r})")
 
 
 def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
@@ -60,9 +63,9 @@ def _gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value
     vector = type_text(kind, lanes)
     mask = constant(True, "i1", lanes) if mask is None else mask
     name = f"llvm.masked.gather.{mangled(kind, lanes)}.v{lanes}p0"
-    e.declarations.add(f"declare {vector} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {vector})")
-    call = f"call {vector} @{name}(<{lanes} x ptr> align {memory_bytes(kind)} {pointers.text}"
-    return e.emit(f"{call}, {mask!r}, {vector} zeroinitializer)", kind, lanes)
+    e.declarations.add(f"declare {vector} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {vector})")
+    call = f"call {vector} @{name}({pointers!r}, i32 {memory_bytes(kind)}, {mask!r}"
+    return e.emit(f"{call}, {vector} zeroinitializer)", kind, lanes)
 
 
 def scatter(e: Emitter, value: Value, pointers: Value, mask: Value | None) -> None:
@@ -80,8 +83,8 @@ def scatter(e: Emitter, value: Value, pointers: Value, mask: Value | None) -> No
 def _scatter(e: Emitter, value: Value, pointers: Value, mask: Value) -> None:
     lanes, size = value.lanes, memory_bytes(value.kind)
     name = f"llvm.masked.scatter.{mangled(value.kind, lanes)}.v{lanes}p0"
-    e.declarations.add(f"declare void @{name}({value.type}, <{lanes} x ptr>, <{lanes} x i1>)")
-    e.line(f"call void @{name}({value!r}, <{lanes} x ptr> align {size} {pointers.text}, {mask!r})")
+    e.declarations.add(f"declare void @{name}({value.type}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+    e.line(f"call void @{name}({value!r}, {pointers!r}, i32 {size}, {mask!r})")
 
 
 def _scatter_function(e: Emitter, name: str, value: Value, pointers: Value) -> str:

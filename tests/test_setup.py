@@ -1,0 +1,58 @@
+"""How the package is built and its environments are made: `tools/build_backend.py`, `tools/run.py`."""
+
+import importlib.util
+import re
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / "tools"
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def backend(monkeypatch):
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.delenv("LDSHARED", raising=False)
+    return pytest.importorskip("setuptools") and _load("build_backend")
+
+
+def test_a_compiler_is_asked_for_where_there_is_none(backend, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert backend.compiler() is None
+    assert backend.get_requires_for_build_wheel()[-1] == backend.ZIG
+    assert backend.get_requires_for_build_editable()[-1] == backend.ZIG
+    # monkeypatch puts back what is set here.
+    monkeypatch.setenv("CC", "")
+    monkeypatch.setenv("LDSHARED", "")
+    monkeypatch.delenv("LDSHARED")
+    backend._choose_compiler()
+    for variable in ("CC", "LDSHARED"):
+        assert f"{sys.executable} -m ziglang cc" in backend.os.environ[variable]
+
+
+@pytest.mark.parametrize("name", ["cc", "gcc", "clang", "that-built-python"])
+def test_the_compiler_of_the_machine_is_taken(backend, monkeypatch, tmp_path, name):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda _: "that-built-python -pthread")
+    (tmp_path / name).write_text("")
+    (tmp_path / name).chmod(0o755)
+    assert backend.compiler().split()[0] == name
+    assert backend.ZIG not in backend.get_requires_for_build_wheel()
+    monkeypatch.setenv("CC", "mine -x")
+    assert backend.compiler() == "mine -x"
+
+
+def test_oldest_versions_are_those_of_the_metadata():
+    bounds = _load("run").lower_bounds()
+    assert [b for b in bounds if not re.fullmatch(r"\w+==[\d.]+", b)] == []
+    assert "numpy==2.0" in bounds

@@ -1,0 +1,138 @@
+"""Runs the project's commands on a machine that has a newer Python, and neither a compiler nor make.
+
+    python tools/bare_machine.py tour test
+
+The machine is a folder, build/machine: a Debian that `debootstrap` unpacks from the mirror of this
+one's apt, entered with `chroot` in mounts of its own. It gets a copy of the files that git knows, and
+runs `tools/run.py` on each argument, with the newest versions of all dependencies. The status is that
+of the first that fails. All this takes root; who is not root is told so, which is a failure where
+CI=true is in the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MACHINE = ROOT / "build" / "machine"
+SUITE = "trixie"  # has Python 3.13
+PACKAGES = "python3,python3-venv,python3-dev,ca-certificates"
+# What leads to package indexes: there as here.
+SHARED = (
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/pip.conf",
+    "/etc/ssl/certs/ca-certificates.crt",
+)
+
+# Mounts end with the namespace that `unshare` makes. The copy of the project is the working folder.
+ENTER = """
+set -e
+mount --make-rprivate /
+mount -t proc proc "$0/proc"
+mount --rbind /dev "$0/dev"
+mount -t tmpfs tmpfs "$0/tmp"
+exec chroot "$0" /bin/sh -c 'cd /project && exec "$@"' sh "$@"
+"""
+
+
+def mirror() -> str:
+    """Where apt gets Debian's packages from."""
+    for name in ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"):
+        if os.path.exists(name):
+            for line in Path(name).read_text().splitlines():
+                words = line.split()
+                if words and words[0] in ("URIs:", "deb"):
+                    return next(word for word in words if "://" in word)
+    raise SystemExit("bare_machine: apt has no mirror of Debian's in its sources")
+
+
+def obstacle() -> str | None:
+    """Why there can be no such machine here; None if there can."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "it takes root on Linux"
+    if not Path("/etc/debian_version").exists():
+        return "it takes Debian's debootstrap"
+    if shutil.which("debootstrap") is None:
+        for command in (
+            ["apt-get", "-qq", "update"],
+            ["apt-get", "-qqy", "install", "debootstrap"],
+        ):
+            if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
+                return "debootstrap cannot be installed"
+    return None
+
+
+def make_machine() -> None:
+    """Unpacks the Debian, if it is not there."""
+    ready = MACHINE / ".ready"
+    if ready.exists():
+        return
+    shutil.rmtree(MACHINE, ignore_errors=True)
+    MACHINE.mkdir(parents=True)
+    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, str(MACHINE)]
+    made = subprocess.run([*command, mirror()], capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise SystemExit(f"bare_machine: debootstrap failed\n{made.stdout[-2000:]}{made.stderr}")
+    ready.touch()
+
+
+def share_network() -> None:
+    """Copies what leads to package indexes."""
+    for name in SHARED:
+        if Path(name).exists():
+            target = MACHINE / name.lstrip("/")
+            target.unlink(missing_ok=True)
+            shutil.copyfile(name, target)
+
+
+def copy_project() -> None:
+    """Copies the files that git knows, as a fresh clone has them; an environment there stays."""
+    project = MACHINE / "project"
+    project.mkdir(exist_ok=True)
+    for old in project.iterdir():
+        if old.name not in (".venv", ".git"):
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.split("\0"):
+        if name and (ROOT / name).exists():
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, project / name)
+
+
+def run(*command: str) -> int:
+    """Runs a command on the machine; returns its status."""
+    environment = {k: v for k, v in os.environ.items() if k != "PIP_FIND_LINKS"}
+    environment |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+    enter = ["unshare", "--mount", "sh", "-c", ENTER, str(MACHINE), *command]
+    return subprocess.run(enter, env=environment, check=False).returncode
+
+
+def main() -> int:
+    """Runs the commands that the arguments name; returns the first status other than 0."""
+    reason = obstacle()
+    if reason is not None:
+        print(f"bare_machine: not run: {reason}")
+        return 1 if os.environ.get("CI") == "true" else 0
+    make_machine()
+    share_network()
+    copy_project()
+    for tool in ("cc", "gcc", "clang", "make"):
+        if run("sh", "-c", f"command -v {tool}") == 0:
+            print(f"bare_machine: {tool} is there, and should not be")
+            return 1
+    for command in sys.argv[1:]:
+        status = run("python3", "tools/run.py", *command.split())
+        if status:
+            return status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

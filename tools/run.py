@@ -1,0 +1,122 @@
+"""The project's commands: each makes an environment the first time, and finds it there later.
+
+    python tools/run.py tour          three programs on their way to machine code
+    python tools/run.py test          all tests; what follows is handed to pytest
+    python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
+    python tools/run.py lint          ruff, pyright, and the layers
+    python tools/run.py bench         against real jax; what follows is handed to the benchmarks
+
+With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
+needs, in place of the newest. The Makefile calls this; a machine without make has Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+NATIVE = ROOT / "src" / "jitney" / "runtime" / "native"
+LEAST_PYTHON = (3, 11)
+
+
+class Command(NamedTuple):
+    """What a command runs, one program after the other, of those of the environment.
+
+    Attributes:
+      needs: what has to be installed, a key of EXTRAS.
+      steps: the programs and their arguments; what follows the command is handed to each.
+      path: where Python looks for modules besides.
+    """
+
+    needs: str
+    steps: list[list[str]]
+    path: str = ""
+
+
+PYTEST = ["python", "-m", "pytest", "-n", "auto"]
+RUFF = ["ruff", "check", "--output-format", "concise", "."]
+COMMANDS = {
+    "tour": Command("run", [["jitney", "tour"]]),
+    "test": Command("test", [PYTEST]),
+    "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
+    "fuzz": Command("test", [["python", "-m", "differential", "run"]], path="tests/fuzz"),
+    "lint": Command("test", [RUFF, ["pyright", "--level", "error"], ["lint-imports", "--no-logo"]]),
+    "bench": Command("bench", [["python", "-m", "benchmarks"]]),
+}
+EXTRAS = {"run": "", "test": "[test]", "bench": "[bench]"}
+
+
+def lower_bounds() -> list[str]:
+    """The packages that the package needs, each at the oldest version that is allowed."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [re.sub(r">=([\d.]+).*", r"==\1", needed) for needed in project["dependencies"]]
+
+
+def _is_fresh(stamp: Path) -> bool:
+    """Whether nothing that an installation depends on has changed since `stamp`."""
+    sources = [ROOT / "pyproject.toml", ROOT / "setup.py"]
+    for kind in ("*.pyx", "*.pxd", "*.pxi", "*.h"):
+        sources += NATIVE.glob(kind)
+    return stamp.exists() and all(x.stat().st_mtime <= stamp.stat().st_mtime for x in sources)
+
+
+def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
+    """Makes `venv` ready for commands that need `what` installed; returns its folder of programs."""
+    programs, stamp = venv / "bin", venv / f".{what}"
+    if _is_fresh(stamp):
+        return programs
+    if not (programs / "python").exists():
+        subprocess.run([python, "-m", "venv", str(venv)], check=True)
+    pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    bounds = lower_bounds() if oldest else []
+    subprocess.run([*pip, "install", *bounds, "-e", f".{EXTRAS[what]}"], cwd=ROOT, check=True)
+    stamp.touch()
+    (venv / ".run").touch()
+    return programs
+
+
+def main() -> int:
+    """Runs the command that the arguments name; returns the first status other than 0."""
+    if sys.version_info < LEAST_PYTHON:
+        print(
+            f"Python {'.'.join(map(str, LEAST_PYTHON))} or newer is needed, this is {sys.version}"
+        )
+        return 2
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("--oldest", action="store_true", help="with the oldest dependencies")
+    parser.add_argument("--python", default=sys.executable, help="that makes the environment")
+    parser.add_argument("--venv", help="its folder: .venv, or .venv-oldest")
+    given, rest = parser.parse_known_args()
+
+    command = COMMANDS[given.command]
+    venv = ROOT / (given.venv or (".venv-oldest" if given.oldest else ".venv"))
+    try:
+        programs = prepare(venv, command.needs, given.python, given.oldest)
+    except subprocess.CalledProcessError as error:
+        print(f"tools/run.py: the environment {venv} could not be made", file=sys.stderr)
+        return error.returncode or 1
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"}
+    if command.path:
+        environment["PYTHONPATH"] = str(ROOT / command.path)
+    status = 0
+    for step in command.steps:
+        program = [str(programs / step[0]), *step[1:], *rest]
+        found = subprocess.run(program, cwd=ROOT, env=environment, check=False).returncode
+        status = status or found
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
