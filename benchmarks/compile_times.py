@@ -95,7 +95,10 @@ def programs() -> Iterator[Program]:
 
 
 def seconds(p: Program, jax: ModuleType, jnp: ModuleType) -> float:
-    """What tracing and compiling `p` takes with one side's modules."""
+    """Seconds of processors that tracing and compiling `p` takes with one side's modules.
+
+    Other programs of the machine do not count, but all threads of a side do.
+    """
     lax, body = jax.lax, BODIES[p.body]
 
     def turn(c: Any) -> Any:
@@ -111,9 +114,9 @@ def seconds(p: Program, jax: ModuleType, jnp: ModuleType) -> float:
     shape = (LANES, *p.shape) if p.vmap else p.shape
     x = jnp.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 3).astype(p.dtype)
     function = jax.jit(jax.vmap(f) if p.vmap else f)
-    start = time.perf_counter()
+    start = time.process_time()
     function.lower(x).compile()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def main() -> int:

@@ -88,3 +88,13 @@ def test_memory_is_used_again():
         x, y = a.results[0][0], b.results[0][0]
         assert x.index + x.nbytes <= y.index or y.index + y.nbytes <= x.index
     assert all(offset % memory.ALIGNMENT == 0 for offset in offsets)
+
+
+def test_many_copies():
+    """Copies of long programs are calls: written out, LLVM compared each with all others of a block."""
+    leaves = {k: jnp.full((k % 5,), k, np.float32) for k in range(500)}
+    f = jax.jit(lambda leaves: leaves)
+    text = f.lower(leaves).as_text("llvm")
+    assert text.count("call void @llvm.memcpy") == 1  # in the function
+    for k, leaf in f(leaves).items():
+        assert leaf.tolist() == [k] * (k % 5)

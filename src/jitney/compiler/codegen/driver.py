@@ -37,6 +37,15 @@ MOST_STEPS = 200
 GEMM_PARALLEL_ABOVE = 30_000_000
 
 
+# LLVM writes short copies out, and compares each of their loads and stores with all others of a block:
+# long programs call a function instead.
+_COPY = """\
+define internal void @jitney.copy(ptr %to, ptr %from, i64 %count) noinline nounwind {
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %count, i1 false)
+  ret void
+}"""
+
+
 class DriverWriter:
     """Writes the entry of one plan.
 
@@ -69,6 +78,7 @@ class DriverWriter:
         self.unseen = 0  # cost of the steps since the last look for signals
         self.functions: list[str] = []  # functions of its own: products
         self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
+        self.is_long = len(plan.steps) > MOST_STEPS
         self.slots = 1  # pointers in the array that steps pass their buffers in
         # Buffers that are exchanged: the number of the cell that holds the pointer.
         self.cells: dict[ir.Buffer, int] = {}
@@ -213,9 +223,12 @@ class DriverWriter:
 
     def _copy_bytes(self, to: Value, source: Value, count: int) -> None:
         e = self.e
-        name = "llvm.memcpy.p0.p0.i64"
-        e.declarations.add(f"declare void @{name}(ptr, ptr, i64, i1)")
-        e.line(f"call void @{name}({to!r}, {source!r}, i64 {count}, i1 false)")
+        e.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        if self.is_long:
+            e.functions["jitney.copy"] = _COPY
+            e.line(f"call void @jitney.copy({to!r}, {source!r}, i64 {count})")
+        else:
+            e.line(f"call void @llvm.memcpy.p0.p0.i64({to!r}, {source!r}, i64 {count}, i1 false)")
 
     def _exchange(self, step: ir.Exchange) -> None:
         carry, after = (self._cell(self.cells[b]) for b in (step.carry, step.after))
