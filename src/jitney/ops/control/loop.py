@@ -18,6 +18,7 @@ from jitney.compiler import lower as lowering
 from jitney.core import config, dtypes, pytrees
 from jitney.core.avals import get_aval
 from jitney.core.effects import has_io
+from jitney.core.errors import ConcretizationTypeError
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import declare
@@ -25,11 +26,16 @@ from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import concrete_value, set_current_trace
 from jitney.ops import rules
 from jitney.ops.control.tracing import check_carry, strengthened, trace_function
-from jitney.ops.convert import convert
+from jitney.ops.convert import as_value, convert
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jvp import jvp_jaxpr
-from jitney.transforms.partial import PartialTrace, without_known_prints
+from jitney.transforms.partial import (
+    PartialTrace,
+    dce_closed,
+    trace_partially,
+    without_known_prints,
+)
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 while_p = declare("while", multiple_results=True)
@@ -204,46 +210,24 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_u, body_u, carry_u = _parts(unknown, params)
     cond_consts, body_consts, init = _parts(args, params)
-    n_const = len(body_consts)
     while True:
-        found = _unknown_results(body_jaxpr, [*body_u, *carry_u])
+        found = trace_partially(body_jaxpr, [*body_u, *carry_u], carry_u)[2]
         joined = [a or b for a, b in zip(carry_u, found, strict=True)]
         if joined == carry_u:
             break
         carry_u = joined
-    cond_unknown = any(cond_u) or _unknown_results(cond_jaxpr, [*cond_u, *carry_u])[0]
+    cond_unknown = any(cond_u) or trace_partially(cond_jaxpr, [*cond_u, *carry_u], False)[2][0]
     if cond_unknown or all(carry_u):
         return trace.unknown_trace.process_primitive(while_p, args, params)
-    kept = [i for i, u in enumerate(carry_u) if not u]
-    known_consts = [i for i, u in enumerate(body_u) if not u]
-
-    def known_body(*xs: Any) -> list[Any]:
-        consts: list[Any] = [None] * n_const
-        for i, x in zip(known_consts, xs, strict=False):
-            consts[i] = x
-        carry: list[Any] = [None] * len(init)
-        for i, x in zip(kept, xs[len(known_consts) :], strict=True):
-            carry[i] = x
-        outs = _evaluate_known(body_jaxpr, [*consts, *carry], [*body_u, *carry_u])
-        return [outs[i] for i in kept]
-
-    def known_cond(*xs: Any) -> list[Any]:
-        carry: list[Any] = [None] * len(init)
-        for i, x in zip(kept, xs[len(cond_consts) :], strict=True):
-            carry[i] = x
-        return _evaluate_known(cond_jaxpr, [*xs[: len(cond_consts)], *carry], [*cond_u, *carry_u])
-
-    carry_avals = body_jaxpr.in_avals[n_const:]
-    body_avals = [body_jaxpr.in_avals[i] for i in known_consts] + [carry_avals[i] for i in kept]
-    cond_avals = cond_jaxpr.in_avals[: len(cond_consts)] + [carry_avals[i] for i in kept]
+    known_consts = [x for x, u in zip(body_consts, body_u, strict=True) if not u]
     with set_current_trace(trace.parent_trace):
         known = while_p.bind(
             *cond_consts,
-            *(body_consts[i] for i in known_consts),
-            *(init[i] for i in kept),
-            cond_jaxpr=_retraced(known_cond, cond_avals, cond_jaxpr),
+            *known_consts,
+            *(x for x, u in zip(init, carry_u, strict=True) if not u),
+            cond_jaxpr=_known_part(cond_jaxpr, [*cond_u, *carry_u], [False]),
             cond_nconsts=len(cond_consts),
-            body_jaxpr=_retraced(known_body, body_avals, body_jaxpr),
+            body_jaxpr=_known_part(body_jaxpr, [*body_u, *carry_u], carry_u),
             body_nconsts=len(known_consts),
         )
     silent = {
@@ -252,38 +236,15 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
         "body_jaxpr": without_known_prints(body_jaxpr, [*body_u, *carry_u]),
     }
     late = trace.unknown_trace.process_primitive(while_p, args, silent)
-    outs = list(late)
-    for i, value in zip(kept, known, strict=True):
-        outs[i] = value
-    return outs
+    outs = iter(known)
+    return [x if u else next(outs) for x, u in zip(late, carry_u, strict=True)]
 
 
-def _unknown_results(closed: ClosedJaxpr, unknown: list[bool]) -> list[bool]:
-    """Which results of `closed` depend on unknown operands."""
-    depends = {v for v, u in zip(closed.jaxpr.invars, unknown, strict=True) if u}
-    for eqn in closed.jaxpr.eqns:
-        if any(a in depends for a in eqn.invars if not hasattr(a, "val")):
-            depends.update(eqn.outvars)
-    return [not hasattr(a, "val") and a in depends for a in closed.jaxpr.outvars]
-
-
-def _evaluate_known(closed: ClosedJaxpr, values: list[Any], unknown: list[bool]) -> list[Any]:
-    """Results of `closed` that do not depend on unknown operands; None for the others."""
-    env: dict[Any, Any] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
-    for var, x, u in zip(closed.jaxpr.invars, values, unknown, strict=True):
-        if not u:
-            env[var] = x
-
-    def read(atom: Any) -> Any:
-        return atom.val[()] if hasattr(atom, "val") else env[atom]
-
-    for eqn in closed.jaxpr.eqns:
-        if all(hasattr(a, "val") or a in env for a in eqn.invars):
-            out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
-            env.update(
-                zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True)
-            )
-    return [read(a) if hasattr(a, "val") or a in env else None for a in closed.jaxpr.outvars]
+def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool]) -> ClosedJaxpr:
+    """The program from the known operands of `closed` to its known results."""
+    known, _, _, n_residuals = trace_partially(closed, unknown, out_unknown)
+    n_known = len(out_unknown) - sum(out_unknown)
+    return dce_closed(known, (True,) * n_known + (False,) * n_residuals, True)[0]
 
 
 @while_p.transpose
@@ -387,10 +348,14 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
     if not callable(cond_fun) or not callable(body_fun):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
     if config.disable_jit_enabled():
-        value = init_val
-        while cond_fun(value):
-            value = body_fun(value)
-        return value
+        # Arrays of the runtime, which a body that says `x += 1` does not write to.
+        value = pytrees.tree_map(as_value, init_val)
+        try:
+            while cond_fun(value):
+                value = body_fun(value)
+            return value
+        except ConcretizationTypeError:
+            pass  # whether it goes on is not known while tracing: then the loop is an operation
     leaves, tree = pytrees.tree_flatten(init_val)
     avals = [get_aval(x) for x in leaves]
     single = pytrees.tree_structure((init_val,))
