@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import numpy as np
 from jitney.api.autodiff import jvp, vjp
 from jitney.core import dtypes, pytrees
 
+Tolerance = float | Mapping[Any, float] | None
+
 # Of the least precise dtype at hand: tolerance, and step of the differences.
 _TOLERANCE = {2: 0.1, 4: 2e-3, 8: 1e-5}
-_STEP = {2: 2.0**-3, 4: 2.0**-6, 8: 2.0**-13}
+_STEP = {2: 2.0**-3, 4: 2.0**-11, 8: 2.0**-13}
 
 
 def _part_size(x: Any) -> int:
@@ -57,7 +59,8 @@ def _numerical_jvp(f: Callable[..., Any], primals: Any, tangents: Any, eps: floa
     def slope(a: Any, b: Any) -> Any:
         if not _is_inexact(a):
             return np.zeros(np.shape(a), dtypes.float0)
-        return (_wide(a) - _wide(b)) / eps
+        with np.errstate(invalid="ignore"):  # there is no slope between infinities
+            return (_wide(a) - _wide(b)) / eps
 
     return pytrees.tree_map(slope, ahead, behind)
 
@@ -87,22 +90,33 @@ def _inner(xs: Any, ys: Any) -> complex:
 
 
 def _limits(
-    args: Any, out: Any, atol: float | None, rtol: float | None, eps: float | None
+    args: Any, out: Any, atol: Tolerance, rtol: Tolerance, eps: float | None
 ) -> tuple[float, float, float]:
-    size = _precision(args, out)
-    return (
-        _TOLERANCE[size] if atol is None else atol,
-        _TOLERANCE[size] if rtol is None else rtol,
-        _STEP[size] if eps is None else eps,
-    )
+    step = _STEP[_precision(args, out)] if eps is None else eps
+    return _limit(args, out, atol), _limit(args, out, rtol), step
+
+
+def _limit(args: Any, out: Any, given: Tolerance) -> float:
+    """The tolerance that is `given`; of a table, the largest of the dtypes at hand."""
+    if given is None:
+        return _TOLERANCE[_precision(args, out)]
+    if not isinstance(given, Mapping):
+        return given
+    table = {np.dtype(dtype): value for dtype, value in given.items()}
+    found = [
+        table.get(np.dtype(dtypes.dtype(x)), _TOLERANCE[_precision(x)])
+        for x in pytrees.tree_leaves((args, out))
+        if _is_inexact(x)
+    ]
+    return max(found, default=_TOLERANCE[4])
 
 
 def check_jvp(
     f: Callable[..., Any],
     f_jvp: Callable[..., Any],
     args: Sequence[Any],
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
@@ -112,7 +126,7 @@ def check_jvp(
       f: a function.
       f_jvp: (primals, tangents) -> (results, their tangents).
       args: where.
-      atol, rtol: tolerances; by dtype if not given.
+      atol, rtol: tolerances, or tables of them by dtype; by dtype if not given.
       eps: step of the differences; by dtype if not given.
       err_msg: goes before the message.
 
@@ -134,8 +148,8 @@ def check_vjp(
     f: Callable[..., Any],
     f_vjp: Callable[..., Any],
     args: Sequence[Any],
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
@@ -174,8 +188,8 @@ def check_grads(
     args: Sequence[Any],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
 ) -> None:
     """Compares derivatives up to an order with differences.

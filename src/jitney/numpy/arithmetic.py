@@ -256,9 +256,12 @@ def _wrap_between(x: Any, bound: float) -> Any:
 
 
 def _softmax_weight(x: Any, out: Any, exp: Callable[[Any], Any]) -> Any:
-    """exp(x - out), 0 where both are -inf."""
-    delta = binary.sub(x, out)
-    return exp(where(isnan(delta), _number(delta, 0), delta))
+    """exp(x - out), in which infinity is taken as 0, as in JAX; NaN where both are -inf."""
+
+    def finite(v: Any) -> Any:
+        return where(compare.eq(v, _number(v, np.inf)), _number(v, 0), v)
+
+    return exp(binary.sub(finite(x), finite(out)))
 
 
 @_logaddexp.defjvp

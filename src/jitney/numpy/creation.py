@@ -251,6 +251,8 @@ def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
 
 def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
     """`value` everywhere; outside of traces one fill of memory."""
+    if dtype == dtypes.float0:
+        return np.zeros(shape, dtype)  # tangents of integers are no operands
     if (
         state.trace is state.eval_trace
         and not dtypes.is_extended(dtype)

@@ -172,7 +172,7 @@ def mode_of(mode: Any) -> GatherScatterMode:
 
 
 def empty_of_type(x: Any, shape: Any) -> Any:
-    """An array of `shape`, which has no elements, of the type of `x`."""
+    """Zeros of `shape` of the dtype of `x`; where that has no zero, `shape` must be empty."""
     if not dtypes.is_extended(x.dtype):
         return convert(full(shape, 0, x.dtype), x.dtype, x.aval.weak_type)
     zeros = (0,) * x.ndim

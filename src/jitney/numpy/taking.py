@@ -269,7 +269,7 @@ def _take_along_axis_body(
     if mode == "one_hot":
         mode, fill_value = "fill", 0
     gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
-    if 0 in shape:
+    if 0 in shape or not arr.size:  # of an empty array come zeros, as in JAX
         return empty_of_type(arr, shape)
     # Axes of `arr` that only repeat for the indices are left out.
     repeating = [k for k in range(rank) if k != axis and arr.shape[k] == 1 != indices.shape[k]]

@@ -210,7 +210,8 @@ def _(
     check_disjoint("gather", ("collapsed_slice_dims", collapsed), named)
     check_disjoint("gather", ("start_index_map", index_map), named)
     check_batching("gather", x, indices, batching, index_batching, "start_indices_batching_dims")
-    _check_slice_sizes(x, slice_sizes, offset, collapsed, batching)
+    # Where there are no indices no window is taken, and none is too large.
+    _check_slice_sizes(x, slice_sizes, offset, collapsed, batching, 0 not in indices.shape[:-1])
     dropped = {*collapsed, *batching}
     window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
     batch = iter(indices.shape[:-1])
@@ -220,7 +221,7 @@ def _(
 
 
 def _check_slice_sizes(
-    x: ShapedArray, sizes: Shape, offset: Axes, collapsed: Axes, batching: Axes
+    x: ShapedArray, sizes: Shape, offset: Axes, collapsed: Axes, batching: Axes, bounded: bool
 ) -> None:
     if len(sizes) != x.ndim:
         raise TypeError(
@@ -235,7 +236,7 @@ def _check_slice_sizes(
             f"operand_batching_dims={batching}."
         )
     for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
-        if not 0 <= size <= extent:
+        if not 0 <= size <= (extent if bounded else size):
             raise TypeError(
                 f"Slice size at index {k} in gather op is out of range, must be within [0, "
                 f"{extent} + 1), got {size}."
