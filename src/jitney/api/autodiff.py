@@ -14,7 +14,7 @@ from jitney.core import dtypes, pytrees, source_info
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import DebugInfo
+from jitney.core.jaxpr import DebugInfo, Jaxpr
 from jitney.core.pytree_errors import equality_errors_pytreedef
 from jitney.core.shape_dtype import abstractify
 from jitney.core.staging import trace_to_jaxpr
@@ -127,7 +127,7 @@ def _instantiated(t: Any) -> Any:
 
 def _checked_tangent(primal: Any, tangent: Any) -> Any:
     wanted: Any = get_aval(primal).to_tangent_aval()
-    if isinstance(tangent, np.ndarray) and tangent.dtype == dtypes.float0:
+    if getattr(tangent, "dtype", None) == dtypes.float0:
         return Zero(wanted)
     got: Any = get_aval(tangent)
     if got.dtype != wanted.dtype:
@@ -150,7 +150,8 @@ def _checked_tangent(primal: Any, tangent: Any) -> Any:
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Value of `fun` at `primals`, and its derivative there as a function of tangents.
 
-    The derivative can be called many times; nothing of `fun` is computed again.
+    The derivative can be called many times; nothing of `fun` is computed again. It is a pytree, whose
+    leaves are the values that it needs: it can be passed to other functions, and returned by them.
     """
     check_callable(fun)
     leaves, tree = pytrees.tree_flatten(primals)
@@ -160,7 +161,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     avals = [get_aval(x) for x in leaves]
 
     @api_boundary
-    def fun_lin(*tangents: Any) -> Any:
+    def fun_lin(jaxpr: Jaxpr, consts: Sequence[Any], *tangents: Any) -> Any:
         given, dtree = pytrees.tree_flatten(tangents)
         if dtree != tree:
             raise TypeError(
@@ -175,17 +176,18 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
                     "linearized function called on tangent values inconsistent with the original "
                     f"primal values. Got tangent aval {got} for primal aval {aval}"
                 )
-        return pytrees.tree_unflatten(out_tree, apply_linear(linear, given))
+        return pytrees.tree_unflatten(out_tree, apply_linear(linear, consts, given))
 
     value = pytrees.tree_unflatten(out_tree, outs)
-    partial = pytrees.Partial(fun_lin)
+    consts, linear = linear.consts, linear.without_consts()
+    partial = pytrees.Partial(functools.partial(fun_lin, linear.jaxpr), consts)
     return (value, partial, flat.aux) if has_aux else (value, partial)
 
 
-def apply_linear(linear: Linear, tangents: Sequence[Any]) -> list[Any]:
-    """The derivative applied to flat tangents."""
+def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    """The derivative, with the values `consts` of its residuals, applied to flat tangents."""
     given = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
-    outs = iter(eval_jaxpr(linear.jaxpr, linear.consts, *given))
+    outs = iter(eval_jaxpr(linear.jaxpr, consts, *given))
     return [
         as_value(next(outs)) if nz else _instantiated(Zero(a))
         for nz, a in zip(linear.nonzero_out, linear.out_avals, strict=True)
@@ -195,11 +197,14 @@ def apply_linear(linear: Linear, tangents: Sequence[Any]) -> list[Any]:
 # --- reverse ------------------------------------------------------------------------------------
 
 
-def pull_back(linear: Linear, cts: Sequence[Any]) -> list[Any]:
-    """Cotangents of the arguments for flat cotangents of the results; `Zero` where there is none."""
+def pull_back(linear: Linear, consts: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    """Cotangents of the arguments for flat cotangents of the results; `Zero` where there is none.
+
+    `consts` are the values of the derivative's residuals.
+    """
     given = [ct for ct, nz in zip(cts, linear.nonzero_out, strict=True) if nz]
     operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
-    found = iter(backward_pass(linear.jaxpr, linear.consts, operands, given))
+    found = iter(backward_pass(linear.jaxpr, consts, operands, given))
     return [next(found) if nz else None for nz in linear.nonzero_in]
 
 
@@ -216,7 +221,8 @@ def vjp(
       reduce_axes: must be empty; JAX has given it up.
 
     Returns: (value, pullback), and what is not differentiated with `has_aux`. The pullback takes a
-      cotangent of the structure of the value and returns a tuple, one entry per argument.
+      cotangent of the structure of the value and returns a tuple, one entry per argument. It is a
+      pytree, whose leaves are the values that it needs.
     """
     check_callable(fun)
     _refuse_reduce_axes("vjp", reduce_axes)
@@ -229,7 +235,7 @@ def vjp(
     in_avals = [get_aval(x) for x in leaves]
 
     @api_boundary
-    def pullback(ct: Any) -> Any:
+    def pullback(consts: Sequence[Any], ct: Any) -> Any:
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
             where = debug_info(fun, "vjp").func_src_info
@@ -243,12 +249,13 @@ def vjp(
                 )
             )
         given = [_checked_cotangent(c, a, fun) for c, a in zip(cts, out_avals, strict=True)]
-        found = pull_back(linear, given)
+        found = pull_back(linear, consts, given)
         result = [_cotangent(ct, aval) for ct, aval in zip(found, in_avals, strict=True)]
         return pytrees.tree_unflatten(tree, result)
 
     value = pytrees.tree_unflatten(out_tree, outs)
-    partial = pytrees.Partial(pullback)
+    consts, linear = linear.consts, linear.without_consts()
+    partial = pytrees.Partial(pullback, consts)
     return (value, partial, flat.aux) if has_aux else (value, partial)
 
 
@@ -455,7 +462,7 @@ def _value_and_grad(
     aval: Any = get_aval(outs[0])
     one = np.ones((), aval.dtype)
     ct = one.item() if aval.weak_type else one[()]
-    found = pull_back(linear, [ct])
+    found = pull_back(linear, linear.consts, [ct])
     gradients = [_cotangent(g, get_aval(x)) for g, x in zip(found, leaves, strict=True)]
     gradient = pytrees.tree_unflatten(tree, gradients)
     result = gradient[0] if isinstance(argnums, int) else gradient

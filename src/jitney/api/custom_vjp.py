@@ -6,14 +6,24 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
 from jitney.core.errors import UnexpectedTracerError, api_boundary
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.staging import JaxprTrace, trace_to_jaxpr
 from jitney.core.trace import set_current_trace, state
 from jitney.ops.convert import as_value, owned_results
-from jitney.ops.custom import FlatRule, custom_vjp_call_p, differentiate_custom_vjp
+from jitney.ops.custom import (
+    FlatRule,
+    custom_vjp_call_p,
+    differentiate_custom_vjp,
+    remat_opt_p,
+)
 from jitney.transforms.jvp import JVPTrace
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero
@@ -72,7 +82,9 @@ class custom_vjp:  # the API's name
           fwd: the function's arguments -> (its result, residuals).
           bwd: (residuals, cotangent of the result) -> tuple of cotangents of the arguments.
           symbolic_zeros: whether `fwd` gets `CustomVJPPrimal`s and `bwd` symbolic zeros.
-          optimize_remat: accepted for compatibility.
+          optimize_remat: whether programs call the function itself in place of `fwd` where the
+            residuals are not needed, as `checkpoint` does at first. `fwd` may then be slower than
+            the function.
         """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
@@ -152,6 +164,45 @@ class _Rules:
     def _fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         owner = self.owner
         self.in_avals = [get_aval(x) for x in primals]
+        staged = isinstance(state.trace, JaxprTrace)
+        if owner.optimize_remat and not owner.symbolic_zeros and staged:
+            return self._fwd_as_operation(primals)
+        return self._fwd_at_once(primals, perturbed)
+
+    def _fwd_as_operation(self, primals: Sequence[Any]) -> Any:
+        """`fwd` as one operation, which is the function itself where residuals are not read."""
+        function, leaves = self.owner._nondiff.traced(
+            self.static, {}, list(pytrees.tree_unflatten(self.in_tree, primals))
+        )
+        counts: list[int] = []
+
+        def flat(*xs: Any) -> list[Any]:
+            outs, residuals = self._fwd_at_once(xs, [True] * len(xs))
+            counts.append(len(residuals))
+            return [*outs, *residuals]
+
+        info = DebugInfo("custom_vjp", self.fwd.__name__)
+        jaxpr, _, consts = trace_to_jaxpr(flat, self.in_avals, info)
+        operands = [*consts, *function.outer_tracers, *leaves]
+        n, m = len(consts), len(consts) + len(function.outer_tracers)
+        avals = [get_aval(x) for x in operands]
+
+        def as_fwd(*xs: Any) -> list[Any]:
+            return eval_jaxpr(jaxpr, xs[:n], *xs[m:])
+
+        def as_function(*xs: Any) -> list[Any]:
+            return eval_jaxpr(function.closed.jaxpr, function.closed.consts, *xs[n:])
+
+        programs = [trace_to_jaxpr(f, avals, info) for f in (as_fwd, as_function)]
+        fwd_jaxpr, fun_jaxpr = (ClosedJaxpr(p, values) for p, _, values in programs)
+        found = remat_opt_p.bind(
+            *operands, fwd_jaxpr=fwd_jaxpr, fun_jaxpr=fun_jaxpr, num_res=counts[0]
+        )
+        n_out = len(found) - counts[0]
+        return found[:n_out], found[n_out:]
+
+    def _fwd_at_once(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+        owner = self.owner
         given: Sequence[Any] = primals
         if owner.symbolic_zeros:
             given = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
@@ -190,24 +241,23 @@ class _Rules:
         out: list[Any] = [Zero(a.to_cotangent_aval()) for a in self.in_avals]
 
         def enter(positions: Any, ct: Any) -> None:
-            if ct is None or isinstance(ct, Zero):
-                return
             places, tree = pytrees.tree_flatten(positions)
-            values, ct_structure = pytrees.tree_flatten(ct)
-            if tree != ct_structure:
-                parts = pytrees.tree_flatten(positions, is_leaf=lambda x: x is not positions)[0]
-                ct_parts = pytrees.tree_flatten(ct, is_leaf=lambda x: x is None or (x is not ct))[0]
-                if len(parts) == len(ct_parts) and len(parts) > 1:
-                    for p, c in zip(parts, ct_parts, strict=True):
-                        enter(p, c)
-                    return
+            values: list[Any] = []
+
+            def spread(value: Any, part: Any) -> None:
+                values.extend([value] * len(pytrees.tree_leaves(part)))
+
+            try:  # one cotangent may stand for a whole subtree
+                pytrees.tree_map(spread, ct, positions, is_leaf=_is_absent)
+            except ValueError:
                 raise TypeError(
                     f"Custom VJP bwd rule {self.bwd.__name__} must produce an output with the same "
                     f"container (pytree) structure as the arguments of {self._name()}: got "
-                    f"{ct_structure}, expected {tree}."
-                )
+                    f"{pytrees.tree_structure(ct)}, expected {tree}."
+                ) from None
             for place, value in zip(places, values, strict=True):
-                out[place] = self._checked(place, value)
+                if not _is_absent(value):
+                    out[place] = self._checked(place, value)
 
         for positions, ct in zip(empty, result, strict=True):
             enter(positions, ct)
@@ -218,13 +268,21 @@ class _Rules:
         if isinstance(ct, Zero) or wanted.dtype == dtypes.float0:
             return Zero(wanted)
         got: Any = get_aval(ct)
-        if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        # As in JAX, floating cotangents may be of another precision; they stay as they are.
+        floating = dtypes.issubdtype(wanted.dtype, np.inexact) and dtypes.issubdtype(
+            got.dtype, np.inexact
+        )
+        if got.shape != wanted.shape or (got.dtype != wanted.dtype and not floating):
             raise ValueError(
                 f"Custom VJP bwd rule {self.bwd.__name__} must produce cotangents of the types of the "
                 f"arguments of {self._name()}: argument leaf {place} is of type "
                 f"{self.in_avals[place].str_short()}, its cotangent of type {got.str_short()}."
             )
         return ct
+
+
+def _is_absent(ct: Any) -> bool:
+    return ct is None or isinstance(ct, Zero)
 
 
 def _as_array(x: Any) -> Any:

@@ -109,6 +109,11 @@ class Primitive:
         self.absences.setdefault("batch", "has a rule that is given the axis")
         return self._set("batch_with_axis", rule)
 
+    def batch_with_trace(self, rule: Rule) -> Rule:
+        """`batch` for operations that run users' functions: (trace, args, dims, **params)."""
+        self.absences.setdefault("batch", "has a rule that is given the trace")
+        return self._set("batch_with_trace", rule)
+
     def lower_with_avals(self, rule: Rule) -> Rule:
         """`lower` for operations that ask for the operands' types: (b, avals, *nodes, **params)."""
         self.absences.setdefault("lower", "has a rule that is given the types")
@@ -127,8 +132,11 @@ class Primitive:
     # --- JAX's way of declaring rules ------------------------------------------------------------
 
     def def_impl(self, impl: Rule) -> Rule:
-        """Sets the function run outside of any transformation; it takes and returns arrays."""
-        self.user_impl = impl
+        """Sets the function run outside of any transformation; it takes and returns arrays.
+
+        What `impl` was before may be called by it, and set again later.
+        """
+        self.user_impl = None if impl == self.evaluate else impl
         return impl
 
     def def_abstract_eval(self, rule: Rule) -> Rule:
@@ -150,9 +158,11 @@ class Primitive:
 
     @property
     def impl(self) -> Callable[..., Any]:
-        if self.user_impl is not None:
-            return self.user_impl
-        return lambda *args, **params: _trace.state.eval_trace.process_primitive(self, args, params)
+        return self.evaluate if self.user_impl is None else self.user_impl
+
+    def evaluate(self, *args: Any, **params: Any) -> Any:
+        """The operation on arrays by its own meaning, whatever `def_impl` has set."""
+        return _trace.state.eval_trace.process_primitive(self, args, params, own=True)
 
     def abstract_eval(self, *avals: AbstractValue, **params: Any) -> tuple[Any, Any]:
         """(result type or types, effects), not memoised."""

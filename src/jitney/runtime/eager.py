@@ -30,11 +30,14 @@ class EvalTrace(Trace):
 
     __slots__ = ()
 
-    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+    def process_primitive(
+        self, primitive: Primitive, args: Any, params: dict[str, Any], own: bool = False
+    ) -> Any:
+        """Computes an operation; `own`: by its own meaning, not by what `def_impl` has put there."""
         if not preload.started:
             preload.start()
         impl = primitive.user_impl
-        if impl is not None:
+        if impl is not None and not own:
             return impl(*[_checked(x) for x in args], **params)
         values: list[np.ndarray] = []
         avals: list[AbstractValue] = []

@@ -103,6 +103,8 @@ class BatchTrace(Trace):
         with set_current_trace(parent):
             if with_axis is not None:
                 out, dim = with_axis(self.axis_data, vals, dims, **params)
+            elif "batch_with_trace" in primitive.rules:
+                out, dim = primitive.rules["batch_with_trace"](self, vals, dims, **params)
             elif all([d is None for d in dims]):
                 return parent.process_primitive(primitive, vals, params)
             else:
@@ -140,10 +142,19 @@ def batch_flat(
     axis_data: AxisData,
     vals: Sequence[Any],
     dims: Sequence[int | None],
+    tag: TraceTag | None = None,
 ) -> tuple[list[Any], list[int | None]]:
-    """Results of `fun`, a function of flat values, for all indices of the axis, and where it is."""
+    """Results of `fun`, a function of flat values, for all indices of the axis, and where it is.
+
+    Args:
+      fun: the function.
+      axis_data: the axis.
+      vals: its arguments.
+      dims: where they have the axis; None where they have not.
+      tag: of the transformation whose tracers `fun` may close over, if it is part of one.
+    """
     parent = state.trace
-    trace = BatchTrace(parent, axis_data, TraceTag())
+    trace = BatchTrace(parent, axis_data, tag or TraceTag())
     args = [trace.wrap(v, d) for v, d in zip(vals, dims, strict=True)]
     axes = () if axis_data.name is None else ((axis_data.name, axis_data.size),)
     try:

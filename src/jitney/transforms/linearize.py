@@ -38,6 +38,10 @@ class Linear:
     nonzero_out: list[bool]
     out_avals: list[AbstractValue]
 
+    def without_consts(self) -> Linear:
+        """The same for any residuals: their values are handed over with each use."""
+        return Linear(self.jaxpr, [], self.nonzero_in, self.nonzero_out, self.out_avals)
+
 
 def has_tangent(aval: AbstractValue) -> bool:
     """Whether values of this type can have a tangent that is not zero."""
