@@ -22,7 +22,7 @@ from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.ops.identity import copy_p
 from jitney.ops.join import concatenate
 from jitney.ops.shape import broadcast_to, canonical_shape, expand_dims, shape_of
-from jitney.runtime.array import array_from_numpy, copied
+from jitney.runtime.array import MOST_AXES, array_from_numpy, copied
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
@@ -257,6 +257,7 @@ def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
         state.trace is state.eval_trace
         and not dtypes.is_extended(dtype)
         and min(shape, default=0) >= 0
+        and len(shape) <= MOST_AXES
     ):
         scalar = scalar_operand(value, dtype, weak_type)
         filled = np.full(shape, scalar, dtype) if scalar else np.zeros(shape, dtype)

@@ -1,12 +1,14 @@
 """Arrays that hold data: a read-only ndarray with a type of ours.
 
 `_value` may be strided (a transposed array is a view); compiled programs are given a contiguous
-copy where it is. Key arrays hold one uint64 a key (see `ops.random`). Operators and the methods that
-compute are put on the base class by `jitney.wiring`.
+copy where it is. It is flat where there are more axes than NumPy's arrays can have: operations on such
+arrays are compiled programs. Key arrays hold one uint64 a key (see `ops.random`). Operators and the
+methods that compute are put on the base class by `jitney.wiring`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,30 @@ from jitney.runtime import array_text, device, sharding
 from jitney.runtime.native._native import NativeArray, empty
 
 _ndarray = np.ndarray
+
+MOST_AXES = 64  # of NumPy's arrays
+
+
+class _Deep:
+    """Whether there has been an array of more axes than NumPy's have: rare, and asked often."""
+
+    exists = False
+
+
+deep = _Deep()
+
+
+def is_deep(aval: Any) -> bool:
+    """Whether arrays of a type have more axes than NumPy's."""
+    return len(getattr(aval, "shape", ())) > MOST_AXES
+
+
+def memory_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the data of arrays of `shape`: flat if there are more axes than NumPy has."""
+    if len(shape) <= MOST_AXES:
+        return shape
+    deep.exists = True
+    return (math.prod(shape),)
 
 
 class ArrayImpl(NativeArray, Array):
@@ -151,6 +177,11 @@ class ArrayImpl(NativeArray, Array):
     # --- value ------------------------------------------------------------------------------------
 
     def _numpy(self) -> np.ndarray:
+        if len(self.aval.shape) > MOST_AXES:
+            raise ValueError(
+                f"an array of {self.ndim} axes cannot become a NumPy array, which has {MOST_AXES} at "
+                "most: reshape it first"
+            )
         if dtypes.is_extended(self.aval.dtype):
             raise TypeError(
                 "JAX array with PRNGKey dtype cannot be converted to a NumPy array. "
@@ -232,9 +263,14 @@ class ArrayImpl(NativeArray, Array):
         raise TypeError(f"unhashable type: '{type(self).__name__}'")
 
     def __repr__(self) -> str:
+        if len(self.aval.shape) > MOST_AXES:
+            name = dtypes.long_name(self.dtype)
+            return f"Array(<{self.ndim} axes>, shape={self.shape}, dtype={name})"
         return array_text.array_repr(self._value, self.aval)
 
     def __str__(self) -> str:
+        if len(self.aval.shape) > MOST_AXES:
+            return repr(self)
         return array_text.array_str(self._data(), self.aval)
 
     # --- copies -----------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The evaluating trace: what happens to operations outside of any transformation.
 
 A primitive's type rule is consulted first (memoised; it raises the user's errors), then its NumPy
-meaning runs at once. Primitives without one, such as calls of programs, are compiled as a program
-of one equation.
+meaning runs at once. Primitives without one, such as calls of programs, and operations on arrays of
+more axes than NumPy's have, are compiled as a program of one equation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import debug_checks, dispatch, preload, quiet
-from jitney.runtime.array import ArrayImpl, array_from_numpy, copied
+from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
 
 _errors, _quiet = quiet.variable, quiet.quiet
 _ndarray = np.ndarray
@@ -55,11 +55,15 @@ class EvalTrace(Trace):
                     lent.append(value)
         out, _ = primitive.result_type(tuple(avals), params)
         rule = primitive.eager_rule
-        if rule is None:
+        if rule is None or (deep.exists and any(map(is_deep, avals))):
             return _run_as_program(primitive, tuple(avals), args, params, out)
         token = _errors.set(_quiet)
         try:
             results = rule(*values, **params)
+        except ValueError:
+            if not any(map(is_deep, out if primitive.multiple_results else (out,))):
+                raise
+            return _run_as_program(primitive, tuple(avals), args, params, out)
         finally:
             _errors.reset(token)
         if primitive.multiple_results:

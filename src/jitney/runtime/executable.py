@@ -13,7 +13,7 @@ from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.native._native import Program
 from jitney.runtime.preload import compiler, linker
 
@@ -63,7 +63,7 @@ class Executable:
         self.native = Program(
             program.entry,
             len(self.in_avals),
-            [(t.dtype, t.shape) for t in program.outputs],
+            [(t.dtype, memory_shape(t.shape)) for t in program.outputs],
             self.out_avals,
             program.arena_bytes,
             program.is_long,

@@ -195,7 +195,11 @@ cdef class NativeArray:
         # NumPy drops what is raised here and tries `__array__`: no code of Python's runs as a rule, in
         # which a handler of a signal could raise.
         value = self._value
-        if type(value) is not cnp.ndarray or not isinstance(self.aval.dtype, cnp.dtype):
+        if (
+            type(value) is not cnp.ndarray
+            or not isinstance(self.aval.dtype, cnp.dtype)
+            or cnp.PyArray_NDIM(<cnp.ndarray>value) != len(self.aval.shape)
+        ):
             value = self._numpy()
         try:
             PyObject_GetBuffer(value, buffer, flags)
