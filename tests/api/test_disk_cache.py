@@ -28,7 +28,6 @@ X = np.linspace(-2, 2, 50, dtype=np.float32)
 def folder(tmp_path, monkeypatch):
     """The cache is on, in an empty folder; kernels compiled by other tests are not shared."""
     monkeypatch.setattr(program, "_kernels", program._Kernels())
-    monkeypatch.setattr(disk_cache, "_next_look", 0.0)
     with config.enable_compilation_cache(True), config.compilation_cache_dir(str(tmp_path)):
         yield tmp_path
 

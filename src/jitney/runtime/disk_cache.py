@@ -1,16 +1,19 @@
 """Machine code on disk: a program that any process has compiled, the next one loads.
 
-    <directory>/jitney-<machine>/<program>.program    what it takes and returns, constants, links
+    <directory>/jitney-<machine>/<program>.program    what it is, constants, links
     <directory>/jitney-<machine>/<code>.object        an object file of LLVM's, named by its digest
+    <directory>/jitney-pages                          as many bytes as all files have pages
 
 `machine` stands for all that code depends on beside the program: the compiler's source files, LLVM, the
 processor, the number of threads. Files are written elsewhere and then renamed, and their digests are
-checked when they are read: what is torn, damaged or half deleted is compiled again. Errors of the file
-system are no errors of the program.
+checked when they are read; a program's begins with its key, its types and its machine, which must be
+those that are asked for. What is torn, damaged, exchanged or half deleted is compiled again, and what
+others than the user could have written (`private_files`) is not read. Errors of the file system are no
+errors of the program.
 
 The directory is that of the option `jax_compilation_cache_dir`, or `jitney` in the user's cache
-directory; `jax_enable_compilation_cache` turns all of it off. The least recently used files go when
-there are more than `jax_compilation_cache_max_size` bytes (a gigabyte, if that is -1).
+directory; `jax_enable_compilation_cache` turns all of it off. The least recently used files go as soon
+as there are more than `jax_compilation_cache_max_size` bytes (a gigabyte, if that is -1).
 """
 
 from __future__ import annotations
@@ -19,7 +22,6 @@ import contextlib
 import marshal
 import os
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -34,12 +36,15 @@ from jitney.compiler.hlo.digest import blake2b
 from jitney.core import config, dtypes, forking
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
+from jitney.runtime.private_files import Folder, make_private
 
-FORMAT = 1
-MOST_BYTES = 1 << 30
-DAY = 86_400.0  # seconds between two looks for files to delete
+FORMAT = 2
+MOST_BYTES = 1 << 30  # of all files
+MOST_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
 
 _DIGEST = 20  # bytes of a checksum
+_PAGE = 4096  # bytes; what a file takes is counted in pages
+_PAGES = "jitney-pages"
 _codes: weakref.WeakValueDictionary[str, engine.Code] = weakref.WeakValueDictionary()
 
 
@@ -63,13 +68,20 @@ def directory() -> str | None:
     return os.path.join(os.fspath(chosen), f"jitney-{_machine()}")
 
 
+@contextlib.contextmanager
+def _opened(place: str) -> Iterator[Folder]:
+    root, name = os.path.split(place)
+    with Folder(root) as above, Folder(name, above) as folder:
+        yield folder
+
+
 def has_entries() -> bool:
     """Whether there is anything to be found."""
     place = directory()
     if place is None:
         return False
     try:
-        with os.scandir(place) as entries:
+        with _opened(place), os.scandir(place) as entries:
             return any(True for _ in entries)
     except OSError:
         return False
@@ -136,13 +148,13 @@ def _llvm_files() -> list[str]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def find(place: str, key: str) -> CompiledProgram | None:
-    """The program known by `key`, if it was kept in `place` and is undamaged."""
+def find(place: str, key: str, module: ir.Module) -> CompiledProgram | None:
+    """The program of `module`, known by `key`, if it was kept in `place` and is undamaged."""
     start = time.perf_counter()
-    path = os.path.join(place, f"{key}.program")
     try:
-        program = _program(place, _checked(path))
-        os.utime(path)
+        with _opened(place) as folder:
+            data = folder.read(f"{key}.program", MOST_FILE_BYTES, touch=True)
+            program = _program(folder, _checked(data, _heading(key, module)), module)
     except FileNotFoundError:
         return None
     except (OSError, EOFError, _StaleError, ValueError, KeyError, TypeError) as error:
@@ -152,49 +164,50 @@ def find(place: str, key: str) -> CompiledProgram | None:
     return program
 
 
-def _read(path: str) -> bytes:
-    """The contents of a file, which must be the user's own: it is going to be run."""
-    with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_uid not in (os.getuid(), 0):
-            raise _StaleError(f"{path} belongs to somebody else")
-        return file.read()
+def _heading(key: str, module: ir.Module) -> bytes:
+    """What a program's file begins with: what the program is, and for which machine."""
+    types = [
+        " ".join([f"{dtypes.long_name(t.dtype)}{t.shape}" for t in each]) for each in _types(module)
+    ]
+    return "\n".join([f"jitney {FORMAT} {_machine()} {key}", *types, ""]).encode()
 
 
-def _checked(path: str) -> bytes:
-    """The contents of a file behind its checksum."""
-    data = _read(path)
-    body = data[_DIGEST:]
+def _types(module: ir.Module) -> tuple[list[ir.TensorType], list[ir.TensorType]]:
+    """Types of what a program takes and returns."""
+    region = module.region
+    return [x.type for x in region.parameters], [x.type for x in region.results]  # type: ignore[misc]
+
+
+def _checked(data: bytes, heading: bytes) -> memoryview:
+    """What follows in a file after its checksum and `heading`."""
+    body = memoryview(data)[_DIGEST:]
     if blake2b(body, digest_size=_DIGEST).digest() != data[:_DIGEST]:
-        raise _StaleError(f"{path} is damaged")
-    return body
+        raise _StaleError("a program is damaged")
+    if body[: len(heading)] != heading:
+        raise _StaleError("a program is not the one that its file is named after")
+    return body[len(heading) :]
 
 
-def _program(place: str, data: bytes) -> CompiledProgram:
+def _program(folder: Folder, data: memoryview, module: ir.Module) -> CompiledProgram:
     size = int.from_bytes(data[:8], "little")
     head = marshal.loads(data[8 : 8 + size])
     constants: dict[str, np.ndarray] = {}
     at = 8 + size
     for name, nbytes in head["constants"]:
-        constants[name] = _native.empty((nbytes,), np.dtype(np.uint8))
-        constants[name][:] = np.frombuffer(data, np.uint8, nbytes, at)
+        constant = np.frombuffer(data, np.uint8, nbytes, at)
+        constants[name] = _native.empty(constant.shape, constant.dtype)
+        constants[name][:] = constant
         at += nbytes
-    kernels = {symbol: (_code(place, code), name) for symbol, code, name in head["kernels"]}
+    kernels = {symbol: (_code(folder, code), name) for symbol, code, name in head["kernels"]}
     links = Links(head["natives"], constants, kernels)
     known = links.addresses()
     if not all(known.values()):
         raise _StaleError("a function of the runtime is not there any more")
-    code = engine.load(_object(place, head["code"]), known)
-    inputs, outputs = (
-        [ir.TensorType(tuple(shape), _dtype(name)) for shape, name in head[types]]
-        for types in ("inputs", "outputs")
-    )
+    code = engine.load(_object(folder, head["code"]), known)
+    inputs, outputs = _types(module)
     return CompiledProgram(
         code, links, head["arena_bytes"], inputs, outputs, head["is_long"], [links]
     )
-
-
-def _dtype(name: str) -> np.dtype:
-    return dtypes.float0 if name == "float0" else np.dtype(name)
 
 
 class _Anything(dict[str, int]):
@@ -206,21 +219,20 @@ class _Anything(dict[str, int]):
         return 1 if key.startswith("jitney.") else default
 
 
-def _code(place: str, name: str) -> engine.Code:
+def _code(folder: Folder, name: str) -> engine.Code:
     """The object file called `name`, which all programs share that call its kernels."""
     with forking.disk:
         code = _codes.get(name)
         if code is None:
-            code = _codes[name] = engine.load(_object(place, name), _Anything())
+            code = _codes[name] = engine.load(_object(folder, name), _Anything())
         return code
 
 
-def _object(place: str, name: str) -> bytes:
-    path = os.path.join(place, f"{name}.object")
-    data = _read(path)
+def _object(folder: Folder, name: str) -> bytes:
+    data = folder.read(f"{name}.object", MOST_FILE_BYTES)
     if _name_of(data) != name:
-        os.unlink(path)  # for it to be written again
-        raise _StaleError(f"{path} is damaged")
+        folder.remove(f"{name}.object")  # for it to be written again
+        raise _StaleError("an object file is damaged")
     return data
 
 
@@ -231,57 +243,52 @@ def _name_of(data: bytes) -> str:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def store(place: str, key: str, program: CompiledProgram) -> None:
-    """Keeps `program` in `place` for other processes, if its code can be kept."""
+def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> None:
+    """Keeps the program of `module` in `place` for other processes, if its code can be kept."""
     links = program.links
     if links is None:
         return
     codes = [program.code, *[code for code, _ in links.kernels.values()]]
     if any(code.data is None for code in codes):
         return
-    names = {id(code): _name_of(code.data) for code in codes if code.data is not None}
-    head = {
-        "code": names[id(program.code)],
-        "arena_bytes": program.arena_bytes,
-        "is_long": program.is_long,
-        "inputs": [(t.shape, dtypes.long_name(t.dtype)) for t in program.inputs],
-        "outputs": [(t.shape, dtypes.long_name(t.dtype)) for t in program.outputs],
-        "natives": list(links.natives),
-        "constants": [(name, x.nbytes) for name, x in links.constants.items()],
-        "kernels": [(s, names[id(code)], name) for s, (code, name) in links.kernels.items()],
-    }
-    text = marshal.dumps(head)
-    parts = [
-        len(text).to_bytes(8, "little"),
-        text,
-        *[x.tobytes() for x in links.constants.values()],
-    ]
-    body = b"".join(parts)
-    checksum = blake2b(body, digest_size=_DIGEST).digest()
+    objects = {_name_of(code.data): code.data for code in codes if code.data is not None}
+    files = {f"{name}.object": data for name, data in objects.items()}
+    contents = _contents(_heading(key, module), program, links)
+    if max(len(contents), *map(len, files.values())) > MOST_FILE_BYTES:
+        return
     try:
-        os.makedirs(place, mode=0o700, exist_ok=True)
-        for code in codes:
-            assert code.data is not None
-            path = os.path.join(place, f"{names[id(code)]}.object")
-            if not os.path.exists(path):
-                _write(path, code.data)
-        _write(os.path.join(place, f"{key}.program"), checksum + body)
-        _tidy(os.path.dirname(place))
+        root = os.path.dirname(place)
+        make_private(root)
+        make_private(place)
+        with _opened(place) as folder:
+            new = {name: data for name, data in files.items() if not folder.has(name)}
+            new[f"{key}.program"] = contents  # last: whoever finds it finds what it needs
+            is_full = _note(root, [len(data) for data in new.values()])
+            for name, data in new.items():
+                folder.write(name, data)
+        if is_full:
+            tidy(root, spare=_most_bytes() // 8)
     except OSError as error:
         _report(error)
 
 
-def _write(path: str, data: bytes) -> None:
-    """Writes a file, which appears as a whole or not at all."""
-    temporary = f"{path}.{os.getpid()}.{threading.get_ident()}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
+    """A program's file."""
+    head = {
+        "code": _name_of(program.code.data or b""),
+        "arena_bytes": program.arena_bytes,
+        "is_long": program.is_long,
+        "natives": list(links.natives),
+        "constants": [(name, x.nbytes) for name, x in links.constants.items()],
+        "kernels": [
+            (symbol, _name_of(code.data or b""), name)
+            for symbol, (code, name) in links.kernels.items()
+        ],
+    }
+    text = marshal.dumps(head)
+    size = len(text).to_bytes(8, "little")
+    body = b"".join([heading, size, text, *[x.tobytes() for x in links.constants.values()]])
+    return blake2b(body, digest_size=_DIGEST).digest() + body
 
 
 def _report(error: Exception) -> None:
@@ -290,38 +297,58 @@ def _report(error: Exception) -> None:
         raise error
 
 
-_next_look = 0.0
+# --- the limit of size ----------------------------------------------------------------------------
 
 
-def _tidy(root: str) -> None:
-    """Once a day: deletes the files used least recently, as many as are too many."""
-    global _next_look
-    now = time.time()
-    if now < _next_look:
-        return
-    _next_look = now + DAY
-    mark = os.path.join(root, "jitney-tidied")
-    if not os.path.exists(mark) or now >= os.stat(mark).st_mtime + DAY:
-        with open(mark, "wb"):
-            os.utime(mark)
-        tidy(root)
-
-
-def tidy(root: str) -> None:
-    """Deletes the files in `root` used least recently until the rest fits."""
+def _most_bytes() -> int:
     most = config.compilation_cache_max_size.value
-    most = MOST_BYTES if most < 0 else most
+    return MOST_BYTES if most < 0 else most
+
+
+def _note(root: str, sizes: list[int]) -> bool:
+    """Notes files that are about to be written; whether there may be too many now.
+
+    Processes that write at once lengthen one file, each by as many bytes as it writes pages: nobody
+    has to look through the folder.
+    """
+    pages = sum([-(-size // _PAGE) for size in sizes])
+    with Folder(root) as folder:
+        total = folder.extend(_PAGES, pages)
+    # Where there was no note before there may be any number of files.
+    return total == pages or total * _PAGE > _most_bytes()
+
+
+def tidy(root: str, spare: int = 0) -> None:
+    """Deletes the files in `root` used least recently, if they are too many.
+
+    Args:
+      root: the folder of all machines' folders.
+      spare: bytes that are to be free then, so that not every further file needs another look.
+    """
     found: list[tuple[float, int, str]] = []
-    for folder in os.listdir(root):
-        place = os.path.join(root, folder)
-        if folder.startswith("jitney-") and os.path.isdir(place):
-            with os.scandir(place) as entries:
-                status = [(e.stat(), e.path) for e in entries]
-            found += [(s.st_mtime, 512 * s.st_blocks, path) for s, path in status]
+    for place in _places(root):
+        with os.scandir(place) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((status.st_mtime, 512 * status.st_blocks, entry.path))
     total = sum([size for _, size, _ in found])
-    for _, size, path in sorted(found):
-        if total <= most:
-            break
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        total -= size
+    most = _most_bytes()
+    if total > most:
+        for _, size, path in sorted(found):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+                total -= size
+            if total <= most - spare:
+                break
+    with Folder(root) as folder:
+        folder.write(_PAGES, bytes(max(total // _PAGE, 1)))
+
+
+def _places(root: str) -> list[str]:
+    with os.scandir(root) as entries:
+        return [
+            entry.path
+            for entry in entries
+            if entry.name.startswith("jitney-") and entry.is_dir(follow_symlinks=False)
+        ]

@@ -176,8 +176,8 @@ def _machine_code(module: ir.Module) -> linked.CompiledProgram:
     if place is None or key is None:
         return compiler().compile_module(module)
     linker()
-    program = disk_cache.find(place, key)
+    program = disk_cache.find(place, key, module)
     if program is None:
         program = compiler().compile_module(module)
-        disk_cache.store(place, key, program)
+        disk_cache.store(place, key, module, program)
     return program

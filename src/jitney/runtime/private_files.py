@@ -1,0 +1,137 @@
+"""Folders and files that nobody but the user can have written: what they hold is going to be run.
+
+A folder or file must belong to the user or to root, and neither group nor others may have a right to
+write to it. Folders are opened once and files are reached through them, so exchanging a path under
+way changes nothing. Only regular files of bounded size are read: links, FIFOs, devices and sockets
+are refused without waiting for them.
+
+Folders above the outermost one that is opened are not looked at. Who may write there can take it
+away, but can put nothing into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from types import TracebackType
+
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+def make_private(path: str) -> None:
+    """Makes a folder of the user's alone, if there is none."""
+    parent = os.path.dirname(path)
+    if not os.path.isdir(parent):
+        os.makedirs(parent, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+
+
+def _refuse(path: str, why: str) -> PermissionError:
+    return PermissionError(errno.EPERM, f"{why}: nothing is read from it or written to it", path)
+
+
+def _check(status: os.stat_result, path: str) -> None:
+    if status.st_uid not in (os.geteuid(), 0):
+        raise _refuse(path, "it belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _refuse(path, "group or others may write to it")
+
+
+class Folder:
+    """A folder that is open, as a context manager.
+
+    Args:
+      path: where it is; for one in `above`, its name there, which must not be a link.
+      above: the folder that it is in, if that is to be as safe.
+
+    Raises:
+      OSError: if there is none; PermissionError if others could have written to it.
+    """
+
+    def __init__(self, path: str, above: Folder | None = None) -> None:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        if above is None:
+            self.path = path
+            self._fd = os.open(path, flags)
+        else:
+            self.path = os.path.join(above.path, path)
+            self._fd = os.open(path, flags | os.O_NOFOLLOW, dir_fd=above._fd)
+        try:
+            _check(os.fstat(self._fd), self.path)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        os.close(self._fd)
+
+    def read(self, name: str, most: int, *, touch: bool = False) -> bytes:
+        """The contents of a file of at most `most` bytes; `touch` notes that it was used now.
+
+        Raises:
+          OSError: if it cannot be read, or is nothing to be trusted.
+        """
+        path = os.path.join(self.path, name)
+        fd = os.open(name, os.O_RDONLY | _FLAGS, dir_fd=self._fd)
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise _refuse(path, "it is no regular file")
+            _check(status, path)
+            if status.st_size > most:
+                raise OSError(errno.EFBIG, f"it has {status.st_size} bytes", path)
+            data = os.read(fd, status.st_size)
+            if len(data) != status.st_size:
+                raise OSError(errno.EIO, "it was read in part", path)
+            if touch:
+                with contextlib.suppress(OSError):  # root's own, in a folder of programs for all
+                    os.utime(fd)
+            return data
+        finally:
+            os.close(fd)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a regular file called `name`."""
+        try:
+            return stat.S_ISREG(os.lstat(name, dir_fd=self._fd).st_mode)
+        except FileNotFoundError:
+            return False
+
+    def write(self, name: str, data: bytes) -> None:
+        """Writes a file, which appears as a whole or not at all; replaces what had the name."""
+        temporary = f"{name}.{os.urandom(6).hex()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
+        fd = os.open(temporary, flags, 0o600, dir_fd=self._fd)
+        try:
+            with open(fd, "wb") as file:
+                file.write(data)
+            os.replace(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        except BaseException:
+            self.remove(temporary)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Deletes a file, if it is there and can be deleted."""
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=self._fd)
+
+    def extend(self, name: str, count: int) -> int:
+        """Makes a file `count` bytes longer, whoever else does so now; returns its length."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS
+        fd = os.open(name, flags, 0o600, dir_fd=self._fd)
+        try:
+            os.write(fd, bytes(count))
+            return os.fstat(fd).st_size
+        finally:
+            os.close(fd)

@@ -1,0 +1,27 @@
+"""What can happen to the folder of compiled programs; `disk_faults` has the faults."""
+
+import inspect
+import os
+import sys
+
+import pytest
+from tests.runtime import disk_faults
+
+from jitney.compiler.codegen import program
+from jitney.runtime.native import _loader
+
+pytestmark = [
+    pytest.mark.skipif(not _loader.can_load_code(), reason="no loader for this system"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
+]
+
+
+@pytest.mark.parametrize("name", disk_faults.FAULTS)
+def test_faults(name, monkeypatch):
+    monkeypatch.setattr(program, "_kernels", program._Kernels())
+    fault = disk_faults.FAULTS[name]
+    few = {"step": 101} if "step" in inspect.signature(fault).parameters else {}
+    with disk_faults.folder() as place, disk_faults.cache(place):
+        tries = fault(**few)
+    if not tries:
+        pytest.skip(f"{sys.platform}: for root, with the right to mount disks")
