@@ -3,6 +3,10 @@
 After `install_as_jax()`, `jax.numpy` is the module `jitney.numpy` itself, under a second name, and so
 on for each public module; `jax.core`, say, does not exist twice. Only `jax` is an object of its
 own: it has JAX's version number, and looks everything else up in `jitney`.
+
+Processes that `multiprocessing` spawns import the program anew, in a fresh interpreter, and need the
+same answer before. They are sent the parent's `sys.path` first, so the word goes with its entries
+(`_Entry`). Other subprocesses are not changed: they import what they would without this package.
 """
 
 from __future__ import annotations
@@ -42,6 +46,9 @@ class _Jax(ModuleType):
             raise AttributeError(
                 f"module 'jax' has no attribute {name!r}", name=name, obj=self
             ) from None
+
+    def __reduce__(self) -> Any:
+        return importlib.import_module, ("jax",)  # cloudpickle does so with plain modules alone
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(importlib.import_module("jitney"))})
@@ -95,6 +102,29 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         return spec
 
 
+class _Entry(str):
+    """An entry of `sys.path` that takes `install_as_jax` along to a process that is being spawned."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        is_spawning = "multiprocessing" in sys.modules and _is_spawning()
+        return (_arrive if is_spawning else str), (str(self),)
+
+
+def _is_spawning() -> bool:
+    """Whether this thread is pickling what a process begins with."""
+    from multiprocessing import context
+
+    return context.get_spawning_popen() is not None
+
+
+def _arrive(entry: str) -> _Entry:
+    """An entry of `sys.path` in a process that was spawned."""
+    install_as_jax()
+    return _Entry(entry)
+
+
 def is_installed() -> bool:
     """Whether `import jax` gives this package."""
     return any(isinstance(finder, JaxFinder) for finder in sys.meta_path)
@@ -103,7 +133,8 @@ def is_installed() -> bool:
 def install_as_jax() -> None:
     """Makes `import jax`, and all imports from it, give this package's modules.
 
-    Call it before anything imports jax, or run a program as `python -m jitney program.py`.
+    Call it before anything imports jax, or run a program as `python -m jitney program.py`. It holds in
+    this process, in those that it forks, and in those that `multiprocessing` or joblib spawn for it.
 
     Raises:
       RuntimeError: if another jax has been imported already.
@@ -116,3 +147,4 @@ def install_as_jax() -> None:
             f"{getattr(sys.modules['jax'], '__file__', None)}; call install_as_jax() before it"
         )
     sys.meta_path.insert(0, JaxFinder())
+    sys.path[:] = [_Entry(entry) if type(entry) is str else entry for entry in sys.path]
