@@ -108,8 +108,10 @@ class _Entry(str):
     __slots__ = ()
 
     def __reduce__(self) -> Any:
-        is_spawning = "multiprocessing" in sys.modules and _is_spawning()
-        return (_arrive if is_spawning else str), (str(self),)
+        if "multiprocessing" not in sys.modules or not _is_spawning():
+            return str, (str(self),)
+        _prepare_forkserver()
+        return _arrive, (str(self),)
 
 
 def _is_spawning() -> bool:
@@ -117,6 +119,21 @@ def _is_spawning() -> bool:
     from multiprocessing import context
 
     return context.get_spawning_popen() is not None
+
+
+def _prepare_forkserver() -> None:
+    """Has a server that is to fork workers answer `import jax` before it loads the program's modules.
+
+    Newer Pythons load the program itself there before all else; the workers do that then.
+    """
+    server: Any = sys.modules.get("multiprocessing.forkserver")
+    modules = getattr(getattr(server, "_forkserver", None), "_preload_modules", None)
+    if isinstance(modules, list):
+        others = [name for name in modules if name not in ("__main__", _PRELOADED)]
+        server.set_forkserver_preload([_PRELOADED, *others])
+
+
+_PRELOADED = "jitney.cli.preloaded"
 
 
 def _arrive(entry: str) -> _Entry:

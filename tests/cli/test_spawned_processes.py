@@ -98,6 +98,29 @@ def test_modules_that_only_children_import(tmp_path):
     assert run("-c", textwrap.dedent(code), folder=tmp_path) == "jitney.numpy\n"
 
 
+def test_modules_that_a_forkserver_loads(tmp_path):
+    (tmp_path / "helper.py").write_text("import os, jax\npid = os.getpid()\n")
+    code = """
+    import multiprocessing, os
+    def work():
+        import helper
+        return helper.pid == os.getppid(), helper.jax.numpy.__name__
+    if __name__ == "__main__":
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["__main__", "helper"])
+        with context.Pool(1) as pool:
+            print(pool.apply_async(work).get(60))
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(code))
+    search = os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])
+    done = subprocess.run(
+        [sys.executable, "-m", "jitney", "program.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100,
+        env={**os.environ, "PYTHONPATH": search},
+    )  # fmt: skip
+    assert done.stdout == "(True, 'jitney.numpy')\n", done.stderr
+
+
 def test_other_subprocesses_are_left_alone():
     code = """
     import pickle, subprocess, sys

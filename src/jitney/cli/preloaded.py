@@ -1,0 +1,8 @@
+"""What the server that forks `multiprocessing`'s workers loads first: `import jax` gives this package.
+
+`install` puts it before the modules that the program has the server load, which may import jax.
+"""
+
+from jitney.install import install_as_jax
+
+install_as_jax()

@@ -1,0 +1,107 @@
+"""IPython and Jupyter's kernels under the alias, where they are installed: `pip install '.[notebooks]'`."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+needs_ipython = pytest.mark.skipif(
+    importlib.util.find_spec("IPython") is None, reason="IPython is not installed"
+)
+needs_kernel = pytest.mark.skipif(
+    importlib.util.find_spec("ipykernel") is None, reason="ipykernel is not installed"
+)
+
+
+def environment(tmp_path):
+    import jitney
+
+    source = os.path.dirname(os.path.dirname(os.path.abspath(jitney.__file__)))
+    return {**os.environ, "PYTHONPATH": source, "IPYTHONDIR": str(tmp_path / "ipython")}
+
+
+def run(command, tmp_path, **options):
+    done = subprocess.run(
+        command, env=environment(tmp_path), capture_output=True, text=True, timeout=120, **options
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_ipython
+@pytest.mark.parametrize("how", ["code", "file", "prompt"])
+def test_ipython(how, tmp_path):
+    program = "import jax, jax.numpy as jnp\n%time x = jax.jit(lambda x: x * 2)(jnp.arange(3))\nx\n"
+    words, text = [], ""
+    match how:
+        case "code":
+            words = ["-c", program]
+        case "file":
+            (tmp_path / "program.ipy").write_text(program.replace("\nx\n", "\ndisplay(x)\n"))
+            words = [str(tmp_path / "program.ipy")]
+        case "prompt":
+            words, text = ["--simple-prompt"], program + "exit\n"
+    command = [sys.executable, "-m", "jitney", "-m", "IPython", "--no-banner", *words]
+    assert "Array([0, 2, 4], dtype=int32)" in run(command, tmp_path, input=text)
+
+
+# Drives a kernel; prints, for each cell, its status and what it showed.
+DRIVER = """
+import json, sys
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+
+manager = KernelManager()
+manager._kernel_spec = KernelSpec(argv=json.loads(sys.argv[1]), display_name="", language="python")
+manager.start_kernel()
+client = manager.blocking_client()
+client.start_channels()
+client.wait_for_ready(timeout=60)
+for cell in json.loads(sys.argv[2]):
+    shown = []
+
+    def show(message):
+        content = message["content"]
+        shown.extend(content.get("traceback", []))
+        shown.append(content.get("text", "") + content.get("data", {}).get("text/plain", ""))
+
+    reply = client.execute_interactive(cell, timeout=60, output_hook=show)
+    print(json.dumps([reply["content"]["status"], "".join(shown)]))
+client.stop_channels()
+manager.shutdown_kernel(now=True)
+"""
+
+CELLS = [
+    "import jax, jax.numpy as jnp, os",
+    "jax.jit(lambda x: x + 1)(jnp.ones(2))",
+    "print(jax.grad(jnp.sin)(0.0))",
+    "jnp.ones(3) + jnp.ones(4)",
+    "%timeit -n1 -r1 jnp.ones(3) * 2",
+    textwrap.dedent("""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        print(pool.submit(jnp.where, jnp.ones(2)).result(60)[0].sum())
+    """),
+]
+
+
+@needs_kernel
+@pytest.mark.parametrize("how", ["alias", "install_as_jax"])
+def test_kernels(how, tmp_path):
+    words = ["-m", "jitney"] if how == "alias" else []
+    first = [] if words else ["import jitney; jitney.install_as_jax()"]
+    kernel = [sys.executable, *words, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    command = [sys.executable, "-c", DRIVER, json.dumps(kernel), json.dumps(first + CELLS)]
+    shown = [json.loads(line) for line in run(command, tmp_path).splitlines()]
+    status, text = zip(*shown[len(first) :], strict=True)
+    assert status == ("ok", "ok", "ok", "error", "ok", "ok"), shown
+    assert text[1] == "Array([2., 2.], dtype=float32)"
+    assert text[2] == "1.0\n"
+    assert "TypeError" in text[3] and "add" in text[3]
+    assert "per loop" in text[4]
+    assert text[5] == "1\n"
