@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 RUN := $(PYTHON) tools/run.py --venv $(VENV)
 
-.PHONY: tour test test-quick fuzz lint bench clean
+.PHONY: tour test test-quick fuzz sanitize lint bench clean
 
 tour:  ## three programs on their way to machine code, and what they cost
 	@$(RUN) tour
@@ -18,6 +18,9 @@ test-quick:  ## all but the slow ones, up to the first failure
 
 fuzz:  ## random programs, against the interpreter and real jax; FUZZ="--count 100000 --seed 7"
 	@$(RUN) fuzz $(FUZZ)
+
+sanitize:  ## the native core under AddressSanitizer and ThreadSanitizer
+	@$(RUN) sanitize
 
 lint:  ## ruff, pyright, and the layers
 	@$(RUN) lint

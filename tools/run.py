@@ -3,6 +3,7 @@
     python tools/run.py tour          three programs on their way to machine code
     python tools/run.py test          all tests; what follows is handed to pytest
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
+    python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
     python tools/run.py lint          ruff, pyright, and the layers
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
 
@@ -46,6 +47,7 @@ COMMANDS = {
     "test": Command("test", [PYTEST]),
     "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
     "fuzz": Command("test", [["python", "-m", "differential", "run"]], path="tests/fuzz"),
+    "sanitize": Command("test", [["python", "tools/sanitize.py"]]),
     "lint": Command("test", [RUFF, ["pyright", "--level", "error"], ["lint-imports", "--no-logo"]]),
     "bench": Command("bench", [["python", "-m", "benchmarks"]]),
 }

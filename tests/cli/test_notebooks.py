@@ -1,4 +1,4 @@
-"""IPython and Jupyter's kernels under the alias, where they are installed: `pip install '.[notebooks]'`."""
+"""IPython and Jupyter's kernels under the alias; skipped where they are not installed."""
 
 import importlib.util
 import json

@@ -40,10 +40,10 @@ static void jt_blas_before_fork(void) { pthread_mutex_lock(&jt_blas.mutex); }
 static void jt_blas_in_parent(void) { pthread_mutex_unlock(&jt_blas.mutex); }
 
 static void jt_blas_in_child(void) { /* the other callers' threads are not there any more */
-    pthread_mutex_init(&jt_blas.mutex, 0);
     if (jt_blas.callers > 0)
         for (int k = 0; k < jt_blas.count; k++) jt_blas.set[k](jt_blas.before[k]);
     jt_blas.callers = 0;
+    pthread_mutex_unlock(&jt_blas.mutex);
 }
 
 /* Makes a library known; those beyond JT_MAX_BLAS keep their threads. */

@@ -120,12 +120,12 @@ static void jt_before_fork(void) { pthread_mutex_lock(&jt_pool.mutex); }
 static void jt_after_fork_in_parent(void) { pthread_mutex_unlock(&jt_pool.mutex); }
 
 static void jt_after_fork_in_child(void) {
-    pthread_mutex_init(&jt_pool.mutex, 0);
-    pthread_cond_init(&jt_pool.wake, 0);
+    pthread_cond_init(&jt_pool.wake, 0); /* nobody waits for it here */
     jt_pool.started = 0;
     atomic_store(&jt_pool.sleeping, 0);
     atomic_store(&jt_pool.active, 0);
     atomic_flag_clear(&jt_pool.owned);
+    pthread_mutex_unlock(&jt_pool.mutex); /* which this thread has locked before the fork */
 }
 
 static void jt_start(void) {
