@@ -9,7 +9,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.numpy.selection import where
 from jitney.ops import binary, compare
-from jitney.ops.convert import scalar_operand
+from jitney.ops.convert import convert, scalar_operand
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 
@@ -22,17 +22,22 @@ def _steps(dtype: Any) -> int:
 
 
 def gcd_of(x: Any, y: Any) -> Any:
-    """The greatest common divisors of numbers that are not negative, of one shape and dtype."""
+    """The greatest common divisors of numbers that are not negative, of one shape and dtype.
+
+    The least integer, which has no absolute value, counts by its magnitude.
+    """
     if type(x) is ArrayImpl and type(y) is ArrayImpl:
-        # The least integer has no absolute value; its magnitude is what counts.
         magnitude = [
             a._value.view(a.dtype.str.replace("i", "u")) if a.dtype.kind == "i" else a._value
             for a in (x, y)
         ]
         out = np.gcd(*magnitude).astype(x.dtype)
         return array_from_numpy(out, x.aval.update(weak_type=x.weak_type and y.weak_type))
-    zero = scalar_operand(0, x.dtype, False)
-    for _ in range(_steps(x.dtype)):
+    dtype = x.dtype
+    magnitude = np.dtype(dtype.str.replace("i", "u"))
+    x, y = convert(x, magnitude), convert(y, magnitude)
+    zero = scalar_operand(0, magnitude, False)
+    for _ in range(_steps(dtype)):
         more = compare.ne(y, zero)
         x, y = where(more, y, x), where(more, binary.rem(x, where(more, y, 1)), zero)
-    return x
+    return convert(x, dtype)

@@ -117,8 +117,22 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
     with np.errstate(all="ignore"):
         if dtype.kind == "c" and (fn == "logaddexp" or np.isnan(x).any()):
             return _scan(x, fn, dim)
+        if fn == "logaddexp":
+            x = x + np.zeros((), dtype)  # of a single -0.0, too, the logarithm is 0.0
         kept = None if dtype == np.bool_ else dtype
-        return np.asarray(_UFUNCS[fn].accumulate(x, axis=dim, dtype=kept))
+        out = np.asarray(_UFUNCS[fn].accumulate(x, axis=dim, dtype=kept))
+        return _with_signs_of_zeros(out, x, fn, dim) if fn in ("max", "min") else out
+
+
+def _with_signs_of_zeros(out: np.ndarray, x: np.ndarray, fn: str, dim: int) -> np.ndarray:
+    """`out`, running extremes of `x`, with 0.0 counted as more than -0.0: to NumPy they are equal."""
+    zero = out == 0
+    if out.dtype.kind != "f" or not zero.any():
+        return out
+    first, other = (0.0, -0.0) if fn == "max" else (-0.0, 0.0)
+    wins = (x == 0) & (np.signbit(x) == np.signbit(first))
+    won = np.logical_or.accumulate(wins, axis=dim)
+    return np.where(zero, np.where(won, first, other).astype(out.dtype), out)
 
 
 def _scan(x: np.ndarray, fn: str, dim: int) -> np.ndarray:

@@ -127,14 +127,26 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     return b.convert(b.transpose(folded, back), dtype)
 
 
+_FEW = 32  # elements of a row up to which turns wait for each other more than for the arithmetic
+
+
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
     """`fn` of what a fold has come to and a row; a NaN stays.
 
     Turns wait for each other here: of the largest, they wait for a comparison and a choice alone.
+    Of zeros 0.0 is the larger one: it is compared as if it were the number next to it.
     """
-    if fn not in ("max", "min") or row.dtype.kind != "f":
+    if fn not in ("max", "min") or row.dtype.kind != "f" or row.type.size > _FEW:  # type: ignore[union-attr]
         return b.apply(fn, sofar, row)
-    beyond = b.apply("gt" if fn == "max" else "lt", row, sofar)
+    further = "gt" if fn == "max" else "lt"
+    zero, one = (b.full(row.shape, value, row.dtype) for value in (0, 1))
+    next_to_zero = np.nextafter(row.dtype.type(0), row.dtype.type(1 if fn == "max" else -1))
+    # Only the reciprocal tells zeros apart.
+    is_further_zero = b.apply(
+        "and", b.apply("eq", row, zero), b.apply(further, b.apply("div", one, row), zero)
+    )
+    key = b.apply("select", is_further_zero, b.full(row.shape, next_to_zero, row.dtype), row)
+    beyond = b.apply(further, key, sofar)
     return b.apply("select", b.apply("or", beyond, b.apply("ne", row, row)), row, sofar)
 
 
