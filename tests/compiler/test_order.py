@@ -77,3 +77,39 @@ def test_large_products_of_half_precision_are_carried_in_float32(dtype: str) -> 
     assert found.dtype == dtype
     unit = float(jnp.finfo(dtype).eps)
     np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=unit, atol=1e-4)
+
+
+def test_chains_of_two_results_keep_what_only_their_kernel_reads_in_registers() -> None:
+    def f(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+        for k in range(20):
+            x = x + y
+            y = (y * (k + 3)) ^ x
+        return x, y
+
+    x = jnp.arange(1000)
+    text = jax.jit(f).lower(x, x).as_text("kernels")
+    assert text.count("launch") == text.count("store") // 2 == 1
+    for found, want in zip(jax.jit(f)(x, x), f(np.asarray(x), np.asarray(x)), strict=True):
+        np.testing.assert_array_equal(found, want)
+
+
+def test_large_eager_arrays_have_the_results_of_small_ones() -> None:
+    n = 120_000
+    rng = np.random.default_rng(0)
+    x = rng.integers(-5, 6, n).astype(np.int32)
+    small = jnp.concatenate(
+        [jnp.asarray(part) ** jnp.asarray(abs(part)) for part in np.split(x, 4)]
+    )
+    np.testing.assert_array_equal(jnp.asarray(x) ** jnp.asarray(abs(x)), small)
+    v, a = rng.normal(size=n).astype(np.float32), jnp.linspace(-2, 2, 50)
+    np.testing.assert_array_equal(jnp.searchsorted(a, v), np.searchsorted(np.asarray(a), v))
+    counts, edges = jnp.histogram(v, bins=20)
+    np.testing.assert_array_equal(counts, np.histogram(v, np.asarray(edges))[0])
+    key = jax.random.key(3)
+    bits = jax.random.bits(key, (n,))
+    np.testing.assert_array_equal(
+        bits[:100], jax.jit(lambda k: jax.random.bits(k, (n,)))(key)[:100]
+    )
+    np.testing.assert_array_equal(bits[:100], jax.random.bits(key, (100,)))
+    parts = np.concatenate([jax.lax.bessel_i1e(part) for part in np.split(v, 4)])
+    np.testing.assert_allclose(jax.lax.bessel_i1e(v), parts, rtol=1e-5)

@@ -143,6 +143,32 @@ def jit(
     return JitFunction(call, fun)
 
 
+def compiled_when_large(
+    elements: int, *, static_argnames: Any = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """For library functions of many operations, whose results compilation does not change by a bit.
+
+    Outside of any trace a call with an array of at least `elements` elements is compiled; all others
+    run the Python body.
+    """
+
+    def decorate(fun: Callable[..., Any]) -> Callable[..., Any]:
+        made: list[JitCall] = []
+
+        @functools.wraps(fun)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            is_eager = state.trace is state.eval_trace
+            if not is_eager or all(getattr(x, "size", 0) < elements for x in args):
+                return fun(*args, **kwargs)
+            if not made:
+                made.append(make_call(fun, None, static_argnames))
+            return made[0].call(args, kwargs)
+
+        return wrapper
+
+    return decorate
+
+
 def jit_when_traced(
     fun: Callable[..., Any] | None = None,
     *,

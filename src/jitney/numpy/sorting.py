@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit import compiled_when_large, jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
@@ -24,6 +24,7 @@ from jitney.ops.convert import (
 )
 from jitney.ops.creation import broadcasted_iota, full_like
 from jitney.ops.join import concatenate
+from jitney.ops.large import LARGE
 from jitney.ops.shape import canonical_axis, expand_dims, reshape, rev
 from jitney.runtime.array import ArrayImpl
 
@@ -209,6 +210,7 @@ def _top(x: Any, k: int, axis: int) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("side", "method"))
+@compiled_when_large(LARGE, static_argnames=("side", "method"))
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:

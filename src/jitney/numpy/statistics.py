@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.api.jit import jit_when_traced
+from jitney.api.jit import compiled_when_large, jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
@@ -24,6 +24,7 @@ from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
 from jitney.ops import binary, unary
 from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.ops.large import LARGE
 from jitney.ops.shape import expand_dims, reshape, shape_of, transpose
 
 __all__ = [
@@ -240,14 +241,20 @@ def histogram(
             raise ValueError("weights should have the same shape as a.")
         x, weights = (as_value(p) for p in util.promote_dtypes_inexact(x, weights))
     edges = histogram_bin_edges(x, bins, range, weights)
-    index = searchsorted(edges, x, side="right")
-    # The last interval holds its right end.
-    index = where(x == edges[-1], edges.shape[0] - 1, index)
-    counts = zeros((edges.shape[0],), weights.dtype).at[index].add(weights)[1:]
+    counts = _counts(x, edges, weights)
     if density:
         widths = edges[1:] - edges[:-1]
         counts = counts / widths / sum_of(counts)
     return counts, edges
+
+
+@compiled_when_large(LARGE)
+def _counts(x: Any, edges: Any, weights: Any) -> Any:
+    """What the values `x` add to each interval."""
+    index = searchsorted(edges, x, side="right")
+    # The last interval holds its right end.
+    index = where(x == edges[-1], edges.shape[0] - 1, index)
+    return zeros((edges.shape[0],), weights.dtype).at[index].add(weights)[1:]
 
 
 def histogram2d(

@@ -21,8 +21,9 @@ from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare
 from jitney.ops import rules
+from jitney.ops.large import LARGE, compiled, without_copies
 from jitney.ops.prng import PRNGImpl
-from jitney.ops.threefry import threefry2x32_nodes
+from jitney.ops.threefry import threefry2x32_nodes, threefry2x32_p
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder
@@ -63,7 +64,10 @@ class _OnNumpy:
         return np.broadcast_to(x.reshape(aligned), shape)
 
     def threefry(self, k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
-        return threefry2x32_numpy(k0, k1, x0, x1)
+        if x1.size < LARGE:
+            return threefry2x32_numpy(k0, k1, x0, x1)
+        words = compiled(threefry2x32_p, *map(without_copies, (k0, k1)), x0, x1)
+        return words[0], words[1]
 
     def convert(self, x: np.ndarray, dtype: Any) -> np.ndarray:
         return x.astype(dtype)

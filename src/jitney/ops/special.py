@@ -9,6 +9,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.ops import rules
 from jitney.ops.kit import FLOAT, binary, nary, unary
+from jitney.ops.large import compile_large
 from jitney.ops.rules import const, op
 
 erf_p, erf = unary("erf", FLOAT, "Error function.")
@@ -40,6 +41,9 @@ regularized_incomplete_beta_p, betainc = nary(
     "Regularized incomplete beta function I_x(a, b).",
     public="betainc",
 )
+
+for _prim in (erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p):
+    compile_large(_prim)
 
 # --- derivatives and batching -------------------------------------------------------------------
 

@@ -153,6 +153,7 @@ def group(
     for node in reversed(nodes):
         _mark(node, marks, costs, is_native, is_fold)
     units = _units(nodes, marks, set(ordered), is_native, is_fold)
+    _drop_inner_roots(nodes, marks.demanded, units, {*results, *ordered, *stored})
     return Grouping(units, marks.demanded)
 
 
@@ -356,6 +357,27 @@ def _units(
         unit.size += size
     order.sort(key=lambda entry: entry[:2])
     return [unit for _, _, unit in order]
+
+
+def _drop_inner_roots(
+    nodes: Sequence[ir.Node], demanded: set[ir.Node], units: Sequence[Unit], kept: set[ir.Node]
+) -> None:
+    """Takes the memory of roots that nothing but their own unit reads, at the same element."""
+    unit_of = {root: unit for unit in units for root in unit.roots}
+    readers: dict[ir.Node, Unit | None] = {}  # None: several, or what needs memory
+    for node in reversed(nodes):
+        reader = unit_of.get(node) if node in demanded else readers.get(node)
+        for x in walk.operands(node):
+            readers[x] = reader if readers.get(x, reader) is reader else None
+    for unit in units:
+        if unit.kind == "loop" and len(unit.roots) > 1:
+            inner = [
+                root
+                for root in unit.roots
+                if readers.get(root) is unit and root not in kept and root.dtype.kind != "c"
+            ]
+            demanded.difference_update(inner)
+            unit.roots = [root for root in unit.roots if root not in inner]
 
 
 def fold_signature(node: ir.Node) -> object:

@@ -1,0 +1,41 @@
+"""Eager operations on large arrays that are compiled: those on which NumPy takes many times as long.
+
+The first such call of a process pays for compilation: some milliseconds, as much as one call of NumPy's
+on arrays of this size. Whether an operation is compiled depends on sizes alone, so equal calls have
+equal results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core.primitive import Primitive
+from jitney.runtime import eager
+
+LARGE = 100_000  # elements
+
+
+def compiled(prim: Primitive, *values: np.ndarray, **params: Any) -> Any:
+    """What the `eager` rule of `prim` returns, by way of its lowering."""
+    out = eager.run_compiled(prim, values, params)
+    return [x._data() for x in out] if prim.multiple_results else out._data()
+
+
+def compile_large(prim: Primitive) -> None:
+    """Makes the eager rule of `prim` one that compiles the operation for large operands."""
+    by_numpy = prim.eager_rule
+    assert by_numpy is not None
+
+    def rule(*values: np.ndarray, **params: Any) -> Any:
+        if max(x.size for x in values) >= LARGE:
+            return compiled(prim, *values, **params)
+        return by_numpy(*values, **params)
+
+    prim.eager_rule = prim.rules["eager"] = rule
+
+
+def without_copies(x: np.ndarray) -> np.ndarray:
+    """`x` with one element along axes that it is broadcast over."""
+    return x[tuple([slice(0, 1) if step == 0 else slice(None) for step in x.strides])]
