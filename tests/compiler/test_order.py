@@ -113,3 +113,10 @@ def test_large_eager_arrays_have_the_results_of_small_ones() -> None:
     np.testing.assert_array_equal(bits[:100], jax.random.bits(key, (100,)))
     parts = np.concatenate([jax.lax.bessel_i1e(part) for part in np.split(v, 4)])
     np.testing.assert_allclose(jax.lax.bessel_i1e(v), parts, rtol=1e-5)
+
+
+def test_neighbouring_booleans_are_read_as_pairs() -> None:
+    x = np.random.default_rng(0).integers(0, 2, 2002).astype(bool)
+    found = jax.jit(lambda x: (~x[::2], x[::2] & ~x[1::2]))(x)
+    np.testing.assert_array_equal(np.asarray(found[0]).view(np.uint8), ~x[::2])
+    np.testing.assert_array_equal(found[1], x[::2] & ~x[1::2])

@@ -455,6 +455,8 @@ class KernelWriter:
             mask = self._mask_of_pairs()
             wide = access.load_vector(self.e, pointer, memory, 2 * self.lanes, mask)
             parts = interleaved.separate(self.e, wide)
+            if dtype == np.bool_:
+                parts = [self.e.trunc(part, "i1") for part in parts]
             self.state.shared |= zip((first, second), parts, strict=True)
             loaded = self.state.shared[place]
         return loaded
