@@ -11,10 +11,11 @@ import jitney.numpy as jnp
 from jitney.runtime import device
 from jitney.runtime.native import _native
 
-Kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-parallel_for = ctypes.CFUNCTYPE(None, Kernel, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
-    _native.parallel_for_address()
-)
+SUCCEEDED = 1  # what a kernel returns: JT_SUCCEEDED
+Kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+parallel_for = ctypes.CFUNCTYPE(
+    ctypes.c_int32, Kernel, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+)(_native.parallel_for_address())
 
 
 @pytest.fixture(params=[1, 2, 5])
@@ -27,7 +28,12 @@ def threads(request):
 def covered(n, grain):
     """The chunks that a loop is divided into."""
     chunks = []
-    parallel_for(Kernel(lambda _, begin, end: chunks.append((begin, end))), None, n, grain)
+
+    def kernel(_, begin, end):
+        chunks.append((begin, end))
+        return SUCCEEDED
+
+    assert parallel_for(Kernel(kernel), None, n, grain) == SUCCEEDED
     return sorted(chunks)
 
 
@@ -43,9 +49,11 @@ def test_loops_in_a_row_and_within(threads):
 
     def inner(_, begin, end):
         counts[begin:end] += 1
+        return SUCCEEDED
 
     def outer(_, begin, end):
         assert len(covered(9, 2)) >= 1  # a loop within is its caller's alone
+        return SUCCEEDED
 
     for _ in range(20):
         parallel_for(Kernel(inner), None, 50, 3)
