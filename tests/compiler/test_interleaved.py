@@ -25,3 +25,14 @@ def test_columns_of_two(dtype):
             x = rng.integers(0, 2, (n, 2)).astype(dtype)
             first = x[:, 0] | x[:, 1] if dtype == "bool" else x[:, 0] - x[:, 1]
             np.testing.assert_array_equal(jitney.jit(f)(x), np.stack([first, x[:, 1]], 1))
+
+
+def test_columns_of_booleans_choose():
+    def f(x):
+        return jnp.where(x[:, 0], 3, 0) | jnp.where(x[:, 1], 5, 0)
+
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 17, 40):
+        x = rng.integers(0, 2, (n, 2)).astype(bool)
+        want = np.where(x[:, 0], 3, 0) | np.where(x[:, 1], 5, 0)
+        np.testing.assert_array_equal(jitney.jit(f)(x), want)

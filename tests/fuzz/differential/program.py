@@ -97,6 +97,8 @@ class Block:
 
     def source(self, name: str, noisy: bool = False) -> str:
         lines = [self.opening + "\n" if self.opening else ""]
+        if noisy and name == "f":
+            lines += [f"{x} = noise({x})\n" for x in self.signature.split(", ")]
         lines += [op.source(noisy) for op in self.ops]
         lines += [f"return {self.returns.format(*self.results)}\n"]
         return f"def {name}({self.signature}):\n" + textwrap.indent("".join(lines), "    ")

@@ -19,7 +19,8 @@ from differential.program import Program
 
 HANG = 120.0  # seconds without a word from a worker
 AT_ONCE = 2000  # programs of one process: its memory grows
-FINE = ("ok", "rejected")
+# Programs that both refuse, and those that end or stop JAX's own compiler, say nothing of jitney.
+FINE = ("ok", "rejected", "crash of JAX", "hang of JAX")
 
 
 def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
@@ -53,6 +54,7 @@ def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, 
         end = min(first + AT_ONCE, last)
         process = _start(str(first), str(end), "jax" if with_jax else "no")
         begun: list[int] = []
+        in_jax = False
         done: set[int] = set()
         silent = False
         try:
@@ -60,7 +62,8 @@ def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, 
                 if line is None:
                     silent = True
                 elif "start" in line:
-                    begun = line["start"] if isinstance(line["start"], list) else [line["start"]]
+                    in_jax = isinstance(line["start"], list)
+                    begun = line["start"] if in_jax else [line["start"]]
                 else:
                     done.add(line["done"])
                     yield line["done"], line["status"], line["detail"]
@@ -72,6 +75,7 @@ def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, 
             continue
         # Those that had been run by jitney only, when the process ended, are run again.
         status = "hang" if silent else "crash"
+        status += " of JAX" if in_jax else ""
         detail = f"after {HANG:.0f} s" if silent else f"exit status {process.returncode}"
         for seed in begun:
             yield seed, status, detail
