@@ -127,10 +127,11 @@ def _(
 ) -> tuple[list[Any], list[Any]]:
     # Tangents go where their elements go: positions are sorted along.
     params = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
-    if all(type(t) is Zero for t in tangents):
+    shape = shape_of(primals[0])
+    # Nothing can be chosen from an empty array.
+    if 0 in shape or all(type(t) is Zero for t in tangents):
         outs = sort_p.bind(*primals, **params)
         return outs, [rules.zero_tangent(x) for x in outs]
-    shape = shape_of(primals[0])
     position_dtype = np.dtype(np.uint32 if shape[dimension] < 1 << 32 else np.uint64)
     positions = rules.op("iota")(
         dtype=position_dtype, shape=shape, dimension=dimension, sharding=None
@@ -171,7 +172,7 @@ def _(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], lis
     (x,), (t,) = primals, tangents
     values, indices = top_k_p.bind(x, k=k, axis=axis)
     no_tangent = rules.zero_tangent(indices)
-    if type(t) is Zero:
+    if type(t) is Zero or 0 in shape_of(x):
         return [values, indices], [rules.zero_tangent(values), no_tangent]
     shape = shape_of(indices)
     vectors = rules.op("reshape")(indices, new_sizes=(*shape, 1), dimensions=None, sharding=None)

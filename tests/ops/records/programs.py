@@ -76,6 +76,22 @@ def custom_vjp_derivatives(jax: Any, x: Any) -> Any:
     return jax.grad(lambda y: traced(y).sum())(x), linear(x)
 
 
+def optimized_remat(jax: Any, x: Any) -> Any:
+    """The rules' first half in place of the function, in a program of its own."""
+    f = jax.custom_vjp(lambda y: jax.numpy.sin(y))
+    f.defvjp(
+        lambda y: (jax.numpy.sin(y), y),
+        lambda y, ct: (jax.numpy.cos(y) * ct,),
+        optimize_remat=True,
+    )
+
+    def of(y: Any) -> Any:
+        return jax.jit(jax.checkpoint(lambda z: f(z) * f(z)))(y)
+
+    out, pull = jax.vjp(of, x)
+    return out, pull(out), jax.linearize(of, x)[1](x), jax.jit(f)(x)
+
+
 def solved(jax: Any, b: Any) -> Any:
     a = jax.numpy.asarray(S)
 
@@ -156,6 +172,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "custom_jvp": (custom_jvp, (V,)),
     "custom_vjp": (custom_vjp, (V,)),
     "custom_vjp_derivatives": (custom_vjp_derivatives, (V,)),
+    "optimized_remat": (optimized_remat, (V,)),
     "custom_linear_solve": (solved, (V[:3],)),
     "name": (lambda jax, x: jax.ad_checkpoint.checkpoint_name(x * x, "square"), (V,)),
     "stop_gradient": (lambda jax, x: x * jax.lax.stop_gradient(x), (V,)),
