@@ -62,6 +62,13 @@ def custom_jvp(jax: Any, x: Any) -> Any:
     return f(x)
 
 
+def linear_custom_jvp(jax: Any, x: Any) -> Any:
+    """The transpose of a linear function that has a rule of its own."""
+    f = jax.custom_jvp(lambda y: 3 * y)
+    f.defjvp(lambda primals, tangents: (f(*primals), 3 * tangents[0]))
+    return jax.linear_transpose(f, x)(x)[0]
+
+
 def custom_vjp(jax: Any, x: Any) -> Any:
     f = jax.custom_vjp(lambda y: jax.numpy.sin(y))
     f.defvjp(lambda y: (jax.numpy.sin(y), y), lambda y, ct: (jax.numpy.cos(y) * ct,))
@@ -89,7 +96,8 @@ def optimized_remat(jax: Any, x: Any) -> Any:
         return jax.jit(jax.checkpoint(lambda z: f(z) * f(z)))(y)
 
     out, pull = jax.vjp(of, x)
-    return out, pull(out), jax.linearize(of, x)[1](x), jax.jit(f)(x)
+    each = jax.vmap(jax.grad(lambda y: jax.jit(f)(y)))(x)
+    return out, pull(out), jax.linearize(of, x)[1](x), jax.jit(f)(x), each
 
 
 def solved(jax: Any, b: Any) -> Any:
@@ -171,8 +179,12 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "remat": (lambda jax, x: jax.checkpoint(lambda y: jax.numpy.sin(jax.numpy.sin(y)))(x), (V,)),
     "custom_jvp": (custom_jvp, (V,)),
     "custom_vjp": (custom_vjp, (V,)),
+    "linear_custom_jvp": (linear_custom_jvp, (V,)),
     "custom_vjp_derivatives": (custom_vjp_derivatives, (V,)),
     "optimized_remat": (optimized_remat, (V,)),
+    "batched_backward_rule": (
+        lambda jax, x: jax.vmap(jax.linearize(lambda y: custom_vjp(jax, y), x)[1])(x[None]), (V,),
+    ),
     "custom_linear_solve": (solved, (V[:3],)),
     "name": (lambda jax, x: jax.ad_checkpoint.checkpoint_name(x * x, "square"), (V,)),
     "stop_gradient": (lambda jax, x: x * jax.lax.stop_gradient(x), (V,)),
