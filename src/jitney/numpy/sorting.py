@@ -286,23 +286,23 @@ def _count_below(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
 
 def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
-    """By bisection: of the rest of `a`, either half is left out by one comparison.
+    """By bisection of the interval of places: of its size, too, where the halves are not equal.
 
-    How much is left does not depend on values, so a place is all that a step knows of those before.
+    The middles are JAX's, so results are the same where `a` is not sorted.
     """
     from jitney.numpy.taking import take
 
+    n = a.shape[0]
     a, v = _as_words(a), _as_words(v)
-    rest = a.shape[0]
-    low = full_like(v, 0, dtype)
-    while rest:
-        half = max(rest // 2, 1)
-        middle = binary.add(low, scalar_operand(half - 1, dtype, False))
-        pivot = take(a, middle, mode="clip")
-        before = _goes_before(pivot, v, or_equal=side == "right")
-        low = select.select(before, binary.add(low, scalar_operand(half, dtype, False)), low)
-        rest = rest - half if rest > 1 else 0
-    return low
+    one = scalar_operand(1, dtype, False)
+    low, size = full_like(v, 0, dtype), full_like(v, n, dtype)
+    for _ in range(n.bit_length()):
+        half = binary.shift_right_logical(size, one)
+        middle = binary.add(low, half)
+        before = _goes_before(take(a, middle, mode="clip"), v, or_equal=side == "right")
+        low = select.select(before, middle, low)
+        size = select.select(before, binary.sub(size, half), half)
+    return binary.add(low, size)
 
 
 def _as_words(x: Any) -> Any:
