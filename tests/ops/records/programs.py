@@ -44,6 +44,11 @@ def over_axis(body: Program) -> Program:
     return call
 
 
+def scaled(jax: Any, x: Any) -> Any:
+    factors = jax.numpy.arange(1.0, 4)
+    return jax.custom_derivatives.linear_call(lambda r, y: r * y, lambda r, ct: r * ct, factors, x)
+
+
 def branches(jax: Any, x: Any) -> Any:
     return jax.lax.cond(x.sum() > 0, lambda y: y * y, lambda y: jax.numpy.sin(y), x)
 
@@ -186,6 +191,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
         lambda jax, x: jax.vmap(jax.linearize(lambda y: custom_vjp(jax, y), x)[1])(x[None]), (V,),
     ),
     "custom_linear_solve": (solved, (V[:3],)),
+    "linear_call": (scaled, (V[:3],)),
     "name": (lambda jax, x: jax.ad_checkpoint.checkpoint_name(x * x, "square"), (V,)),
     "stop_gradient": (lambda jax, x: x * jax.lax.stop_gradient(x), (V,)),
     "copy": (lambda jax, x: jax.numpy.copy(x) * x, (V,)),
