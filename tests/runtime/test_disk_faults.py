@@ -13,6 +13,8 @@ from jitney.runtime.native import _loader
 pytestmark = [
     pytest.mark.skipif(not _loader.can_load_code(), reason="no loader for this system"),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
+    # Real jax warns of forks, where another test has loaded it.
+    pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning"),
 ]
 
 

@@ -202,7 +202,8 @@ def _log1p(e: Emitter, x: Pair) -> Pair:
     one = e.const(1.0, re)
     moved = e.fadd(re, one)
     size = e.fadd(e.fabs(re), e.fabs(im))
-    is_near = e.fcmp("olt", size, one)
+    # Where 1 + x is exact its logarithm is as good, and excess is near -1.
+    is_near = e.and_(e.fcmp("olt", size, one), e.fcmp("ogt", re, e.const(-0.5, re)))
     # |1 + x|^2 - 1 = 2 re + re^2 + im^2, whose terms may cancel
     total, rest = two_product(e, re, re)
     for term, more in ((e.fadd(re, re), None), two_product(e, im, im)):
