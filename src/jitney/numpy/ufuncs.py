@@ -333,7 +333,7 @@ def signbit(x: Any, /) -> Any:
     check_arraylike("signbit", x)
     dtype = util.dtype_of(x)
     if util.is_integer(dtype):
-        return compare.lt(x, _like(x, 0))
+        return convert.convert(compare.lt(x, _like(x, 0)), np.dtype(bool))
     if dtype == np.bool_:
         return creation.full_like(x, False, dtype=np.bool_)
     if not util.is_floating(dtype):

@@ -521,6 +521,13 @@ def _complex_logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return result
 
 
+def _complex_atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """-i log((x + i y) / sqrt(x^2 + y^2)): the angle of the point (y, x), continued."""
+    u, v = x.astype(np.complex128), y.astype(np.complex128)  # the quotient is next to 1
+    return (-1j * np.log((u + 1j * v) / np.sqrt(u * u + v * v))).astype(y.dtype)
+
+
+_for_complex("atan2", _complex_atan2)
 _for_complex("max", _complex_extreme(np.greater))
 _for_complex("min", _complex_extreme(np.less))
 _for_complex("logaddexp", _complex_logaddexp)

@@ -8,7 +8,7 @@ for the rest (sorting, scattering, ...) the NumPy meaning of the node, called fr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,17 +23,16 @@ from jitney.compiler.kernels.build import (
     CrossingError,
     KernelBuilder,
     UnresolvedError,
-    accumulator,
     clamped_start,
     combine,
     row_major,
     shifted,
 )
-from jitney.compiler.kernels.ir import Affine, Kernel, kernel_key
+from jitney.compiler.kernels.ir import Kernel, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split import Split, split_fold
 from jitney.compiler.kernels.write_out import write_out_blocks, write_out_short_axes
-from jitney.compiler.plan import ir, memory
+from jitney.compiler.plan import folds, ir, memory
 from jitney.compiler.plan.contraction import as_gemm
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
 from jitney.compiler.plan.scatter import Windows, has_kernel
@@ -43,9 +42,6 @@ EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not
 MOST_BOXES = 12  # parts that the box of a kernel is divided into
 
 _Written = TypeVar("_Written")
-
-# A builder, and of each fold: the node, where it goes, the function, and what is folded.
-_Folds: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int]]]
 
 Supports = Callable[[str, Sequence[np.dtype], np.dtype], bool]
 
@@ -304,54 +300,12 @@ class _RegionPlan:
 
     def _fold(self, roots: list[hlo.Node]) -> None:
         first = roots[0]
-        write = self._small_dot if isinstance(first, hlo.Dot) else self._reductions
-        k, outputs = self._written(lambda: write(roots))
+        write = folds.contraction if isinstance(first, hlo.Dot) else folds.reductions
+        k, outputs = self._written(lambda: write(roots, self.has_buffer))
         for root, out, fn, value in outputs:
             self.new(root)
             k.fold(root, out, fn, value)
         self.launch(k, isinstance(first, hlo.Reduce) and first.in_order)
-
-    def _reductions(self, roots: list[hlo.Node]) -> _Folds:
-        first = roots[0]
-        assert isinstance(first, hlo.Reduce)
-        kept = [j for j in range(len(first.x.shape)) if j not in first.dims]
-        order = [*kept, *first.dims]
-        k = KernelBuilder([first.x.shape[j] for j in order], len(first.dims), self.has_buffer)
-        index = tuple([k.axis(order.index(j)) for j in range(len(order))])
-        out = k.linear(first.shape, k.identity(range(len(kept))))
-        values = [k.value(root.x, index) for root in roots]  # type: ignore[attr-defined]
-        values = [k.convert(value, accumulator(k.body[value].dtype)) for value in values]
-        return k, [
-            (root, out, root.fn, value)  # type: ignore[attr-defined]
-            for root, value in zip(roots, values, strict=True)
-        ]
-
-    def _small_dot(self, roots: list[hlo.Node]) -> _Folds:
-        (node,) = roots
-        assert isinstance(node, hlo.Dot)
-        (cx, cy), (bx, by) = node.contract, node.batch
-        x, y = node.x, node.y
-        fx = [j for j in range(len(x.shape)) if j not in cx and j not in bx]
-        fy = [j for j in range(len(y.shape)) if j not in cy and j not in by]
-        extents = [*node.shape, *(x.shape[j] for j in cx)]
-        k = KernelBuilder(extents, len(cx), self.has_buffer)
-        position: dict[tuple[int, int], int] = {}
-        for j, axis in enumerate((*bx, *fx)):
-            position[0, axis] = j
-        for j, axis in enumerate(by):
-            position[1, axis] = j
-        for j, axis in enumerate(fy, start=len(bx) + len(fx)):
-            position[1, axis] = j
-        for j, (ax, ay) in enumerate(zip(cx, cy, strict=True), start=len(node.shape)):
-            position[0, ax] = position[1, ay] = j
-        u = k.value(x, tuple([k.axis(position[0, j]) for j in range(len(x.shape))]))
-        v = k.value(y, tuple([k.axis(position[1, j]) for j in range(len(y.shape))]))
-        wide = accumulator(node.dtype)
-        fn = "or" if node.dtype == np.bool_ else "add"
-        times = "and" if node.dtype == np.bool_ else "mul"
-        product = k.call(times, (k.convert(u, wide), k.convert(v, wide)), wide)
-        out = k.linear(node.shape, k.identity(range(len(node.shape))))
-        return k, [(node, out, fn, product)]
 
     # --- everything else ------------------------------------------------------------------------------
 

@@ -1,0 +1,63 @@
+"""Kernels that fold: reductions, and contractions that are better computed by loops than by BLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.kernels.build import KernelBuilder, accumulator
+from jitney.compiler.kernels.ir import Affine
+
+HasBuffer: TypeAlias = Callable[[hlo.Node], bool]
+
+# A builder, and of each fold: the node, where it goes, the function, and what is folded.
+Folds: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int]]]
+
+
+def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Folds:
+    """Reductions of one shape over the same axes, side by side."""
+    first = roots[0]
+    assert isinstance(first, hlo.Reduce)
+    kept = [j for j in range(len(first.x.shape)) if j not in first.dims]
+    order = [*kept, *first.dims]
+    k = KernelBuilder([first.x.shape[j] for j in order], len(first.dims), has_buffer)
+    index = tuple([k.axis(order.index(j)) for j in range(len(order))])
+    out = k.linear(first.shape, k.identity(range(len(kept))))
+    values = [k.value(root.x, index) for root in roots]  # type: ignore[attr-defined]
+    values = [k.convert(value, accumulator(k.body[value].dtype)) for value in values]
+    return k, [
+        (root, out, root.fn, value)  # type: ignore[attr-defined]
+        for root, value in zip(roots, values, strict=True)
+    ]
+
+
+def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Folds:
+    """A contraction: the sum of products over an axis for each that is contracted."""
+    (node,) = roots
+    assert isinstance(node, hlo.Dot)
+    (cx, cy), (bx, by) = node.contract, node.batch
+    x, y = node.x, node.y
+    fx = [j for j in range(len(x.shape)) if j not in cx and j not in bx]
+    fy = [j for j in range(len(y.shape)) if j not in cy and j not in by]
+    extents = [*node.shape, *(x.shape[j] for j in cx)]
+    k = KernelBuilder(extents, len(cx), has_buffer)
+    position: dict[tuple[int, int], int] = {}
+    for j, axis in enumerate((*bx, *fx)):
+        position[0, axis] = j
+    for j, axis in enumerate(by):
+        position[1, axis] = j
+    for j, axis in enumerate(fy, start=len(bx) + len(fx)):
+        position[1, axis] = j
+    for j, (ax, ay) in enumerate(zip(cx, cy, strict=True), start=len(node.shape)):
+        position[0, ax] = position[1, ay] = j
+    u = k.value(x, tuple([k.axis(position[0, j]) for j in range(len(x.shape))]))
+    v = k.value(y, tuple([k.axis(position[1, j]) for j in range(len(y.shape))]))
+    wide = accumulator(node.dtype)
+    fn = "or" if node.dtype == np.bool_ else "add"
+    times = "and" if node.dtype == np.bool_ else "mul"
+    product = k.call(times, (k.convert(u, wide), k.convert(v, wide)), wide)
+    out = k.linear(node.shape, k.identity(range(len(node.shape))))
+    return k, [(node, out, fn, product)]
