@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
@@ -25,12 +26,18 @@ def output_of(*command: str | Path) -> str:
     return done.stdout
 
 
+def recorded(program: Path) -> str:
+    """What real jax prints, with this NumPy: older ones write large scalars without an exponent."""
+    text = program.with_suffix(".txt").read_text()
+    return text.replace("1.0499989e+06", str(np.float32(1.0499989e06)))
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
 def test_program_prints_as_with_jax(program: Path) -> None:
-    assert output_of("-m", "jitney", program) == program.with_suffix(".txt").read_text()
+    assert output_of("-m", "jitney", program) == recorded(program)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
 def test_recorded_output_is_that_of_jax(program: Path) -> None:
-    assert output_of(program) == program.with_suffix(".txt").read_text()
+    assert output_of(program) == recorded(program)
