@@ -180,8 +180,11 @@ def text_of(example: Example) -> str:
 
 def same_text(printed: str, example: Example) -> bool:
     """Whether `printed` is what was recorded, where each example was a function of its name."""
-    expected = example.expected.replace("0x...", "0xXXXXXXXXXXXX")
-    # NumPy's own, of which newer versions have more.
-    options = f"np_printoptions={tuple(np.get_printoptions().items())}"
-    expected = re.sub(r"np_printoptions=.*", lambda _: options, expected)
+    expected = with_own_options(example.expected.replace("0x...", "0xXXXXXXXXXXXX"))
     return printed == expected.replace(f"<function {example.name}.<locals>.", "<function ")
+
+
+def with_own_options(text: str) -> str:
+    """`text` with the print options of this NumPy, of which newer ones have more."""
+    options = f"np_printoptions={tuple(np.get_printoptions().items())}"
+    return re.sub(r"np_printoptions=.*", lambda _: options, text)
