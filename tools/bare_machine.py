@@ -94,6 +94,8 @@ def copy_project() -> None:
     """Copies the files that git knows, as a fresh clone has them; an environment there stays."""
     project = MACHINE / "project"
     project.mkdir(exist_ok=True)
+    for stamp in project.glob(".venv/.*"):  # what was built in place goes, and is built anew
+        stamp.unlink()
     for old in project.iterdir():
         if old.name not in (".venv", ".git"):
             shutil.rmtree(old) if old.is_dir() else old.unlink()
