@@ -34,6 +34,11 @@ _COMPLEX_OF = {real: kind for kind, real in _REAL_OF.items()}
 _SMALL_CONSTANT = 256  # bytes up to which constants are interned by value
 
 
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the parts of complex `dtype`."""
+    return _REAL_OF[dtype]
+
+
 def result_dtype(fn: str, args: Sequence[Node]) -> np.dtype:
     """dtype of `fn` applied to `args`."""
     if fn in _PREDICATES:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.hlo.build import real_dtype
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine
 
@@ -33,7 +34,7 @@ PARTS = ("real", "imag")  # functions that read a part of complex numbers in mem
 
 def element_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of what kernels load from and store to arrays of `dtype`: parts of complex numbers."""
-    return np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
+    return real_dtype(dtype) if dtype.kind == "c" else dtype
 
 
 def row_major(shape: Sequence[int]) -> list[int]:

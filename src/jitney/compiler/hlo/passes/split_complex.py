@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitney.compiler.hlo import ir, walk
-from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.build import Builder, real_dtype
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.numerics.complex_parts import names_of
 from jitney.core.record import record
@@ -99,11 +99,7 @@ def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bo
 
 
 def _part_type(node: ir.Node) -> ir.TensorType:
-    return ir.TensorType(node.shape, _part_dtype(node.dtype))
-
-
-def _part_dtype(dtype: np.dtype) -> np.dtype:
-    return np.dtype(f"float{4 * dtype.itemsize}")
+    return ir.TensorType(node.shape, real_dtype(node.dtype))
 
 
 def is_complex(node: ir.Node) -> bool:
