@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
+from jitney.runtime import preload
 
 NARROW = ("bool", "int8", "uint8", "int16", "uint16", "float16", "bfloat16")
 
@@ -68,3 +70,21 @@ def test_no_branch_for_each_lane(dtype: str) -> None:
     text = f.lower(_numbers((5, 40), dtype)).compile().as_text("llvm")
     narrow = re.findall(r"call .*llvm\.masked\.(?:gather|scatter)\.v\d+i(?:8|16)\.", text)
     assert len(narrow) <= 1  # in a function that all stores share
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("columns", [5, 9, 17, 21])
+def test_nothing_is_written_past_the_end(dtype: str, columns: int) -> None:
+    """Of vectors of fewer than 128 bits, the lanes that LLVM adds to them are not stored."""
+
+    def f(x: Any) -> Any:
+        return jitney.vmap(lambda row: jnp.gcd(row[row], row[row]))(x.T)
+
+    x = np.asarray(_numbers((columns, 3), dtype))
+    built = preload.compiler().compile_module(jitney.jit(f).lower(x).compiler_ir())
+    out = np.full(x.nbytes + 128, 0xEE, np.uint8)
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(built.entry)
+    arena = np.zeros(built.arena_bytes + 64, np.uint8)
+    inputs, outputs = [(ctypes.c_void_p * 1)(a.ctypes.data) for a in (x, out)]
+    assert entry(inputs, outputs, arena.ctypes.data) == 1
+    assert (out[x.nbytes :] == 0xEE).all()

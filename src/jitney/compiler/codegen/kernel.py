@@ -261,10 +261,15 @@ class KernelWriter:
         e.label(f"done.{n}")
 
     def _tail_mask(self, remaining: Value, lanes: int) -> Value:
+        """Lanes below `remaining`, found by comparing vectors of at least 128 bits.
+
+        LLVM 22 widens comparisons of smaller vectors and takes what they say of the lanes that
+        it added for false: a masked store of eight bytes wrote up to sixteen.
+        """
         e = self.e
         most = constant(lanes, "i64")
         capped = e.select(e.icmp("slt", remaining, most), remaining, most)
-        kind = "i8" if lanes <= 64 else "i16"
+        kind = {2: "i64", 4: "i32", 8: "i16"}.get(lanes, "i8" if lanes <= 64 else "i16")
         ids = constant_vector(tuple(range(lanes)), kind)
         return e.icmp("ult", ids, e.splat(e.trunc(capped, kind), lanes))
 
