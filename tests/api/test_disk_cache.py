@@ -57,6 +57,7 @@ PROGRAMS = {
     "constants": (table, X),
     "products": (lambda x: x @ x.T, np.ones((70, 80), np.float32)),
     "gradient": (jitney.grad(lambda x: jnp.sum(jnp.tanh(x @ x))), np.full((40, 40), 0.01, np.float32)),
+    "factors": (jnp.linalg.eigh, np.cov(np.random.default_rng(0).normal(size=(20, 99)))),
     "loop": (walk, X, np.array([1, 2], np.uint32)),
     "threads": (lambda x: jnp.exp(x) + 1, np.linspace(0, 1, 1_000_000, dtype=np.float32)),
     "branches": (lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), X),

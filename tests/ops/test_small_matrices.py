@@ -38,7 +38,7 @@ def run(make, *arrays):
 
 
 @pytest.mark.parametrize("dtype", BOUND)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 7, 12, 32])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
 def test_cholesky(n, dtype):
     for batch in BATCHES:
         x = definite(batch, n, dtype)
@@ -49,7 +49,7 @@ def test_cholesky(n, dtype):
         )
 
 
-@pytest.mark.parametrize("n", [3, 8])
+@pytest.mark.parametrize("n", [3, 6])
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan])
 def test_matrices_that_have_no_cholesky_factor(value, n):
     for place in ((0, 0), (1, 1), (2, 2), (1, 0)):
@@ -74,10 +74,6 @@ def test_matrices_that_have_no_cholesky_factor(value, n):
         (5, 3),
         (1, 6),
         (6, 1),
-        (7, 7),
-        (9, 12),
-        (12, 8),
-        (32, 32),
     ],
 )
 def test_lu(shape, dtype):
@@ -94,7 +90,7 @@ def test_lu(shape, dtype):
     [
         np.zeros((3, 3)), np.ones((4, 4)), np.array([[0.0, 1], [1, 0]]), np.diag([1.0, 0, 2]),
         np.array([[0.0, 2, 1], [0, 0, 3], [0, 1, 1]]), np.array([[1.0, 2], [-1, 5]]),
-        np.array([[np.inf, 1], [1, 1]]), np.ones((8, 8)), np.diag([1.0, 0, 0, 2, 0, 3, 0, 1, 1]),
+        np.array([[np.inf, 1], [1, 1]]), np.ones((6, 6)), np.diag([1.0, 0, 0, 2, 0, 3]),
     ],
 )  # fmt: skip
 def test_lu_of_singular_matrices_and_equal_pivots(x):
@@ -113,7 +109,7 @@ def test_triangular_solve(left_side, lower, transpose_a, unit_diagonal, dtype):
         "left_side": left_side, "lower": lower, "transpose_a": transpose_a,
         "unit_diagonal": unit_diagonal, "conjugate_a": False,
     }  # fmt: skip
-    for n, columns in ((1, 1), (2, 3), (3, 1), (4, 4), (6, 2), (6, 20), (9, 3), (14, 14)):
+    for n, columns in ((1, 1), (2, 3), (3, 1), (4, 4), (6, 2), (6, 8)):
         for batch in BATCHES:
             a = random(*batch, n, n, dtype=dtype) + 2 * n**0.5 * np.eye(n, dtype=dtype)
             shape = (n, columns) if left_side else (columns, n)
@@ -125,12 +121,12 @@ def test_triangular_solve(left_side, lower, transpose_a, unit_diagonal, dtype):
 
 
 def test_larger_and_other_matrices_are_left_to_lapack():
-    for shape, dtype in (((33, 33), "float32"), ((2, 2), "complex64"), ((0, 3, 3), "float32")):
+    for shape, dtype in (((7, 7), "float32"), ((2, 2), "complex64"), ((0, 3, 3), "float32")):
         b = Builder()
         x = b.parameter(0, TensorType(shape, np.dtype(dtype)))
         assert matrices.cholesky(b, x) is None and matrices.lu(b, x) is None
         text = jitney.jit(jnp.linalg.cholesky).lower(np.zeros(shape, dtype)).as_text("hlo")
-        assert "host_call" in text
+        assert "library_call" in text
 
 
 FUNCTIONS = {

@@ -23,7 +23,7 @@ from functools import cache
 from typing import Any
 
 _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
-_NUMPYS, _SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
+_NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
 
 # The functions for products of matrices, by dtype.
@@ -50,8 +50,8 @@ def function(name: str) -> int:
     if found is not None:
         one_thread.find_in(_NUMPYS)
         return address(found)
-    found = _capsule_address(_scipys()[name])
-    one_thread.find_in(_SCIPYS)
+    found = capsule_address(exported("cython_blas")[name])
+    one_thread.find_in(SCIPYS)
     return found
 
 
@@ -63,18 +63,18 @@ def _numpys() -> Any:
 
 
 @cache
-def _scipys() -> Any:
-    """The functions of BLAS that SciPy exports, by name.
+def exported(module: str) -> Any:
+    """The functions that an extension module of `scipy.linalg` exports for Cython, by name: capsules.
 
-    The extension module is loaded by itself, at the first contraction that is large: the package
-    `scipy.linalg` around it takes several times as long.
+    The module is loaded by itself, when it is first needed: the package around it takes several times
+    as long.
     """
-    name = "scipy.linalg.cython_blas"
+    name = f"scipy.linalg.{module}"
     if name not in sys.modules:
         scipy = importlib.util.find_spec("scipy")
         for place in (scipy.submodule_search_locations or ()) if scipy else ():
             for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-                path = os.path.join(place, "linalg", f"cython_blas{suffix}")
+                path = os.path.join(place, "linalg", f"{module}{suffix}")
                 if os.path.exists(path):
                     return _load(name, path).__pyx_capi__
     return importlib.import_module(name).__pyx_capi__
@@ -110,7 +110,8 @@ def _setter(library: Any) -> int:
     return 0
 
 
-def _capsule_address(capsule: Any) -> int:
+def capsule_address(capsule: Any) -> int:
+    """The address that a capsule holds."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -147,10 +148,10 @@ class OneThread:
                 self.is_known = True
 
     def __enter__(self) -> None:
-        if _SCIPYS not in self._sought:
+        if SCIPYS not in self._sought:
             self.find_in(_NUMPYS)
             if _USES_SCIPYS in sys.modules:
-                self.find_in(_SCIPYS)
+                self.find_in(SCIPYS)
         self._enter()
 
     def __exit__(self, *_: object) -> None:

@@ -1,81 +1,32 @@
 """Factorisations and triangular systems: `cholesky`, `lu`, `qr`, `eigh`, `eig`, `svd`, ...
 
-Matrices are the last two axes, leading axes are a batch. Programs call NumPy and SciPy from the host;
-small matrices are written out (`compiler/hlo/matrices.py`). Derivatives are products of matrices and
+Matrices are the last two axes, leading axes are a batch. Programs call LAPACK by address
+(`compiler/lapack.py`), and for what is rarer NumPy and SciPy from the host; small matrices are written
+out (`compiler/hlo/matrices.py`). Derivatives are products of matrices and
 triangular systems.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from jitney.compiler import lower as lowering
+from jitney.compiler import lapack
 from jitney.compiler.hlo import matrices as small
 from jitney.compiler.numerics import linalg as meanings
 from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.primitive import Primitive, declare
+from jitney.core.primitive import declare
 from jitney.ops import binary, compare, kit, matrices as mat, rules, unary
 from jitney.ops.convert import convert_element_type
 from jitney.ops.creation import broadcasted_iota
+from jitney.ops.matrix_functions import matrix_function, underivable
 from jitney.ops.reduce import argmax, reduce_sum
 from jitney.ops.rules import shape_of
 from jitney.ops.select import select_n
 from jitney.transforms.zero import Zero
 
 INT32 = np.dtype(np.int32)
-_NOT_LINEAR = "not linear"
-
-
-def by_host(
-    prim: Primitive,
-    meaning: Callable[..., Any],
-    linear: bool = False,
-    native: Callable[..., Any] | None = None,
-) -> None:
-    """Gives `prim` the meaning of a batched function on arrays; `native` lowers it, or gives None."""
-    prim.eager(meaning)
-
-    @prim.lower_with_avals
-    def _(b: Any, avals: Any, *nodes: Any, **params: Any) -> Any:
-        built = None if native is None else native(b, *nodes, **params)
-        if built is not None:
-            return built
-        outs = prim.result_type(tuple(avals), params)[0]
-        several = prim.multiple_results
-
-        def host(*values: np.ndarray) -> list[np.ndarray]:
-            found = meaning(*values, **params)
-            return [np.ascontiguousarray(x) for x in (found if several else [found])]
-
-        types = [lowering.tensor_type(a) for a in (outs if several else [outs])]
-        nodes_out = b.host_call(prim.name, host, nodes, types)
-        return nodes_out if several else nodes_out[0]
-
-    @prim.batch
-    def _(args: Any, dims: Any, **params: Any) -> Any:
-        size = rules.batch_size(args, dims)
-        moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
-        out = prim.bind(*moved, **params)
-        return (out, [0] * len(out)) if prim.multiple_results else (out, 0)
-
-    if not linear:
-        prim.absent("transpose", why=_NOT_LINEAR)
-
-
-def underivable(prim: Primitive) -> None:
-    """Says that `prim` has no derivative."""
-
-    @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> Any:
-        if any(type(t) is not Zero for t in tangents):
-            raise NotImplementedError(f"Differentiation rule for '{prim.name}' not implemented")
-        out = prim.bind(*primals, **params)
-        if prim.multiple_results:
-            return out, [rules.zero_tangent(x) for x in out]
-        return out, rules.zero_tangent(out)
 
 
 def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ...], int, int]:
@@ -114,7 +65,12 @@ def _(x: ShapedArray) -> ShapedArray:
     return shaped_array(x.shape, x.dtype)
 
 
-by_host(cholesky_p, meanings.cholesky, native=small.cholesky)
+matrix_function(
+    cholesky_p,
+    meanings.cholesky,
+    lambda x: lapack.Routine("cholesky", (x.shape[-1],)),
+    small.cholesky,
+)
 
 
 @cholesky_p.jvp
@@ -151,7 +107,25 @@ def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArr
     return shaped_array(b.shape, b.dtype)
 
 
-by_host(triangular_solve_p, meanings.triangular_solve, linear=True, native=small.triangular_solve)
+def _solving_routine(
+    a: ShapedArray, b: ShapedArray, *, left_side: bool, lower: bool, transpose_a: bool,
+    conjugate_a: bool, unit_diagonal: bool,
+) -> lapack.Routine | None:  # fmt: skip
+    if conjugate_a and not transpose_a:
+        return None
+    form = transpose_a * (1 + (conjugate_a and a.dtype.kind == "c"))
+    return lapack.Routine(
+        "triangular_solve", (*b.shape[-2:], left_side, lower, int(form), unit_diagonal)
+    )
+
+
+matrix_function(
+    triangular_solve_p,
+    meanings.triangular_solve,
+    _solving_routine,
+    small.triangular_solve,
+    linear=True,
+)
 
 
 def solve_triangular(
@@ -206,7 +180,7 @@ def _(x: ShapedArray) -> list[ShapedArray]:
     ]
 
 
-by_host(lu_p, meanings.lu, native=small.lu)
+matrix_function(lu_p, meanings.lu, lambda x: lapack.Routine("lu", x.shape[-2:]), small.lu)
 
 
 @lu_p.jvp
@@ -250,7 +224,7 @@ def _permutation(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:
     return meanings.pivots_to_permutation(pivots, permutation_size)
 
 
-by_host(lu_pivots_to_permutation_p, _permutation)
+matrix_function(lu_pivots_to_permutation_p, _permutation)
 rules.def_zero_derivative(lu_pivots_to_permutation_p)
 
 
@@ -271,7 +245,12 @@ def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -
     return meanings.qr(x, pivoting, full_matrices)
 
 
-by_host(qr_p, _qr)
+def _qr_routine(x: ShapedArray, *, pivoting: bool, full_matrices: bool, **_: Any) -> Any:
+    m, n = x.shape[-2:]
+    return None if pivoting else lapack.Routine("qr", (m, n, m if full_matrices else min(m, n)))
+
+
+matrix_function(qr_p, _qr, _qr_routine)
 
 
 @qr_p.jvp
@@ -334,7 +313,11 @@ def _eigh(
     return [vectors[..., chosen], values[..., chosen]]
 
 
-by_host(eigh_p, _eigh)
+def _eigh_routine(x: ShapedArray, *, lower: bool, subset_by_index: Any, **_: Any) -> Any:
+    return lapack.Routine("eigh", (x.shape[-1], int(lower))) if subset_by_index is None else None
+
+
+matrix_function(eigh_p, _eigh, _eigh_routine)
 
 
 @eigh_p.jvp
@@ -383,7 +366,7 @@ def _eig(
     return meanings.eig(x, compute_left_eigenvectors, compute_right_eigenvectors)
 
 
-by_host(eig_p, _eig)
+matrix_function(eig_p, _eig)
 
 
 @eig_p.jvp
@@ -467,7 +450,18 @@ def _svd(
     return [values[..., chosen], *vectors]
 
 
-by_host(svd_p, _svd)
+def _svd_routine(
+    x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, **_: Any
+) -> Any:
+    if subset_by_index is not None:
+        return None
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    vectors = (-1, -1) if not compute_uv else (m, n) if full_matrices else (k, k)
+    return lapack.Routine("svd", (m, n, *vectors))
+
+
+matrix_function(svd_p, _svd, _svd_routine)
 
 
 @svd_p.jvp
@@ -585,13 +579,20 @@ def _(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return shaped_array(r.shape, r.dtype)
 
 
+matrix_function(geqrf_p, meanings.geqrf, lambda x: lapack.Routine("geqrf", x.shape[-2:]))
+matrix_function(
+    householder_product_p,
+    meanings.householder_product,
+    lambda x, taus: lapack.Routine("householder_product", (*x.shape[-2:], taus.shape[-1])),
+)
+underivable(geqrf_p)
+underivable(householder_product_p)
+
 for _prim, _meaning in (
-    (geqrf_p, meanings.geqrf),
-    (householder_product_p, meanings.householder_product),
     (hessenberg_p, meanings.hessenberg),
     (tridiagonal_p, meanings.tridiagonal),
     (schur_p, _schur),
     (cholesky_update_p, meanings.cholesky_update),
 ):
-    by_host(_prim, _meaning)
+    matrix_function(_prim, _meaning)
     underivable(_prim)

@@ -13,6 +13,7 @@ from jitney.ops import binary, kit, linalg, matrices as mat, rules, unary
 from jitney.ops.creation import broadcasted_iota
 from jitney.ops.identity import stop_gradient
 from jitney.ops.linear_solve import custom_linear_solve
+from jitney.ops.matrix_functions import matrix_function, underivable
 from jitney.ops.rules import shape_of
 from jitney.ops.sort import sort_key_val
 from jitney.transforms.zero import Zero, instantiate
@@ -84,7 +85,7 @@ def _tridiagonal_solve(
     return meanings.tridiagonal_solve(dl, d, du, b)
 
 
-linalg.by_host(tridiagonal_solve_p, _tridiagonal_solve, linear=True)
+matrix_function(tridiagonal_solve_p, _tridiagonal_solve, linear=True)
 
 
 def _shifted(x: Any, by: int) -> Any:
@@ -150,8 +151,8 @@ def _symmetric_product(a: np.ndarray, c: np.ndarray, *, alpha: float, beta: floa
     return (alpha * (a @ np.swapaxes(a, -1, -2)) + beta * c).astype(c.dtype)
 
 
-linalg.by_host(symmetric_product_p, _symmetric_product)
-linalg.underivable(symmetric_product_p)
+matrix_function(symmetric_product_p, _symmetric_product)
+underivable(symmetric_product_p)
 
 
 @ormqr_p.abstract
@@ -176,5 +177,5 @@ def _ormqr(
     return (q @ c if left else c @ q).astype(c.dtype)
 
 
-linalg.by_host(ormqr_p, _ormqr)
-linalg.underivable(ormqr_p)
+matrix_function(ormqr_p, _ormqr)
+underivable(ormqr_p)

@@ -27,6 +27,7 @@ def linker() -> None:
     natives.register_symbol("parallel_for", _native.parallel_for_address())
     natives.register_symbol("in_turn", _native.in_turn_address())
     natives.register_symbol("host", _native.call_host_address())
+    natives.register_symbol("over_batch", _native.over_batch_address())
     natives.register_symbol("poll", _native.poll_address())
     _native.use_host_function(natives.call_host)
     for name, address in zip(("enter", "leave"), _native.blas_guard_addresses(), strict=True):

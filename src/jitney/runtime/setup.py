@@ -6,7 +6,7 @@ import os
 import threading
 from typing import Any
 
-from jitney.compiler import blas
+from jitney.compiler import blas, lapack
 from jitney.compiler.numerics import scalar, threefry
 from jitney.core import config
 from jitney.core.trace import state
@@ -37,4 +37,5 @@ def install(operators: Any) -> None:
     if device.thread_count() > 1:
         scalar.use_threads(elementwise.apply_ufunc)
     threefry.use_rounds(_native.threefry)
+    lapack.use_native(_native.factorization_address, _native.set_lapack, _native.factorize)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from jitney.compiler import blas
+from jitney.compiler import blas, lapack
 from jitney.compiler.codegen import natives, polls
 from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
@@ -24,17 +24,11 @@ from jitney.compiler.codegen.values import Value, constant
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.kernels.schedule import ordered_axes, schedule
+from jitney.compiler.parallel import GEMM_PARALLEL_ABOVE, PARALLEL_ABOVE
 from jitney.compiler.plan import ir
-
-# Cost of a kernel (body cost times points) below which threads cost more than they bring.
-PARALLEL_ABOVE = 400_000
 
 # Steps of one function: LLVM's time grows faster than a function's length.
 MOST_STEPS = 200
-
-# Floating-point operations of a product below which one thread is as fast: each part packs the whole
-# second operand.
-GEMM_PARALLEL_ABOVE = 30_000_000
 
 
 # LLVM writes short copies out, and compares each of their loads and stores with all others of a block:
@@ -174,6 +168,8 @@ class DriverWriter:
                     self._launch(step)
                 case ir.Gemm():
                     self._gemm(step)
+                case ir.Library():
+                    self._library(step)
                 case ir.Host():
                     self._host(step)
                 case ir.Copy():
@@ -235,6 +231,18 @@ class DriverWriter:
         pointers = [self.e.emit(f"load ptr, {cell!r}", "ptr") for cell in (carry, after)]
         self.e.line(f"store {pointers[1]!r}, {carry!r}")
         self.e.line(f"store {pointers[0]!r}, {after!r}")
+
+    def _library(self, step: ir.Library) -> None:
+        e = self.e
+        self._fill_slots([step.sizes, *step.args, *step.results])
+        name = lapack.symbol(step.routine.name, step.dtype)
+        self.natives[name] = None
+        e.declarations.add(f"@jitney.{name} = external global i8")
+        run = self.native("over_batch", "i32", "ptr, ptr, i64, i64, i32")
+        alone = int(lapack.keeps_to_one_thread(step.routine, step.batch))
+        sizes = f"i64 {step.batch}, i64 {lapack.grain(step.routine)}, i32 {alone}"
+        polls.check(e, e.emit(f"call {run}(ptr @jitney.{name}, ptr %slots, {sizes})", "i32"))
+        self.unseen = 0
 
     def _host(self, step: ir.Host) -> None:
         e = self.e

@@ -1,7 +1,7 @@
-"""Functions that compiled programs call by address: BLAS, threads, and Python.
+"""Functions that compiled programs call by address: BLAS, LAPACK, threads, and Python.
 
-The runtime enters its own (`register_symbol`); BLAS is looked for here. A Python function is called by
-number: the runtime's "host" calls `call_host`.
+The runtime enters its own (`register_symbol`); BLAS and LAPACK are looked for here. A Python function
+is called by number: the runtime's "host" calls `call_host`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.compiler import blas
+from jitney.compiler import blas, lapack
 
 if TYPE_CHECKING:
     from jitney.compiler.plan import ir
@@ -49,7 +49,7 @@ def symbol(name: str) -> int:
     """Address of a native function."""
     found = _symbols.get(name)
     if found is None:
-        found = _symbols[name] = _finders[name]()
+        found = _symbols[name] = lapack.find(name) or _finders[name]()
     return found
 
 

@@ -36,6 +36,9 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
             case ir.Gemm():
                 if step.batch * step.m * step.n * step.k > _LONG:
                     return True
+            case ir.Library():
+                if step.batch * step.routine.work() > _LONG:
+                    return True
             case ir.Host() | ir.Loop():
                 return True
             case _:

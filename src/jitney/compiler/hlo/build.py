@@ -17,6 +17,7 @@ import numpy as np
 
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.ir import Node, Region, TensorType
+from jitney.compiler.lapack import Routine
 from jitney.core import dtypes
 
 _BOOL = np.dtype(bool)
@@ -460,6 +461,12 @@ class Builder:
         if ordered:
             self.ordered.append(node)
         return self._split(node)
+
+    def library_call(
+        self, routine: Routine, args: Sequence[Node], types: Sequence[TensorType]
+    ) -> list[Node]:
+        """Results of a routine of a library."""
+        return self._split(self._make(ir.LibraryCall, tuple(types), routine, tuple(args)))
 
     def fence(self, args: Sequence[Node]) -> list[Node]:
         """`args` behind a barrier."""

@@ -248,6 +248,11 @@ def _(node: ir.While, env: Env) -> Any:
     return carry
 
 
+@_rule(ir.LibraryCall)
+def _(node: ir.LibraryCall, env: Env) -> Any:
+    return node.routine.evaluate(*[env[a] for a in node.args])
+
+
 @_rule(ir.HostCall)
 def _(node: ir.HostCall, env: Env) -> Any:
     results = node.fn(*[env[a] for a in node.args])

@@ -3,7 +3,7 @@
     module ::= Module(name, region)
     region ::= Region(parameters, results, ordered)
     node   ::= leaf | elementwise | view | indexed | reduction | contraction | order | control
-             | host | Project
+             | library | host | Project
     leaf   ::= Parameter(index) | Constant(value) | Iota(dim)
     elementwise ::= Apply(fn, args)
     view   ::= Broadcast | Reshape | Transpose | Slice | Reverse | Pad | Concatenate | Bitcast
@@ -12,6 +12,7 @@
     contraction ::= Dot
     order  ::= Sort | TopK
     control ::= Cond | While
+    library ::= LibraryCall
     host   ::= HostCall | Fence
 
 Nodes are built through `build.Builder`, which interns them: within one builder two nodes are equal
@@ -34,6 +35,7 @@ from jitney.compiler.dims import (
     IndexMode as IndexMode,
     ScatterDims as ScatterDims,
 )
+from jitney.compiler.lapack import Routine
 from jitney.core.record import record
 
 Axes: TypeAlias = tuple[int, ...]
@@ -395,6 +397,14 @@ class While(Node):
     cond: Region
     body: Region
     init: tuple[Node, ...]
+
+
+@record(eq=False)
+class LibraryCall(Node):
+    """Results of a routine of a library on each matrix of a batch: the leading axes of `args`."""
+
+    routine: Routine
+    args: tuple[Node, ...]
 
 
 @record(eq=False)

@@ -1,11 +1,9 @@
 """Factorisations and triangular systems of small matrices, written out element by element.
 
-LAPACK, called through Python, takes some 25 us for the smallest matrix. Those of filters, controllers
-and small models have a few rows: theirs are some hundred operations at most, which become one kernel,
-or part of the kernel of a loop. An element is a node of the batch's shape, so a batch of matrices is
-computed by vectors.
-
-Somewhat larger ones take loops over their columns (`matrix_loops`), all others LAPACK.
+LAPACK, which all others are left to, takes a microsecond for the smallest matrix, and ends a kernel.
+Those of filters, controllers and small models have a few rows: theirs are some hundred operations at
+most, which become one kernel, or part of the kernel of a loop. An element is a node of the batch's
+shape, so a batch of matrices is computed by vectors.
 
 The algorithms are those of Golub and Van Loan, Matrix Computations: Cholesky by columns (4.2), Gaussian
 elimination with the largest element of a column as its pivot (3.4), substitution by rows (3.1).
@@ -18,15 +16,26 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.compiler.hlo import ir, matrix_loops
+from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.matrix_loops import have_at_most, transposed
 
 MOST_ROWS = 6  # of a matrix that is written out
 MOST_PRODUCTS = 150  # of a triangular system
 
 Elements: TypeAlias = list[list[ir.Node]]
 _INT32 = np.dtype(np.int32)
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def have_at_most(rows: int, x: ir.Node) -> bool:
+    """Whether `x` are matrices of floats, none of them empty, of at most so many rows and columns."""
+    return x.dtype in _DTYPES and 0 not in x.shape and max(x.shape[-2:]) <= rows
+
+
+def transposed(b: Builder, x: ir.Node) -> ir.Node:
+    """Matrices with rows for columns."""
+    rank = len(x.shape)
+    return b.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def elements(b: Builder, x: ir.Node) -> Elements:
@@ -64,7 +73,7 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
     """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is large."""
     n = x.shape[-1]
     if not have_at_most(MOST_ROWS, x):
-        return matrix_loops.cholesky(b, x)
+        return None
     a = elements(b, x)
     zero = b.full(x.shape[:-2], 0, x.dtype)
     low: Elements = [[zero] * n for _ in range(n)]
@@ -86,7 +95,7 @@ def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
     """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is large."""
     m, n = x.shape[-2:]
     if not have_at_most(MOST_ROWS, x):
-        return matrix_loops.lu(b, x)
+        return None
     a = elements(b, x)
     batch = x.shape[:-2]
     zero = b.full(batch, 0, x.dtype)
@@ -153,7 +162,7 @@ def _solved(
     """X with a @ X = right; None if `a` is large."""
     n, columns = right.shape[-2:]
     if not have_at_most(MOST_ROWS, a) or n * n * columns > 2 * MOST_PRODUCTS or not columns:
-        return matrix_loops.triangular_solve(b, a, right, lower, unit_diagonal)
+        return None
     t, r = elements(b, a), elements(b, right)
     x: Elements = [[] for _ in range(n)]
     for i in range(n) if lower else range(n - 1, -1, -1):

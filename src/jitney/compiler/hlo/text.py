@@ -46,6 +46,7 @@ _ATTRIBUTES: dict[type, tuple[str, ...]] = {
     ir.Dot: ("contract", "batch"),
     ir.Sort: ("dim", "num_keys", "stable"),
     ir.TopK: ("k", "dim"),
+    ir.LibraryCall: ("routine",),
     ir.HostCall: ("name", "ordered"),
     ir.Project: ("index",),
 }

@@ -17,6 +17,7 @@ import numpy as np
 from jitney.compiler.hlo import ir, walk
 from jitney.compiler.hlo.build import result_dtype
 from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.lapack import FUNCTIONS, is_native
 from jitney.compiler.numerics import scalar
 from jitney.compiler.numerics.complex_parts import PARTS
 from jitney.core import dtypes
@@ -430,6 +431,16 @@ def _while(node: ir.While) -> Any:
     return carry
 
 
+def _library_call(node: ir.LibraryCall) -> Any:
+    dtypes = {a.dtype for a in node.args}  # type: ignore[union-attr]
+    shapes = [a.shape for a in node.args]
+    _need(node.routine.name in FUNCTIONS, f"library_call.C1: no routine {node.routine.name}")
+    _need(
+        len(dtypes) == 1 and is_native(dtypes.pop(), *shapes),
+        f"library_call.C2: operands {_types([a.type for a in node.args])}",
+    )
+
+
 def _host_call(node: ir.HostCall) -> Any:
     _need(callable(node.fn) and isinstance(node.type, tuple), "host_call.C1: no function")
 
@@ -456,6 +467,7 @@ _checks: dict[type, Callable[[Any], Any]] = {
     ir.DynamicSlice: _dynamic_slice, ir.DynamicUpdateSlice: _dynamic_update_slice,
     ir.Gather: _gather, ir.Scatter: _scatter, ir.Reduce: _reduce, ir.ArgReduce: _arg_reduce,
     ir.ReduceRegion: _reduce_region, ir.Cumulative: _cumulative, ir.Dot: _dot, ir.Sort: _sort,
-    ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while, ir.HostCall: _host_call, ir.Fence: _fence,
+    ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while,
+    ir.LibraryCall: _library_call, ir.HostCall: _host_call, ir.Fence: _fence,
     ir.Project: _project,
 }  # fmt: skip

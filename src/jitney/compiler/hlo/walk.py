@@ -35,6 +35,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ir.TopK: ("x",),
     ir.Cond: ("index", "args"),
     ir.While: ("init",),
+    ir.LibraryCall: ("args",),
     ir.HostCall: ("args",),
     ir.Fence: ("args",),
     ir.Project: ("node",),
@@ -236,6 +237,7 @@ _rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {
     ir.TopK: lambda b, n, new: b.top_k(new(n.x), n.k, n.dim),
     ir.Cond: lambda b, n, new: b.cond(new(n.index), n.branches, _each(n.args, new)),
     ir.While: lambda b, n, new: b.while_(n.cond, n.body, _each(n.init, new)),
+    ir.LibraryCall: lambda b, n, new: b.library_call(n.routine, _each(n.args, new), n.type),
     ir.HostCall: lambda b, n, new: b.host_call(n.name, n.fn, _each(n.args, new), n.type, n.ordered),
     ir.Fence: lambda b, n, new: b.fence(_each(n.args, new)),
 }

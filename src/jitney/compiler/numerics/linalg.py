@@ -37,8 +37,14 @@ def complex_dtype(dtype: Any) -> Any:
     return _COMPLEX.get(dtype.char, np.dtype(np.complex64) if dtype.itemsize < 4 else dtype)
 
 
-def _wide(x: Array) -> Array:
-    return x if x.dtype.char in "fdFD" else x.astype(np.float32)
+def wide_dtype(dtype: Any) -> Any:
+    """The dtype that matrices of `dtype` are computed in; that of pivots stays."""
+    return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
+
+
+def wide(x: Array) -> Array:
+    """`x` in the dtype that it is computed in."""
+    return x.astype(wide_dtype(x.dtype), copy=False)
 
 
 def _lapack(name: str, x: Array) -> Callable[..., Any]:
@@ -60,11 +66,11 @@ def _mapped(
     """
     batch = xs[0].shape[: xs[0].ndim - ranks[0]]
     results = [np.empty((*batch, *shape), dtype) for shape, dtype in outs]
-    wide = [_wide(x) if x.dtype.kind not in "iu" else x for x in xs]
-    with blas.for_work(_work(*wide)):
+    xs = tuple(map(wide, xs))
+    with blas.for_work(_work(*xs)):
         for index in np.ndindex(*batch):
             try:
-                found = fn(*[x[index] for x in wide])
+                found = fn(*[x[index] for x in xs])
             except np.linalg.LinAlgError:
                 found = None
             for k, out in enumerate(results):
@@ -81,10 +87,10 @@ def _work(*xs: Array) -> int:
 
 def _guarded(fn: Callable[..., Any], outs: Sequence[Spec], x: Array) -> list[Array]:
     """A batched function of NumPy on matrices; one by one where it fails as a whole."""
-    batch, wide = x.shape[:-2], _wide(x)
+    batch, matrices = x.shape[:-2], wide(x)
     try:
-        with np.errstate(all="ignore"), blas.for_work(_work(wide)):
-            found = fn(wide)
+        with np.errstate(all="ignore"), blas.for_work(_work(matrices)):
+            found = fn(matrices)
     except np.linalg.LinAlgError:
         return _mapped(fn, outs, (2,), x)
     return [
@@ -101,7 +107,7 @@ def cholesky(x: Array) -> Array:
     outs: list[Spec] = [(x.shape[-2:], x.dtype)]
     if x.shape[-1] < LARGE:
         return _guarded(lambda a: (np.linalg.cholesky(a),), outs, x)[0]
-    potrf = _lapack("potrf", _wide(x[..., :0, :0]))
+    potrf = _lapack("potrf", wide(x[..., :0, :0]))
 
     # Row by row in memory is the transpose, column by column, whose upper factor is L^T.
     def one(a: Array) -> Any:
@@ -115,7 +121,7 @@ def lu(x: Array) -> list[Array]:
     """[L below the diagonal and U, int32 pivots, int32 permutation] with x[permutation] = L @ U."""
     m, n = x.shape[-2:]
     k = min(m, n)
-    getrf = _lapack("getrf", _wide(x[..., :0, :0]))
+    getrf = _lapack("getrf", wide(x[..., :0, :0]))
     int32 = np.dtype(np.int32)
 
     def one(a: Array) -> Any:
@@ -154,7 +160,7 @@ def eigh(x: Array, lower: bool = True) -> list[Array]:
 
 
 def _finite(x: Array) -> Any:
-    return np.isfinite(_wide(x)).all(axis=(-2, -1))
+    return np.isfinite(wide(x)).all(axis=(-2, -1))
 
 
 def eig(x: Array, left: bool, right: bool) -> list[Array]:
@@ -182,7 +188,7 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
     outs: list[Spec] = [((m, k), x.dtype), ((k, n), x.dtype)]
     if not pivoting:
         if min(m, n) >= LARGE and k == min(m, n):
-            return _mapped(_large_qr(_wide(x[..., :0, :0]), m, n), outs, (2,), x)
+            return _mapped(_large_qr(wide(x[..., :0, :0]), m, n), outs, (2,), x)
         mode: Any = "complete" if full_matrices else "reduced"
         return _guarded(lambda a: np.linalg.qr(a, mode), outs, x)
 
@@ -322,7 +328,7 @@ def triangular_solve(
     else:
         conjugate_a = False
     trans = (2 if conjugate_a else 1) if transpose_a else 0
-    trsm: Any = get_blas_funcs("trsm", (_wide(b[..., :0, :0]),))
+    trsm: Any = get_blas_funcs("trsm", (wide(b[..., :0, :0]),))
 
     # Row by row in memory is the transpose, column by column: X^T op(a)^T = b^T.
     def one(m: Array, rhs: Array) -> Any:

@@ -7,6 +7,7 @@ for the rest (sorting, scattering, ...) the NumPy meaning of the node, called fr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -536,6 +537,20 @@ class _RegionPlan:
         self.steps.append(ir.Branch(self.buffer(node.index), cases))
         return True
 
+    def library(self, node: hlo.LibraryCall) -> bool:
+        """A call by address."""
+        sizes = np.array(node.routine.sizes, np.int64)
+        self.planner.keep_alive.append(sizes)
+        constant = ir.Buffer("constant", sizes.nbytes, value=sizes)
+        first = node.args[0]
+        args = tuple([self.buffer(a) for a in node.args])
+        batch = math.prod(first.shape[:-2])
+        results = tuple(self.new(node))
+        step = ir.Library(node.routine, first.dtype, batch, constant, args, results)
+        if batch:
+            self.steps.append(step)
+        return True
+
     def fence(self, node: hlo.Fence) -> bool:
         """Operands stay where they are: the barrier has done its work."""
         for buffer, x in zip(self.new(node), node.args, strict=True):
@@ -551,6 +566,7 @@ _single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
     hlo.Dot: _RegionPlan.dot,  # type: ignore[dict-item]
     hlo.While: _RegionPlan.loop,  # type: ignore[dict-item]
     hlo.Cond: _RegionPlan.branch,  # type: ignore[dict-item]
+    hlo.LibraryCall: _RegionPlan.library,  # type: ignore[dict-item]
     hlo.Fence: _RegionPlan.fence,  # type: ignore[dict-item]
 }
 

@@ -125,6 +125,9 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
             changed = (name(step.x), name(step.y), name(step.out))
             sizes = (step.dtype, step.batch, step.m, step.n, step.k, step.trans_x, step.trans_y)
             return ir.Gemm(*changed, *sizes)
+        case ir.Library():
+            args, results = (tuple(map(name, some)) for some in (step.args, step.results))
+            return ir.Library(step.routine, step.dtype, step.batch, step.sizes, args, results)
         case ir.Host():
             args = tuple((name(b), t) for b, t in step.args)
             return ir.Host(step.name, step.fn, args, tuple((name(b), t) for b, t in step.results))

@@ -1,7 +1,8 @@
 """The plan: what one native entry does, step by step, on buffers.
 
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
-    step ::= Launch(kernel, buffers) | Gemm(...) | Host(fn, args, results) | Copy(to, source)
+    step ::= Launch(kernel, buffers) | Gemm(...) | Library(routine, ...)
+           | Host(fn, args, results) | Copy(to, source)
            | Exchange(carry, after) | Loop(cond, predicate, body) | Branch(index, cases)
 
 A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
@@ -18,6 +19,7 @@ import numpy as np
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.lapack import Routine
 from jitney.core.record import field, record
 
 
@@ -65,6 +67,22 @@ class Gemm:
     k: int
     trans_x: bool
     trans_y: bool
+
+
+@record
+class Library:
+    """Calls a routine of a library on each matrix of a batch.
+
+    Attributes:
+      sizes: constant, the sizes and options that the routine is told.
+    """
+
+    routine: Routine
+    dtype: np.dtype
+    batch: int
+    sizes: Buffer
+    args: tuple[Buffer, ...]
+    results: tuple[Buffer, ...]
 
 
 @record
@@ -124,7 +142,7 @@ class Branch:
     cases: list[list[Step]]
 
 
-Step: TypeAlias = Launch | Gemm | Host | Copy | Exchange | Loop | Branch
+Step: TypeAlias = Launch | Gemm | Library | Host | Copy | Exchange | Loop | Branch
 
 
 @record
@@ -146,6 +164,8 @@ def touched(step: Step) -> list[Buffer]:
             return list(step.buffers)
         case Gemm():
             return [step.x, step.y, step.out]
+        case Library():
+            return [step.sizes, *step.args, *step.results]
         case Host():
             return [b for b, _ in (*step.args, *step.results)]
         case Copy():

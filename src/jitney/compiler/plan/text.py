@@ -29,6 +29,11 @@ def print_plan(plan: ir.Plan) -> str:
                         f"{indent}gemm.{step.dtype.name} {step.out} <- {step.x}{x} @ {step.y}{y} "
                         f"({size})"
                     )
+                case ir.Library():
+                    lines.append(
+                        f"{indent}library {step.routine}.{step.dtype.name}({_buffers(step.args)}) "
+                        f"-> ({_buffers(step.results)}), {step.batch} times"
+                    )
                 case ir.Host():
                     args = _buffers([b for b, _ in step.args])
                     results = _buffers([b for b, _ in step.results])

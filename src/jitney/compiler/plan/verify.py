@@ -45,6 +45,8 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             ]
         case ir.Gemm():
             return [step.x, step.y], [step.out]
+        case ir.Library():
+            return [step.sizes, *step.args], list(step.results)
         case ir.Host():
             return [b for b, _ in step.args], [b for b, _ in step.results]
         case ir.Copy():

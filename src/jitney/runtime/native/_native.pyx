@@ -44,6 +44,12 @@ cdef extern from "threefry.h":
     void jt_threefry(uint32_t *k0, uint32_t *k1, size_t step, uint32_t *x0, uint32_t *x1,
                      size_t n) nogil
 
+cdef extern from "factorize.h":
+    enum: JT_MATRIX_TYPES
+    void *jt_factorizations[][JT_MATRIX_TYPES]
+    void jt_set_lapack(int dtype, int routine, void *address)
+    int32_t jt_over_batch(void *f, void **slots, int64_t n, int64_t grain, int32_t alone) nogil
+
 cdef extern from "memory.h":
     void *jt_allocate(size_t size) nogil
 
@@ -350,6 +356,49 @@ def threefry(cnp.ndarray k0, cnp.ndarray k1, cnp.ndarray x0, cnp.ndarray x1):
     cdef uint32_t *d = <uint32_t *>cnp.PyArray_DATA(x1)
     with nogil:
         jt_threefry(a, b, step, c, d, n)
+
+
+cdef enum:
+    MOST_OPERANDS = 8  # of a factorisation: sizes, operands and results
+
+
+def set_lapack(int dtype, int routine, address):
+    """Sets the address of a routine of LAPACK's or BLAS's; the numbers are those of factorize.h."""
+    jt_set_lapack(dtype, routine, <void *><uintptr_t>address)
+
+
+def factorization_address(int which, int dtype):
+    """Address of a function of factorize.h: `int32 f(ptr slots, int64 begin, int64 end)`."""
+    return <uintptr_t>jt_factorizations[which][dtype]
+
+
+def over_batch_address():
+    """Address of `int32 over_batch(f, slots, n, grain, alone)`, which calls such a function."""
+    return <uintptr_t>&jt_over_batch
+
+
+def factorize(int which, int dtype, tuple arrays, int64_t batch, int64_t grain, bint alone):
+    """Calls a function of factorize.h on contiguous arrays: sizes, operands, results.
+
+    Args:
+      which, dtype: numbers of the function and of the dtype.
+      arrays: those whose addresses become its slots.
+      batch: how many matrices there are.
+      grain: how many are enough for a thread.
+      alone: whether LAPACK keeps to one thread.
+    """
+    cdef void *slots[MOST_OPERANDS]
+    cdef int32_t status
+    cdef int k
+    assert len(arrays) <= MOST_OPERANDS
+    for k in range(len(arrays)):
+        assert cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray?>arrays[k])
+        slots[k] = cnp.PyArray_DATA(<cnp.ndarray>arrays[k])
+    cdef void *f = jt_factorizations[which][dtype]
+    with nogil:
+        status = jt_over_batch(f, slots, batch, grain, alone)
+    if status != JT_SUCCEEDED:
+        _raise_current()
 
 
 cdef int _step(cnp.ndarray x, cnp.ndarray mask):

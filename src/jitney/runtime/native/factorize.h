@@ -1,0 +1,104 @@
+/* Factorisations of batches of matrices by LAPACK, called by address: no Python in between.
+
+   Each function has the form of a kernel, `int32_t f(void **slots, int64_t begin, int64_t end)`: it
+   computes matrices [begin, end) of a batch, so that the pool divides a batch as it divides loops.
+   `slots` holds the addresses of sizes and options, of operands, and of results: each function says
+   which.
+   Matrices are stored by rows and LAPACK's by columns: they are transposed on the way, unless the
+   transpose has the same factors.
+
+   Where LAPACK finds no factorisation, the results are NaN. */
+
+#ifndef JITNEY_FACTORIZE_H
+#define JITNEY_FACTORIZE_H
+
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas_threads.h"
+#include "host.h"
+#include "threads.h"
+
+/* The routines that are called, in the order of the addresses that `jt_set_lapack` gets. */
+enum { JT_POTRF, JT_GETRF, JT_GEQRF, JT_ORGQR, JT_SYEVD, JT_GESDD, JT_TRSM, JT_ROUTINES };
+enum { JT_F32, JT_F64, JT_C64, JT_C128, JT_MATRIX_TYPES };
+
+static void *jt_lapack[JT_MATRIX_TYPES][JT_ROUTINES];
+
+static void jt_set_lapack(int type, int routine, void *address) { jt_lapack[type][routine] = address; }
+
+/* Their types, as SciPy exports them: addresses of all arguments, no lengths of strings. In those of
+   complex numbers, SYEVD is HEEVD, and it and GESDD take room for real numbers, too. */
+typedef void jt_potrf(const char *part, int *n, void *a, int *lda, int *info);
+typedef void jt_getrf(int *m, int *n, void *a, int *lda, int32_t *pivots, int *info);
+typedef void jt_geqrf_(int *m, int *n, void *a, int *lda, void *tau, void *work, int *room, int *info);
+typedef void jt_orgqr(int *m, int *n, int *k, void *a, int *lda, void *tau, void *work, int *room,
+                      int *info);
+typedef void jt_syevd(const char *job, const char *part, int *n, void *a, int *lda, void *values,
+                      void *work, int *room, int *wholes, int *whole_room, int *info);
+typedef void jt_heevd(const char *job, const char *part, int *n, void *a, int *lda, void *values,
+                      void *work, int *room, void *reals, int *real_room, int *wholes, int *whole_room,
+                      int *info);
+typedef void jt_gesdd(const char *job, int *m, int *n, void *a, int *lda, void *values, void *u,
+                      int *ldu, void *vh, int *ldvh, void *work, int *room, int *wholes, int *info);
+typedef void jt_gesdd_complex(const char *job, int *m, int *n, void *a, int *lda, void *values, void *u,
+                              int *ldu, void *vh, int *ldvh, void *work, int *room, void *reals,
+                              int *wholes, int *info);
+typedef void jt_trsm(const char *side, const char *part, const char *trans, const char *diagonal,
+                     int *m, int *n, void *alpha, const void *a, int *lda, void *b, int *ldb);
+
+static int jt_least(int a, int b) { return a < b ? a : b; }
+static int jt_most(int a, int b) { return a > b ? a : b; }
+
+#define T float
+#define R float
+#define TYPE JT_F32
+#define NAME(name) jt_##name##_f32
+#include "factorize_type.h"
+
+#define T double
+#define R double
+#define TYPE JT_F64
+#define NAME(name) jt_##name##_f64
+#include "factorize_type.h"
+
+#define T float _Complex
+#define R float
+#define TYPE JT_C64
+#define IS_COMPLEX
+#define NAME(name) jt_##name##_c64
+#include "factorize_type.h"
+
+#define T double _Complex
+#define R double
+#define TYPE JT_C128
+#define IS_COMPLEX
+#define NAME(name) jt_##name##_c128
+#include "factorize_type.h"
+
+/* The functions by the order of enum JT_..., and of their names in `compiler/lapack.py`. */
+static void *const jt_factorizations[][JT_MATRIX_TYPES] = {
+#define JT_ALL(name) \
+    {(void *)jt_##name##_f32, (void *)jt_##name##_f64, (void *)jt_##name##_c64, (void *)jt_##name##_c128}
+    JT_ALL(cholesky), JT_ALL(lu), JT_ALL(geqrf), JT_ALL(householder_product), JT_ALL(qr),
+    JT_ALL(eigh), JT_ALL(svd), JT_ALL(triangular_solve),
+#undef JT_ALL
+};
+
+/* f(slots, begin, end) over a batch of n in chunks of `grain`, LAPACK kept to one thread if `alone`. */
+static int32_t jt_over_batch(void *f, void **slots, int64_t n, int64_t grain, int32_t alone) {
+    if (alone) jt_blas_enter();
+    int32_t status = jt_parallel_for((jt_kernel)f, slots, n, grain);
+    if (alone) jt_blas_leave();
+    if (status != JT_SUCCEEDED) { /* a handler of a signal has raised, or there was no memory */
+        PyGILState_STATE before = PyGILState_Ensure();
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        PyGILState_Release(before);
+    }
+    return status;
+}
+
+#endif

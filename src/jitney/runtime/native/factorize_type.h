@@ -1,0 +1,291 @@
+/* The functions of factorize.h for one dtype: T, its real numbers R, TYPE, NAME, IS_COMPLEX. */
+
+#define ROUTINE(kind, which) ((kind *)jt_lapack[TYPE][which])
+#define MATRIX(slot, index, count) ((T *)slots[slot] + (index) * (int64_t)(count))
+#define BLOCK 16 /* rows and columns that are transposed at once: as many lines of a cache */
+
+/* Columns of length `lead` from `rows` x `columns` by rows. */
+static void NAME(to_columns)(const T *x, int rows, int columns, T *out, int lead) {
+    for (int r = 0; r < rows; r += BLOCK)
+        for (int c = 0; c < columns; c += BLOCK)
+            for (int j = c; j < jt_least(c + BLOCK, columns); j++)
+                for (int i = r; i < jt_least(r + BLOCK, rows); i++)
+                    out[(int64_t)j * lead + i] = x[(int64_t)i * columns + j];
+}
+
+/* `rows` x `columns` by rows from columns of length `lead`. */
+static void NAME(to_rows)(const T *x, int lead, int rows, int columns, T *out) {
+    for (int r = 0; r < rows; r += BLOCK)
+        for (int c = 0; c < columns; c += BLOCK)
+            for (int i = r; i < jt_least(r + BLOCK, rows); i++)
+                for (int j = c; j < jt_least(c + BLOCK, columns); j++)
+                    out[(int64_t)i * columns + j] = x[(int64_t)j * lead + i];
+}
+
+/* What stands for factors that do not exist. */
+static void NAME(spoil)(T *x, int64_t count) {
+    R *parts = (R *)x;
+    for (int64_t i = 0; i < count * (int64_t)(sizeof(T) / sizeof(R)); i++) parts[i] = (R)NAN;
+}
+
+/* A unit matrix. */
+static void NAME(unit)(T *x, int rows, int columns) {
+    memset(x, 0, sizeof(T) * rows * columns);
+    for (int i = 0; i < jt_least(rows, columns); i++) x[i * (int64_t)columns + i] = 1;
+}
+
+/* Whether a triangle, by rows, has neither infinities nor NaN, which LAPACK may return numbers for. */
+static int NAME(is_finite)(const T *x, int n, int lower) {
+    int parts = (int)(sizeof(T) / sizeof(R));
+    for (int i = 0; i < n; i++) {
+        const R *row = (const R *)(x + i * (int64_t)n);
+        R sum = 0;
+        for (int j = parts * (lower ? 0 : i); j < parts * (lower ? i + 1 : n); j++) sum += row[j] * 0;
+        if (sum != 0) return 0;
+    }
+    return 1;
+}
+
+/* Room that a routine asks for in the first element of its workspace. */
+static int NAME(asked)(const T *room) {
+    R first; /* rounded: the next whole number may be meant */
+    memcpy(&first, room, sizeof first);
+    return (int)(first + first * (R)0x1p-22) + 1;
+}
+
+/* {n}; x, factor. Reads the lower triangle. By rows the factor is the transpose of the upper one. */
+static int32_t NAME(cholesky)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int n = (int)sizes[0], info = 0;
+    for (int64_t k = begin; k < end && n > 0; k++) {
+        T *out = MATRIX(2, k, n * (int64_t)n);
+        memcpy(out, MATRIX(1, k, n * (int64_t)n), sizeof(T) * n * n);
+        ROUTINE(jt_potrf, JT_POTRF)("U", &n, out, &n, &info);
+        if (info != 0) NAME(spoil)(out, n * (int64_t)n);
+        for (int i = 0; i < n && info == 0; i++)
+            memset(out + i * (int64_t)n + i + 1, 0, sizeof(T) * (n - i - 1));
+    }
+    return JT_SUCCEEDED;
+}
+
+/* {m, n}; x, factors, pivots, permutation. */
+static int32_t NAME(lu)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n), info = 0;
+    T *columns = malloc(sizeof(T) * jt_most(1, m) * (int64_t)jt_most(1, n));
+    if (columns == NULL) return 0;
+    for (int64_t k = begin; k < end; k++) {
+        int32_t *pivots = (int32_t *)slots[3] + k * count, *order = (int32_t *)slots[4] + k * m;
+        if (count > 0) {
+            NAME(to_columns)(MATRIX(1, k, m * (int64_t)n), m, n, columns, m);
+            ROUTINE(jt_getrf, JT_GETRF)(&m, &n, columns, &m, pivots, &info);
+            NAME(to_rows)(columns, m, m, n, MATRIX(2, k, m * (int64_t)n));
+        }
+        for (int i = 0; i < m; i++) order[i] = i;
+        for (int i = 0; i < count; i++) {
+            int32_t other = --pivots[i], row = order[i];
+            if (other < 0 || other >= m) continue; /* beside NaN, any number is found */
+            order[i] = order[other];
+            order[other] = row;
+        }
+    }
+    free(columns);
+    return JT_SUCCEEDED;
+}
+
+/* {m, n}; x, R with the vectors below it, their factors. */
+static int32_t NAME(geqrf)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n), info = 0, query = -1;
+    if (count == 0) return JT_SUCCEEDED;
+    T best;
+    ROUTINE(jt_geqrf_, JT_GEQRF)(&m, &n, &best, &m, &best, &best, &query, &info);
+    int room = NAME(asked)(&best);
+    T *columns = malloc(sizeof(T) * (m * (int64_t)n + room));
+    if (columns == NULL) return 0;
+    for (int64_t k = begin; k < end; k++) {
+        NAME(to_columns)(MATRIX(1, k, m * (int64_t)n), m, n, columns, m);
+        ROUTINE(jt_geqrf_, JT_GEQRF)(&m, &n, columns, &m, MATRIX(3, k, count), columns + m * (int64_t)n, &room, &info);
+        NAME(to_rows)(columns, m, m, n, MATRIX(2, k, m * (int64_t)n));
+    }
+    free(columns);
+    return JT_SUCCEEDED;
+}
+
+/* {m, n, vectors}; the vectors, their factors, the first columns of the product. */
+static int32_t NAME(householder_product)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int m = (int)sizes[0], n = (int)sizes[1], count = (int)sizes[2], info = 0, query = -1;
+    if (m == 0 || n == 0) return JT_SUCCEEDED;
+    T best;
+    ROUTINE(jt_orgqr, JT_ORGQR)(&m, &n, &count, &best, &m, &best, &best, &query, &info);
+    int room = NAME(asked)(&best);
+    T *columns = malloc(sizeof(T) * (m * (int64_t)n + room));
+    if (columns == NULL) return 0;
+    for (int64_t k = begin; k < end; k++) {
+        NAME(to_columns)(MATRIX(1, k, m * (int64_t)n), m, n, columns, m);
+        ROUTINE(jt_orgqr, JT_ORGQR)(&m, &n, &count, columns, &m, MATRIX(2, k, count),
+                          columns + m * (int64_t)n, &room, &info);
+        NAME(to_rows)(columns, m, m, n, MATRIX(3, k, m * (int64_t)n));
+    }
+    free(columns);
+    return JT_SUCCEEDED;
+}
+
+/* {m, n, columns of Q}; x, Q, R. */
+static int32_t NAME(qr)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], count = jt_least(m, n);
+    int info = 0, query = -1, most = jt_most(n, width);
+    T best[2] = {0, 0};
+    if (count > 0) {
+        ROUTINE(jt_geqrf_, JT_GEQRF)(&m, &n, best, &m, best, best, &query, &info);
+        ROUTINE(jt_orgqr, JT_ORGQR)(&m, &width, &count, best + 1, &m, best + 1, best + 1, &query, &info);
+    }
+    int room = jt_most(1, jt_most(NAME(asked)(best), NAME(asked)(best + 1)));
+    T *columns = malloc(sizeof(T) * (jt_most(1, m) * (int64_t)most + count + room));
+    if (columns == NULL) return 0;
+    T *factors = columns + m * (int64_t)most, *work = factors + count;
+    for (int64_t k = begin; k < end; k++) {
+        T *q = MATRIX(2, k, m * (int64_t)width), *r = MATRIX(3, k, width * (int64_t)n);
+        if (count == 0) { /* Q is the unit matrix, R has no element */
+            NAME(unit)(q, m, width);
+            continue;
+        }
+        NAME(to_columns)(MATRIX(1, k, m * (int64_t)n), m, n, columns, m);
+        ROUTINE(jt_geqrf_, JT_GEQRF)(&m, &n, columns, &m, factors, work, &room, &info);
+        for (int i = 0; i < width; i++)
+            for (int j = 0; j < n; j++) r[i * (int64_t)n + j] = i <= j ? columns[j * (int64_t)m + i] : 0;
+        ROUTINE(jt_orgqr, JT_ORGQR)(&m, &width, &count, columns, &m, factors, work, &room, &info);
+        NAME(to_rows)(columns, m, m, width, q);
+    }
+    free(columns);
+    return JT_SUCCEEDED;
+}
+
+/* {n, whether the lower triangle is read}; x, eigenvectors in columns, ascending eigenvalues. */
+static int32_t NAME(eigh)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int n = (int)sizes[0], info = 0, query = -1, whole = 0, whole_room = 1, real_room = 0;
+    const char *part = sizes[1] ? "L" : "U";
+    if (n == 0) return JT_SUCCEEDED;
+    T best[2] = {0, 0};
+    R real_best = 0;
+#ifdef IS_COMPLEX
+    ROUTINE(jt_heevd, JT_SYEVD)("V", part, &n, best, &n, &real_best, best + 1, &query, &real_best, &query,
+                      &whole, &query, &info);
+    real_room = (int)real_best;
+#else
+    ROUTINE(jt_syevd, JT_SYEVD)("V", part, &n, best, &n, &real_best, best + 1, &query, &whole, &query, &info);
+#endif
+    whole_room = jt_most(1, whole);
+    int room = NAME(asked)(best + 1);
+    int64_t count = n * (int64_t)n;
+    T *columns = malloc(sizeof(T) * (count + room));
+    R *reals = malloc(sizeof(R) * jt_most(1, real_room));
+    int *wholes = malloc(sizeof(int) * whole_room);
+    int32_t status = columns != NULL && reals != NULL && wholes != NULL ? JT_SUCCEEDED : 0;
+    for (int64_t k = begin; k < end && status == JT_SUCCEEDED; k++) {
+        R *values = (R *)slots[3] + k * n;
+        info = !NAME(is_finite)(MATRIX(1, k, count), n, sizes[1] != 0);
+        if (info == 0) {
+            NAME(to_columns)(MATRIX(1, k, count), n, n, columns, n);
+#ifdef IS_COMPLEX
+            ROUTINE(jt_heevd, JT_SYEVD)("V", part, &n, columns, &n, values, columns + count, &room,
+                                        reals, &real_room, wholes, &whole_room, &info);
+#else
+            ROUTINE(jt_syevd, JT_SYEVD)("V", part, &n, columns, &n, values, columns + count, &room,
+                                        wholes, &whole_room, &info);
+#endif
+        }
+        if (info == 0) {
+            NAME(to_rows)(columns, n, n, n, MATRIX(2, k, count));
+            continue;
+        }
+        NAME(spoil)(MATRIX(2, k, count), count);
+        for (int i = 0; i < n; i++) values[i] = (R)NAN;
+    }
+    free(columns), free(reals), free(wholes);
+    return status;
+}
+
+/* {m, n, columns of U, rows of V^H}, x, descending singular values, U, V^H; the first only if the
+   columns are -1. */
+static int32_t NAME(svd)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], height = (int)sizes[3];
+    int count = jt_least(m, n), info = 0, query = -1, has_vectors = width >= 0, one = 1;
+    const char *job = !has_vectors ? "N" : width == m && height == n ? "A" : "S";
+    int ldu = has_vectors ? jt_most(1, m) : 1, ldvh = has_vectors ? jt_most(1, height) : 1;
+    int64_t all = m * (int64_t)n, left = has_vectors ? m * (int64_t)width : 0;
+    int64_t right = has_vectors ? height * (int64_t)n : 0, real_room = 1;
+    if (count == 0) { /* there are no values, and U and V^H are unit matrices */
+        for (int64_t k = begin; k < end && has_vectors; k++) {
+            NAME(unit)(MATRIX(3, k, left), m, width);
+            NAME(unit)(MATRIX(4, k, right), height, n);
+        }
+        return JT_SUCCEEDED;
+    }
+    T best = 0;
+#ifdef IS_COMPLEX
+    real_room = count * (7 * (int64_t)count + 2 * (int64_t)jt_most(m, n) + 8);
+    ROUTINE(jt_gesdd_complex, JT_GESDD)(job, &m, &n, &best, &m, &best, &best, &ldu, &best, &ldvh, &best,
+                                        &query, &best, &one, &info);
+#else
+    ROUTINE(jt_gesdd, JT_GESDD)(job, &m, &n, &best, &m, &best, &best, &ldu, &best, &ldvh, &best, &query,
+                                &one, &info);
+#endif
+    int room = NAME(asked)(&best);
+    T *columns = malloc(sizeof(T) * (all + left + right + room));
+    R *reals = malloc(sizeof(R) * real_room);
+    int *wholes = malloc(sizeof(int) * 8 * count);
+    int32_t status = columns != NULL && reals != NULL && wholes != NULL ? JT_SUCCEEDED : 0;
+    T *u = columns + all, *vh = u + left, *work = vh + right;
+    for (int64_t k = begin; k < end && status == JT_SUCCEEDED; k++) {
+        R *values = (R *)slots[2] + k * count;
+        NAME(to_columns)(MATRIX(1, k, all), m, n, columns, m);
+#ifdef IS_COMPLEX
+        ROUTINE(jt_gesdd_complex, JT_GESDD)(job, &m, &n, columns, &m, values, u, &ldu, vh, &ldvh, work,
+                                            &room, reals, wholes, &info);
+#else
+        ROUTINE(jt_gesdd, JT_GESDD)(job, &m, &n, columns, &m, values, u, &ldu, vh, &ldvh, work, &room,
+                                    wholes, &info);
+#endif
+        if (info != 0)
+            for (int i = 0; i < count; i++) values[i] = (R)NAN;
+        if (!has_vectors) continue;
+        if (info != 0) NAME(spoil)(u, left + right);
+        NAME(to_rows)(u, m, m, width, MATRIX(3, k, left));
+        NAME(to_rows)(vh, height, height, n, MATRIX(4, k, right));
+    }
+    free(columns), free(reals), free(wholes);
+    return status;
+}
+
+/* {m, n, a is at the left, lower, transposed (2: and conjugate), of unit diagonal}; a, b, solution.
+
+   b, by rows, is the transpose of LAPACK's, and so is a: a solution from the left is one from the right
+   with the other triangle. */
+static int32_t NAME(triangular_solve)(void **slots, int64_t begin, int64_t end) {
+    const int64_t *sizes = slots[0];
+    int m = (int)sizes[0], n = (int)sizes[1], at_left = sizes[2] != 0, order = at_left ? m : n;
+    T one = 1;
+    if (m == 0 || n == 0) return JT_SUCCEEDED;
+    for (int64_t k = begin; k < end; k++) {
+        T *out = MATRIX(3, k, m * (int64_t)n);
+        memcpy(out, MATRIX(2, k, m * (int64_t)n), sizeof(T) * m * n);
+        ROUTINE(jt_trsm, JT_TRSM)(at_left ? "R" : "L", sizes[3] ? "U" : "L",
+                         sizes[4] == 0 ? "N" : sizes[4] == 1 ? "T" : "C", sizes[5] ? "U" : "N", &n, &m,
+                         &one, MATRIX(1, k, order * (int64_t)order), &order, out, &n);
+    }
+    return JT_SUCCEEDED;
+}
+
+#undef ROUTINE
+#undef MATRIX
+#undef BLOCK
+#undef IS_COMPLEX
+#undef NAME
+#undef TYPE
+#undef R
+#undef T
