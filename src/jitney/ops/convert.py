@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import numerics
+from jitney.compiler.hlo import sub_bytes
 from jitney.compiler.numerics import scalar as meanings
 from jitney.core import dtypes, pytrees, text
 from jitney.core.array import Array
@@ -70,6 +71,9 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     if not isinstance(operand, Array | np.ndarray | np.generic | bool | int | float | complex):
         kit.check_operands("convert_element_type", operand)
     dtype = user_dtype(new_dtype, "convert_element_type")
+    if type(operand) is int and dtypes.issubdtype(dtype, np.integer):
+        # Wraps around from 64 bits, whether or not arrays have them.
+        return as_value(np.asarray(operand).astype(dtype)[()])
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
     return convert(operand, dtype)
 
@@ -214,12 +218,12 @@ def _(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
 
 @bitcast_convert_type_p.eager
 def _(x: np.ndarray, *, new_dtype: Any) -> np.ndarray:
-    return numerics.bitcast(x, new_dtype)
+    return numerics.bitcast_bits(x, new_dtype)
 
 
 @bitcast_convert_type_p.lower
 def _(b: Any, x: Any, *, new_dtype: Any) -> Any:
-    return b.bitcast(x, new_dtype)
+    return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:

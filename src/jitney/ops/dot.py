@@ -103,6 +103,10 @@ def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
     return b if rank(b) > rank(a) else a
 
 
+def _same_width(a: np.dtype, b: np.dtype) -> bool:
+    return dtypes.itemsize_bits(a) == dtypes.itemsize_bits(b)
+
+
 def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
     """Raises TypeError if a result of dtype `preferred` would lose bits of integers."""
     bits = dtypes.itemsize_bits(common) // (2 if common.kind == "c" else 1)
@@ -124,6 +128,9 @@ def _dtypes(x: Any, y: Any, precision: Any, preferred: Any) -> tuple[np.dtype, n
     common = _higher(x.dtype, y.dtype)
     result = common if preferred is None else preferred
     wide = _higher(common, result)
+    if x.dtype != y.dtype and common.kind in "fV" and _same_width(x.dtype, y.dtype):
+        # Neither of two float formats of one width holds the numbers of the other.
+        common = wide = _higher(wide, np.dtype(np.float32))
     if {common, result} == {np.dtype(np.float16), np.dtype(dtypes.bfloat16)}:
         wide = np.dtype(np.float32)
     return common, computation_dtype(precision, wide), result

@@ -11,6 +11,7 @@ from __future__ import annotations
 from jitney.compiler.numerics import complex_parts as complex_parts
 from jitney.compiler.numerics import scalar as scalar
 from jitney.compiler.numerics.elementwise import bitcast as bitcast
+from jitney.compiler.numerics.elementwise import bitcast_bits as bitcast_bits
 from jitney.compiler.numerics.elementwise import clamp as clamp
 from jitney.compiler.numerics.elementwise import integer_pow as integer_pow
 from jitney.compiler.numerics.elementwise import reduce_precision as reduce_precision

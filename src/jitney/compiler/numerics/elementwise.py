@@ -54,6 +54,29 @@ def bitcast(x: np.ndarray, dtype: Any) -> np.ndarray:
     return x.view(dtype)[..., 0]
 
 
+def bitcast_bits(x: np.ndarray, dtype: Any) -> np.ndarray:
+    """The bits of `x` read as `dtype`, the least significant part of a wider element first.
+
+    Elements narrower than a byte count as what they mean, not as the byte that each has in memory.
+    """
+    dtype = np.dtype(dtype)
+    old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
+    if x.dtype == dtype or min(old, new) >= 8:
+        return bitcast(x, dtype)
+    word = bitcast(x, f"uint{max(old, 8)}")
+    if old < 8:
+        word = word & np.uint8(2**old - 1)
+    if old < new:
+        word = word.astype(f"uint{max(new, 8)}")
+        offsets = (old * np.arange(new // old)).astype(word.dtype)
+        word = np.bitwise_or.reduce(word << offsets, axis=-1)
+    elif old > new:
+        word = word[..., None] >> (new * np.arange(old // new)).astype(word.dtype)
+    if new < 8:
+        word = (word & np.asarray(2**new - 1, word.dtype)).astype(np.uint8)
+    return bitcast(np.asarray(word), dtype)
+
+
 def reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
     """x rounded to nearest even in a float format of the given widths.
 

@@ -1,0 +1,59 @@
+"""Bits read as another dtype where elements are narrower than a byte.
+
+In memory each element has a byte of its own, and the node `Bitcast` knows bytes. So narrow elements are
+gathered into words, and words taken apart, by shifts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.ir import Node
+from jitney.core import dtypes
+
+_UINT8 = np.dtype(np.uint8)
+
+
+def bitcast(b: Builder, x: Node, dtype: np.dtype) -> Node:
+    """The bits of `x` as `dtype`; another width makes or takes a last axis."""
+    old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
+    if x.dtype == dtype or min(old, new) >= 8:
+        return b.bitcast(x, dtype)
+    word = _word(b, x, old)
+    if old < new:
+        word = b.convert(word, np.dtype(f"uint{max(new, 8)}"))
+        shifted = b.apply("shift_left", word, _offsets(b, word, old))
+        word = b.reduce(shifted, "or", (len(shifted.shape) - 1,))
+    elif old > new:
+        shape = (*word.shape, old // new)
+        word = b.broadcast(word, shape, range(len(shape) - 1))
+        word = b.apply("shift_right_logical", word, _offsets(b, word, new))
+    return _from_word(b, word, dtype, new)
+
+
+def _word(b: Builder, x: Node, bits: int) -> Node:
+    """The bits of each element as an unsigned number."""
+    if bits >= 8:
+        return b.bitcast(x, np.dtype(f"uint{bits}"))
+    integral = dtypes.issubdtype(x.dtype, np.integer)
+    return _masked(b, b.convert(x, _UINT8) if integral else b.bitcast(x, _UINT8), bits)
+
+
+def _from_word(b: Builder, word: Node, dtype: np.dtype, bits: int) -> Node:
+    if bits >= 8:
+        return b.bitcast(word, dtype)
+    code = b.convert(_masked(b, word, bits), _UINT8)
+    return (
+        b.convert(code, dtype) if dtypes.issubdtype(dtype, np.integer) else b.bitcast(code, dtype)
+    )
+
+
+def _masked(b: Builder, word: Node, bits: int) -> Node:
+    return b.apply("and", word, b.full(word.shape, 2**bits - 1, word.dtype))
+
+
+def _offsets(b: Builder, word: Node, bits: int) -> Node:
+    """How far the parts along the last axis are shifted."""
+    places = b.iota(word.dtype, word.shape, len(word.shape) - 1)
+    return b.apply("mul", places, b.full(word.shape, bits, word.dtype))

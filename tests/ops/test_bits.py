@@ -1,0 +1,86 @@
+"""Bits read as other dtypes, elements narrower than a byte among them, against real jax."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from jax import lax as jax_lax, numpy as jax_numpy
+
+import jitney
+from jitney import lax, numpy as jnp
+
+PAIRS = [
+    ("int4", "uint4", (16,)),
+    ("uint4", "int4", (16,)),
+    ("int4", "uint8", (5, 2)),
+    ("int4", "float16", (3, 4)),
+    ("uint4", "float32", (8,)),
+    ("int2", "int4", (3, 2)),
+    ("uint2", "int16", (2, 8)),
+    ("int8", "int4", (4,)),
+    ("float16", "uint4", (2, 3)),
+    ("float32", "int4", ()),
+    ("float32", "int2", (3,)),
+    ("uint4", "int2", (16,)),
+    ("int4", "int32", (0, 8)),
+]
+
+
+def values(dtype, shape):
+    count = int(np.prod(shape))
+    numbers = np.arange(count) * (1 if "int" in dtype else 1.37)
+    return np.asarray(numbers).reshape(shape).astype(jnp.dtype(dtype))
+
+
+@pytest.mark.parametrize("old, new, shape", PAIRS)
+def test_same_bits(old, new, shape):
+    x = values(old, shape)
+    want = jax_lax.bitcast_convert_type(jax_numpy.asarray(x), new)
+    by_call = lax.bitcast_convert_type(jnp.asarray(x), new)
+    by_program = jitney.jit(lambda a: lax.bitcast_convert_type(a, new))(x)
+    mapped = jitney.vmap(lambda a: lax.bitcast_convert_type(a, new))(np.stack([x, x]))
+    for got in (by_call, by_program, mapped[1]):
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+def test_there_and_back():
+    x = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+
+    def f(a):
+        return lax.bitcast_convert_type(lax.bitcast_convert_type(a, jnp.uint4), jnp.float32)
+
+    np.testing.assert_array_equal(jitney.jit(f)(x), x)
+    np.testing.assert_array_equal(f(jnp.asarray(x)), x)
+
+
+@pytest.mark.parametrize("x", [2**32, 2**32 + 7, -1, 2**40 - 1, 300])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.int8, np.float32, bool])
+def test_python_integers_wrap(x, dtype):
+    want = outcome(jax_lax, x, dtype)
+    assert outcome(lax, x, dtype) == want
+
+
+def outcome(lax, x, dtype):
+    try:
+        found = lax.convert_element_type(x, dtype)
+    except OverflowError:
+        return "OverflowError"
+    return found.item(), found.dtype
+
+
+@pytest.mark.parametrize("left, right", [("float8_e4m3fn", "float8_e5m2"), ("float16", "bfloat16")])
+def test_products_of_two_formats_of_one_width(left, right):
+    """Neither format holds the numbers of the other."""
+    rng = np.random.default_rng(1)
+    x, y = (
+        rng.standard_normal((4, 3)).astype(jnp.dtype(left)),
+        rng.standard_normal((3, 5)).astype(jnp.dtype(right)),
+    )
+    want = x.astype(np.float32) @ y.astype(np.float32)
+
+    def product(a, b):
+        return lax.dot(a, b, preferred_element_type=np.float32)
+
+    for f in (product, jitney.jit(product)):
+        np.testing.assert_allclose(f(jnp.asarray(x), jnp.asarray(y)), want, rtol=1e-5)
