@@ -59,8 +59,10 @@ def _numerical_jvp(f: Callable[..., Any], primals: Any, tangents: Any, eps: floa
     def slope(a: Any, b: Any) -> Any:
         if not _is_inexact(a):
             return np.zeros(np.shape(a), dtypes.float0)
-        with np.errstate(invalid="ignore"):  # there is no slope between infinities
-            return (_wide(a) - _wide(b)) / eps
+        after, before = _wide(a), _wide(b)
+        # A result that stays infinite does not move, as derivatives have it.
+        moved = np.asarray(after != before)
+        return np.subtract(after, before, out=np.zeros_like(after), where=moved) / eps
 
     return pytrees.tree_map(slope, ahead, behind)
 

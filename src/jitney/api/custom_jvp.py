@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
 from jitney.core import dtypes, pytrees
@@ -80,13 +81,17 @@ class custom_jvp:  # the API's name
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    def __getattr__(self, name: str) -> Any:
+        """The rules of other kinds are those of the function inside, if it has such ones."""
+        return inner_rule(self, name)
+
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(
                 f"No JVP defined for custom_jvp function {self.__name__} using defjvp."  # type: ignore[attr-defined]
             )
-        args = positional(self.fun, args, kwargs)
+        args = positional(self.fun, args, kwargs, "custom_jvp")
         trace = state.trace
         if trace is state.eval_trace:
             return owned_results(self.fun(*args))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
 from jitney.core import dtypes, pytrees
@@ -93,13 +94,17 @@ class custom_vjp:  # the API's name
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    def __getattr__(self, name: str) -> Any:
+        """The rules of other kinds are those of the function inside, if it has such ones."""
+        return inner_rule(self, name)
+
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 f"No VJP defined for custom_vjp function {self.__name__} using defvjp."  # type: ignore[attr-defined]
             )
-        args = positional(self.fun, args, kwargs)
+        args = positional(self.fun, args, kwargs, "custom_vjp")
         trace = state.trace
         if trace is state.eval_trace:
             return owned_results(self.fun(*args))
@@ -241,22 +246,18 @@ class _Rules:
         out: list[Any] = [Zero(a.to_cotangent_aval()) for a in self.in_avals]
 
         def enter(positions: Any, ct: Any) -> None:
-            places, tree = pytrees.tree_flatten(positions)
-            values: list[Any] = []
-
-            def spread(value: Any, part: Any) -> None:
-                values.extend([value] * len(pytrees.tree_leaves(part)))
-
             try:  # one cotangent may stand for a whole subtree
-                pytrees.tree_map(spread, ct, positions, is_leaf=_is_absent)
+                values = pytrees.broadcast_prefix(ct, positions, _is_absent)
             except ValueError:
                 raise TypeError(
                     f"Custom VJP bwd rule {self.bwd.__name__} must produce an output with the same "
                     f"container (pytree) structure as the arguments of {self._name()}: got "
-                    f"{pytrees.tree_structure(ct)}, expected {tree}."
+                    f"{pytrees.tree_structure(ct)}, expected {pytrees.tree_structure(positions)}."
                 ) from None
+            # `None` in the arguments has no place.
+            places = pytrees.tree_leaves(positions, _is_absent)
             for place, value in zip(places, values, strict=True):
-                if not _is_absent(value):
+                if place is not None and value is not None:
                     out[place] = self._checked(place, value)
 
         for positions, ct in zip(empty, result, strict=True):
@@ -265,9 +266,9 @@ class _Rules:
 
     def _checked(self, place: int, ct: Any) -> Any:
         wanted = self.in_avals[place].to_cotangent_aval()
-        if isinstance(ct, Zero) or wanted.dtype == dtypes.float0:
+        if wanted.dtype == dtypes.float0:
             return Zero(wanted)
-        got: Any = get_aval(ct)
+        got: Any = ct.aval if isinstance(ct, Zero) else get_aval(ct)
         # As in JAX, floating cotangents may be of another precision; they stay as they are.
         floating = dtypes.issubdtype(wanted.dtype, np.inexact) and dtypes.issubdtype(
             got.dtype, np.inexact
@@ -277,8 +278,9 @@ class _Rules:
                 f"Custom VJP bwd rule {self.bwd.__name__} must produce cotangents of the types of the "
                 f"arguments of {self._name()}: argument leaf {place} is of type "
                 f"{self.in_avals[place].str_short()}, its cotangent of type {got.str_short()}."
+                + (" Consider just returning a None here." if isinstance(ct, Zero) else "")
             )
-        return ct
+        return Zero(wanted) if isinstance(ct, Zero) else ct
 
 
 def _is_absent(ct: Any) -> bool:

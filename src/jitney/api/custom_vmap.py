@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.api.inner_rules import inner_rule
 from jitney.api.jit_call import fun_name, trace_closed
 from jitney.api.signature import positional
 from jitney.compiler import lower as lowering
@@ -19,6 +20,7 @@ from jitney.core.trace import set_current_trace, state
 from jitney.ops import rules
 from jitney.ops.control import mapping
 from jitney.ops.convert import owned_results
+from jitney.transforms.batch import AxisData, batch_flat
 from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero, instantiate, with_zeros
@@ -72,34 +74,55 @@ def _(
     program, nonzero_out = jvp_jaxpr(call, nonzero, False)
     given = [t for t in tangents if not isinstance(t, Zero)]
 
-    def jvp_of_rule(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
-        """Differentiates the rule, at values and tangents that are mapped alike."""
-        xs, own = list(values[:n]), list(batched[:n])
-        ts = iter(zip(values[n:], batched[n:], strict=True))
-        dots: list[Any] = []
-        for i, present in enumerate(nonzero):
-            if not present:
-                aval = get_aval(xs[i])
-                dots.append(Zero(aval.to_tangent_aval()))
-                continue
-            t, t_mapped = next(ts)
-            if own[i] and not t_mapped:
-                t = rules.to_front(t, None, size)
-            elif t_mapped and not own[i]:
-                xs[i], own[i] = rules.to_front(xs[i], None, size), True
-            dots.append(t)
-        found: list[Any] = []
+    def derivative(size: int, own: Sequence[bool], values: Sequence[Any]) -> Any:
+        """The rule, called with `own`, and its derivative: (values, tangents, which are mapped)."""
+        given, found = iter(values[n:]), []
+        dots = [
+            next(given) if present else Zero(get_aval(x).to_tangent_aval())
+            for x, present in zip(values[:n], nonzero, strict=True)
+        ]
 
         def run(*operands: Any) -> Any:
             outs, mapped = rule.call(size, own, operands)
             found.append(mapped)
             return outs
 
-        outs, douts = jvp_flat(run, xs, dots)
-        wanted = [
-            (instantiate(t), m) for t, m, nz in zip(douts, found[0], nonzero_out, strict=True) if nz
+        outs, douts = jvp_flat(run, values[:n], dots)
+        wanted = [instantiate(t) for t, nz in zip(douts, nonzero_out, strict=True) if nz]
+        also = [m for m, nz in zip(found[0], nonzero_out, strict=True) if nz]
+        return [*outs, *wanted], [*found[0], *also]
+
+    def jvp_of_rule(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+        of_tangents = iter(batched[n:])
+        alike = [  # for each operand: are its value and its tangent mapped, both or neither?
+            (mapped, next(of_tangents) if present else mapped)
+            for mapped, present in zip(batched[:n], nonzero, strict=True)
         ]
-        return [*outs, *(t for t, _ in wanted)], [*found[0], *(m for _, m in wanted)]
+        if not any(value and tangent for value, tangent in alike):
+            # The rule sees no mapped operand at all. Its derivative is batched, as any program is.
+            flags: list[bool] = []
+
+            def unmapped(*xs: Any) -> list[Any]:
+                outs, mapped = derivative(size, [False] * n, xs)
+                flags.extend(mapped)
+                return outs
+
+            dims_in = [0 if b else None for b in batched]
+            outs, dims = batch_flat(unmapped, AxisData(None, size), values, dims_in)
+            if not any(flags):
+                moved = [
+                    x if d is None else rules.move_axis(x, d, 0)
+                    for x, d in zip(outs, dims, strict=True)
+                ]
+                return moved, [d is not None for d in dims]
+            # A rule whose results are mapped all the same gets operands that are.
+        own = [value or tangent for value, tangent in alike]
+        of_given = [m for m, present in zip(own, nonzero, strict=True) if present]
+        whole = [
+            rules.to_front(x, None, size) if m and not b else x
+            for x, m, b in zip(values, [*own, *of_given], batched, strict=True)
+        ]
+        return derivative(size, own, whole)
 
     outs = custom_vmap_p.bind(
         *primals,
@@ -152,6 +175,10 @@ class custom_vmap:  # the API's name
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    def __getattr__(self, name: str) -> Any:
+        """The rules of other kinds are those of the function inside, if it has such ones."""
+        return inner_rule(self, name)
+
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         rule = self.vmap_rule
@@ -160,7 +187,7 @@ class custom_vmap:  # the API's name
             raise AttributeError(
                 f"No batching rule defined for custom_vmap function {name} using def_vmap."
             )
-        args = positional(self.fun, args, kwargs)
+        args = positional(self.fun, args, kwargs, "custom_vmap")
         if state.trace is state.eval_trace:
             return owned_results(self.fun(*args))
         leaves, in_tree = pytrees.tree_flatten(tuple(args))

@@ -12,6 +12,7 @@ from typing import Any
 
 from jitney.core import pytrees
 from jitney.core.record import record
+from jitney.core.source_info import fun_sourceinfo
 
 
 def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tuple[int, ...]:
@@ -103,7 +104,7 @@ def check_argnums(
     n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
     if argnums and not all(-n <= i < n for i in argnums):
         raise ValueError(
-            f"jitted function has {name}={argnums}, but only accepts {n} positional arguments."
+            f"Jitted function has {name}={argnums}, but only accepts {n} positional arguments."
         )
 
 
@@ -117,13 +118,13 @@ def check_argnames(
     if signature is None:
         return
     parameters = list(signature.parameters.values())
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return
     valid = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    invalid = [item for item in argnames if item not in valid]
+    without_name = {p.name for p in parameters} - valid
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    invalid = [k for k in argnames if k in without_name or not (takes_any or k in valid)]
     if invalid:
         raise ValueError(
-            f"jitted function has invalid argnames {set(invalid)} in {name}. "
+            f"Jitted function has invalid argnames {set(invalid)} in {name}. "
             f"Function does not take these args. Its keyword arguments are {sorted(valid)}."
         )
 
@@ -274,8 +275,13 @@ def _bind_names(
     return named
 
 
-def positional(fun: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, ...]:
+def positional(fun: Callable[..., Any], args: Any, kwargs: Any, decorator: str) -> tuple[Any, ...]:
     """All arguments of a call by position, keywords and defaults resolved.
+
+    Args:
+      fun: the function.
+      args, kwargs: of the call.
+      decorator: what the function is made by, for messages.
 
     Raises:
       TypeError: if the arguments do not fit, or some cannot be given by position.
@@ -285,11 +291,21 @@ def positional(fun: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, ..
         if kwargs:
             raise TypeError(f"{fun} has no signature that keyword arguments could be resolved by")
         return tuple(args)
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(_misfit(fun, decorator, str(error))) from None
     bound.apply_defaults()
-    if bound.kwargs:
-        raise TypeError(
-            "keyword arguments could not be resolved to positions: "
-            f"{', '.join(bound.kwargs)} of {fun}"
-        )
+    # Arguments that have a keyword only, and are not given, keep their defaults.
+    unresolved = [name for name in bound.kwargs if name in kwargs]
+    if unresolved:
+        reason = "The following keyword arguments could not be resolved to positions: "
+        raise TypeError(_misfit(fun, decorator, reason + ", ".join(unresolved)))
     return bound.args
+
+
+def _misfit(fun: Callable[..., Any], decorator: str, reason: str) -> str:
+    where = fun_sourceinfo(fun)
+    return (
+        f"The input arguments to the {decorator}-decorated function {where} do not fit:\n{reason}"
+    )

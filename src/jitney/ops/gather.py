@@ -449,7 +449,8 @@ def _(
 
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     out = scatter_add(
-        rules.zeros_like(x),
+        # A cotangent may have been given another precision, by a user's rule.
+        Zero(rules.aval_of(x).update(dtype=rules.aval_of(ct).dtype)).instantiate(),
         indices,
         ct,
         ScatterDimensionNumbers(offset, collapsed, index_map, batching, index_batching),

@@ -293,6 +293,14 @@ def reduce(
     if len(xs) == 1:
         monoid = _special_case(computation, xs[0], inits[0])
         if monoid is not None:
+            operand: Any = get_aval(xs[0])
+            start: Any = get_aval(inits[0])
+            if operand.weak_type and not start.weak_type:
+                xs = [
+                    rules.op("convert_element_type")(
+                        xs[0], new_dtype=operand.dtype, weak_type=False, sharding=None
+                    )
+                ]
             return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
     avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]  # type: ignore[attr-defined]
 
@@ -351,25 +359,28 @@ for _prim in (reduce_max_p, reduce_min_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
 
-def _halving(x: Any, axes: Axes, combine: Any, neutral: Any) -> Any:
-    """`x` folded over `axes` by multiplying halves: made of operations with derivatives."""
+def _halving(xs: Sequence[Any], axes: Axes, combine: Any, neutral: Sequence[Any]) -> list[Any]:
+    """`xs`, folded together over `axes` by combining halves: made of operations with derivatives."""
+    folded = list(xs)
     for axis in sorted(axes, reverse=True):
-        while rules.shape_of(x)[axis] > 1:
-            n = rules.shape_of(x)[axis]
+        while (n := rules.shape_of(folded[0])[axis]) > 1:
             half = (n + 1) // 2
-            low, high = _cut(x, axis, 0, half), _cut(x, axis, half, n)
+            low = [_cut(x, axis, 0, half) for x in folded]
+            high = [_cut(x, axis, half, n) for x in folded]
             if n % 2:
-                config = tuple(
-                    (0, 1, 0) if k == axis else (0, 0, 0) for k in range(len(rules.shape_of(x)))
-                )
-                high = rules.op("pad")(high, neutral, padding_config=config)
-            x = combine(low, high)
-        if rules.shape_of(x)[axis] == 0:
-            shape = list(rules.shape_of(x))
+                rank = len(rules.shape_of(folded[0]))
+                config = tuple((0, int(k == axis), 0) for k in range(rank))
+                pad = rules.op("pad")
+                high = [
+                    pad(x, i, padding_config=config) for x, i in zip(high, neutral, strict=True)
+                ]
+            folded = list(combine(low, high))
+        if n == 0:
+            shape = list(rules.shape_of(folded[0]))
             shape[axis] = 1
-            x = rules.broadcast_to_result(neutral, tuple(shape))
-        x = rules.op("squeeze")(x, dimensions=(axis,))
-    return x
+            folded = [rules.broadcast_to_result(i, tuple(shape)) for i in neutral]
+        folded = [rules.op("squeeze")(x, dimensions=(axis,)) for x in folded]
+    return folded
 
 
 def _cut(x: Any, axis: int, start: int, stop: int) -> Any:
@@ -382,8 +393,10 @@ def _cut(x: Any, axis: int, start: int, stop: int) -> Any:
 
 
 def _product(x: Any, *, axes: Axes) -> Any:
-    one = rules.const(x, 1)
-    return _halving(x, axes, lambda u, v: rules.op("mul")(u, v, out_dtype=None), one)
+    def times(low: Sequence[Any], high: Sequence[Any]) -> list[Any]:
+        return [rules.op("mul")(low[0], high[0], out_dtype=None)]
+
+    return _halving([x], axes, times, [rules.const(x, 1)])[0]
 
 
 @reduce_prod_p.jvp
@@ -413,19 +426,14 @@ def _(
 ) -> Any:
     n = len(primals) // 2
     xs, inits = primals[:n], primals[n:]
-    if n != 1 or any(type(t) is not Zero for t in tangents[n:]):
-        raise NotImplementedError(
-            "the derivative of lax.reduce is defined for one operand and constant init values"
-        )
+    if any(type(t) is not Zero for t in tangents[n:]):
+        raise NotImplementedError("the derivative of lax.reduce by its init values is not defined")
 
-    def combine(u: Any, v: Any) -> Any:
-        whole = vectorized_program(jaxpr, rules.shape_of(u))
-        return eval_jaxpr(whole.jaxpr, whole.consts, u, v)[0]
+    def combine(low: Sequence[Any], high: Sequence[Any]) -> Sequence[Any]:
+        whole = vectorized_program(jaxpr, rules.shape_of(low[0]))
+        return eval_jaxpr(whole.jaxpr, whole.consts, *low, *high)
 
-    (out,), (dout,) = jvp_flat(
-        lambda x: [_halving(x, dimensions, combine, inits[0])], xs, tangents[:n]
-    )
-    return [out], [dout]
+    return jvp_flat(lambda *ys: _halving(ys, dimensions, combine, inits), xs, tangents[:n])
 
 
 def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJaxpr:

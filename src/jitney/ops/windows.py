@@ -337,11 +337,17 @@ def _(
 ) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(t.aval.to_cotangent_aval()), None]
-    if any(d != 1 for d in (*base_dilation, *window_dilation)):
+    if any(d != 1 for d in window_dilation):
         raise NotImplementedError(
             "reverse derivatives of extremes over windows are defined for windows without dilation"
         )
-    return [select_and_scatter_add_p.bind(ct, x, **params), None]
+    if all(d == 1 for d in base_dilation):
+        return [select_and_scatter_add_p.bind(ct, x, **params), None]
+    # What dilation puts between elements is chosen only where a window holds nothing else.
+    _, neutral = _chooser(params["select_prim"])
+    dilated = pad(x, neutral(x.dtype)[()], [(0, 0, d - 1) for d in base_dilation])
+    out = select_and_scatter_add_p.bind(ct, dilated, **params)
+    return [slice_of(out, (0,) * out.ndim, out.shape, base_dilation), None]
 
 
 select_and_scatter_add_p = declare("select_and_scatter_add")
