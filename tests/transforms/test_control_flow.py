@@ -244,3 +244,60 @@ def test_unroll_of_the_wrong_kind(unroll):
 def test_unroll(unroll):
     agree(lambda j: j.lax.scan(lambda c, x: (c + x, c), 0.0, X, unroll=unroll))
     agree(lambda j: j.lax.map(lambda x: x * 2, X, batch_size=0))
+
+
+# --- what branches and loops hand on --------------------------------------------------------------
+
+
+def test_branches_without_operands():
+    """They close over values of the transformations around."""
+
+    def f(j):
+        return lambda x: j.lax.cond(x < 1, lambda _: 1e-3, lambda _: j.numpy.sqrt(x), ())
+
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_allclose(jitney.vmap(f(jitney))(x), jax.vmap(f(jax))(x), rtol=1e-6)
+    found = jitney.grad(lambda v: jitney.vmap(f(jitney))(v).sum())(x)
+    np.testing.assert_allclose(found, [0.0, 0.5, 0.5 / np.sqrt(2.0)], rtol=1e-6)
+
+
+def forwarding_cond(j):
+    def same(_, y):  # a loop that hands its carry on
+        return j.lax.scan(lambda c, _: (c, None), y, None, length=2)[0]
+
+    return lambda x, y: j.lax.cond(x < 1, same, same, x, y)
+
+
+def forwarding_loop(j):
+    def f(x, m, w):
+        def body(c):
+            k, x, w, unused = c
+            return k + 1, x @ w, w, unused
+
+        return j.lax.while_loop(lambda c: c[0] < m, body, (0, x, w, 7))[1:]
+
+    return f
+
+
+def test_what_all_branches_hand_on_does_not_vary():
+    x = jitney.numpy.arange(3.0)
+    y = jitney.numpy.array(3.0)
+    out = jitney.vmap(forwarding_cond(jitney), (0, None), None)(x, y)
+    assert out is y
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jitney.jit], ids=["eager", "jit"])
+def test_carries_that_never_change_do_not_vary_with_the_predicate(wrap):
+    xs, w = np.ones((4, 2), np.float32), 2 * np.ones((2, 2), np.float32)
+    bounds = np.arange(4, dtype=np.int32)
+    axes, out_axes = (0, 0, None), (0, None, None)
+    got = wrap(jitney.vmap(forwarding_loop(jitney), axes, out_axes))(xs, bounds, w)
+    want = jax.vmap(forwarding_loop(jax), axes, out_axes)(xs, bounds, w)
+    for a, b in zip(want, got, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6)
+    # With an axis of their own, and within another batch, they still are what they were.
+    many = np.stack([w, 3 * w, w - 1])
+    nested = wrap(jitney.vmap(jitney.vmap(forwarding_loop(jitney), axes), (None, None, 0)))
+    theirs = jax.vmap(jax.vmap(forwarding_loop(jax), axes), (None, None, 0))
+    for a, b in zip(theirs(xs, bounds, many), nested(xs, bounds, many), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6)

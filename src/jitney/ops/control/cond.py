@@ -24,6 +24,7 @@ from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Tracer, set_current_trace
 from jitney.ops import rules
 from jitney.ops.call import transposed_program
+from jitney.ops.control.forwarding import forwarded_by_all
 from jitney.ops.control.tracing import check_branches, trace_function, with_common_consts
 from jitney.ops.convert import as_value, convert
 from jitney.ops.creation import empty2_p
@@ -296,6 +297,7 @@ def _(
     # Every branch runs on all indices; operands of the indices that do not take it are constants to
     # derivatives, so that no NaN comes from there.
     size = axis_data.size
+    kept = forwarded_by_all(branches)
     whole = [rules.to_front(x, 0 if b else None, size) for x, b in zip(moved, batched, strict=True)]
     index = rules.move_axis(index, dims[0], 0)
     results: list[list[Any]] = []
@@ -304,8 +306,14 @@ def _(
         inputs = [_masked(chosen, x) for x in whole]
         program = batch_jaxpr(branch, axis_data, (True,) * len(whole), True)[0]
         results.append(eval_jaxpr(program.jaxpr, program.consts, *inputs))
-    outs = []
-    for column in zip(*results, strict=True):
+    outs: list[Any] = []
+    places: list[int | None] = []
+    for source, column in zip(kept, zip(*results, strict=True), strict=True):
+        if source is not None:  # every branch hands this operand on
+            outs.append(moved[source])
+            places.append(0 if batched[source] else None)
+            continue
+        places.append(0)
         shape = rules.shape_of(column[0])
         spread = index
         if len(shape) > 1:
@@ -313,7 +321,7 @@ def _(
                 index, shape=shape, broadcast_dimensions=(0,), sharding=None
             )
         outs.append(rules.op("select_n")(spread, *column))
-    return outs, [0] * len(outs)
+    return outs, places
 
 
 def _masked(chosen: Any, x: Any) -> Any:

@@ -25,6 +25,7 @@ from jitney.core.primitive import declare
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import concrete_value, set_current_trace
 from jitney.ops import rules
+from jitney.ops.control.forwarding import constant_carries, with_carries_as_constants
 from jitney.ops.control.tracing import check_carry, strengthened, trace_function
 from jitney.ops.convert import as_value, convert
 from jitney.transforms import jet
@@ -258,6 +259,35 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
 
 @while_p.batch_with_axis
 def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+    """Carries that never change, and have not the axis, do not get it from the predicate."""
+    _, _, init = _parts(args, params)
+    _, _, init_d = _parts(dims, params)
+    same = constant_carries(params["body_jaxpr"], params["body_nconsts"])
+    moved = tuple([s and d is None for s, d in zip(same, init_d, strict=True)])
+    if not any(moved):
+        return _batched(axis_data, args, dims, params)
+    fixed = [x for x, m in zip(init, moved, strict=True) if m]
+    kept = [k for k, m in enumerate(moved) if not m]
+    operands: list[Any] = []
+    places: list[int | None] = []
+    for values, into in ((args, operands), (dims, places)):
+        cond_part, body_part, carry = _parts(values, params)
+        added = fixed if into is operands else [None] * len(fixed)
+        into += [*cond_part, *added, *body_part, *added, *(carry[k] for k in kept)]
+    smaller = {}
+    for name in ("cond", "body"):
+        count = params[f"{name}_nconsts"]
+        smaller[f"{name}_nconsts"] = count + len(fixed)
+        smaller[f"{name}_jaxpr"] = with_carries_as_constants(
+            params[f"{name}_jaxpr"], count, moved, name == "body"
+        )
+    outs, out_dims = _batched(axis_data, operands, places, {**params, **smaller})
+    rest = iter(zip(outs, out_dims, strict=True))
+    pairs = [(x, None) if m else next(rest) for x, m in zip(init, moved, strict=True)]
+    return [x for x, _ in pairs], [d for _, d in pairs]
+
+
+def _batched(axis_data: AxisData, args: Any, dims: Any, params: dict[str, Any]) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = _parts(args, params)
     cond_d, body_d, init_d = _parts(dims, params)

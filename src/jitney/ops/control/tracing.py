@@ -10,7 +10,7 @@ from typing import Any
 
 from jitney.core import pytrees, source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
 from jitney.core.pytree_errors import equality_errors_pytreedef
 from jitney.core.record import record
 from jitney.core.staging import trace_to_jaxpr
@@ -88,7 +88,7 @@ def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], lis
     for t in traced:
         jaxpr = t.closed.jaxpr
         n = len(t.consts)
-        invars: list[Any] = [type(jaxpr.invars[0])(get_aval(c)) for c in consts] if consts else []
+        invars: list[Any] = [Var(get_aval(c)) for c in consts]
         for var, c in zip(jaxpr.invars[:n], t.consts, strict=True):
             invars[position[id(c)]] = var
         names = (None,) * len(consts) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[n:]

@@ -1,0 +1,90 @@
+"""Which results of programs are operands of theirs, handed on as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from jitney.core.memo import memoize_by_identity
+
+
+def forwarded(jaxpr: Jaxpr) -> tuple[int | None, ...]:
+    """For each result the number of the operand that it is; None if it is none.
+
+    Loops, branches and calls are looked through.
+    """
+    origin: dict[Any, int] = {v: k for k, v in enumerate(jaxpr.invars)}
+    for eqn in jaxpr.eqns:
+        rule = _RULES.get(eqn.primitive.name)
+        if rule is None:
+            continue
+        for out, operand in zip(eqn.outvars, rule(eqn), strict=True):
+            source = None if operand is None else eqn.invars[operand]
+            if isinstance(source, Var) and source in origin:
+                origin[out] = origin[source]
+    return tuple([origin.get(v) if isinstance(v, Var) else None for v in jaxpr.outvars])
+
+
+def forwarded_by_all(branches: tuple[ClosedJaxpr, ...]) -> tuple[int | None, ...]:
+    """`forwarded` of programs of which one runs."""
+    columns = zip(*(forwarded(b.jaxpr) for b in branches), strict=True)
+    return tuple([column[0] if len(set(column)) == 1 else None for column in columns])
+
+
+def _of_call(eqn: JaxprEqn) -> tuple[int | None, ...]:
+    return forwarded(eqn.params["jaxpr"].jaxpr)
+
+
+def _of_cond(eqn: JaxprEqn) -> tuple[int | None, ...]:
+    return tuple(None if k is None else k + 1 for k in forwarded_by_all(eqn.params["branches"]))
+
+
+def _of_scan(eqn: JaxprEqn) -> tuple[int | None, ...]:
+    params = eqn.params
+    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    kept = forwarded(params["jaxpr"].jaxpr)
+    return tuple(
+        n_consts + k if k < n_carry and source == n_consts + k else None
+        for k, source in enumerate(kept)
+    )
+
+
+def _of_while(eqn: JaxprEqn) -> tuple[int | None, ...]:
+    n_cond, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    kept = constant_carries(eqn.params["body_jaxpr"], n_body)
+    return tuple(n_cond + n_body + k if is_kept else None for k, is_kept in enumerate(kept))
+
+
+_RULES: dict[str, Callable[[JaxprEqn], tuple[int | None, ...]]] = {
+    "jit": _of_call, "cond": _of_cond, "scan": _of_scan, "while": _of_while,
+}  # fmt: skip
+
+
+def constant_carries(body: ClosedJaxpr, n_consts: int) -> tuple[bool, ...]:
+    """For each carry of a loop whose body is `body`(constants, carry), whether it never changes."""
+    return tuple(source == n_consts + k for k, source in enumerate(forwarded(body.jaxpr)))
+
+
+@memoize_by_identity
+def with_carries_as_constants(
+    closed: ClosedJaxpr, n_consts: int, moved: tuple[bool, ...], is_body: bool
+) -> ClosedJaxpr:
+    """`closed`(constants, carry) of a loop, with the carries marked in `moved` among the constants.
+
+    Args:
+      closed: the condition or the body.
+      n_consts: number of its constants, behind which the moved ones are put.
+      moved: for each carry, whether it is moved.
+      is_body: whether its results are the carry, of which the moved ones are left out.
+    """
+    jaxpr = closed.jaxpr
+    consts, carry = jaxpr.invars[:n_consts], jaxpr.invars[n_consts:]
+    later = [v for v, m in zip(carry, moved, strict=True) if m]
+    rest = [v for v, m in zip(carry, moved, strict=True) if not m]
+    outvars = jaxpr.outvars
+    if is_body:
+        outvars = [v for v, m in zip(outvars, moved, strict=True) if not m]
+    info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+    changed = jaxpr.replace(invars=[*consts, *later, *rest], outvars=outvars, debug_info=info)
+    return ClosedJaxpr(changed, closed.consts)
