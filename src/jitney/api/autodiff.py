@@ -536,9 +536,18 @@ def linear_transpose(
     flat = FlatFunction(fun, tree)
     jaxpr, out_avals, consts = trace_to_jaxpr(flat, avals, debug_info(fun, "linear_transpose"))
     out_tree = flat.out_tree
+    for kind in (np.inexact, np.integer):
+        if all(dtypes.issubdtype(a.dtype, kind) for a in (*avals, *out_avals)):  # type: ignore[attr-defined]
+            break
+    else:
+        raise TypeError(
+            "linear_transpose only supports functions of inexact numbers that return such, or of "
+            f"integers that return integers, got {[a.str_short() for a in avals]} -> "
+            f"{[a.str_short() for a in out_avals]}"
+        )
 
     @api_boundary
-    def transposed(ct: Any) -> Any:
+    def transposed(consts: Any, ct: Any) -> Any:
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
             raise TypeError(
@@ -559,4 +568,4 @@ def linear_transpose(
             tree, [_cotangent(c, a) for c, a in zip(found, avals, strict=True)]
         )
 
-    return transposed
+    return pytrees.Partial(transposed, consts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,12 @@ def device_put(
     may_alias: bool | None = None,
 ) -> Any:
     """`x` (a pytree of arrays and scalars) as arrays on `device`; there is one device.
+
+    Args:
+      x: what to place.
+      device: a place, or a prefix of the tree of them.
+      src, donate: accepted for compatibility.
+      may_alias: whether results may share the memory of what is given; so they do unless False.
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.
@@ -57,6 +64,8 @@ def device_put(
         as_value(leaf) if place is None else as_value(leaf).placed(_sharding_of(place))
         for leaf, place in zip(leaves, places, strict=True)
     ]
+    if may_alias is False:  # in memory of their own
+        placed = [copy.copy(x) for x in placed]
     return pytrees.tree_unflatten(tree, placed)
 
 

@@ -42,7 +42,7 @@ def _standard_basis(tree: Any) -> Any:
         convert_element_type_p.bind(
             reshape(part, (n, *shape_of(x))),
             new_dtype=get_aval(x).dtype,  # type: ignore[attr-defined]
-            weak_type=False,
+            weak_type=get_aval(x).weak_type,  # type: ignore[attr-defined]
             sharding=None,
         )
         for part, x in zip(parts, leaves, strict=True)

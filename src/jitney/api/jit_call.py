@@ -13,6 +13,7 @@ Under another trace the call becomes one `jit` equation holding the traced progr
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -379,6 +380,10 @@ def make_call(
     """
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
+    if isinstance(fun, staticmethod):
+        raise TypeError(f"staticmethod arguments are not supported, got {fun}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(f"Expected a function, got a generator function: {fun}")
     signature = signature_of(fun)
     numbers, names = _roles(signature, fun, static_argnums, static_argnames, "static")
     d_numbers, d_names = _roles(signature, fun, donate_argnums, donate_argnames, "donate")

@@ -10,6 +10,7 @@ from jitney.api.jit_call import make_call
 from jitney.core import pytrees
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.errors import api_boundary
+from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.trace import extend_axis_env
 
@@ -45,13 +46,31 @@ def make_jaxpr(
     def traced(*args: Any, **kwargs: Any) -> Any:
         with extend_axis_env(*(axis_env or ())):
             program, _ = call.trace(args, kwargs, abstract=True)
+        closed = _with_outer_as_constants(program)
         if not return_shape:
-            return program.closed
-        return program.closed, result_structure(program.closed.out_avals, program.out_tree)
+            return closed
+        return closed, result_structure(closed.out_avals, program.out_tree)
 
     traced.__name__ = f"make_jaxpr({call.name})"
+    traced.__qualname__ = f"make_jaxpr({getattr(fun, '__qualname__', call.name)})"
     traced.__module__ = "jax"
     return traced
+
+
+def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
+    """The program with the tracers that its function closes over among its constants."""
+    closed: ClosedJaxpr = program.closed
+    n = len(program.outer_tracers)
+    if not n:
+        return closed
+    jaxpr = closed.jaxpr
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[n:]
+    changed = jaxpr.replace(
+        constvars=[*jaxpr.constvars, *jaxpr.invars[:n]],
+        invars=jaxpr.invars[n:],
+        debug_info=jaxpr.debug_info._replace(arg_names=names),
+    )
+    return ClosedJaxpr(changed, [*closed.consts, *program.outer_tracers])
 
 
 def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:

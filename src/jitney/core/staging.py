@@ -121,7 +121,7 @@ class JaxprTrace(Trace):
             x = np.array(x, aval.dtype, order="C")  # type: ignore[attr-defined]
         convert = getattr(x, "__jax_array__", None)
         if convert is not None and not isinstance(x, Tracer):
-            return self.new_const(convert())
+            return self.to_tracer(convert())  # perhaps a value of this very trace
         var = Var(aval)
         self.constvars.append(var)
         self.const_values.append(x)

@@ -359,6 +359,12 @@ def concrete_value(x: Any) -> Any:
     return x.to_concrete_value() if isinstance(x, Tracer) else x
 
 
+def revealed(x: Any) -> Any:
+    """The array or tracer that an operand stands for: objects say it by `__jax_array__`."""
+    convert = None if isinstance(x, Tracer) else getattr(type(x), "__jax_array__", None)
+    return x if convert is None else convert(x)
+
+
 def concrete_or_error(force: Callable[[Any], Any] | None, x: Any, context: str = "") -> Any:
     """`force(x)`, where the value of `x` must be known.
 

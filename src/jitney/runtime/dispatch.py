@@ -100,6 +100,9 @@ class PjitFunction(FastFunction):
         for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
             if hasattr(fun, name):
                 setattr(self, name, getattr(fun, name))
+        for name, value in getattr(fun, "__dict__", {}).items():
+            if not hasattr(self, name):  # what users have noted on their function
+                setattr(self, name, value)
         self.__wrapped__ = fun
 
     @api_boundary
@@ -134,7 +137,10 @@ class PjitFunction(FastFunction):
         return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:
-        return f"<PjitFunction of {self.__wrapped__!r}>"
+        try:
+            return f"<PjitFunction of {self.__wrapped__!r}>"
+        except Exception:  # the function's own text may fail
+            return "<PjitFunction>"
 
 
 __all__ = [

@@ -17,7 +17,15 @@ from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
 from jitney.core.record import record
 from jitney.core.staging import trace_to_jaxpr
-from jitney.core.trace import Trace, Tracer, TraceTag, extend_axis_env, set_current_trace, state
+from jitney.core.trace import (
+    Trace,
+    Tracer,
+    TraceTag,
+    extend_axis_env,
+    revealed,
+    set_current_trace,
+    state,
+)
 from jitney.transforms.algebra import algebra
 
 
@@ -82,7 +90,8 @@ class BatchTrace(Trace):
         """(value, position of its extra axis or None)."""
         if isinstance(x, BatchTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
             return x.val, x.batch_dim
-        return x, None
+        found = revealed(x)
+        return (x, None) if found is x else self.to_batch_info(found)
 
     def pure(self, x: Any) -> Any:
         with set_current_trace(self.parent_trace):
