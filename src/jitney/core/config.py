@@ -243,6 +243,10 @@ check_tracer_leaks = _add(
     "jax_check_tracer_leaks", False, traced=True, context=True,
     help="A tracer that outlives its trace raises an error.",
 )  # fmt: skip
+check_static_indices = _add(
+    "jax_check_static_indices", False, traced=True, context=True,
+    help="Reading at a known position out of bounds raises an error.",
+)  # fmt: skip
 enable_checks = _add(
     "jax_enable_checks", False, traced=True, context=True, help="Jaxprs are checked as they arise."
 )
@@ -327,7 +331,7 @@ for _name, _default in (
     ("jax_exec_time_optimization_effort", 0.0),
     ("jax_memory_fitting_effort", 0.0), ("jax_optimization_level", "UNKNOWN"),
     ("jax_disable_most_optimizations", False), ("jax_captured_constants_warn_bytes", 2000000000),
-    ("jax_embedded_constants_max_bytes", 32), ("jax_check_static_indices", False),
+    ("jax_embedded_constants_max_bytes", 32),
     ("jax_mutable_array_checks", True), ("jax_pjrt_client_create_options", None),
     ("jax_enable_recoverability", False), ("jax_enable_preemption_service", True),
     ("jax_cuda_visible_devices", "all"), ("jax_rocm_visible_devices", "all"),

@@ -44,6 +44,7 @@ float0 = np.dtype([("float0", np.void, 0)])
 numpy_scalar_types: tuple[type, ...] = (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
     np.float16, np.float32, np.float64, np.complex64, np.complex128,
+    np.longlong, np.ulonglong,  # types of their own even where they are int64 and uint64
     *custom_float_types, *custom_int_types,
 )  # fmt: skip
 
@@ -436,6 +437,14 @@ def lattice_result_type(*args: Any) -> tuple[Any, bool]:
     if len(keys) == 1:
         return keys[0]
     return _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())
+
+
+def wider(*dtypes: Any) -> Any:
+    """The common dtype of `dtypes`, canonical ones, whether or not users may mix them implicitly.
+
+    For functions that compute in a wider dtype than they are given.
+    """
+    return _promote(tuple([(np.dtype(d), False) for d in dtypes]), config.x64_enabled(), False)[0]
 
 
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:

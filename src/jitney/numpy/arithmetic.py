@@ -402,7 +402,7 @@ def _signed(x: Any) -> bool:
 
 
 def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
-    util.check_arraylike(name, x1, x2)
-    if not all(util.is_integer(util.dtype_of(x)) for x in (x1, x2)):
+    promoted = promote_args(name, x1, x2)
+    if not util.is_integer(util.dtype_of(promoted[0])):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
-    return promote_args(name, x1, x2)
+    return promoted

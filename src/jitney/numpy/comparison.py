@@ -103,6 +103,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
       atol: absolute tolerance.
       equal_nan: whether NaN is close to NaN.
     """
+    if dtypes.is_extended(util.dtype_of(a)):
+        return equal(a, b)
     a, b = util.promote_args_inexact("isclose", a, b)
     dtype = util.dtype_of(a)
     real = np.dtype(np.finfo(dtype).dtype) if util.is_complex(dtype) else dtype

@@ -241,6 +241,12 @@ def _joined(xs: Any, dtype: Any) -> Any:
 
 
 def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
+    if type(shape) is int and type(dtype) is int:
+        raise TypeError(
+            f"Cannot interpret '{dtype}' as a data type. Did you accidentally write "
+            f"`jax.numpy.{name}({shape}, {dtype})` when you meant "
+            f"`jax.numpy.{name}(({shape}, {dtype}))`, with the shape as one tuple?"
+        )
     shape = canonical_shape(shape)
     if dtype is None:
         dtype = dtypes.canonicalize_dtype(np.float64)

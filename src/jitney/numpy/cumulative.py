@@ -22,6 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 _BOOL = np.dtype(bool)
+_INT8 = np.dtype(np.int8)
 
 
 def _running(
@@ -57,7 +58,17 @@ def _running(
             from jitney.numpy.reductions import sum_dtype
 
             dtype = sum_dtype(dtype)
+    if dtype == _BOOL:
+        # Of booleans, sums and products are whether there was a true one, and whether all were.
+        ordered = _RUNNING_TRUTH[op](convert.convert(convert.convert(x, _BOOL), _INT8), axis)
+        return convert.convert(ordered, _BOOL)
     return op(convert.convert(x, dtype), axis)
+
+
+_RUNNING_TRUTH = {
+    lax_cumulative.cumsum: lax_cumulative.cummax,
+    lax_cumulative.cumprod: lax_cumulative.cummin,
+}
 
 
 def _check_out(name: str, out: Any) -> None:

@@ -188,11 +188,18 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     Args:
       y: values.
       x: coordinates; of rank 1 or of the shape of `y`.
-      dx: their distance, if no coordinates are given.
+      dx: their distance, if no coordinates are given; an array is broadcast against the sums of
+        neighbours.
       axis: the axis.
     """
     from jitney.numpy.manipulation import moveaxis
 
+    if x is None and shape_of(dx):
+        y, dx = map(as_value, util.promote_dtypes_inexact(y, dx))
+        axis = canonical_axis(axis, y.ndim)
+        sums = binary.add(slice_in_dim(y, 1, None, axis=axis), slice_in_dim(y, 0, -1, axis=axis))
+        total = sum_of(binary.mul(*util.align_ranks("multiply", dx, sums)), axis=axis)
+        return _times(scalar_operand(0.5, total.dtype, False), total)
     if x is None:
         (y,) = map(as_value, util.promote_dtypes_inexact(y))
         y = moveaxis(y, axis, -1)
@@ -210,7 +217,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 def _times(x: Any, y: Any) -> Any:
     x, y = map(as_value, util.promote_dtypes(x, y))
-    return binary.mul(*util.promote_shapes("multiply", x, y))
+    return binary.mul(*util.align_ranks("multiply", x, y))
 
 
 @partial(jit_when_traced, static_argnames=("axis",))

@@ -11,7 +11,7 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
+from jitney.core.trace import Tracer, concrete_or_error
 from jitney.numpy import util
 from jitney.numpy.creation import full, zeros
 from jitney.numpy.manipulation import moveaxis
@@ -143,12 +143,15 @@ def delete(
         raise ValueError(
             f"np.delete(arr, obj): got obj.dtype={np.asarray(obj).dtype}; must be integer or bool."
         )
+    unique = util.is_integer(dtype) and assume_unique_indices
+    if unique and isinstance(obj, Tracer):
+        return _without(x, _flat(as_value(obj)), axis)
     if isinstance(obj, int | np.integer) or (shape_of(obj) == () and util.is_integer(dtype)):
         at = concrete_or_error(operator.index, obj, "'obj' array argument of jnp.delete()")
         at = canonical_axis(at, n)
         parts = [slice_in_dim(x, 0, at, axis=axis), slice_in_dim(x, at + 1, n, axis=axis)]
         return concatenate(parts, axis)
-    if util.is_integer(dtype) and assume_unique_indices:
+    if unique:
         return _without(x, _flat(as_value(obj)), axis)
     found = np.asarray(concrete_or_error(np.asarray, obj, "'obj' array argument of jnp.delete()"))
     if found.dtype == np.bool_:
@@ -210,6 +213,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
       axis: an axis or several; all by default.
     """
     x = util.ensure_arraylike("trim_zeros", filt)
+    if not x.ndim:
+        return x
     known = concrete_or_error(
         np.asarray,
         x if isinstance(x, Array) else as_value(x),

@@ -120,6 +120,11 @@ def _einsum(
     for positions, equation in steps:
         inputs, result = equation.split("->")
         terms = inputs.split(",")
+        if len(positions) > 2:
+            raise NotImplementedError(
+                "jax.numpy.einsum does not support simultaneous contraction of 3 or more operands, but "
+                f"a step of the path is {equation!r}. Give another `optimize`, or leave it out."
+            )
         taken = [values.pop(k) for k in positions]
         if len(taken) == 1:
             out = _of_one(taken[0], terms[0], result)

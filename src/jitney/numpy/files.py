@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from jitney.core import dtypes
 from jitney.numpy.creation import asarray
 
 __all__ = [
@@ -28,7 +29,14 @@ set_printoptions = np.set_printoptions
 def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) -> Any:
     """The array in a file that `save` has written; see `numpy.load`."""
     out = np.load(file, *args, **kwargs)
-    return asarray(out) if isinstance(out, np.ndarray) else out
+    if not isinstance(out, np.ndarray):
+        return out
+    if out.dtype == np.dtype("V2"):  # NumPy writes bfloat16 as two bytes without meaning
+        out = out.view(dtypes.bfloat16)
+    try:
+        return asarray(out)
+    except TypeError:  # objects, which NumPy has unpickled
+        return out
 
 
 def _refuse(name: str) -> Any:

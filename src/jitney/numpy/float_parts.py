@@ -102,8 +102,10 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
     if util.is_complex(util.dtype_of(x1)):
         raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
-    x1, x2 = util.promote_args_inexact("ldexp", x1, x2)
-    x1, x2 = util.broadcast_arrays(x1, x2)
+    dtype = util.to_inexact(dtypes.wider(util.dtype_of(x1), kind))
+    weak = util.type_of(x1)[1] and util.type_of(x2)[1]
+    x1, x2 = convert(x1, dtype, weak), convert(x2, dtype, weak)
+    x1, x2 = util.broadcast_arrays(*util.promote_shapes("ldexp", x1, x2))
     mantissa, exponent = frexp(x1)
     total = binary.add(convert(exponent, x1.dtype), x2)
     # The greatest numbers have an exponent whose power of 2 is not a number of the format.
@@ -117,17 +119,19 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 
 
 def spacing(x: Any, /) -> Any:
-    """The distance from x to the next number away from zero."""
+    """The distance from x to the next number away from zero; of float16, as in NumPy, the one above."""
     (x,) = util.promote_args_inexact("spacing", x)
     x = util.ensure_arraylike("spacing", x)
     if util.is_complex(x.dtype):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
-    away = copysign(_like(x, np.inf), x)
+    upward = _like(x, np.inf)
+    away = upward if x.dtype == np.float16 else copysign(upward, x)
     if away.shape != x.shape:
         away = util.broadcast_arrays(away, x)[0]
     distance = binary.sub(binary.nextafter(x, away), x)
     least = _like(x, dtypes.finfo(x.dtype).smallest_subnormal)
-    return where(compare.eq(distance, _zero(x)), copysign(least, x), distance)
+    none = compare.eq(distance, _zero(x))
+    return where(none, least if x.dtype == np.float16 else copysign(least, x), distance)
 
 
 for _name in __all__:

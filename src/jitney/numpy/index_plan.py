@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.core import dtypes, errors
+from jitney.core import config, dtypes, errors
 from jitney.core.array import Array
 from jitney.core.record import record
 from jitney.core.trace import Tracer, concrete_value
@@ -177,7 +177,7 @@ def plan(shape: Shape, index: Any) -> Plan:
         if not _is_mask(item):
             kinds.append(POINTS)
             is_points = isinstance(item, Array | np.ndarray) and item.ndim > 0  # type: ignore[union-attr]
-            entries.append(Points(item) if is_points else Scalar(item))
+            entries.append(Points(item) if is_points else _scalar(item, axis, shape[axis]))
             full_shape.append(shape[axis])
             axis += 1
             continue
@@ -212,6 +212,23 @@ def plan(shape: Shape, index: Any) -> Plan:
     )
 
 
+def _scalar(item: Any, axis: int, extent: int) -> Scalar:
+    """One position along `axis`, of an array or known.
+
+    Raises:
+      IndexError: if the axis has no elements; with `jax_check_static_indices`, also if a known position
+        is out of bounds.
+    """
+    entry = Scalar(item)
+    if extent == 0:
+        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+    if config.check_static_indices.value and entry.is_static:
+        k = int(entry.value)
+        if not -extent <= k < extent:
+            raise IndexError(f"index {k} out of bounds for axis {axis} with size {extent}")
+    return entry
+
+
 def _items(index: Any) -> tuple[Any, ...]:
     if isinstance(index, str):
         raise TypeError(f"JAX does not support string indexing; got idx={index!r}")
@@ -220,7 +237,7 @@ def _items(index: Any) -> tuple[Any, ...]:
             return tuple(index)
         raise TypeError(
             "Using a non-tuple sequence for multidimensional indexing is not allowed; use "
-            "`arr[array(seq)]` instead of `arr[seq]`. See "
+            "`arr[array(seq)]` or `arr[tuple(seq)]` instead of `arr[seq]`. See "
             "https://github.com/jax-ml/jax/issues/4564 for more information."
         )
     return (index,)

@@ -10,19 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from jitney.numpy import creation, joining, matrices, ranges, util
+from jitney.core import dtypes
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import creation, joining, matrices, ranges
+from jitney.ops.convert import convert
 
 # NumPy's own: they only hand back the index.
 s_ = np.s_
 index_exp = np.index_exp
 
 
-def _slice_to_array(s: slice) -> Any:
-    """The values that a slice stands for, as an array of rank 1."""
-    start = 0 if s.start is None else s.start
-    step = 1 if s.step is None else s.step
+def _slice_to_array(s: slice, of: str) -> Any:
+    """The values that a slice, an index `of` an object, stands for, as an array of rank 1."""
+
+    def known(part: str, value: Any) -> Any:
+        return concrete_or_error(None, value, f"slice {part} of jnp.{of}")
+
+    start = 0 if s.start is None else known("start", s.start)
+    step = 1 if s.step is None else known("step", s.step)
+    s = slice(start, None if s.stop is None else known("stop", s.stop), step)
     if s.stop is None:
-        raise ValueError(f"slices need a stop value here, got {s}")
+        return ranges.arange(start, None, step)  # as in JAX, a lone start is where to stop
     if np.iscomplexobj(step):
         return ranges.linspace(start, s.stop, int(abs(step)))
     return ranges.arange(start, s.stop, step)
@@ -32,11 +40,12 @@ class _Grid:
     """Indexed by slices, gives coordinates."""
 
     _sparse: bool
+    _name: str
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return _slice_to_array(key)
-        axes = [_slice_to_array(s) for s in key]
+            return _slice_to_array(key, self._name)
+        axes = [_slice_to_array(s, self._name) for s in key]
         common = _promoted(axes)
         return self._combined(matrices.meshgrid(*common, indexing="ij", sparse=self._sparse))
 
@@ -45,22 +54,25 @@ class _Grid:
 
 
 def _promoted(axes: list[Any]) -> list[Any]:
-    return util.promote_dtypes(*axes) if axes else []
+    common = dtypes.wider(*[x.dtype for x in axes]) if axes else None
+    return [convert(x, common) for x in axes]
 
 
 class _Mgrid(_Grid):
     """Dense grid of coordinates: `mgrid[0:2, 0:3]` has shape [2, 2, 3], coordinates first."""
 
     _sparse = False
+    _name = "mgrid"
 
     def _combined(self, grids: list[Any]) -> Any:
-        return joining.stack(grids, 0) if grids else creation.array([])
+        return joining.stack(grids, 0) if grids else creation.array([], int)
 
 
 class _Ogrid(_Grid):
     """Open grid of coordinates: a list of arrays that broadcast to the dense ones."""
 
     _sparse = True
+    _name = "ogrid"
 
     def _combined(self, grids: list[Any]) -> Any:
         return list(grids)
@@ -109,7 +121,7 @@ class _Concatenator:
     def _part(self, x: Any, ndmin: int, trans1d: int) -> Any:
         if isinstance(x, str):
             raise ValueError("string directive must be placed at the beginning")
-        part = _slice_to_array(x) if isinstance(x, slice) else creation.asarray(x)
+        part = _slice_to_array(x, self.op_name) if isinstance(x, slice) else creation.asarray(x)
         rank = part.ndim
         is_scalar = rank == 0 and not isinstance(x, slice)
         part = creation.array(part, copy=False, ndmin=max(ndmin, 1))

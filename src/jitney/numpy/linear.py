@@ -262,17 +262,22 @@ def tensordot(
     """Sum of products over `axes`: the last n of `a` and the first n of `b`, or two lists of axes."""
     a, b, dtype, weak = _operands("tensordot", a, b, preferred_element_type)
     left, right = _tensordot_axes(axes, (shape_of(a), shape_of(b)))
-    if len(left) != len(right):
-        raise TypeError(
-            f"tensordot requires axes lists to have equal length, got {left} and {right}."
-        )
     return _contract(a, b, ((left, right), ((), ())), precision, dtype, weak)
 
 
 def _tensordot_axes(axes: Any, shapes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     rank_a, rank_b = map(len, shapes)
     if isinstance(axes, list | tuple) and len(axes) == 2:
+        if any(isinstance(x, str) for x in axes):
+            raise TypeError(
+                "tensordot requires both axes lists to be either ints, tuples or lists, got "
+                f"{axes[0]!r} and {axes[1]!r}"
+            )
         pairs = [(x,) if not isinstance(x, list | tuple | np.ndarray) else tuple(x) for x in axes]
+        if len(pairs[0]) != len(pairs[1]):
+            raise TypeError(
+                f"tensordot requires axes lists to have equal length, got {axes[0]} and {axes[1]}."
+            )
         left = tuple(canonical_axis(k, rank_a) for k in pairs[0])
         right = tuple(canonical_axis(k, rank_b) for k in pairs[1])
         return left, right

@@ -173,7 +173,9 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     """`a` with axes of extent 1 put in at positions `axis` of the result."""
     a = util.ensure_arraylike("expand_dims", a)
-    axes = axis if isinstance(axis, Sequence | np.ndarray) else (axis,)
+    if isinstance(axis, Array | np.ndarray):
+        axis = concrete_or_error(np.asarray, axis, "axis argument of jnp.expand_dims").tolist()
+    axes = axis if isinstance(axis, Sequence) else (axis,)
     rank = a.ndim + len(axes)
     dims = canonical_axes(tuple(axes), rank)
     if len(set(dims)) != len(dims):

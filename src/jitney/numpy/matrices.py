@@ -80,6 +80,8 @@ def eye(
     m = n if M is None else canonical_shape((M,), "argument of 'M' jnp.eye()")[0]
     if n < 0 or m < 0:
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
+    if type(k) is int:
+        k = max(-n, min(k, m))  # farther away there is nothing either
     if shape_of(k) or not util.is_integer(util.dtype_of(k)):
         raise ValueError(f"k must be a scalar integer; got {k}")
     rows, columns = _rows_and_columns(n, m)
@@ -213,6 +215,8 @@ def trace(
     util.check_no_out("trace", out)
     a = util.ensure_arraylike("trace", a)
     rows_axis, columns_axis = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
+    if rows_axis == columns_axis:
+        raise ValueError(f"trace: axis1 and axis2 can not be same, got {axis1} and {axis2}")
     others = [k for k in range(a.ndim) if k not in (rows_axis, columns_axis)]
     a = transpose(a, (*others, rows_axis, columns_axis))
     rows, columns = _rows_and_columns(*a.shape[-2:])
@@ -315,7 +319,11 @@ def fromfunction(
     for axis in reversed(range(len(shape))):
         in_axes = tuple(0 if k == axis else None for k in range(len(shape)))
         call = vmap(call, in_axes)
-    dtype = user_dtype(np.dtype(np.float64) if dtype is float else dtype, "fromfunction")
+    dtype = (
+        dtypes.canonicalize_dtype(np.float64)
+        if dtype is float
+        else user_dtype(dtype, "fromfunction")
+    )
     return call(*[iota(dtype, n) for n in shape])
 
 

@@ -44,7 +44,9 @@ def binary_operator(
             if convert is not None and not isinstance(other, Array):
                 other = convert()
             if not isinstance(other, _KNOWN_TYPES):
-                if refuse and isinstance(other, _REFUSED_TYPES):
+                # Named tuples may have operators of their own.
+                named = hasattr(type(other), "_fields")
+                if refuse and isinstance(other, _REFUSED_TYPES) and not named:
                     left, right = (other, self) if reflected else (self, other)
                     raise TypeError(
                         f"unsupported operand type(s) for {symbol}: "

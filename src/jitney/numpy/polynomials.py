@@ -333,7 +333,7 @@ def polyfit(
         factor = factor[0] if y.ndim == 1 else factor
     if y.ndim == 1:
         return c, base * factor
-    return c, expand_dims(base, (2,)) * factor
+    return c, expand_dims(base, (2,)) * expand_dims(as_value(factor), (0, 1))
 
 
 @partial(jit_when_traced, static_argnames=("N", "increasing"))

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
 from jitney.numpy import reductions, util
-from jitney.numpy.arithmetic import maximum, minimum, multiply
+from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.selection import where
 from jitney.numpy.ufuncs import isnan
 from jitney.ops import binary, compare, select, unary
@@ -217,7 +218,9 @@ def _quantile(
     if q_rank > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {shape_of(q)}")
     if util.is_inexact(util.dtype_of(q)) and util.dtype_of(q) != x.dtype:
-        x, q = util.promote_dtypes_inexact(x, q)
+        if not util.type_of(q)[1]:
+            x = convert(x, dtypes.wider(x.dtype, util.dtype_of(q)))
+        q = convert(q, x.dtype)
     weights = _weights_like(x, axis, weights)
     x, dim, kept = _one_axis(x, axis, keepdims)
     if weights is not None:
@@ -260,7 +263,12 @@ def _weights_like(x: Any, axis: Any, weights: Any) -> Any:
 def _pick(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any) -> Any:
     """The number between elements `low` and `high` that `method` says."""
     if method == "linear":
-        return binary.add(multiply(low, low_weight), multiply(high, high_weight))
+        return binary.add(
+            *(
+                binary.mul(*util.align_ranks("multiply", x, weight))
+                for x, weight in ((low, low_weight), (high, high_weight))
+            )
+        )
     if method == "lower":
         return low
     if method == "higher":
@@ -317,13 +325,17 @@ def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> A
     shares = reshape(q, (*shape_of(q), *(1,) * n.ndim)) if q_rank else q
     if q_rank == 0 and n.ndim:
         shares = expand_dims(q, tuple(range(n.ndim)))
-    place = binary.mul(*util.promote_shapes("multiply", shares, binary.sub(n, one)))
+    place = binary.mul(*util.align_ranks("multiply", shares, binary.sub(n, one)))
     low, high = unary.floor(place), unary.ceil(place)
     high_weight = binary.sub(place, low)
     low_weight = binary.sub(one, high_weight)
     zero = scalar_operand(0, dtype, False)
-    low = maximum(zero, minimum(low, binary.sub(n, one)))
-    high = maximum(zero, minimum(high, binary.sub(n, one)))
+
+    def inside(k: Any) -> Any:
+        aligned = util.align_ranks("minimum", k, binary.sub(n, one))
+        return maximum(zero, minimum(*aligned))
+
+    low, high = inside(low), inside(high)
     low, high = convert(low, _INT32), convert(high, _INT32)
     result_rank = low.ndim
     index: list[Any] = []
@@ -358,7 +370,7 @@ def _by_weight(x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_na
     last = slice_in_dim(total, n - 1, n, axis=dim)
     q_shape = shape_of(q)
     shares = reshape(convert(q, x.dtype), (*q_shape, *(1,) * x.ndim))
-    wanted = multiply(shares, last)
+    wanted = binary.mul(*util.align_ranks("multiply", shares, last))
     reached = compare.lt(*[broadcast_to(y, (*q_shape, *x.shape)) for y in (total, wanted)])
     k = dim + len(q_shape)
     index = reductions.sum(convert(reached, _INT32), axis=k, keepdims=True)

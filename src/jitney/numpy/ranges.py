@@ -157,7 +157,7 @@ def _linspace(
     common = dtypes.result_type(start, stop)
     working = util.to_inexact(common)
     dtype = working if dtype is None else dtype
-    working = util.to_inexact(dtypes.promote_types(working, dtype))
+    working = util.to_inexact(dtypes.wider(working, dtype))
     start, stop = convert(start, working), convert(stop, working)
     shape = broadcast_shapes(shape_of(start), shape_of(stop))
     start, stop = broadcast_to(start, shape), broadcast_to(stop, shape)

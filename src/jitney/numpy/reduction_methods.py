@@ -31,17 +31,17 @@ class ReductionMethods:
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Any:
         """Index of the largest element."""
-        from jitney.numpy import reductions
+        from jitney.numpy import arg_extremes
 
-        return reductions.argmax(self, axis, out, keepdims)
+        return arg_extremes.argmax(self, axis, out, keepdims)
 
     def argmin(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Any:
         """Index of the smallest element."""
-        from jitney.numpy import reductions
+        from jitney.numpy import arg_extremes
 
-        return reductions.argmin(self, axis, out, keepdims)
+        return arg_extremes.argmin(self, axis, out, keepdims)
 
     def max(
         self,

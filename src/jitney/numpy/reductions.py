@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, extremes, means, variances, truth, counts, indices of extremes.
+"""Reductions over axes: sums, extremes, means, variances, truth, counts.
 
 Common arguments:
   axis: an axis, a tuple of axes, or None for all.
@@ -26,24 +26,27 @@ from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
 from jitney.numpy.selection import where as choose
-from jitney.numpy.ufuncs import isnan
 from jitney.ops import binary, compare, convert, reduce, unary
 from jitney.ops.shape import (
     broadcast_to,
     canonical_axes,
-    canonical_axis,
     expand_dims,
     reshape,
     shape_of,
 )
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "max", "mean",
-    "min", "nanargmax", "nanargmin", "prod", "ptp", "std", "sum", "var",
+    "all", "amax", "amin", "any", "average", "count_nonzero", "max", "mean",
+    "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
 _BOOL = np.dtype(bool)
 _F32 = np.dtype(np.float32)
+
+
+# What sums and products are for booleans.
+_TRUTH = {reduce.reduce_sum: reduce.reduce_or, reduce.reduce_prod: reduce.reduce_and}
+_COMBINED_TRUTH = {reduce.reduce_sum: binary.bitwise_or, reduce.reduce_prod: binary.bitwise_and}
 
 
 # --- what they share ------------------------------------------------------------------------------
@@ -80,7 +83,7 @@ def carrier(dtype: Any) -> Any:
 
 def sum_dtype(dtype: Any, promote: bool = True) -> Any:
     """dtype of the sum of values of `dtype`."""
-    if not promote or not (dtype == _BOOL or util.is_integer(dtype)):
+    if not (dtype == _BOOL or (promote and util.is_integer(dtype))):
         return dtype
     unsigned = dtypes.issubdtype(dtype, np.unsignedinteger)
     default = dtypes.canonicalize_dtype(np.uint64 if unsigned else np.int64)
@@ -92,7 +95,8 @@ def keep(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return expand_dims(result, axes) if keepdims and axes else result
 
 
-def _mask(name: str, where: Any) -> Any:
+def truth_mask(name: str, where: Any) -> Any:
+    """`where`, which must be boolean."""
     util.check_arraylike(name, where)
     dtype = util.dtype_of(where)
     if dtype != _BOOL:
@@ -140,11 +144,13 @@ def _reduction(
     if sums:
         if dtype is not None:
             result = convert.user_dtype(dtype, name)
-            carried = carrier(result) if result == old else result
+            carried = result
         else:
             result = sum_dtype(old, promote_integers)
             carried = carrier(result)
-        if old == _BOOL and promote_integers:
+        if result == _BOOL:  # whether there is a nonzero one; whether all are
+            x, op, combine = convert.convert(x, _BOOL), _TRUTH[op], _COMBINED_TRUTH[op]
+        elif old == _BOOL:
             x = convert.convert(x, dtypes.canonicalize_dtype(np.int64))
     elif initial is None:
         if where is not None:
@@ -157,7 +163,7 @@ def _reduction(
     x = convert.convert(x, carried)
     if where is not None:
         fill = convert.scalar_operand(neutral(carried), carried, False)
-        x = choose(_mask(name, where), x, fill)
+        x = choose(truth_mask(name, where), x, fill)
     value = op(x, axes)
     if initial is not None:
         if shape_of(initial):
@@ -288,7 +294,7 @@ def _truth(
     x = convert.convert(x, _BOOL)
     axes = reduced_axes(static_axis(axis), x.ndim)
     if where is not None:
-        x = choose(_mask(name, where), x, np.bool_(neutral))
+        x = choose(truth_mask(name, where), x, np.bool_(neutral))
     return keep(op(x, axes), axes, keepdims)
 
 
@@ -359,7 +365,9 @@ def mean(
     if where is None:
         count = _size_operand(x.shape, axes, carried)
     else:
-        count = sum(broadcast_to(_mask("mean", where), x.shape), axes, carried, keepdims=keepdims)
+        count = sum(
+            broadcast_to(truth_mask("mean", where), x.shape), axes, carried, keepdims=keepdims
+        )
     total = sum(x, axes, carried, keepdims=keepdims, where=where)
     quotient = binary.div(total, count)
     return quotient if carried == result else convert.convert(quotient, result)
@@ -406,7 +414,7 @@ def _times(x: Any, w: Any) -> Any:
 
 
 def _of_one_shape(x: Any, y: Any) -> tuple[Any, Any]:
-    return (x, y) if x.ndim == y.ndim or not y.ndim else tuple(util.promote_shapes("divide", x, y))
+    return (x, y) if x.ndim == y.ndim or not y.ndim else tuple(util.align_ranks("divide", x, y))
 
 
 # --- variances ------------------------------------------------------------------------------------
@@ -443,6 +451,8 @@ def var(
     util.check_no_out("var", out)
     util.check_arraylike("var", a)
     ddof = _degrees(ddof, correction)
+    if where is not None:
+        truth_mask("var", where)
     return _var(
         a, mean, ddof, where, axis=static_axis(axis), dtype=_checked(dtype, "var"),
         keepdims=keepdims,
@@ -465,7 +475,7 @@ def var_dtypes(old: Any, dtype: Any) -> tuple[Any, Any]:
             "of an array of complex values."
         )
     inexact = util.to_inexact(dtype)
-    computed = dtypes.common_type(((util.to_inexact(old), False), (inexact, False)))[0]
+    computed = dtypes.wider(util.to_inexact(old), inexact)
     return carrier(computed), inexact
 
 
@@ -491,7 +501,7 @@ def _var(
     if where is None:
         count = _size_operand(x.shape, axes, real)
     else:
-        count = sum(broadcast_to(_mask("var", where), x.shape), axes, real, keepdims=keepdims)
+        count = sum(broadcast_to(truth_mask("var", where), x.shape), axes, real, keepdims=keepdims)
     free = binary.sub(count, util.as_type(ddof, real, False))
     out = binary.div(sum(squared, axes, real, keepdims=keepdims, where=where), free)
     out = convert.convert(out, result)
@@ -515,6 +525,8 @@ def std(
     util.check_no_out("std", out)
     util.check_arraylike("std", a)
     ddof = _degrees(ddof, correction)
+    if where is not None:
+        truth_mask("std", where)
     dtype = _checked(dtype, "std")
     if dtype is not None and not util.is_inexact(dtype):
         raise ValueError(
@@ -526,70 +538,6 @@ def std(
 @partial(jit_when_traced, name="_std", static_argnames=("axis", "dtype", "keepdims"))
 def _std(a: Any, ddof: Any, mean: Any, where: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
     return unary.sqrt(_var(a, mean, ddof, where, axis=axis, dtype=dtype, keepdims=keepdims))
-
-
-# --- extremes by index --------------------------------------------------------------------------
-
-
-def _arg(name: str, op: Any, a: Any, axis: Any, out: Any, keepdims: bool | None) -> Any:
-    util.check_no_out(name, out)
-    x = util.ensure_arraylike(name, a)
-    if axis is None:
-        axes = tuple(range(x.ndim))
-        flat, dim = reshape(x, (x.size,)), 0
-    else:
-        dim = operator.index(axis)
-        if not -x.ndim <= dim < x.ndim:
-            raise IndexError("tuple index out of range")
-        dim = canonical_axis(dim, x.ndim)
-        axes, flat = (dim,), x
-    if flat.shape[dim] == 0:
-        raise ValueError(f"attempt to get {name} of an empty sequence")
-    index = op(flat, dim, dtypes.canonicalize_dtype(np.int64))
-    return keep(index, axes, bool(keepdims))
-
-
-def argmax(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Index of the first largest element; NaN counts as largest."""
-    return _arg("argmax", reduce.argmax, a, axis, out, keepdims)
-
-
-def argmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Index of the first smallest element; NaN counts as smallest."""
-    return _arg("argmin", reduce.argmin, a, axis, out, keepdims)
-
-
-def nanargmax(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """`argmax` of the elements that are not NaN; -1 where all are."""
-    util.check_no_out("nanargmax", out)
-    return _nanargmax(a, axis=static_axis(axis), keepdims=bool(keepdims))
-
-
-def nanargmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """`argmin` of the elements that are not NaN; -1 where all are."""
-    util.check_no_out("nanargmin", out)
-    return _nanargmin(a, axis=static_axis(axis), keepdims=bool(keepdims))
-
-
-@partial(jit_when_traced, name="_nanargmax", static_argnames=("axis", "keepdims"))
-def _nanargmax(a: Any, *, axis: Any, keepdims: bool) -> Any:
-    return _nanarg("nanargmax", argmax, -np.inf, a, axis, keepdims)
-
-
-@partial(jit_when_traced, name="_nanargmin", static_argnames=("axis", "keepdims"))
-def _nanargmin(a: Any, *, axis: Any, keepdims: bool) -> Any:
-    return _nanarg("nanargmin", argmin, np.inf, a, axis, keepdims)
-
-
-def _nanarg(name: str, find: Any, fill: float, a: Any, axis: Any, keepdims: bool) -> Any:
-    x = util.ensure_arraylike(name, a)
-    if not util.is_inexact(x.dtype):
-        return find(x, axis, keepdims=keepdims)
-    undefined = isnan(x)
-    filled = choose(undefined, fill, x)
-    index = find(filled, axis, keepdims=keepdims)
-    none = all(undefined, axis, keepdims=keepdims)
-    return choose(none, -1, index)
 
 
 for _name in __all__:

@@ -78,7 +78,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     choices = [broadcast_to(c, shape) for c in choices]
     none = creation.full_like(conditions[0], False)
     # The first condition that holds, counted from 1; 0 is the default.
-    from jitney.numpy.reductions import argmax  # reductions are built on this module
+    from jitney.numpy.arg_extremes import argmax  # built on this module
 
     stacked = _stack([none, *conditions])
     index = argmax(stacked, axis=0)
@@ -123,10 +123,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
       *args: handed to the functions.
       **kw: handed to the functions.
     """
+    from jitney.numpy.arg_extremes import argmax
     from jitney.numpy.creation import array
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.joining import concatenate
-    from jitney.numpy.reductions import argmax
     from jitney.ops.identity import stop_gradient
 
     util.check_arraylike("piecewise", x)

@@ -33,19 +33,48 @@ def _check(name: str, a: Any, v: Any, mode: str, preferred: Any) -> tuple[Any, A
     util.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
         raise ValueError(f"{name}() only support 1-dimensional inputs.")
-    common = util.to_inexact(dtypes.result_type(a, v))
+    common = dtypes.result_type(a, v)
     if preferred is None:
-        result = common
+        common = result = util.to_inexact(common)
     else:
         result = user_dtype(preferred, name)
-        if dtypes.itemsize_bits(result) < dtypes.itemsize_bits(common):
-            raise TypeError("`preferred_element_type` must not be narrower than the original type.")
-    a, v = (as_value(x) for x in util.promote_dtypes_inexact(a, v))
+        _check_preferred(name, common, result)
+        if util.is_inexact(result) and not util.is_inexact(common):
+            common = result
+    a, v = (convert(x, common) for x in (a, v))
     if a.size == 0 or v.size == 0:
         raise ValueError(f"{name}: inputs cannot be empty, got shapes {a.shape} and {v.shape}.")
     if mode not in ("full", "same", "valid"):
         raise ValueError("mode must be one of ['full', 'same', 'valid']")
     return a, v, result
+
+
+def _check_preferred(name: str, common: Any, preferred: Any) -> None:
+    """Raises TypeError if products of dtype `common` cannot be summed as `preferred`."""
+
+    def rank(dtype: Any) -> int:
+        return 2 if util.is_complex(dtype) else 1 if util.is_inexact(dtype) else 0
+
+    integral_to_float = (rank(common), rank(preferred)) == (0, 1)
+    what = f"{dtypes.long_name(common)} as {dtypes.long_name(preferred)}"
+    if rank(common) != rank(preferred) and not integral_to_float:
+        raise TypeError(
+            f"{name}: `preferred_element_type` must be of the kind of the operands, or a float type "
+            f"for integers; got {what}."
+        )
+    if not integral_to_float and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(common):
+        raise TypeError(
+            f"{name}: `preferred_element_type` must not be narrower than the original type; got "
+            f"{what}."
+        )
+    loses_sign = dtypes.issubdtype(common, np.signedinteger) and dtypes.issubdtype(
+        preferred, np.unsignedinteger
+    )
+    if loses_sign:
+        raise TypeError(
+            f"{name}: `preferred_element_type` must have the same signedness as the operands; got "
+            f"{what}."
+        )
 
 
 @partial(jit_when_traced, static_argnames=("mode", "precision", "preferred_element_type"))

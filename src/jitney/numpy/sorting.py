@@ -150,7 +150,7 @@ def sort_complex(a: Any) -> Any:
     """Elements in ascending order along the last axis, as complex numbers."""
     x = util.ensure_arraylike("sort_complex", a)
     out = lax_sort.sort(x, dimension=x.ndim - 1)
-    wide = dtypes.result_type(out, np.dtype(np.complex64))
+    wide = dtypes.wider(out.dtype, np.complex64)
     return convert(out, wide)
 
 
@@ -336,11 +336,10 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     if count == 0:
         return full_like(x, 0, _index_dtype(0))
     side = "right" if not right else "left"
-    other = "left" if not right else "right"
     method = "scan" if method is None else method
     ascending = bins[-1] >= bins[0]
     up = searchsorted(bins, x, side=side, method=method)
-    down = count - searchsorted(rev(bins, (0,)), x, side=other, method=method)
+    down = count - searchsorted(rev(bins, (0,)), x, side=side, method=method)
     return where(ascending, up, down)
 
 

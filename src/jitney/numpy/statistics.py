@@ -25,7 +25,7 @@ from jitney.numpy.sorting import searchsorted
 from jitney.ops import binary, unary
 from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.ops.large import LARGE
-from jitney.ops.shape import expand_dims, reshape, shape_of, transpose
+from jitney.ops.shape import broadcast_to, expand_dims, reshape, shape_of, transpose
 
 __all__ = [
     "bincount", "corrcoef", "cov", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
@@ -65,14 +65,18 @@ def cov(
         util.check_arraylike("cov", m, y)
         parts = [as_value(p) for p in util.promote_dtypes_inexact(m, y)]
     if dtype is not None:
+        if not dtypes.issubdtype(dtype, np.inexact):
+            raise ValueError(f"cov: dtype must be a subclass of float or complex; got {dtype=}")
         parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
     if any(p.ndim > 2 for p in parts):
         raise ValueError("m has more than 2 dimensions")
     x = atleast_2d(parts[0])
-    if not rowvar and x.shape[0] != 1 and parts[0].ndim != 1:
+    if not rowvar and parts[0].ndim != 1:
         x = transpose(x, (1, 0))
     if x.shape[0] == 0:
         return full((0, 0), np.nan, x.dtype)
+    if x.shape[1] == 0:
+        return full((x.shape[0],) * 2 if x.shape[0] > 1 else (), np.nan, x.dtype)
     if y is not None:
         other = atleast_2d(parts[1])
         if not rowvar and other.shape[0] != 1:
@@ -81,6 +85,8 @@ def cov(
     if ddof is None:
         ddof = 0 if bias else 1
     weights = _observation_weights(x, fweights, aweights)
+    if weights is not None:
+        weights = convert(weights, _real(x.dtype))
     mean, total = average(x, axis=1, weights=weights, returned=True)
     total = total[0]
     if weights is None:
@@ -90,9 +96,11 @@ def cov(
     elif aweights is None:
         factor = total - ddof
     else:
+        aweights = unary.abs(convert(aweights, weights.dtype))
         factor = total - ddof * sum_of(weights * aweights) / total
     x = x - expand_dims(mean, (1,))
-    right = transpose(x if weights is None else x * weights, (1, 0))
+    weighted = x if weights is None else binary.mul(x, broadcast_to(weights, x.shape))
+    right = transpose(weighted, (1, 0))
     right = unary.conj(right) if util.is_complex(x.dtype) else right
     out = binary.div(dot(x, right), convert(factor, x.dtype))
     return out[0, 0] if out.shape == (1, 1) else out
@@ -115,8 +123,13 @@ def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
             raise RuntimeError(f"incompatible numbers of samples and {name}")
         if name == "fweights" and not util.is_integer(given.dtype):
             raise TypeError("fweights must be integer.")
-        given = unary.abs(given) if name == "aweights" else given
-        weights = given if weights is None else weights * given
+        signed = not (given.dtype == np.bool_ or dtypes.issubdtype(given.dtype, np.unsignedinteger))
+        given = unary.abs(given) if name == "aweights" and signed else given
+        if weights is None:
+            weights = given
+        else:
+            dtype = dtypes.wider(weights.dtype, given.dtype)
+            weights = binary.mul(convert(weights, dtype), convert(given, dtype))
     return weights
 
 
@@ -124,6 +137,8 @@ def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """The correlations of variables; see `cov`."""
     util.check_arraylike("corrcoef", x)
+    if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
+        raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype=}")
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return binary.div(c, c)

@@ -213,7 +213,8 @@ def take_along_axis(
       axis: the axis; all elements in order if None.
       mode: as for `x.at[...].get`; "fill" by default.
       fill_value: for positions out of range, with "fill".
-      wrap_negative_indices: whether negative positions count from the end; so they do by default.
+      wrap_negative_indices: whether negative positions count from the end; so they do by default,
+        but with "promise_in_bounds".
     """
     plain = mode is None and axis is not None and wrap_negative_indices is not False
     if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl:
@@ -221,13 +222,16 @@ def take_along_axis(
         if found is not None:
             return found
     util.check_arraylike("take_along_axis", arr, indices)
+    wrap = wrap_negative_indices
+    if wrap is None:  # who promises that positions are in bounds has no negative ones
+        wrap = mode is None or mode_of(mode) is not GatherScatterMode.PROMISE_IN_BOUNDS
     return _take_along_axis(
         arr,
         indices,
         axis=axis,
         mode=mode,
         fill_value=fill_value,
-        wrap_negative_indices=True if wrap_negative_indices is None else wrap_negative_indices,
+        wrap_negative_indices=wrap,
     )
 
 
@@ -260,8 +264,8 @@ def _take_along_axis_body(
     extent = arr.shape[axis]
     others = (*arr.shape[:axis], 1, *arr.shape[axis + 1 :])
     shape = broadcast_shapes(indices.shape, others)
-    indices = convert(indices, index_dtype(arr.shape))
     if wrap_negative_indices:
+        indices = convert(indices, index_dtype(arr.shape))
         kind = indices.dtype.type
         indices = select.select(
             compare.lt(indices, kind(0)), binary.add(indices, kind(extent)), indices

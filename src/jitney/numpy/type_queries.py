@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import dtypes, pytrees
 from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand
-from jitney.ops.shape import canonical_axis, shape_of
+from jitney.ops.shape import canonical_axes, shape_of
 
 __all__ = [
     "can_cast", "finfo", "iinfo", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype",
@@ -87,7 +87,9 @@ def iscomplexobj(x: Any) -> bool:
         if is_valid_operand(x):
             kind = dtypes.dtype(x)
         else:
-            kind = np.asarray(x).dtype
+            # Lists may hold tracers.
+            kinds = [dtypes.dtype(leaf) for leaf in pytrees.tree_leaves(x)]
+            kind = dtypes.result_type(*kinds) if kinds else np.asarray(x).dtype
     return dtypes.issubdtype(kind, np.complexfloating)
 
 
@@ -137,8 +139,10 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     extents = shape_of(a)
     if axis is None:
         return int(np.prod(extents, dtype=np.int64))
-    axes = axis if isinstance(axis, Iterable) else (axis,)
-    return int(np.prod([extents[canonical_axis(k, len(extents))] for k in axes], dtype=np.int64))
+    axes = canonical_axes(axis, len(extents))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"size: repeated axis: {axis}")
+    return int(np.prod([extents[k] for k in axes], dtype=np.int64))
 
 
 for _function in (result_type, promote_types, issubdtype, isdtype, iscomplexobj, isrealobj,

@@ -36,6 +36,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+_FIXED = frozenset(("nin", "nout", "nargs", "identity", "_func"))
+
+
 class ufunc:
     """A function of elements that can also reduce, accumulate and update.
 
@@ -78,6 +81,23 @@ class ufunc:
         self._reduce = reduce
         self._accumulate = accumulate
         self._at = at
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and name in self.__dict__:
+            raise AttributeError(f"{name} of {self!r} cannot be changed")
+        super().__setattr__(name, value)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (
+            self._func, self.__name__, self.nin, self.nout, self.nargs, self.identity,
+            self._reduce, self._accumulate, self._at,
+        )  # fmt: skip
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ufunc and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
     def __repr__(self) -> str:
         return f"<jnp.ufunc '{self.__name__}'>"
@@ -232,13 +252,16 @@ class ufunc:
         rows = moveaxis(x, axis, 0)
         n = rows.shape[0]
         count = starts.shape[0]
+        if not count:
+            return moveaxis(convert(rows[:0], dtype), 0, axis)
         ends = starts.at[: count - 1].set(starts[1:]).at[count - 1].set(n)
         out_rows = convert(rows[starts], dtype)
         column = (count,) + (1,) * (rows.ndim - 1)
 
         def turn(k: Any, out: Any) -> Any:
             inside = reshape((starts < k) & (k < ends), column)
-            return choose(inside, convert(self(out, rows[k]), dtype), out)
+            row = expand_dims(rows[k], (0,))
+            return choose(inside, convert(self(out, row), dtype), out)
 
         return moveaxis(fori_loop(0, n, turn, out_rows) if n else out_rows, 0, axis)
 
@@ -250,8 +273,10 @@ class ufunc:
         self._check_binary("outer")
         util.check_arraylike(f"{self.__name__}.outer", A, B)
         x, y = as_value(A), as_value(B)
-        x = expand_dims(x, tuple(range(x.ndim, x.ndim + y.ndim)))
-        return self(x, y)
+        # Scalars are left alone: an operand that is weakly typed may yield to the other one.
+        left = expand_dims(x, tuple(range(x.ndim, x.ndim + y.ndim)))
+        right = expand_dims(y, tuple(range(x.ndim))) if y.ndim else y
+        return self(left, right)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """`a` with the function applied to the elements at `indices`, repeated ones repeatedly.

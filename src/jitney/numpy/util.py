@@ -99,13 +99,24 @@ def promote_dtypes_numeric(*operands: Any) -> list[Any]:
 
 
 def promote_shapes(name: str, *operands: Any) -> list[Any]:
-    """Operands with leading axes of extent 1 up to the highest rank; scalars are left alone."""
+    """Operands with leading axes of extent 1 up to the highest rank; scalars are left alone.
+
+    Warns, or raises ValueError, as `jax_numpy_rank_promotion` says: for operands that users give.
+    """
+    shapes = [shape_of(x) for x in operands]
+    if len({len(s) for s in shapes if s}) <= 1:
+        return list(operands)
+    if config.numpy_rank_promotion_mode() != "allow":
+        rank_promotion_warning(name, [s for s in shapes if s])
+    return align_ranks(name, *operands)
+
+
+def align_ranks(name: str, *operands: Any) -> list[Any]:
+    """`promote_shapes` for operands that functions make themselves: ranks may differ in any case."""
     shapes = [shape_of(x) for x in operands]
     ranks = {len(s) for s in shapes if s}
     if len(ranks) <= 1:
         return list(operands)
-    if config.numpy_rank_promotion_mode() != "allow":
-        rank_promotion_warning(name, [s for s in shapes if s])
     rank = max(ranks)
     broadcast_shapes_of(name, shapes)
     return [
@@ -151,7 +162,13 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
     check_arraylike(name, *operands)
     try:
         promoted = promote(*operands)
-    except dtypes.TypePromotionError:
+    except (dtypes.TypePromotionError, ValueError):
+        if any(dtype_of(x) == dtypes.float0 for x in operands):
+            raise TypeError(
+                f"Called {name} with a float0 array. Values of float0 are tangents of integers: they "
+                "hold no numbers, and no operation takes them. Leave them out, or put zeros in their "
+                "place."
+            ) from None
         if any(dtypes.is_extended(dtype_of(x)) for x in operands):
             found = ", ".join(dtypes.long_name(dtype_of(x)) for x in operands)
             raise TypeError(f"{name} does not accept dtypes {found}.") from None

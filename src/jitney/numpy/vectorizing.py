@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from jitney.core import config
 from jitney.numpy import util
 from jitney.ops.convert import as_value
 from jitney.ops.shape import broadcast_shapes, expand_dims, shape_of, squeeze
@@ -91,6 +93,9 @@ def vectorize(
         else:
             inputs, outputs = _parse(signature)
         none = {k for k, x in enumerate(operands) if x is None}
+        misplaced = {k for k in none if k < len(inputs) and inputs[k]}
+        if misplaced:
+            raise ValueError(f"Cannot pass None at locations {misplaced} with {signature=}")
         if none:
             function = _with_none(function, none, len(operands))
             inputs = [d for k, d in enumerate(inputs) if k not in none]
@@ -106,11 +111,26 @@ def vectorize(
         for x, dims in zip(values, inputs, strict=True):
             _match(x.shape, dims, sizes, error)
         leading = [x.shape[: x.ndim - len(d)] for x, d in zip(values, inputs, strict=True)]
+        _check_ranks([s for s in leading if s], [x.shape for x in values])
         common = broadcast_shapes(*leading) if leading else ()
         checked = _checking(function, outputs, sizes, error)
         return _mapped(checked, values, leading, common, vmap)
 
     return vectorized
+
+
+def _check_ranks(leading: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> None:
+    """Warns or raises, as `jax_numpy_rank_promotion` says, if mapped axes differ in number."""
+    mode = config.numpy_rank_promotion_mode()
+    if mode == "allow" or len({len(s) for s in leading}) <= 1:
+        return
+    message = (
+        f"operands with shapes {shapes} require rank promotion in a vectorized function, and "
+        f"jax_numpy_rank_promotion is {mode!r}"
+    )
+    if mode == "raise":
+        raise ValueError(message)
+    warnings.warn(message, stacklevel=3)
 
 
 def _mapped(
@@ -193,12 +213,6 @@ def _checking(
         out = function(*args)
         results = out if isinstance(out, tuple) else (out,)
         if outputs is None:
-            for x in results:
-                if shape_of(x):
-                    raise ValueError(
-                        f"output with shape {shape_of(x)} does not match the scalar results "
-                        f"expected {error}"
-                    )
             return out
         if len(outputs) > 1 and not isinstance(out, tuple):
             raise TypeError(

@@ -7,14 +7,14 @@ results are cut off or filled up to it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error, concrete_value
+from jitney.core.trace import Tracer, concrete_or_error, concrete_value
 from jitney.numpy import util
 from jitney.numpy.arithmetic import divmod as divide, floor_divide, remainder
 from jitney.numpy.at import IndexUpdateRef
@@ -301,9 +301,9 @@ def ravel_multi_index(
       multi_index: integers, one array for each axis.
       dims: a shape.
       mode: for indices out of range: "raise" raises ValueError and needs concrete values, "clip"
-        takes the nearest, "wrap" counts round.
+        takes the nearest, "wrap" counts round, "ignore" computes with them.
       order: "C" for row-major positions, "F" for column-major ones.
-      dtype: of the result; the default integer by default.
+      dtype: of the result; that of the indices by default.
     """
     if len(multi_index) != len(dims):
         raise AssertionError(f"{len(multi_index)=} != {len(dims)=}")
@@ -311,8 +311,13 @@ def ravel_multi_index(
         concrete_or_error(int, d, "in `dims` argument of ravel_multi_index().") for d in dims
     )
     util.check_arraylike("ravel_multi_index", *multi_index)
-    dtype = _integer() if dtype is None else dtypes.canonicalize_dtype(dtype)
     indices = [as_value(k) for k in multi_index]
+    if dtype is not None:
+        dtype = dtypes.canonicalize_dtype(dtype)
+    elif indices:
+        dtype = dtypes.wider(*[k.dtype for k in indices])
+    else:
+        dtype = _integer()
     for k in indices:
         if not util.is_integer(k.dtype):
             raise ValueError(f"dtype={k.dtype!r} is not an integer type.")
@@ -330,8 +335,8 @@ def ravel_multi_index(
         indices = [clip(k, 0, n - 1) for k, n in zip(indices, dims, strict=True)]
     elif mode == "wrap":
         indices = [remainder(k, n) for k, n in zip(indices, dims, strict=True)]
-    else:
-        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', or 'clip'")
+    elif mode != "ignore":
+        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', 'clip', or 'ignore'")
     if order == "C":
         strides = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
     elif order == "F":
@@ -352,18 +357,23 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """
     util.check_arraylike("unravel_index", indices)
     rest = as_value(indices)
-    shape = (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
-    if math.prod(shape) == 0 and rest.size:
+    if isinstance(shape, Array | np.ndarray):
+        shape = tuple(shape) if shape.ndim else (shape,)
+    extents = shape if isinstance(shape, Sequence) else (shape,)
+    shape = tuple([n if isinstance(n, Tracer) else int(n) for n in extents])
+    if any(type(n) is int and n == 0 for n in shape) and rest.size:
         raise ValueError("cannot unravel indices of an array without elements")
     found: list[Any] = []
     for n in reversed(shape):
         rest, k = divide(rest, n)
         found.append(k)
     above = compare.gt(rest, convert(0, rest.dtype)) if shape else None
-    below = compare.lt(rest, convert(-1, rest.dtype)) if shape else None
+    signed = dtypes.issubdtype(rest.dtype, np.signedinteger)
+    below = compare.lt(rest, convert(-1, rest.dtype)) if shape and signed else None
     out = []
     for k, n in zip(reversed(found), shape, strict=True):
-        out.append(where(above, n - 1, where(below, 0, k)))
+        inside = k if below is None else where(below, 0, k)
+        out.append(where(above, n - 1, inside))
     return tuple(out)
 
 

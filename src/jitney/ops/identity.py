@@ -14,8 +14,8 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 
-def _identity(name: str, *, linear: bool = True) -> Primitive:
-    """Declares a primitive of one operand that returns it."""
+def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primitive:
+    """Declares a primitive of one operand that returns it; `copies`: in memory of its own."""
     prim = declare(name, linear=linear)
 
     @prim.abstract
@@ -24,7 +24,7 @@ def _identity(name: str, *, linear: bool = True) -> Primitive:
 
     @prim.eager
     def _(x: np.ndarray) -> np.ndarray:
-        return x
+        return x.copy() if copies else x
 
     @prim.lower
     def _(b: Any, x: Any) -> Any:
@@ -33,7 +33,7 @@ def _identity(name: str, *, linear: bool = True) -> Primitive:
     return prim
 
 
-copy_p = _identity("copy")
+copy_p = _identity("copy", copies=True)
 stop_gradient_p = _identity("stop_gradient", linear=False)
 stage_p = _identity("stage")
 

@@ -259,8 +259,7 @@ class ArrayImpl(NativeArray, Array):
             return format(self._data()[()], spec)
         return format(self._numpy(), spec) if spec else str(self)
 
-    def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: '{type(self).__name__}'")
+    __hash__ = None  # type: ignore[assignment]  # equality is elementwise
 
     def __repr__(self) -> str:
         if len(self.aval.shape) > MOST_AXES:
@@ -275,13 +274,15 @@ class ArrayImpl(NativeArray, Array):
 
     # --- copies -----------------------------------------------------------------------------------
 
-    def __copy__(self) -> ArrayImpl:
+    def clone(self) -> ArrayImpl:
+        """Another array of the same memory."""
         return array_from_numpy(self._data(), self.aval)
 
-    clone = __copy__
+    def __copy__(self) -> ArrayImpl:
+        return array_from_numpy(self._data().copy(), self.aval)
 
     def __deepcopy__(self, memo: Any) -> ArrayImpl:
-        return array_from_numpy(self._data().copy(), self.aval)
+        return self.__copy__()
 
     def __reduce__(self) -> Any:
         return _rebuild, (self._data(), self.aval)

@@ -1,0 +1,84 @@
+"""Indices of extremes: `argmax`, `argmin`, and those that leave NaN out."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.numpy import reductions, util
+from jitney.numpy.selection import where as choose
+from jitney.numpy.ufuncs import isnan
+from jitney.ops import reduce
+from jitney.ops.shape import canonical_axis, reshape
+
+__all__ = ["argmax", "argmin", "nanargmax", "nanargmin"]
+
+
+def _arg(name: str, op: Any, a: Any, axis: Any, out: Any, keepdims: bool | None) -> Any:
+    util.check_no_out(name, out)
+    x = util.ensure_arraylike(name, a)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+        flat, dim = reshape(x, (x.size,)), 0
+    else:
+        dim = operator.index(axis)
+        if not -x.ndim <= dim < x.ndim:
+            raise IndexError("tuple index out of range")
+        dim = canonical_axis(dim, x.ndim)
+        axes, flat = (dim,), x
+    if flat.shape[dim] == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    index = op(flat, dim, dtypes.canonicalize_dtype(np.int64))
+    return reductions.keep(index, axes, bool(keepdims))
+
+
+def argmax(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """Index of the first largest element; NaN counts as largest."""
+    return _arg("argmax", reduce.argmax, a, axis, out, keepdims)
+
+
+def argmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """Index of the first smallest element; NaN counts as smallest."""
+    return _arg("argmin", reduce.argmin, a, axis, out, keepdims)
+
+
+def nanargmax(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """`argmax` of the elements that are not NaN; -1 where all are."""
+    util.check_no_out("nanargmax", out)
+    return _nanargmax(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
+
+
+def nanargmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """`argmin` of the elements that are not NaN; -1 where all are."""
+    util.check_no_out("nanargmin", out)
+    return _nanargmin(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
+
+
+@partial(jit_when_traced, name="_nanargmax", static_argnames=("axis", "keepdims"))
+def _nanargmax(a: Any, *, axis: Any, keepdims: bool) -> Any:
+    return _nanarg("nanargmax", argmax, -np.inf, a, axis, keepdims)
+
+
+@partial(jit_when_traced, name="_nanargmin", static_argnames=("axis", "keepdims"))
+def _nanargmin(a: Any, *, axis: Any, keepdims: bool) -> Any:
+    return _nanarg("nanargmin", argmin, np.inf, a, axis, keepdims)
+
+
+def _nanarg(name: str, find: Any, fill: float, a: Any, axis: Any, keepdims: bool) -> Any:
+    x = util.ensure_arraylike(name, a)
+    if not util.is_inexact(x.dtype):
+        return find(x, axis, keepdims=keepdims)
+    undefined = isnan(x)
+    filled = choose(undefined, fill, x)
+    index = find(filled, axis, keepdims=keepdims)
+    none = reductions.all(undefined, axis, keepdims=keepdims)
+    return choose(none, -1, index)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.numpy"

@@ -1,0 +1,158 @@
+"""`jax.numpy` where options are strict, operands are traced, and memory is shared, against real jax."""
+
+from __future__ import annotations
+
+import copy
+import io
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pytest
+
+import jitney
+from jitney.core import config
+
+X = np.linspace(-1.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
+V = np.array([3.0, 1.0, 2.0], np.float32)
+I = np.array([2, 0, 1], np.int32)  # noqa: E741 (an operand of the lines below)
+
+
+def same(use: Any) -> None:
+    want, got = use(jax, jax.numpy), use(jitney, jitney.numpy)
+    for a, b in zip(jax.tree.leaves(want), jitney.tree.leaves(got), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_allclose(
+            np.asarray(b, np.complex128), np.asarray(a, np.complex128), rtol=1e-4, atol=1e-5
+        )
+
+
+TRACED = {
+    "unravel_index": lambda j, J: j.jit(lambda k, n: J.unravel_index(k, (n, 3)))(I, 2),
+    "delete": lambda j, J: j.jit(lambda k: J.delete(V, k, assume_unique_indices=True))(np.int32(2)),
+    "longlong": lambda j, J: j.jit(lambda x: x + 1)(np.longlong(7)),
+    "ravel": lambda j, J: j.jit(lambda k: J.ravel_multi_index((k, k), (4, 5), mode="ignore"))(I),
+    "bool": lambda j, J: j.jit(lambda x: (J.sum(x, 0, dtype=bool), J.cumprod(x, 1, dtype=bool)))(X),
+}
+
+STRICT = {
+    "linspace": lambda J: J.linspace(0.0, 5.0, 4, dtype=np.int32),
+    "ldexp": lambda J: J.ldexp(V, I),
+    "pad": lambda J: J.pad(I, 2, mode="linear_ramp", end_values=7),
+    "std": lambda J: J.std(X.astype(np.float16), dtype=np.float32),
+    "nanvar": lambda J: J.nanvar(X.astype(np.float16), dtype=np.float32),
+    "sort_complex": lambda J: J.sort_complex(I),
+    "mgrid": lambda J: J.mgrid[0:2, 0:1:3j],
+    "isclose": lambda J: J.isclose(V, V),
+}
+
+RANKED = {
+    "cov": lambda J: J.cov(X, aweights=np.ones(4, np.float32)),
+    "quantile": lambda J: J.nanquantile(X, V[:2] / 4, axis=0),
+    "weighted": lambda J: J.quantile(X, V / 4, weights=abs(X), axis=1, method="inverted_cdf"),
+    "trapezoid": lambda J: J.trapezoid(X, dx=V),
+    "outer": lambda J: J.subtract.outer(X, V),
+    "reduceat": lambda J: J.maximum.reduceat(X, np.array([0, 2]), axis=0),
+    "polyfit": lambda J: J.polyfit(np.arange(5.0), np.arange(10.0).reshape(5, 2) ** 2, 1, cov=True),
+}
+
+
+@pytest.mark.parametrize("use", TRACED.values(), ids=TRACED)
+def test_traced(use):
+    same(use)
+
+
+@pytest.mark.parametrize("use", STRICT.values(), ids=STRICT)
+def test_functions_promote_what_they_make_themselves(use):
+    def strictly(j, J):
+        with j.numpy_dtype_promotion("strict"):
+            return use(J)
+
+    same(strictly)
+
+
+@pytest.mark.parametrize("use", RANKED.values(), ids=RANKED)
+def test_functions_align_what_they_make_themselves(use):
+    def raising(j, J):
+        with j.numpy_rank_promotion("raise"):
+            return use(J)
+
+    same(raising)
+
+
+def test_users_mixtures_are_refused_still():
+    J = jitney.numpy
+    with jitney.numpy_dtype_promotion("strict"), pytest.raises(ValueError):
+        J.isclose(V, V.astype(np.float16))
+    with jitney.numpy_rank_promotion("raise"):
+        with pytest.raises(ValueError, match="rank"):
+            J.add(np.ones((3, 3)), V)
+        with pytest.raises(ValueError, match="rank"):
+            J.vectorize(lambda a, b: a + b)(np.ones((3, 3)), V)
+        assert J.vectorize(lambda a, b: a + b)(V, 1.0).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "copied", [jitney.numpy.array, jitney.numpy.copy, copy.copy, copy.deepcopy]
+)
+def test_copies_have_memory_of_their_own(copied):
+    x = jitney.numpy.arange(10)
+    y = copied(x)
+    assert y.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    x.delete()
+    np.testing.assert_array_equal(y, np.arange(10))
+
+
+def test_known_positions_out_of_bounds_raise_on_demand():
+    J = jitney.numpy
+    x = J.zeros((2, 3))
+    assert x[5].shape == (3,)
+    with config.check_static_indices(True):
+        for index in (-4, (slice(None), 4), ([0, 1], 6)):
+            with pytest.raises(IndexError, match="out of bounds for axis"):
+                x[index]
+            with pytest.raises(IndexError, match="out of bounds for axis"):
+                jitney.jit(lambda a, k=index: a[k])(x)
+
+
+def test_functions_of_elements_are_equal_and_fixed():
+    J = jitney.numpy
+
+    def f(a, b):
+        return a - b
+
+    one, other = (J.frompyfunc(f, 2, 1, identity=0) for _ in range(2))
+    assert one == other and hash(one) == hash(other) and one != J.frompyfunc(f, 2, 1)
+    for name in ("nin", "nout", "nargs", "identity"):
+        with pytest.raises(AttributeError):
+            setattr(J.add, name, None)
+
+
+def test_named_tuples_have_operators_of_their_own():
+    class Scaled(NamedTuple):
+        values: Any
+
+        def __mul__(self, other):
+            return Scaled(self.values * other)
+
+        __rmul__ = __mul__
+
+    x = jitney.numpy.ones(3)
+    assert isinstance(x * Scaled(x), Scaled) and isinstance(Scaled(x) * x, Scaled)
+    with pytest.raises(TypeError):
+        x * (1, 2)
+
+
+def test_load_what_numpy_has_no_dtype_for():
+    J = jitney.numpy
+    for values in (J.arange(3, dtype=J.bfloat16), np.array([1, None, "a"], object)):
+        file = io.BytesIO()
+        np.save(file, np.asarray(values))
+        file.seek(0)
+        found = J.load(file, allow_pickle=True)
+        assert found.dtype == values.dtype and list(found) == list(values)
+
+
+def test_keys_are_compared_for_equality():
+    key = jitney.random.key(0)
+    assert jitney.numpy.isclose(key, key) and not jitney.numpy.isclose(key, jitney.random.key(1))
