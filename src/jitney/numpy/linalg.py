@@ -305,7 +305,7 @@ def _det_jvp(primals: Any, tangents: Any) -> Any:
     return value, reduce_sum(d_x, (d_x.ndim - 1,))
 
 
-@jit_when_traced
+@jit  # eager, too, as `inv`
 def det(a: Any) -> Any:
     """The determinant of square matrices."""
     a = _inexact("det", a)
@@ -313,7 +313,7 @@ def det(a: Any) -> Any:
     return _det(a)
 
 
-@partial(jit_when_traced, static_argnames=("method",))
+@partial(jit, static_argnames=("method",))  # eager, too, as `inv`
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant.
 
