@@ -306,3 +306,17 @@ def _vmap_newton(side: Side) -> Call:
     f = side.jax.jit(side.jax.vmap(root))
     a = jnp.asarray(np.random.default_rng(0).uniform(0.5, 8, 10_000).astype(np.float32))
     return lambda: f(a)
+
+
+@case("vmap_bfloat16", "vmap of a polynomial step in bfloat16, 1000x10, 20 steps")
+def _vmap_bfloat16(side: Side) -> Call:
+    x = np.random.default_rng(0).uniform(-1, 1, (1000, 10)).astype(np.float32)
+    carry = side.jnp.asarray(x).astype(side.jnp.bfloat16)
+
+    def step(_: Any, c: Any) -> Any:
+        for _ in range(4):
+            c = (c * c + c[::-1]) / 2
+        return c
+
+    f = side.jax.jit(side.jax.vmap(lambda c: side.lax.fori_loop(0, 20, step, c)))
+    return lambda: f(carry)

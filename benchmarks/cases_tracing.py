@@ -129,3 +129,31 @@ def _unrolled(side: Side) -> Call:
         return side.jax.jit(side.jax.grad(f))(x)
 
     return call
+
+
+def _new_loop(side: Side, dtype: Any, shape: tuple[int, ...]) -> Call:
+    """A batched loop of small arrays, of which an iteration applies some two thousand functions."""
+    x = side.jnp.asarray(np.arange(np.prod(shape)).reshape(shape) % 3).astype(dtype)
+    lax, numbers = side.jax.lax, count()
+
+    def call() -> Any:
+        shift = 1 + next(numbers) % 100
+
+        def body(_: Any, c: Any) -> Any:
+            for _ in range(13):
+                c = c * c + c[::-1]
+            return c + side.jnp.asarray(shift, dtype)
+
+        return side.jax.jit(side.jax.vmap(lambda x: lax.fori_loop(0, 5, body, x)))(x)
+
+    return call
+
+
+@case("new_bfloat16_loop", "trace, compile and run a new long loop of bfloat16 [3, 2, 5, 8]")
+def _bfloat16_loop(side: Side) -> Call:
+    return _new_loop(side, side.jnp.bfloat16, (3, 2, 5, 8))
+
+
+@case("new_int8_loop", "trace, compile and run a new long loop of int8 [8, 2, 8, 4]")
+def _int8_loop(side: Side) -> Call:
+    return _new_loop(side, side.jnp.int8, (8, 2, 8, 4))

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler import cost
 from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.emit import Emitter
@@ -32,14 +31,12 @@ from jitney.compiler.codegen.values import (
     type_text,
 )
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loops import Carried
 from jitney.compiler.kernels.schedule import schedule
 from jitney.compiler.numerics.complex_parts import PARTS
 from jitney.compiler.scalar import complexes, powers, table
-
-# Functions used more often than this in one kernel are called instead of written out.
-_INLINE_USES = 6
 
 
 class _State:
@@ -97,11 +94,7 @@ class KernelWriter:
             plan.vector,
         )
         self.store_pairs = interleaved.stored_pairs(kernel.outputs, plan.vector)
-        uses: dict[str, int] = {}
-        for s in kernel.body:
-            if isinstance(s, ir.Call) and cost.function_cost(s.fn) > 4:
-                uses[s.fn] = uses.get(s.fn, 0) + 1
-        self.outlined = {fn for fn, n in uses.items() if n > _INLINE_USES}
+        self.outlined = called_functions(kernel.body)
         self.one_vector = self._choose_lanes()
         self.vector_lanes = self.one_vector * lanes_hint(kernel, plan)
 

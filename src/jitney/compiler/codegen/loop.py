@@ -16,10 +16,12 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.loops import (
     Carried,
     LoopKernel,
+    Place,
     changing_statements,
     counted_by,
     varying,
 )
+from jitney.compiler.scalar.convert import convert
 
 
 def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
@@ -53,11 +55,7 @@ class LoopWriter(KernelWriter):
         for i, s in enumerate(kernel.body):
             if not self.changing[i]:
                 self.state.values[i] = self._statement(i, s)
-        starts = [
-            self._lanes_of(self._load(load, p.varies and self.lanes > 1), p.varies)
-            for p in kernel.carried
-            for load in [ir.Load(p.start, p.index, p.dtype)]
-        ]
+        starts = [self._lanes_of(self._start(p), p.varies) for p in kernel.carried]
         n = e.fresh()[1:]
         watch = self._watch(f"turn.{n}", starts)
         before = e.block
@@ -98,6 +96,15 @@ class LoopWriter(KernelWriter):
         e.label(f"end.{n}")
         for p, phi in zip(kernel.carried, phis, strict=True):
             self._store_value(p.finish, p.index, p.dtype, phi)
+
+    def _start(self, place: Place) -> Value:
+        """What a carried scalar is at first."""
+        stored = self.kernel.params[place.start]
+        load = ir.Load(place.start, place.index, stored)
+        value = self._load(load, place.varies and self.lanes > 1)
+        held = convert(self.e, value, stored, place.dtype)
+        assert held is not None, "what is stored can be converted"
+        return held
 
     def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
         """What makes the loop look for signals; written in the block before it."""

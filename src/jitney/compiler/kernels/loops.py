@@ -56,7 +56,10 @@ class Carried:
 
 @record(frozen=True)
 class Place:
-    """Where a carried scalar comes from and goes to: an element of a buffer."""
+    """Where a carried scalar comes from and goes to: an element of a buffer.
+
+    `dtype` is that of the scalar; 16-bit floats may be carried as float32 (`wide`).
+    """
 
     start: int
     finish: int
@@ -292,7 +295,10 @@ class BuiltLoop:
 
 
 def build_loop(
-    node: hlo.While, in_place: set[int], is_native: Callable[[hlo.Node], bool]
+    node: hlo.While,
+    in_place: set[int],
+    is_native: Callable[[hlo.Node], bool],
+    finish: Callable[[LoopKernel], LoopKernel | None],
 ) -> BuiltLoop | None:
     """The loop kernel of `node`, or None if it has none.
 
@@ -300,6 +306,7 @@ def build_loop(
       node: a loop.
       in_place: carries that a turn updates in part.
       is_native: whether kernels can compute an elementwise node, view or reduction.
+      finish: a kernel as it is to be compiled; None if it is too large for LLVM.
     """
     for region in (node.cond, node.body):
         for inner in walk.schedule(region.results):
@@ -315,9 +322,12 @@ def build_loop(
             return None
     for lanes in _lane_choices(node, in_place):
         try:
-            return _build(node, in_place, lanes)
+            built = _build(node, in_place, lanes)
         except NotExpressibleError:
             continue
+        finished = finish(built.kernel)
+        if finished is not None:
+            return BuiltLoop(finished, built.params)
     return None
 
 

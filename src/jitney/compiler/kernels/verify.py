@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.kernels import ir, loops
+from jitney.compiler.kernels.wide import is_half
 
 
 class KernelError(AssertionError):
@@ -70,7 +71,8 @@ def verify_loop(kernel: loops.LoopKernel) -> None:
     for place, statement in zip(kernel.carried, kernel.following, strict=True):
         _check_index(place.index, body, 0, rank)
         stored = {kernel.params[place.start], kernel.params[place.finish]}
-        same = stored | {body[statement].dtype} == {place.dtype}
+        held = stored == {place.dtype} or all(is_half(d) for d in stored)
+        same = held and len(stored) == 1 and body[statement].dtype == place.dtype
         _need(same, f"L1: a carried {place.dtype} becomes a {body[statement].dtype}")
     varies = loops.varying(kernel)
     for place, statement in zip(kernel.carried, kernel.following, strict=True):

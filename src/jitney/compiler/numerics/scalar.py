@@ -485,6 +485,16 @@ def _random_gamma_grad(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (-_igamma_grad_a(a64, x64) / density).astype(a.dtype)
 
 
+@_meaning("round_to_bfloat16")
+def _round_to_bfloat16(x: np.ndarray) -> np.ndarray:
+    return x.astype(dtypes.bfloat16).astype(x.dtype)
+
+
+@_meaning("round_to_float16")
+def _round_to_float16(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float16).astype(x.dtype)
+
+
 for _name in ("logaddexp", "round_away"):
     _for_half(_name)
 

@@ -18,7 +18,7 @@ from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, walk
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.hlo.walk import operands
-from jitney.compiler.kernels import loops
+from jitney.compiler.kernels import effort, loops
 from jitney.compiler.kernels.build import (
     PARTS,
     CrossingError,
@@ -32,6 +32,7 @@ from jitney.compiler.kernels.build import (
 from jitney.compiler.kernels.ir import Kernel, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split import Split, split_fold
+from jitney.compiler.kernels.wide import in_wide_registers
 from jitney.compiler.kernels.write_out import write_out_blocks, write_out_short_axes
 from jitney.compiler.plan import folds, ir, memory
 from jitney.compiler.plan.contraction import as_gemm
@@ -450,7 +451,7 @@ class _RegionPlan:
         Carries that a turn updates in part are updated in place; so are accumulators (`inplace`).
         """
         in_place = self._updated(node)
-        built = loops.build_loop(node, {*in_place}, self.planner.is_sinkable)
+        built = loops.build_loop(node, {*in_place}, self.planner.is_sinkable, _finished)
         if built is not None:
             self._loop_kernel(node, built)
             return True
@@ -569,6 +570,12 @@ _single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
     hlo.LibraryCall: _RegionPlan.library,  # type: ignore[dict-item]
     hlo.Fence: _RegionPlan.fence,  # type: ignore[dict-item]
 }
+
+
+def _finished(kernel: loops.LoopKernel) -> loops.LoopKernel | None:
+    """The loop kernel as it is to be compiled; None if it would cost LLVM too much."""
+    kernel = in_wide_registers(kernel)
+    return kernel if effort.fits(kernel) else None
 
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:

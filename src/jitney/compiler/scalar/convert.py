@@ -9,6 +9,13 @@ from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, 
 
 HALF_KINDS = ("f16", "bf16")
 
+# Functions of numbers of a format whose results are numbers of that format; ...
+EXACT = frozenset(
+    ("neg", "abs", "max", "min", "floor", "ceil", "round_even", "round_away", "sign", "select", "clamp")
+)  # fmt: skip
+# ... and those that processors compute, rounded, with no NaN but operands' and their own.
+BASIC = frozenset(("add", "sub", "mul", "div", "sqrt", "square"))
+
 
 def convert(e: Emitter, x: Value, old: np.dtype, new: np.dtype) -> Value | None:
     """`x` of dtype `old` as `new`; None if native code lacks one of them.
@@ -106,6 +113,31 @@ def _narrow_bfloat(e: Emitter, x: Value) -> Value:
     result = e.select(e.is_nan(x), quiet, rounded)
     result = e.lshr(result, e.const(16, word))
     return e.bitcast(e.trunc(result, "i16"), "bf16")
+
+
+def narrow_result(e: Emitter, fn: str, x: Value, kind: str) -> Value:
+    """`x`, the f32 result of function `fn` of numbers of `kind` that were widened, as `kind`."""
+    if kind != "bf16" or fn not in EXACT | BASIC:
+        return narrow(e, x, kind)
+    word = e.bits(x if fn in EXACT else round_to_bfloat16(e, x))
+    return e.bitcast(e.trunc(e.lshr(word, e.const(16, word)), "i16"), "bf16")
+
+
+def round_to_bfloat16(e: Emitter, x: Value) -> Value:
+    """The nearest bfloat16, as f32, of an f32 that is the result of a BASIC function of bfloat16s.
+
+    NaN of these functions is that of an operand or the processor's own: the lower half of its word is
+    0, so adding to it does not reach the upper half. Others' NaN would have to be looked for.
+    """
+    word = e.bits(x)
+    last = e.and_(e.lshr(word, e.const(16, word)), e.const(1, word))
+    rounded = e.add(e.add(word, e.const(0x7FFF, word)), last)
+    return e.bitcast(e.and_(rounded, e.const(0xFFFF0000, word)), "f32")
+
+
+def round_to_float16(e: Emitter, x: Value) -> Value:
+    """The nearest float16, as f32."""
+    return widen(e, narrow(e, x, "f16"))
 
 
 def _to_odd(e: Emitter, x: Value) -> Value:

@@ -16,6 +16,14 @@ def constant_of(value: Value) -> int:
     return int(value.text.removeprefix("splat (").removesuffix(")").split()[-1])
 
 
+def mul(e: Emitter, a: Value, b: Value) -> Value:
+    """a * b, wrapping."""
+    if a.lanes == 1 or a.kind != "i8":
+        return e.mul(a, b)
+    # Processors multiply no vectors of bytes, and LLVM is slow to find out how else to do it.
+    return e.trunc(e.mul(e.zext(a, "i16"), e.zext(b, "i16")), "i8")
+
+
 def div(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
     """a / b towards 0; a / 0 is -1, all bits set; the least number by -1 is itself."""
     if is_constant(b) and constant_of(b) not in (0, -1):
@@ -46,7 +54,7 @@ def rem(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
     """a - b * (a / b), with the sign of a; a for b = 0."""
     if is_constant(b) and constant_of(b) not in (0, -1):
         return e.srem(a, b) if signed else e.urem(a, b)
-    return e.sub(a, e.mul(div(e, a, b, signed), b))
+    return e.sub(a, mul(e, div(e, a, b, signed), b))
 
 
 def shift_left(e: Emitter, a: Value, b: Value) -> Value:

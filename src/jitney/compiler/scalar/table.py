@@ -28,7 +28,14 @@ from jitney.compiler.scalar import (
     logarithm,
     powers,
 )
-from jitney.compiler.scalar.convert import HALF_KINDS, convert, narrow, widen
+from jitney.compiler.scalar.convert import (
+    HALF_KINDS,
+    convert,
+    narrow_result,
+    round_to_bfloat16,
+    round_to_float16,
+    widen,
+)
 
 FloatRule = Callable[..., Value]
 IntegerRule = Callable[..., Value]
@@ -50,6 +57,7 @@ _FLOAT: dict[str, FloatRule] = {
     "asinh": inverse.asinh, "acosh": inverse.acosh, "atanh": inverse.atanh,
     "pow": powers.power, "logaddexp": powers.log_add_exp, "lgamma": gamma.lgamma,
     "digamma": gamma.digamma, "bessel_i0e": bessel.i0e, "bessel_i1e": bessel.i1e,
+    "round_to_bfloat16": round_to_bfloat16, "round_to_float16": round_to_float16,
     **complexes.PART_RULES,
 }  # fmt: skip
 
@@ -65,9 +73,9 @@ _ORDER = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"
 
 # Functions of integers: rule(e, *args) where the sign does not matter, rule(e, *args, signed).
 _INTEGER: dict[str, IntegerRule] = {
-    "add": Emitter.add, "sub": Emitter.sub, "mul": Emitter.mul, "and": Emitter.and_,
+    "add": Emitter.add, "sub": Emitter.sub, "mul": integers.mul, "and": Emitter.and_,
     "or": Emitter.or_, "xor": Emitter.xor, "not": Emitter.not_,
-    "neg": lambda e, x: e.sub(e.const(0, x), x), "square": lambda e, x: e.mul(x, x),
+    "neg": lambda e, x: e.sub(e.const(0, x), x), "square": lambda e, x: integers.mul(e, x, x),
     "shift_left": integers.shift_left, "shift_right_logical": integers.shift_right_logical,
     "shift_right_arithmetic": integers.shift_right_arithmetic,
     "population_count": integers.population_count, "clz": integers.clz,
@@ -138,7 +146,9 @@ def _emit_float(e: Emitter, fn: str, args: list[Value]) -> Value | None:
         if fn in _HALF:
             return _HALF[fn](e, *args)
         result = _emit_float(e, fn, [widen(e, x) for x in args])
-        return narrow(e, result, kind) if result is not None and result.kind == "f32" else result
+        if result is None or result.kind != "f32":
+            return result
+        return narrow_result(e, fn, result, kind)
     if fn in _FLOAT_ORDER:
         return e.fcmp(_FLOAT_ORDER[fn], *args)
     rule = _FLOAT.get(fn)
