@@ -121,8 +121,13 @@ def dce_jaxpr(
             continue
         rule = dce_rules.get(eqn.primitive)
         used_ins, smaller = [True] * len(eqn.invars), eqn
+        own = eqn.primitive.rules.get("dce")
         if rule is not None:
             used_ins, smaller = rule(used_outs, eqn)
+        elif own is not None and not eqn.effects and not all(used_outs):
+            smaller = own(used_outs, eqn)
+            left = {v for v in smaller.invars if isinstance(v, Var)}
+            used_ins = [isinstance(v, Var) and v in left for v in eqn.invars]
         if smaller is not None:
             kept.append(smaller)
         needed.update(

@@ -20,6 +20,7 @@ from jitney.ops import rules
 from jitney.transforms.batch import AxisData, BatchTrace, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jet import jet_flat
 from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.partial import dce_closed
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
@@ -106,6 +107,24 @@ def _check_value(
         f"where the first element is the function's own value, of type {should}; but it is of type "
         f"{has}."
     )
+
+
+@custom_jvp_call_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    """All operands stay: the rule takes them."""
+    program, _ = dce_closed(eqn.params["call_jaxpr"], tuple(used), True)
+    rule: FlatRule = eqn.params["jvp"]
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        outs, douts = rule(primals, tangents)
+        return _used(outs, used), _used(douts, used)
+
+    changed = {"call_jaxpr": program, "jvp": FlatRule(jvp, rule.__name__)}
+    return eqn.replace(params={**eqn.params, **changed}, outvars=_used(eqn.outvars, used))
+
+
+def _used(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
+    return [x for x, u in zip(values, used, strict=True) if u]
 
 
 @custom_jvp_call_p.transpose
@@ -263,6 +282,34 @@ def differentiate_custom_vjp(
         Zero(a) if getattr(a, "dtype", None) == dtypes.float0 else dx
         for dx, a in zip(douts, avals, strict=True)
     ]
+
+
+@custom_vjp_call_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    """All operands stay: the rules take them."""
+    params = eqn.params
+    whole: ClosedJaxpr = params["call_jaxpr"]
+    program, _ = dce_closed(whole, tuple(used), True)
+    fwd: FlatRule = params["fwd"]
+    bwd: FlatRule = params["bwd"]
+
+    def forward(*args: Any) -> Any:
+        outs, residuals = fwd(*args)
+        return _used(outs, used), residuals
+
+    def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
+        given = iter(cts)
+        zeros: list[Any] = [Zero(a.to_cotangent_aval()) for a in whole.out_avals]
+        if not params["symbolic_zeros"]:
+            zeros = [zero.instantiate() for zero in zeros]
+        return bwd(residuals, [next(given) if u else z for z, u in zip(zeros, used, strict=True)])
+
+    changed = {
+        "call_jaxpr": program,
+        "fwd": FlatRule(forward, fwd.__name__),
+        "bwd": FlatRule(backward, bwd.__name__),
+    }
+    return eqn.replace(params={**params, **changed}, outvars=_used(eqn.outvars, used))
 
 
 @custom_vjp_call_p.batch_with_trace

@@ -32,7 +32,7 @@ from jitney.ops.select import clamp
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
-from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
+from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
 
@@ -174,9 +174,14 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
 
 @cond_p.dce
 def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
-    branches = tuple(dce_closed(b, tuple(used), True)[0] for b in eqn.params["branches"])
+    branches = eqn.params["branches"]
+    needs = zip(*(dce_jaxpr(b.jaxpr, used)[1] for b in branches), strict=True)
+    needed = tuple([any(column) for column in needs])
+    pruned = tuple(dce_closed(b, tuple(used), needed)[0] for b in branches)
+    kept = (True, *needed)  # which branch is taken comes first
     return eqn.replace(
-        params={**eqn.params, "branches": branches},
+        params={**eqn.params, "branches": pruned},
+        invars=[a for a, n in zip(eqn.invars, kept, strict=True) if n],
         outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
     )
 

@@ -28,7 +28,7 @@ from jitney.ops.shape import shape_of
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
-from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
+from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, add_tangents, instantiate, with_zeros
 
@@ -275,15 +275,24 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
 
 @scan_p.dce
 def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
-    """Carries stay; rows that nobody reads are not collected."""
+    """Rows that nobody reads are not collected, carries that nothing wanted depends on not carried."""
     params = eqn.params
     n_consts, n_carry = params["num_consts"], params["num_carry"]
-    wanted = (True,) * n_carry + tuple(used[n_carry:])
+    carried = tuple(used[:n_carry])
+    while True:
+        wanted = (*carried, *used[n_carry:])
+        _, needed = dce_jaxpr(params["jaxpr"].jaxpr, wanted)
+        later = needed[n_consts : n_consts + n_carry]
+        joined = tuple([a or b for a, b in zip(carried, later, strict=True)])
+        if joined == carried:
+            break
+        carried = joined
     n_xs = len(eqn.invars) - n_consts - n_carry
-    stay = (False,) * n_consts + (True,) * n_carry + (False,) * n_xs
+    stay = (False,) * n_consts + carried + (False,) * n_xs
     program, needed = dce_closed(params["jaxpr"], wanted, stay)
+    counts = {"num_consts": sum(needed[:n_consts]), "num_carry": sum(carried)}
     return eqn.replace(
-        params={**params, "jaxpr": program, "num_consts": sum(needed[:n_consts])},
+        params={**params, **counts, "jaxpr": program},
         invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
         outvars=[v for v, w in zip(eqn.outvars, wanted, strict=True) if w],
     )

@@ -1,0 +1,111 @@
+"""Pruning of programs to what their wanted results need, against real jax."""
+
+from __future__ import annotations
+
+import jax
+import jax.interpreters.partial_eval as jax_partial_eval
+import numpy as np
+import pytest
+
+import jitney
+from jitney.interpreters import partial_eval
+
+
+def shifting(j):
+    """Each carry depends on itself and the one to its left."""
+
+    def f(a, b, c):
+        def body(carry, x):
+            a, b, c = carry
+            return (a * 2, a + b, b + c), (a, j.numpy.sin(b) * x)
+
+        return j.lax.scan(body, (a, b, c), np.arange(3.0, dtype=np.float32))
+
+    return f
+
+
+def branching(j):
+    def f(x, y, z):
+        def sines(x, y, z):
+            return j.numpy.sin(x), j.numpy.sin(y), z
+
+        def swapped(x, y, z):
+            return j.numpy.cos(x), x * y, z * 2
+
+        return j.lax.cond(x > 0, sines, swapped, x, y, z)
+
+    return f
+
+
+def users_jvp(j):
+    @j.custom_jvp
+    def f(x, y):
+        return j.numpy.sin(x), x + j.numpy.cos(y)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (x, y), (dx, dy) = primals, tangents
+        return f(x, y), (2 * j.numpy.cos(x) * dx, 1.5 * dx - 0.5 * j.numpy.sin(y) * dy)
+
+    return f
+
+
+def users_vjp(j):
+    f = j.custom_vjp(lambda x, y: (j.numpy.sin(x), x + j.numpy.cos(y)))
+    f.defvjp(
+        lambda x, y: (f(x, y), (x, y)),
+        lambda res, cts: (2 * j.numpy.cos(res[0]) * cts[0] + 3 * cts[1], 5 * cts[1] * res[1]),
+    )
+    return f
+
+
+CASES = [
+    (shifting, 3, [True, False, False, False, False]),
+    (shifting, 3, [False, True, False, False, False]),
+    (shifting, 3, [False, False, False, False, True]),
+    (branching, 3, [True, False, False]),
+    (branching, 3, [False, True, False]),
+    (branching, 3, [False, False, True]),
+    (users_jvp, 2, [True, False]),
+    (users_jvp, 2, [False, True]),
+    (users_vjp, 2, [True, False]),
+    (users_vjp, 2, [False, True]),
+]
+
+
+def primitives(jaxpr):
+    """Names of all equations, those of inner programs after their own."""
+    names = []
+    for eqn in jaxpr.eqns:
+        names.append(eqn.primitive.name)
+        for value in eqn.params.values():
+            for inner in value if isinstance(value, tuple) else (value,):
+                if hasattr(inner, "jaxpr"):
+                    names += primitives(inner.jaxpr)
+    return names
+
+
+@pytest.mark.parametrize("make, count, used", CASES)
+def test_pruned_programs(make, count, used):
+    args = [np.float32(v) for v in (0.5, 1.5, -2.0)[:count]]
+    theirs, _ = jax_partial_eval.dce_jaxpr(jax.make_jaxpr(make(jax))(*args).jaxpr, used)
+    closed = jitney.make_jaxpr(make(jitney))(*args)
+    ours, needed = partial_eval.dce_jaxpr(closed.jaxpr, used)
+    assert primitives(ours) == primitives(theirs)
+
+    def pruned(*args):
+        given = [x for x, n in zip(args, needed, strict=True) if n]
+        return jitney.core.eval_jaxpr(ours, closed.consts, *given)
+
+    def whole(*args):
+        leaves = jitney.tree.leaves(make(jitney)(*args))
+        return [x for x, u in zip(leaves, used, strict=True) if u]
+
+    for got, want in zip(pruned(*args), whole(*args), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    for i in range(count):
+        slopes = [
+            jitney.grad(lambda *a, f=f: sum(v.sum() for v in f(*a)), i)(*args)
+            for f in (pruned, whole)
+        ]
+        np.testing.assert_allclose(*slopes, rtol=1e-5)
