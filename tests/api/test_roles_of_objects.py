@@ -153,3 +153,11 @@ def test_reductions_are_weakly_typed_if_both_operands_are(strong):
 
     for reduced in (1.0, 2.0):
         assert f(jitney, reduced).weak_type == f(jax, reduced).weak_type
+
+
+def test_tangents_of_integers_are_equal():
+    gradients = jitney.grad(lambda x, i: x[i], (0, 1), allow_int=True)
+    nothing = np.zeros((), jitney.dtypes.float0)
+    for f in (gradients, jitney.jit(gradients)):
+        assert f(X, 1)[1] == nothing
+        assert not bool(jnp.not_equal(f(X, 1)[1], nothing))

@@ -84,3 +84,14 @@ def test_products_of_two_formats_of_one_width(left, right):
 
     for f in (product, jitney.jit(product)):
         np.testing.assert_allclose(f(jnp.asarray(x), jnp.asarray(y)), want, rtol=1e-5)
+
+
+def test_what_32_bits_cannot_count():
+    """Places of more elements than that, which the largest few of are asked for."""
+    x = jitney.ShapeDtypeStruct((2**31 + 1,), np.float32)
+    with pytest.raises(ValueError, match="int32"):
+        jitney.eval_shape(lambda a: lax.top_k(a, 2), x)
+    pads = lax.padtype_to_pads(np.array([5, 5]), np.array([2, 2]), np.array([1, 2]), "SAME")
+    assert all(type(n) is int for pair in pads for n in pair)
+    with pytest.raises(TypeError, match="scalars"):
+        lax.reduce_window(np.ones(3), np.ones(1), lax.add, (1,), (1,), "VALID")

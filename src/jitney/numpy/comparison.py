@@ -18,6 +18,7 @@ from jitney.numpy import util
 from jitney.numpy.ufuncs import isfinite, isnan, logical_not, public, to_bool
 from jitney.numpy.util import promote_args
 from jitney.ops import binary, compare, convert, select, unary
+from jitney.ops.creation import full
 from jitney.ops.shape import broadcast_shapes, shape_of
 
 __all__ = [
@@ -42,7 +43,11 @@ def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> F
                 elif type(y) is int or (type(y) is float and dtype in _FLOATS):
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
         x, y = promote_args(name, x, y)
-        if ordered and util.is_complex(util.dtype_of(x)):
+        dtype = util.dtype_of(x)
+        if dtype == dtypes.float0 and op in (compare.eq, compare.ne):
+            # Values that hold nothing are equal; nothing else can be said of them.
+            return full(broadcast_shapes(shape_of(x), shape_of(y)), op is compare.eq, _BOOL)
+        if ordered and util.is_complex(dtype):
             return _lexicographic(op, x, y)
         return op(x, y)
 

@@ -88,6 +88,11 @@ def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
             "k argument to top_k must be no larger than size along axis; got "
             f"{k=} with shape={list(x.shape)} and {axis=}"
         )
+    if x.shape[axis] - 1 > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"top_k returns int32 indices, which cannot count the elements of shape={list(x.shape)} "
+            f"along {axis=}. They will overflow."
+        )
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return [shaped_array(shape, x.dtype, x.weak_type), shaped_array(shape, np.dtype(np.int32))]
 

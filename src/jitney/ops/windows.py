@@ -72,7 +72,7 @@ def padtype_to_pads(
         )
     out: list[tuple[int, int]] = []
     for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
-        total = max((-(-n // s) - 1) * s + w - n, 0)
+        total = max(int((-(-n // s) - 1) * s + w - n), 0)
         half = total // 2
         out.append((half, total - half) if kind == "SAME" else (total - half, half))
     return out
@@ -529,6 +529,11 @@ def reduce_window(
         i if isinstance(i, Tracer) else np.asarray(i).astype(x.dtype)[()]
         for i, x in zip(init_leaves, xs, strict=True)
     ]
+    if any(i.shape for i in inits):
+        raise TypeError(
+            "reduce_window expected init_values to be scalars but init_values have shapes "
+            f"{[i.shape for i in inits]}."
+        )
     shape = xs[0].shape
     rank = len(shape)
     params: dict[str, Any] = {}
