@@ -115,9 +115,11 @@ SOURCES = {
 DERIVATIVES = {"gradient", "hessian", "jacobian", "linear"}
 
 
-def source(names: Sequence[str]) -> str:
-    """Definitions of the transformations `names`."""
-    parts = [SCALAR] if DERIVATIVES & set(names) else []
+def source(names: Sequence[str], noisy: bool = False) -> str:
+    """Definitions of the transformations `names`; with noise where `scalar` rounds to float32."""
+    scalar = SCALAR.replace("y = jnp.real(y).astype(jnp.float32)",
+                            "y = noise(jnp.real(y).astype(jnp.float32), True)")  # fmt: skip
+    parts = [scalar if noisy else SCALAR] if DERIVATIVES & set(names) else []
     parts += [SOURCES[name] for name in dict.fromkeys(names)]
     return "\n".join([part.lstrip("\n") for part in parts])
 

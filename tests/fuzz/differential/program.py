@@ -75,9 +75,15 @@ class Op:
             block.source(name, noisy)
             for block, name in zip(self.blocks, names.values(), strict=True)
         ]
-        call = self.text.format(*self.operands, **names)
+        operands = self.operands
+        if noisy and not self.blocks and not self.exact:
+            # An inexact operation rounds on the way: as if each operand was a little off.
+            operands = tuple([f"noise({x}, True)" for x in operands])
+        call = self.text.format(*operands, **names)
         if noisy and not self.blocks:
-            call = f"noise({call})"
+            spreads = "linalg." in self.text or "fft." in self.text
+            of = f", ({', '.join(self.operands)},)" if spreads else ""
+            call = f"noise({call}, {not self.exact}{of})"
         return "".join([*functions, f"{', '.join(self.results)} = {call}\n"])
 
 
@@ -123,7 +129,7 @@ class Program:
             call = f"{name}({', '.join([call, argument] if argument else [call])})"
         parts = [
             f'jax.config.update("jax_enable_x64", {self.x64})\n',
-            modes.source([name for name, _ in self.mode]),
+            modes.source([name for name, _ in self.mode], noisy),
             self.block.source("f", noisy),
             f"program = {call}\narguments = (\n{arguments})\n",
         ]

@@ -106,6 +106,7 @@ def unary(r: random.Random, scope: Scope) -> Draft | None:
     if not found:
         return None
     text = f"{name}({{0}}, 2)" if name == "lax.full_like" else f"{name}({{0}})"
+    text = f"jnp.asarray({text})" if name == "jnp.size" else text  # a Python number
     return Draft(text, (found[0],), exact and kind(found[1].dtype) != "c")
 
 

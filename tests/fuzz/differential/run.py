@@ -23,12 +23,16 @@ NAMES = {"np": np, "inf": np.inf, "nan": np.nan}
 
 @dataclass
 class Outcome:
-    """Flat results and whether their types are weak, or the error; and the processor's seconds."""
+    """Flat results and whether their types are weak, or the error; and the processor's seconds.
+
+    Those of JAX know the program's source, so that it can be run in another way.
+    """
 
     results: list[np.ndarray] = field(default_factory=list)
     weak: list[bool] = field(default_factory=list)
     error: Exception | None = None
     seconds: float = 0.0
+    body: str = ""
 
 
 @contextlib.contextmanager
@@ -116,7 +120,7 @@ def by_jax(bodies: list[str]) -> list[Outcome]:
 
     All bodies must agree on `jax_enable_x64`.
     """
-    outcomes = [Outcome() for _ in bodies]
+    outcomes = [Outcome(body=body) for body in bodies]
     spaces = [define(body, jax) for body in bodies]
 
     def together(arguments: Any) -> Any:
@@ -140,6 +144,20 @@ def by_jax(bodies: list[str]) -> list[Outcome]:
         outcome.error = outcome.error or whole.error
         outcome.seconds = whole.seconds
     return outcomes
+
+
+def by_jax_eagerly(body: str) -> Outcome:
+    """Results of real JAX, of one operation after the other."""
+
+    def action(outcome: Outcome) -> None:
+        with jax.disable_jit():
+            space = define(body, jax)
+            arguments = [jax.numpy.asarray(x) for x in space["arguments"]]
+            leaves = jax.tree.leaves(space["program"](*arguments))
+        outcome.results = [np.asarray(x) for x in leaves]
+        outcome.weak = [False for _ in leaves]
+
+    return _timed(action)
 
 
 def forget() -> None:
