@@ -12,6 +12,7 @@ from jitney import lax
 
 DTYPES = [np.float32, np.int8, np.uint16, bool, np.complex64, ml_dtypes.bfloat16, np.int32]
 INDEX_DTYPES = [np.int32, np.uint8, np.int8, np.uint32]
+NARROW = [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2]
 MODES = ["clip", "fill", "promise_in_bounds"]
 SCATTERS = ["scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max"]
 
@@ -220,3 +221,26 @@ def test_unknown_mode():
 
 def test_index_take():
     check(lambda lax, x, i, j: lax.index_take(x, (i, j), (0, 1)), X, ROWS[:, 0], ROWS[:, 0] - 3)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda lax, x, i: x[i],
+        lambda lax, x, i: x.at[i].add(9),
+        lambda lax, x, i: x.at[i].set(i.astype(x.dtype)[:, None], mode="drop"),
+        lambda lax, x, i: lax.dynamic_slice(x, (i[0], i[1]), (1, 2)),
+        lambda lax, x, i: lax.dynamic_update_slice(x, 2 * x[:1], (i[0], i[1])),
+        lambda lax, x, i: lax.fori_loop(0, 3, lambda _, c: c.at[i].multiply(c[i]), x),
+        lambda lax, x, i: lax.fori_loop(
+            0, 3, lambda _, c: lax.dynamic_update_slice(c, c[:1] + 1, (i[0], i[1])), x
+        ),
+    ],
+)
+def test_positions_of_few_bits(f, dtype):
+    """Kernels do not know them. (XLA neither: the oracle takes wider ones.)"""
+    x, i = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([1, 0, -1], dtype)
+    want = f(jax_lax, jnp.asarray(x), jnp.asarray(i.astype("int32")))
+    got = jitney.jit(lambda x, i: f(lax, x, i))(x, i)
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(want))

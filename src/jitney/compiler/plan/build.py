@@ -70,6 +70,17 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
     )
 
 
+def _index_dtypes(node: hlo.Node) -> list[np.dtype]:
+    """Dtypes of the positions that `node` reads or writes at."""
+    match node:
+        case hlo.Gather() | hlo.Scatter():
+            return [node.indices.dtype]
+        case hlo.DynamicSlice() | hlo.DynamicUpdateSlice():
+            return [start.dtype for start in node.starts]
+        case _:
+            return []
+
+
 class _Planner:
     """What the regions of one program share."""
 
@@ -84,9 +95,7 @@ class _Planner:
             if node.fn in PARTS or node.fn == "complex":
                 return True
             return self.supports(node.fn, [a.dtype for a in node.args], node.dtype)
-        if isinstance(node, hlo.Gather):
-            return self.is_stored(node.dtype)
-        return self.is_stored(node.dtype)
+        return all(self.is_stored(dtype) for dtype in (node.dtype, *_index_dtypes(node)))
 
     def is_sinkable(self, node: hlo.Node) -> bool:
         """Whether a loop kernel can compute this node."""
@@ -95,13 +104,11 @@ class _Planner:
                 return False  # sums of half precision are carried wider
             fn = node.fn if isinstance(node, hlo.Reduce) else "add"
             return self.supports(fn, [node.dtype] * 2, node.dtype)
-        if isinstance(node, hlo.Concatenate | hlo.Pad | hlo.DynamicUpdateSlice):
-            return self.is_stored(node.dtype)
         return self.is_native(node)
 
     def is_scatter(self, node: hlo.Scatter) -> bool:
         """Whether a kernel computes this scatter."""
-        return self.is_stored(node.dtype) and has_kernel(node, self.supports)
+        return self.is_native(node) and has_kernel(node, self.supports)
 
     def is_stored(self, dtype: np.dtype) -> bool:
         """Whether kernels can load and store elements of `dtype`."""
@@ -403,7 +410,7 @@ class _RegionPlan:
 
     def update_slice(self, node: hlo.DynamicUpdateSlice) -> bool:
         """A copy of the operand, then the update computed into its place."""
-        if not self.planner.is_stored(node.dtype):
+        if not self.planner.is_native(node):
             return self._host_demanding(node)
         source = self.buffer(node.x)
         (target,) = self.new(node)
