@@ -151,6 +151,9 @@ ERRORS = [
     (lambda v: v.at[0].set(jtnp.ones(3, int)), ValueError, "fewer dimensions"),
     (lambda v: v.at[:2].set(jtnp.ones(3, int)), ValueError, "Incompatible types for broadcasting"),
     (lambda v: v.at[0].get(mode="foo"), ValueError, "Unknown gather mode"),
+    (lambda v: v[:0][0], IndexError, "out of bounds for axis 0 with size 0"),
+    (lambda v: v[:0].at[-1].add(1, mode="drop"), IndexError, "axis 0 with size 0"),
+    (lambda v: v[None, :0][0, v[0]], IndexError, "axis 1 with size 0"),
     (lambda v: v.at[0] + 1, TypeError, "_IndexUpdateRef"),
 ]
 

@@ -198,3 +198,17 @@ def test_threefry():
 
     for x, y in zip(threefry2x32(*words), threefry2x32_p.bind(*words), strict=True):
         np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_signs_of_zeros_in_extremes(name, dtype):
+    """Of zeros of both signs, the greater one is 0.0, wherever it stands."""
+    with jitney.enable_x64():
+        for zeros in ([-0.0, 0.0, 0.0], [0.0, -0.0], [0.0, 0.0, -0.0, 0.0], [-0.0, -0.0]):
+            x = jitney.numpy.asarray(np.array([zeros] * 3, dtype))
+            signs = [np.signbit(z) for z in zeros]
+            f = getattr(jitney.numpy, name)
+            for got in (f(x, axis=1), jitney.jit(f, static_argnums=1)(x, 1), f(x)):
+                signed = np.signbit(np.asarray(got).astype("float32"))
+                assert (signed == (all(signs) if name == "max" else any(signs))).all()

@@ -379,13 +379,14 @@ def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tup
             f"Input dtypes ({names}) have no available implicit dtype promotion path."
         )
     if all(weak for _, weak in keys):
-        # Weak types of one kind: ordinary promotion of their dtypes, the result stays weak.
+        # Weak types: ordinary promotion of their dtypes. The result stays weak, but for booleans:
+        # comparisons of weak operands are weak, and no Python type is weaker than a boolean.
         if strict:
             node = _join(frozenset(_weak_node(d) for d, _ in keys), True)
         else:
             node = _join(frozenset(d for d, _ in keys), False)
         dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
-        return (dtype if x64 else _NARROWED.get(dtype, dtype)), True
+        return (dtype if x64 else _NARROWED.get(dtype, dtype)), dtype != np.bool_
     strong = {d for d, weak in keys if not weak}
     if strict and len(strong) == 1 and all(not weak for _, weak in keys):
         return next(iter(strong)), False
@@ -401,7 +402,8 @@ def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tup
 def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
     """(dtype, weakness) of an operation on operands of canonical (dtype, weakness) `types`."""
     if len(types) == 1:
-        return types[0]
+        dtype, weak = types[0]
+        return dtype, weak and dtype != np.bool_
     return _promote(types, config.x64_enabled(), config.strict_promotion_enabled())
 
 

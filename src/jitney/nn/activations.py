@@ -61,7 +61,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
 @jit_when_traced
 def softplus(x: Any) -> Any:
     """log(1 + exp(x))."""
-    return jnp.logaddexp(x, 0.0)
+    return jnp.logaddexp(x, 0)
 
 
 @jit_when_traced

@@ -27,7 +27,7 @@ def _bits(name: str, op: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, 
         if isinstance(x, Array):
             aval = x.aval  # type: ignore[attr-defined]
             if isinstance(y, Array):
-                if y.aval is aval:  # type: ignore[attr-defined]
+                if y.aval is aval and not aval.weak_type:  # type: ignore[attr-defined]
                     return op(x, y)
             elif type(y) is int and dtypes.issubdtype(aval.dtype, np.integer):
                 return op(x, convert.scalar_operand(y, aval.dtype, aval.weak_type))

@@ -13,7 +13,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error
 from jitney.numpy import util
-from jitney.numpy.creation import full, zeros
+from jitney.numpy.creation import full, zeros, zeros_like
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import argsort, sort
@@ -78,7 +78,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     util.check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)
     x, axis = _along(as_value(arr), axis)
     n = x.shape[axis]
-    new = convert(values, x.dtype)
+    new = convert(values, x.dtype, x.aval.weak_type)
     new = expand_dims(new, tuple(range(max(0, x.ndim - new.ndim))))
     if isinstance(obj, slice):
         index = arange(*obj.indices(n))
@@ -107,7 +107,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     kept = full((n + count,), True, np.dtype(bool)).at[places].set(False)
     (old_places,) = nonzero(kept, size=n)
     lead = (slice(None),) * axis
-    out = zeros(tuple(shape), x.dtype)
+    out = zeros_like(x, shape=tuple(shape))
     return out.at[(*lead, places)].set(new).at[(*lead, old_places)].set(x)
 
 

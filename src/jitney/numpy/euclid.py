@@ -33,11 +33,11 @@ def gcd_of(x: Any, y: Any) -> Any:
         ]
         out = np.gcd(*magnitude).astype(x.dtype)
         return array_from_numpy(out, x.aval.update(weak_type=x.weak_type and y.weak_type))
-    dtype = x.dtype
+    dtype, weak = x.dtype, x.aval.weak_type and y.aval.weak_type
     magnitude = np.dtype(dtype.str.replace("i", "u"))
     x, y = convert(x, magnitude), convert(y, magnitude)
     zero = scalar_operand(0, magnitude, False)
     for _ in range(_steps(dtype)):
         more = compare.ne(y, zero)
         x, y = where(more, y, x), where(more, binary.rem(x, where(more, y, 1)), zero)
-    return convert(x, dtype)
+    return convert(x, dtype, weak)

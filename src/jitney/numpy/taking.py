@@ -140,7 +140,11 @@ def _take_body(
     if extent == 0 and size:
         raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
     if util.dtype_of(indices) == np.bool_:
+        if mode == "clip":
+            raise ValueError("indices must have an integer type")
         indices = convert(indices, _INT32)
+        if mode == "wrap":  # counted modulo an extent that is a boolean, too: True
+            extent = min(extent, 1)
     if mode in (None, "fill"):
         gather_mode = GatherScatterMode.FILL_OR_DROP
         indices = _wrapped(indices, extent) if size else indices
@@ -410,7 +414,7 @@ def choose(
     util.check_no_out("choose", out)
     util.check_arraylike("choose", a, *choices)
     a = as_value(a)
-    if not _is_integral(a):
+    if not util.is_integer(util.dtype_of(a)):
         raise ValueError("`a` array must be integer typed")
     n = len(choices)
     if mode == "raise":

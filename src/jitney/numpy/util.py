@@ -64,12 +64,14 @@ def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
 
 # --- dtypes -----------------------------------------------------------------------------------
 
+_WEAK_BOOL = (np.dtype(bool), True)  # what comparisons of Python numbers give; see `common_type`
+
 
 def promote_dtypes(*operands: Any) -> list[Any]:
     """Operands converted to their common dtype."""
     types = tuple([type_of(x) for x in operands])
     first = types[0]
-    if all(t == first for t in types):
+    if all(t == first for t in types) and (first != _WEAK_BOOL or len(types) == 1):
         return list(operands)
     dtype, weak = dtypes.common_type(types)
     return [as_type(x, dtype, weak) for x in operands]

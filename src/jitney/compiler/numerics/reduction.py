@@ -77,7 +77,14 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
             return np.asarray(ufunc.reduce(x, axis=dims, dtype=dtype))
         if dtype.kind == "c" and np.isnan(x).any():
             return fold_in_order(x, fn, dims)
-        return np.asarray(ufunc.reduce(x, axis=dims, initial=neutral(fn, dtype)[()]))
+        out = np.asarray(ufunc.reduce(x, axis=dims, initial=neutral(fn, dtype)[()]))
+        zero = out == 0
+        if fn not in ("max", "min") or dtype.kind != "f" or not zero.any():
+            return out
+        # 0.0 counts as more than -0.0; to NumPy they are equal.
+        first, other = _first_zero(fn)
+        won = np.any((x == 0) & (np.signbit(x) == np.signbit(first)), axis=dims)
+        return np.where(zero, np.where(won, first, other).astype(dtype), out)
 
 
 def fold_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
@@ -124,12 +131,17 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
         return _with_signs_of_zeros(out, x, fn, dim) if fn in ("max", "min") else out
 
 
+def _first_zero(fn: str) -> tuple[float, float]:
+    """The zero that "max" or "min" takes if there are both, and the other one."""
+    return (0.0, -0.0) if fn == "max" else (-0.0, 0.0)
+
+
 def _with_signs_of_zeros(out: np.ndarray, x: np.ndarray, fn: str, dim: int) -> np.ndarray:
     """`out`, running extremes of `x`, with 0.0 counted as more than -0.0: to NumPy they are equal."""
     zero = out == 0
     if out.dtype.kind != "f" or not zero.any():
         return out
-    first, other = (0.0, -0.0) if fn == "max" else (-0.0, 0.0)
+    first, other = _first_zero(fn)
     wins = (x == 0) & (np.signbit(x) == np.signbit(first))
     won = np.logical_or.accumulate(wins, axis=dim)
     return np.where(zero, np.where(won, first, other).astype(out.dtype), out)
