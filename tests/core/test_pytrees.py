@@ -348,3 +348,25 @@ def test_public_names() -> None:
 
 def _is_private(name: str, value: Any) -> bool:
     return name.startswith("_") or isinstance(value, types.ModuleType)
+
+
+def test_transposing_containers_that_hide_the_structure_of_their_leaves():
+    from jitney import tree_util
+
+    class Flat:
+        """Flattens all the way down at once."""
+
+        def __init__(self, leaves, tree):
+            self.leaves, self.tree = leaves, tree
+
+    def of(x):
+        return Flat(*tree_util.tree_flatten(x))
+
+    tree_util.register_pytree_node(
+        Flat, lambda f: (f.leaves, f.tree), lambda tree, leaves: Flat(list(leaves), tree)
+    )
+    outer = tree_util.tree_structure(of({"a": 1, "b": 2}))
+    found = tree_util.tree_transpose(
+        outer, tree_util.tree_structure([1, 2]), of({"a": [3, 4], "b": [5, 6]})
+    )
+    assert [f.leaves for f in found] == [[3, 5], [4, 6]]

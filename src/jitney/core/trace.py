@@ -361,8 +361,18 @@ def concrete_value(x: Any) -> Any:
 
 def revealed(x: Any) -> Any:
     """The array or tracer that an operand stands for: objects say it by `__jax_array__`."""
-    convert = None if isinstance(x, Tracer) else getattr(type(x), "__jax_array__", None)
-    return x if convert is None else convert(x)
+    kind = type(x)
+    if kind in plain_types:
+        return x
+    convert = None if issubclass(kind, Tracer) else getattr(kind, "__jax_array__", None)
+    if convert is not None:
+        return convert(x)
+    plain_types.add(kind)
+    return x
+
+
+# Types seen so far of operands that stand for nothing else: to look at each class takes longer.
+plain_types: set[type] = set()
 
 
 def concrete_or_error(force: Callable[[Any], Any] | None, x: Any, context: str = "") -> Any:

@@ -22,6 +22,7 @@ from jitney.core.trace import (
     Tracer,
     TraceTag,
     extend_axis_env,
+    plain_types,
     revealed,
     set_current_trace,
     state,
@@ -90,7 +91,7 @@ class BatchTrace(Trace):
         """(value, position of its extra axis or None)."""
         if isinstance(x, BatchTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
             return x.val, x.batch_dim
-        found = revealed(x)
+        found = x if type(x) in plain_types else revealed(x)
         return (x, None) if found is x else self.to_batch_info(found)
 
     def pure(self, x: Any) -> Any:

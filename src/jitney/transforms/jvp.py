@@ -15,7 +15,15 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
 from jitney.core.staging import DynamicJaxprTracer, trace_to_jaxpr
-from jitney.core.trace import Trace, Tracer, TraceTag, revealed, set_current_trace, state
+from jitney.core.trace import (
+    Trace,
+    Tracer,
+    TraceTag,
+    plain_types,
+    revealed,
+    set_current_trace,
+    state,
+)
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 
@@ -67,7 +75,7 @@ class JVPTrace(Trace):
         """(primal, tangent) of an operand."""
         if isinstance(x, JVPTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
             return x.primal, x.tangent
-        found = revealed(x)
+        found = x if type(x) in plain_types else revealed(x)
         return (x, Zero.from_primal_value(x)) if found is x else self.to_pair(found)
 
     def pure(self, x: Any) -> Any:

@@ -16,7 +16,7 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, 
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
 from jitney.core.staging import DynamicJaxprTracer, JaxprTrace, trace_to_jaxpr
-from jitney.core.trace import Trace, revealed, set_current_trace, state
+from jitney.core.trace import Trace, plain_types, revealed, set_current_trace, state
 
 
 class PartialTrace(Trace):
@@ -44,7 +44,8 @@ class PartialTrace(Trace):
     lift = pure
 
     def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
-        args = [revealed(x) for x in args]
+        if not plain_types.issuperset(map(type, args)):
+            args = [revealed(x) for x in args]
         unknown = [self.is_unknown(x) for x in args]
         if not any(unknown):
             with set_current_trace(self.parent_trace):
