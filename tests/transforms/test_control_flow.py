@@ -301,3 +301,26 @@ def test_carries_that_never_change_do_not_vary_with_the_predicate(wrap):
     theirs = jax.vmap(jax.vmap(forwarding_loop(jax), axes), (None, None, 0))
     for a, b in zip(theirs(xs, bounds, many), nested(xs, bounds, many), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def test_carries_that_stay_are_constants():
+    """What the body returns as it came is no carry: programs are jax's, and reverse mode works."""
+
+    def loop(j):
+        def f(x, y, z):
+            def body(c):
+                return c[0] + 1, c[1], c[2] * j.numpy.sin(y), c[3]
+
+            return j.lax.while_loop(lambda c: (c[0] < 4) & (z > 0), body, (0, x, z, 2.0))
+
+        return f
+
+    args = (1.5, 2.5, 3.5)
+    assert str(jitney.make_jaxpr(loop(jitney))(*args)) == str(jax.make_jaxpr(loop(jax))(*args))
+    for j in (jax, jitney):
+        slope = j.grad(lambda x, j=j: (loop(j)(x, 2.5, 3.5)[1] + loop(j)(1.0, x, 3.5)[3]) ** 2)(1.5)
+        assert slope == 7.0
+    n = np.ones(3, np.float32)
+    _, same = jitney.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1]), (0, n))
+    n[0] = 5
+    assert same.tolist() == [1, 1, 1]

@@ -88,3 +88,38 @@ def with_carries_as_constants(
     info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
     changed = jaxpr.replace(invars=[*consts, *later, *rest], outvars=outvars, debug_info=info)
     return ClosedJaxpr(changed, closed.consts)
+
+
+def unseen_constant_carries(
+    condition: ClosedJaxpr, n_cond: int, body: ClosedJaxpr, n_body: int
+) -> tuple[bool, ...]:
+    """For each carry, whether the body returns it as it came and the condition does not use it."""
+    jaxpr = condition.jaxpr
+    seen = {v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var)}
+    seen |= {v for v in jaxpr.outvars if isinstance(v, Var)}
+    same = zip(body.jaxpr.outvars, body.jaxpr.invars[n_body:], strict=True)
+    return tuple(
+        out is carry and v not in seen
+        for (out, carry), v in zip(same, jaxpr.invars[n_cond:], strict=True)
+    )
+
+
+def without_carries(
+    closed: ClosedJaxpr, n_consts: int, fixed: tuple[bool, ...], is_body: bool
+) -> ClosedJaxpr:
+    """`closed`(constants, carry) of a loop without the carries marked in `fixed`.
+
+    The body has them as its first constants; the condition does not use them.
+    """
+    if not any(fixed):
+        return closed
+    jaxpr = closed.jaxpr
+    consts, carry = jaxpr.invars[:n_consts], jaxpr.invars[n_consts:]
+    rest = [v for v, f in zip(carry, fixed, strict=True) if not f]
+    outvars, first = jaxpr.outvars, []
+    if is_body:
+        first = [v for v, f in zip(carry, fixed, strict=True) if f]
+        outvars = [v for v, f in zip(outvars, fixed, strict=True) if not f]
+    info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+    changed = jaxpr.replace(invars=[*first, *consts, *rest], outvars=outvars, debug_info=info)
+    return ClosedJaxpr(changed, closed.consts)

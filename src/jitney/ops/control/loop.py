@@ -25,7 +25,12 @@ from jitney.core.primitive import declare
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import concrete_value, set_current_trace
 from jitney.ops import rules
-from jitney.ops.control.forwarding import constant_carries, with_carries_as_constants
+from jitney.ops.control.forwarding import (
+    constant_carries,
+    unseen_constant_carries,
+    with_carries_as_constants,
+    without_carries,
+)
 from jitney.ops.control.tracing import check_carry, strengthened, trace_function
 from jitney.ops.convert import as_value, convert
 from jitney.transforms import jet
@@ -373,7 +378,8 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
       body_fun: value -> value, of the same structure and types.
       init_val: a pytree of arrays.
 
-    Reverse-mode derivatives are not defined: see `scan` and `fori_loop`.
+    Reverse-mode derivatives are not defined, but for what the body returns as it came and the
+    condition does not look at: see `scan` and `fori_loop`.
     """
     if not callable(cond_fun) or not callable(body_fun):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
@@ -404,16 +410,22 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
     check_carry(
         "while_loop body function", _argument(body_fun), tree, body.out_tree, avals, body.out_avals
     )
+    fixed = unseen_constant_carries(
+        condition.closed, len(condition.consts), body.closed, len(body.consts)
+    )
+    constants = [as_value(x) for x, f in zip(leaves, fixed, strict=True) if f]
     outs = while_p.bind(
         *condition.consts,
+        *constants,
         *body.consts,
-        *leaves,
-        cond_jaxpr=condition.closed,
+        *(x for x, f in zip(leaves, fixed, strict=True) if not f),
+        cond_jaxpr=without_carries(condition.closed, len(condition.consts), fixed, False),
         cond_nconsts=len(condition.consts),
-        body_jaxpr=body.closed,
-        body_nconsts=len(body.consts),
+        body_jaxpr=without_carries(body.closed, len(body.consts), fixed, True),
+        body_nconsts=len(constants) + len(body.consts),
     )
-    return pytrees.tree_unflatten(tree, outs)
+    unchanged, changed = iter(constants), iter(outs)
+    return pytrees.tree_unflatten(tree, [next(unchanged) if f else next(changed) for f in fixed])
 
 
 def _traced_condition(cond_fun: Callable[..., Any], in_tree: Any, avals: Any) -> Any:
