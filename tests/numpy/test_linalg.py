@@ -145,3 +145,105 @@ def test_polynomials():
     close(jtnp.polyfit(x, y + 1, 2), jnp.polyfit(x, y + 1, 2))
     ours = np.sort_complex(np.asarray(jtnp.roots(np.float32([1, -6, 11, -6]))))
     np.testing.assert_allclose(ours, [1, 2, 3], rtol=1e-4)
+
+
+def test_norms_of_nothing():
+    for shape in ((0,), (0, 3), (3, 0), (0, 0)):
+        x = np.zeros(shape, np.float32)
+        for order in (1, 2, np.inf, -1, -2, -np.inf):
+            for name in ("vector_norm",) if len(shape) == 1 else ("matrix_norm",):
+                ours, theirs = getattr(jtnp.linalg, name), getattr(jnp.linalg, name)
+                try:
+                    expected = theirs(x, ord=order)
+                except ValueError:
+                    with pytest.raises(ValueError, match="no identity"):
+                        ours(x, ord=order)
+                else:
+                    np.testing.assert_array_equal(ours(x, ord=order), expected)
+
+
+def test_systems_of_one_more_axis_and_of_none():
+    rng = np.random.default_rng(0)
+    for shapes in (
+        ((2, 3, 3), (3, 3)),
+        ((2, 3, 3), (3, 4)),
+        ((4, 2, 3, 3), (2, 3, 3)),
+        ((1, 0, 0), (1, 0, 2)),
+    ):
+        a, b = (rng.normal(size=s) for s in shapes)
+        for f in (jtnp.linalg.solve, jitney.jit(jtnp.linalg.solve)):
+            found = f(a.astype(np.float32), b.astype(np.float32))
+            np.testing.assert_allclose(found, np.linalg.solve(a, b), rtol=1e-2, atol=1e-2)
+    with pytest.raises(ValueError, match="Invalid shapes for solve"):
+        jtnp.linalg.solve(np.eye(2)[None], np.ones((3, 2)))
+
+
+def test_least_squares_without_columns():
+    rng = np.random.default_rng(0)
+    for m, right in ((3, (3,)), (3, (3, 2)), (0, (0,))):
+        a, b = np.zeros((m, 0)), rng.normal(size=right)
+        ours = jtnp.linalg.lstsq(a, b, numpy_resid=True)
+        for x, y in zip(ours, np.linalg.lstsq(a, b, rcond=None), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-5)
+
+
+def test_ranks_take_one_tolerance():
+    with pytest.raises(ValueError, match="only one of tol or rtol"):
+        jtnp.linalg.matrix_rank(np.eye(2), rtol=1e-2, tol=1e-2)
+    with jitney.numpy_rank_promotion("raise"):
+        assert jtnp.linalg.matrix_rank(np.ones((5, 3, 3)), 1e-2).tolist() == [1] * 5
+        slope = jitney.grad(lambda x: jtnp.linalg.det(x).sum())(np.ones((5, 3, 3), np.float32))
+    np.testing.assert_allclose(slope, np.zeros((5, 3, 3)), atol=1e-6)
+
+
+def test_tridiagonal_form_reads_one_triangle():
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.complex64):
+        x = rng.normal(size=(2, 5, 5)) + (
+            1j * rng.normal(size=(2, 5, 5)) if dtype == np.complex64 else 0
+        )
+        for lower in (False, True):
+            ours = jitney.lax.linalg.tridiagonal(x.astype(dtype), lower=lower)
+            theirs = jax.lax.linalg.tridiagonal(x.astype(dtype), lower=lower)
+            for a, b in zip(ours, theirs, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_singular_tridiagonal_systems():
+    rng = np.random.default_rng(0)
+    zero, ones = np.zeros(3, np.float32), np.ones((3, 1), np.float32)
+    x = jitney.lax.linalg.tridiagonal_solve(zero, zero, zero, ones, perturb_singular=True)
+    assert np.isfinite(x).all() and (np.abs(x) > 1e6).all()
+    assert not np.isfinite(jitney.lax.linalg.tridiagonal_solve(zero, zero, zero, ones)).any()
+    for n in (1, 2, 7):  # nothing changes where T is regular, whatever is exchanged
+        dl, d, du = (rng.normal(size=(2, n)).astype(np.float32) for _ in range(3))
+        b = rng.normal(size=(2, n, 3)).astype(np.float32)
+        d[:, 0] *= 1e-3
+        x, y = (
+            jitney.lax.linalg.tridiagonal_solve(dl, d, du, b, perturb_singular=p)
+            for p in (False, True)
+        )
+        np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-3 * np.abs(y).max())
+
+
+@pytest.mark.parametrize("left, right", [(True, False), (True, True)])
+def test_derivatives_of_left_eigenvectors(left, right):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, 4)).astype(np.float32)
+    t = rng.normal(size=(4, 4)).astype(np.float32)
+
+    def function(library):
+        def squares(x):  # which are the same for vectors of either sign
+            values, *vectors = library.lax.linalg.eig(
+                x, compute_left_eigenvectors=left, compute_right_eigenvectors=right,
+                enable_eigvec_derivs=True,
+            )  # fmt: skip
+            return [values, *[v * v for v in vectors]]
+
+        return library.jvp(squares, (x,), (t,))
+
+    found, expected = jitney.tree.leaves(function(jitney)), jax.tree.leaves(function(jax))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-3)
+    with pytest.raises(NotImplementedError, match="enable_eigvec_derivs=True"):
+        jitney.jvp(lambda x: jitney.lax.linalg.eig(x)[1], (x,), (t,))

@@ -8,10 +8,10 @@ from typing import Any
 
 from jitney.ops import matrices as mat, rules
 from jitney.ops.convert import as_value
+from jitney.ops.eig import eig_p as eig_p
 from jitney.ops.linalg import (
     cholesky_p as cholesky_p,
     cholesky_update_p as cholesky_update_p,
-    eig_p as eig_p,
     eigh_p as eigh_p,
     hessenberg_p as hessenberg_p,
     householder_product_p as householder_product_p,
@@ -233,13 +233,20 @@ def triangular_solve(
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
-    """(factors, diagonal, off-diagonal, taus) of the tridiagonal form of a Hermitian matrix."""
-    factors, d, e, taus = tridiagonal_p.bind(mat.symmetrize(a), lower=lower)
+    """(factors, diagonal, off-diagonal, taus) of the tridiagonal form of a Hermitian matrix.
+
+    Only its lower triangle is read, or only the upper one if `lower` is false.
+    """
+    factors, d, e, taus = tridiagonal_p.bind(a, lower=lower)
     return factors, d, e, taus
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
-    """X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1]."""
+    """X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1].
+
+    Where T is singular, X is NaN; with `perturb_singular` it is the solution with a matrix beside T
+    (Golub and Van Loan, Matrix Computations, 7.6.1: inverse iteration wants it), large and finite.
+    """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
 
 

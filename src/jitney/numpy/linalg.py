@@ -228,7 +228,8 @@ def solve(a: Any, b: Any) -> Any:
 
 def _solve(a: Any, b: Any) -> Any:
     _check_square("solve", a, ".")
-    if b.ndim == 0 or (1 < b.ndim < a.ndim and b.ndim == a.ndim - 1):
+    n = a.shape[-1]
+    if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
         raise ValueError(
             f"Invalid shapes for solve: {a.shape}, {b.shape}. Prior to JAX v0.5.0, this would have "
             "been treated as a batched 1-dimensional solve. To recover this behavior, use "
@@ -236,7 +237,6 @@ def _solve(a: Any, b: Any) -> Any:
         )
     vector = b.ndim == 1
     right = expand_dims(b, (1,)) if vector else b
-    n = a.shape[-1]
     if right.shape[-2] != n:
         core = "(m,m),(m)->(m)" if vector else "(m,m),(m,n)->(m,n)"
         raise ValueError(
@@ -270,7 +270,7 @@ def _parity(pivots: Any) -> Any:
 def _diagonal_and_sign(a: Any) -> tuple[Any, Any, Any, Any]:
     """(factors, order, diagonal of U, sign of the permutation in the dtype of `a`)."""
     factors, pivots, order = lax.lu(a)
-    even = 1 - 2 * (_parity(pivots) % 2)
+    even = 1 - 2 * (_parity(pivots) & 1)
     return factors, order, mat.diagonal(factors), convert(even, a.dtype)
 
 
@@ -296,10 +296,11 @@ def _det_jvp(primals: Any, tangents: Any) -> Any:
     right = lax.triangular_solve(
         factors, mat.take_rows(t, order), left_side=True, lower=True, unit_diagonal=True
     )
-    last = np.arange(n) == n - 1
+    last = broadcast_to(np.arange(n) == n - 1, d.shape)
     weights = where(last, others[..., None], value[..., None])
     nonzero = where(last | (d == 0), _of_dtype(1, a), d)
-    upper = where(np.eye(n, dtype=bool), nonzero[..., None], factors)
+    unit = broadcast_to(np.eye(n, dtype=bool), factors.shape)
+    upper = where(unit, nonzero[..., None], factors)
     x = lax.triangular_solve(upper, weights[..., None] * right, left_side=True)
     d_x = mat.diagonal(x)
     return value, reduce_sum(d_x, (d_x.ndim - 1,))
@@ -415,7 +416,8 @@ def lstsq(
     m, n = a.shape
     if a.size == 0:
         s = mat.zeros((0,), a)
-        return mat.zeros((n, *b.shape[1:]), a), mat.zeros((0,), a), as_value(np.int32(0)), s
+        squares = _squares_of_columns(right) if m else s
+        return mat.zeros((n, *b.shape[1:]), a), squares, as_value(np.int32(0)), s
     eps = float(dtypes.finfo(a.dtype).eps)
     rcond = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
     u, s, vt = svd(a, full_matrices=False)
@@ -427,9 +429,13 @@ def lstsq(
     if numpy_resid and (m <= n or int(rank) < n):
         residuals = mat.zeros((0,), s)
     else:
-        difference = unary.abs(right - mat.matmul(a, x))
-        residuals = reduce_sum(difference * difference, (0,))
+        residuals = _squares_of_columns(right - mat.matmul(a, x))
     return (squeeze(x, (1,)) if vector else x), residuals, rank, s
+
+
+def _squares_of_columns(x: Any) -> Any:
+    size = unary.abs(x)
+    return reduce_sum(size * size, (0,))
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -460,6 +466,8 @@ def cond(x: Any, p: Any = None) -> Any:
 
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
     """The number of singular values greater than rtol times the greatest (max(m, n) eps by default)."""
+    if rtol is not None and tol is not None:
+        raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     m = _inexact("matrix_rank", M)
     if m.ndim < 2:
         return convert(reduce_sum(convert(m != 0, np.dtype(np.int32)), tuple(range(m.ndim))) > 0,
@@ -470,8 +478,8 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
         return reduce_sum(convert(s, np.dtype(np.int32)), (s.ndim - 1,))
     if rtol is None:
         rtol = max(m.shape[-2:]) * float(dtypes.finfo(s.dtype).eps)
-    limit = s[..., :1] * convert(as_value(rtol), s.dtype)[..., None]
-    return reduce_sum(convert(s > limit, np.dtype(np.int32)), (s.ndim - 1,))
+    limit = s[..., 0] * convert(as_value(rtol), s.dtype)
+    return reduce_sum(convert(s > limit[..., None], np.dtype(np.int32)), (s.ndim - 1,))
 
 
 @partial(jit_when_traced, static_argnames=("n",))

@@ -36,23 +36,27 @@ def _root_of_squares(x: Any, axes: tuple[int, ...]) -> Any:
 def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
     """Norm of order `order` over `axes`."""
     if isinstance(order, str):
-        if order in ("inf", "-inf"):
-            order = float(order)
-        else:
-            raise ValueError(f"Invalid order '{order}' for vector norm.")
+        raise ValueError(f"Invalid order '{order}' for vector norm.")
     if order is None or order == 2:
         return _root_of_squares(x, axes)
     size = unary.abs(x)
-    if order == math.inf:
-        return reduce_max(size, axes)
-    if order == -math.inf:
-        return reduce_min(size, axes)
+    if order in (math.inf, -math.inf):
+        return _extreme(size, axes, largest=order > 0)
     if order == 0:
         return reduce_sum(convert(x != 0, size.dtype), axes)
     if order == 1:  # the sign's derivative at 0 is 0
         return reduce_sum(size, axes)
     powers = reduce_sum(size**order, axes)
     return powers ** (1.0 / order)
+
+
+def _extreme(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
+    """The largest number, none of them negative, or the smallest; the largest of none is 0."""
+    if 0 not in [x.shape[axis] for axis in axes]:
+        return (reduce_max if largest else reduce_min)(x, axes)
+    if not largest:
+        raise ValueError("zero-size array to reduction operation min which has no identity")
+    return reduce_sum(x, axes)
 
 
 def _sum(x: Any, axis: int) -> Any:
@@ -67,7 +71,7 @@ def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
         inner, outer = (row, column) if abs(order) == 1 else (column, row)
         sums = _sum(unary.abs(x), inner)
         outer -= outer > inner
-        return (reduce_max if order > 0 else reduce_min)(sums, (outer,))
+        return _extreme(sums, (outer,), largest=order > 0)
     if order in (2, -2, "nuc"):
         from jitney.lax.linalg import svd
 
@@ -76,7 +80,7 @@ def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
         last = (values.ndim - 1,)
         if order == "nuc":
             return reduce_sum(values, last)
-        return (reduce_max if order == 2 else reduce_min)(values, last)
+        return _extreme(values, last, largest=order == 2)
     raise ValueError(f"Invalid order '{order}' for matrix norm.")
 
 

@@ -17,13 +17,10 @@ from jitney.compiler.hlo import matrices as small
 from jitney.compiler.numerics import linalg as meanings
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.ops import binary, compare, kit, matrices as mat, rules, unary
+from jitney.ops import binary, kit, matrices as mat, rules, unary
 from jitney.ops.convert import convert_element_type
-from jitney.ops.creation import broadcasted_iota
 from jitney.ops.matrix_functions import matrix_function, underivable
-from jitney.ops.reduce import argmax, reduce_sum
 from jitney.ops.rules import shape_of
-from jitney.ops.select import select_n
 from jitney.transforms.zero import Zero
 
 INT32 = np.dtype(np.int32)
@@ -39,7 +36,8 @@ def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ..
     return x.shape[:-2], x.shape[-2], x.shape[-1]
 
 
-def _square(name: str, x: ShapedArray, which: str = "The input") -> tuple[tuple[int, ...], int]:
+def square(name: str, x: ShapedArray, which: str = "The input") -> tuple[tuple[int, ...], int]:
+    """(batch, rows) of a square matrix operand."""
     batch, m, n = _matrix(name, x)
     if m != n:
         raise ValueError(f"{which} to {name} must be a square matrix. Got shape {x.shape}.")
@@ -50,7 +48,8 @@ def _real(dtype: Any) -> Any:
     return meanings.real_dtype(dtype)
 
 
-def _zero_tangents(outs: Any) -> Any:
+def zero_tangents(outs: Any) -> Any:
+    """Results, and that they do not change."""
     return outs, [rules.zero_tangent(x) for x in outs]
 
 
@@ -61,7 +60,7 @@ cholesky_p = declare("cholesky")
 
 @cholesky_p.abstract
 def _(x: ShapedArray) -> ShapedArray:
-    _square("cholesky", x)
+    square("cholesky", x)
     return shaped_array(x.shape, x.dtype)
 
 
@@ -100,7 +99,7 @@ def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArr
             f"All inputs to {name} must have the same number of batch dimensions, but got {ranks} "
             "batch dimensions for the inputs."
         )
-    batch, n = _square(name, a, "The first input")
+    batch, n = square(name, a, "The first input")
     kit.check_same_dtypes(name, (a, b))
     if batch != b.shape[:-2] or b.shape[-2 if left_side else -1] != n:
         raise ValueError(f"Incompatible shapes for arguments to {name}: {a.shape} and {b.shape}.")
@@ -188,7 +187,7 @@ def _(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
     factors, pivots, order = lu_p.bind(x)
     if type(t) is Zero:
-        return _zero_tangents([factors, pivots, order])
+        return zero_tangents([factors, pivots, order])
     m, n = shape_of(x)[-2:]
     k = min(m, n)
     # L and U are made square by rows and columns of the unit matrix.
@@ -258,7 +257,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     (x,), (t,) = primals, tangents
     outs = qr_p.bind(x, **params)
     if type(t) is Zero:
-        return _zero_tangents(outs)
+        return zero_tangents(outs)
     q, r, *order = outs
     m, n = shape_of(x)[-2:]
     k, size = min(m, n), shape_of(q)[-1]
@@ -270,7 +269,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     turn = binary.sub(low, mat.adjoint(low))
     if mat.is_complex(x):
         phase = mat.widened(mat.only_diagonal(inner), size, size)
-        turn = binary.add(turn, binary.sub(phase, _real_of(phase)))
+        turn = binary.add(turn, binary.sub(phase, real_of(phase)))
     if size < m:
         rest = binary.sub(moved, mat.matmul(q, inner))
         dq = binary.add(mat.matmul(q, turn), rest)
@@ -280,7 +279,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return outs, [dq, dr, *map(rules.zero_tangent, order)]
 
 
-def _real_of(x: Any) -> Any:
+def real_of(x: Any) -> Any:
     """The real part, in the dtype of `x`."""
     return convert_element_type(unary.real(x), mat.dtype_of(x)) if mat.is_complex(x) else x
 
@@ -298,7 +297,7 @@ def _chosen(subset: tuple[int, int] | None, size: int) -> int:
 def _(
     x: ShapedArray, *, lower: bool, subset_by_index: Any, sort_eigenvalues: bool, algorithm: Any
 ) -> list[ShapedArray]:
-    batch, n = _square("eigh", x)
+    batch, n = square("eigh", x)
     d = _chosen(subset_by_index, n)
     return [shaped_array((*batch, n, d), x.dtype), shaped_array((*batch, d), _real(x.dtype))]
 
@@ -325,91 +324,26 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     (x,), (t,) = primals, tangents
     vectors, values = outs = eigh_p.bind(x, **params)
     if type(t) is Zero:
-        return _zero_tangents(outs)
+        return zero_tangents(outs)
     n = shape_of(x)[-1]
     if _chosen(params["subset_by_index"], n) != n:
         raise NotImplementedError("Derivatives not defined for partial eigen decomposition.")
     inner = mat.matmul(mat.adjoint(vectors), mat.matmul(mat.symmetrize(t), vectors))
     values_ = convert_element_type(values, mat.dtype_of(x))
     gaps = binary.sub(mat.as_row(values_), mat.as_column(values_))
-    dvectors = mat.matmul(vectors, binary.mul(_off_diagonal_inverse(gaps), inner))
+    dvectors = mat.matmul(vectors, binary.mul(off_diagonal_inverse(gaps), inner))
     diagonal = mat.diagonal(inner)
     return outs, [dvectors, unary.real(diagonal) if mat.is_complex(x) else diagonal]
 
 
-def _off_diagonal_inverse(gaps: Any) -> Any:
+def off_diagonal_inverse(gaps: Any) -> Any:
     """1 / gaps off the diagonal, 0 on it."""
     n = shape_of(gaps)[-1]
     unit = mat.eye(n, n, gaps)
     return binary.sub(unary.integer_pow(binary.add(gaps, unit), -1), unit)
 
 
-# --- eig ------------------------------------------------------------------------------------------
-
-eig_p = declare("eig", multiple_results=True)
-
-
-@eig_p.abstract
-def _(
-    x: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
-) -> list[ShapedArray]:
-    batch, n = _square("eig", x)
-    dtype = meanings.complex_dtype(x.dtype)
-    vectors = [shaped_array((*batch, n, n), dtype)]
-    many = compute_left_eigenvectors + compute_right_eigenvectors
-    return [shaped_array((*batch, n), dtype), *vectors * many]
-
-
-def _eig(
-    x: np.ndarray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
-) -> Any:
-    return meanings.eig(x, compute_left_eigenvectors, compute_right_eigenvectors)
-
-
-matrix_function(eig_p, _eig)
-
-
-@eig_p.jvp
-def _(
-    primals: Any, tangents: Any, *, compute_left_eigenvectors: bool,
-    compute_right_eigenvectors: bool, enable_eigvec_derivs: bool, **params: Any,
-) -> Any:  # fmt: skip
-    (x,), (t,) = primals, tangents
-    wanted = {
-        "compute_left_eigenvectors": compute_left_eigenvectors,
-        "compute_right_eigenvectors": compute_right_eigenvectors,
-        "enable_eigvec_derivs": enable_eigvec_derivs, **params,
-    }  # fmt: skip
-    outs = eig_p.bind(x, **wanted)
-    if type(t) is Zero:
-        return _zero_tangents(outs)
-    if compute_left_eigenvectors or (compute_right_eigenvectors and not enable_eigvec_derivs):
-        raise NotImplementedError(
-            "Derivatives of non-symmetric eigenvectors are only valid under assumptions on the "
-            "input that JAX cannot check (see the enable_eigvec_derivs argument to "
-            "jax.lax.linalg.eig). Pass enable_eigvec_derivs=True to jax.lax.linalg.eig to opt in. "
-            "See https://github.com/jax-ml/jax/issues/2748 for discussion."
-        )
-    wanted["compute_right_eigenvectors"] = True
-    values, vectors = eig_p.bind(x, **wanted)
-    inner = solve(vectors, mat.matmul(convert_element_type(t, mat.dtype_of(vectors)), vectors))
-    dvalues = mat.diagonal(inner)
-    if not compute_right_eigenvectors:
-        return outs, [dvalues]
-    gaps = binary.sub(mat.as_row(values), mat.as_column(values))
-    change = mat.matmul(vectors, binary.mul(_off_diagonal_inverse(gaps), inner))
-    # Vectors keep the length 1.
-    along = mat.diagonal(mat.matmul(mat.adjoint(vectors), change))
-    along = mat.as_row(_real_of(along))
-    change = binary.sub(change, binary.mul(vectors, along))
-    # ... and their largest element stays real.
-    rank = len(shape_of(x))
-    largest = argmax(unary.abs(vectors), rank - 2, INT32)
-    chosen = compare.eq(broadcasted_iota(INT32, shape_of(vectors), rank - 2), mat.as_row(largest))
-    zeros = mat.zeros(shape_of(vectors), vectors)
-    pick = [reduce_sum(select_n(chosen, zeros, y), (rank - 2,)) for y in (change, vectors)]
-    turn = binary.div(binary.sub(pick[0], _real_of(pick[0])), pick[1])
-    return outs, [dvalues, binary.sub(change, binary.mul(vectors, mat.as_row(turn)))]
+# --- systems -------------------------------------------------------------------------------------
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -470,7 +404,7 @@ def _(primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool, **p
     m, n = shape_of(x)[-2:]
     if type(t) is Zero:
         outs = svd_p.bind(x, full_matrices=full_matrices, compute_uv=compute_uv, **params)
-        return _zero_tangents(outs)
+        return zero_tangents(outs)
     if params["subset_by_index"] is not None:
         raise NotImplementedError(
             "Derivatives not defined for partial singular value decomposition."
@@ -489,7 +423,7 @@ def _(primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool, **p
     s = convert_element_type(values, mat.dtype_of(x))
     row, column = mat.as_row(s), mat.as_column(s)
     gaps = binary.mul(binary.add(row, column), binary.sub(row, column))
-    inverse = _off_diagonal_inverse(gaps)
+    inverse = off_diagonal_inverse(gaps)
     by_row, by_column = binary.mul(row, inner), binary.mul(column, inner)
     turn_u = binary.mul(inverse, binary.add(by_row, mat.adjoint(by_row)))
     turn_v = binary.mul(inverse, binary.add(by_column, mat.adjoint(by_column)))
@@ -545,13 +479,13 @@ def _(x: ShapedArray, taus: ShapedArray) -> ShapedArray:
 
 @hessenberg_p.abstract
 def _(x: ShapedArray) -> list[ShapedArray]:
-    batch, n = _square("hessenberg", x)
+    batch, n = square("hessenberg", x)
     return [shaped_array(x.shape, x.dtype), shaped_array((*batch, max(n - 1, 0)), x.dtype)]
 
 
 @tridiagonal_p.abstract
 def _(x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
-    batch, n = _square("tridiagonal", x)
+    batch, n = square("tridiagonal", x)
     if n == 0:
         raise TypeError("Input to tridiagonal must have non-empty matrices")
     real = _real(x.dtype)
@@ -563,7 +497,7 @@ def _(x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
 
 @schur_p.abstract
 def _(x: ShapedArray, *, compute_schur_vectors: bool, **_: Any) -> list[ShapedArray]:
-    _square("schur", x)
+    square("schur", x)
     return [shaped_array(x.shape, x.dtype)] * (1 + compute_schur_vectors)
 
 
@@ -573,7 +507,7 @@ def _schur(x: np.ndarray, *, compute_schur_vectors: bool, **_: Any) -> Any:
 
 @cholesky_update_p.abstract
 def _(r: ShapedArray, w: ShapedArray) -> ShapedArray:
-    _, n = _square("cholesky_update", r)
+    _, n = square("cholesky_update", r)
     if w.shape[-1:] != (n,):
         raise ValueError(f"cholesky_update got shapes {r.shape} and {w.shape}")
     return shaped_array(r.shape, r.dtype)

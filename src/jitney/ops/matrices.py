@@ -126,6 +126,8 @@ def take_rows(x: Any, rows: Any) -> Any:
     shape = shape_of(x)
     rank = len(shape)
     batch = tuple(range(rank - 2))
+    if 0 in shape_of(rows):
+        return zeros((*shape_of(rows), shape[-1]), x)
     numbers = GatherDimensionNumbers((rank - 1,), (rank - 2,), (rank - 2,), batch, batch)
     return gather(x, as_column(rows), numbers, (1,) * (rank - 1) + shape[-1:])
 

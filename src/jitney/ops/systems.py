@@ -82,7 +82,7 @@ def _(
 def _tridiagonal_solve(
     dl: np.ndarray, d: np.ndarray, du: np.ndarray, b: np.ndarray, *, perturb_singular: bool
 ) -> np.ndarray:
-    return meanings.tridiagonal_solve(dl, d, du, b)
+    return meanings.tridiagonal_solve(dl, d, du, b, perturb_singular)
 
 
 matrix_function(tridiagonal_solve_p, _tridiagonal_solve, linear=True)

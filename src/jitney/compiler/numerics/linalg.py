@@ -343,17 +343,57 @@ def triangular_solve(
     return _mapped(one, [(b.shape[-2:], b.dtype)], (2, 2), a, b)[0]
 
 
-def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array) -> Array:
-    """X with T @ X = b, T of diagonals dl[1:], d, du[:-1]."""
+def tridiagonal_solve(
+    dl: Array, d: Array, du: Array, b: Array, perturb_singular: bool = False
+) -> Array:
+    """X with T @ X = b, T of diagonals dl[1:], d, du[:-1].
+
+    With `perturb_singular`, pivots that are nearly 0 become a rounding error of T's greatest element.
+    """
     n = d.shape[-1]
 
     def one(low: Array, mid: Array, up: Array, rhs: Array) -> Any:
+        if n == 0 or rhs.size == 0:
+            return (rhs,)
+        if perturb_singular:
+            return (_perturbed_solution(low[1:], mid, up[:-1], rhs),)
         if n == 1:
-            return (rhs / mid,)
+            with np.errstate(all="ignore"):
+                return (rhs / mid,)
         out, info = _lapack("gtsv", rhs)(low[1:], mid, up[:-1], rhs)[3:]
         return None if info > 0 else (out,)
 
     return _mapped(one, [(b.shape[-2:], b.dtype)], (1, 1, 1, 2), dl, d, du, b)[0]
+
+
+def _perturbed_solution(low: Array, mid: Array, up: Array, rhs: Array) -> Array:
+    """Elimination with exchanges of neighbouring rows; each row of U has three elements."""
+    n = len(mid)
+    greatest = max(np.abs(x).max() if x.size else 0 for x in (low, mid, up))
+    least = mid.dtype.type(np.finfo(mid.dtype).eps * (greatest or 1))
+    rows = [[mid[i], up[i] if i + 1 < n else 0, 0] for i in range(n)]
+    out = rhs.copy()
+    for i in range(n):
+        if i + 1 < n and abs(low[i]) > abs(rows[i][0]):
+            below = [low[i], rows[i + 1][0], rows[i + 1][1]]
+            rest = rows[i]
+            rows[i] = below
+            out[[i, i + 1]] = out[[i + 1, i]]
+        elif i + 1 < n:
+            rest = [low[i], *rows[i + 1][:2]]
+        else:
+            rest = None
+        if abs(rows[i][0]) < least:
+            rows[i][0] = least
+        if rest is not None:
+            factor = rest[0] / rows[i][0]
+            rows[i + 1] = [rest[1] - factor * rows[i][1], rest[2] - factor * rows[i][2], 0]
+            out[i + 1] -= factor * out[i]
+    for i in reversed(range(n)):
+        for k in range(1, min(3, n - i)):
+            out[i] -= rows[i][k] * out[i + k]
+        out[i] /= rows[i][0]
+    return out
 
 
 def cholesky_update(r: Array, w: Array) -> Array:
