@@ -44,6 +44,7 @@ STRICT = {
     "sort_complex": lambda J: J.sort_complex(I),
     "mgrid": lambda J: J.mgrid[0:2, 0:1:3j],
     "isclose": lambda J: J.isclose(V, V),
+    "corrcoef": lambda J: J.corrcoef(X * (1 + np.complex64(2j))),
 }
 
 RANKED = {
@@ -53,6 +54,9 @@ RANKED = {
     "trapezoid": lambda J: J.trapezoid(X, dx=V),
     "outer": lambda J: J.subtract.outer(X, V),
     "reduceat": lambda J: J.maximum.reduceat(X, np.array([0, 2]), axis=0),
+    "polyfit_unscaled": lambda J: J.polyfit(
+        np.arange(5.0), np.arange(10.0).reshape(5, 2), 1, cov="unscaled"
+    ),
     "polyfit": lambda J: J.polyfit(np.arange(5.0), np.arange(10.0).reshape(5, 2) ** 2, 1, cov=True),
 }
 
@@ -156,3 +160,8 @@ def test_load_what_numpy_has_no_dtype_for():
 def test_keys_are_compared_for_equality():
     key = jitney.random.key(0)
     assert jitney.numpy.isclose(key, key) and not jitney.numpy.isclose(key, jitney.random.key(1))
+
+
+@pytest.mark.parametrize("decimals", [39, 60, 400])
+def test_rounding_to_more_decimals_than_there_are(decimals):
+    same(lambda j, J: (J.round(V, decimals), J.round(V.astype(np.float16), decimals)))

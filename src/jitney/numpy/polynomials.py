@@ -25,7 +25,7 @@ from jitney.numpy.signal import convolve
 from jitney.ops import binary, unary
 from jitney.ops.control.scan import scan
 from jitney.ops.convert import as_value, convert
-from jitney.ops.shape import expand_dims
+from jitney.ops.shape import expand_dims, shape_of
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",
@@ -333,7 +333,9 @@ def polyfit(
         factor = factor[0] if y.ndim == 1 else factor
     if y.ndim == 1:
         return c, base * factor
-    return c, expand_dims(base, (2,)) * expand_dims(as_value(factor), (0, 1))
+    # One factor for each fit, if they are several.
+    factor = expand_dims(factor, (0, 1)) if shape_of(factor) else factor
+    return c, expand_dims(base, (2,)) * factor
 
 
 @partial(jit_when_traced, static_argnames=("N", "increasing"))

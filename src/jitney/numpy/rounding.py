@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
 from jitney.numpy import util
 from jitney.ops import binary, select, unary
 from jitney.ops.convert import convert, scalar_operand
@@ -44,7 +45,10 @@ def _round(x: Any, decimals: int) -> Any:
     # Scaling by powers of ten would overflow half precision.
     old, weak = util.type_of(x)
     narrow = old.itemsize < 4
-    x = convert(x, np.dtype(np.float32)) if narrow else x
+    working = np.dtype(np.float32) if narrow else old
+    if decimals > 0 and decimals > np.log10(float(dtypes.finfo(working).max)):
+        return x  # no number has so many decimals, and scaling would overflow
+    x = convert(x, working) if narrow else x
     factor = scalar_operand(10.0**decimals, x.dtype, weak and not narrow)
     scaled = select.round(binary.mul(x, factor), select.RoundingMethod.TO_NEAREST_EVEN)
     return convert(binary.div(scaled, factor), old, weak)

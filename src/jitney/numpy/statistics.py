@@ -142,7 +142,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return binary.div(c, c)
-    spread = unary.sqrt(_real_part(diag(c)))
+    spread = convert(unary.sqrt(_real_part(diag(c))), c.dtype)
     out = c / expand_dims(spread, (1,)) / expand_dims(spread, (0,))
     if util.is_complex(c.dtype):
         return binary.complex(clip(unary.real(out), -1, 1), clip(unary.imag(out), -1, 1))

@@ -147,7 +147,8 @@ def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
         else:
             value = np.asarray(x).astype(dtype)
     else:
-        value = meanings.convert(np.asarray(float(x) if type(x) is int else x), dtype)
+        with np.errstate(over="ignore"):  # infinity, as everywhere
+            value = meanings.convert(np.asarray(float(x) if type(x) is int else x), dtype)
     return value.item() if weak_type and dtype != kit.BOOL else value[()]
 
 
