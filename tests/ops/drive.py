@@ -30,6 +30,7 @@ DERIVATIVES = ("jvp", "transpose", "jet")
 # What operations say that have no derivative, or none by one of their operands.
 REFUSALS = (
     "not implemented", "no derivative", "differentiated", "derivative of", "Derivatives of",
+    "have derivatives only where",
     "Reverse-mode", "can't apply forward-mode", "do not support JVP",
 )  # fmt: skip
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import jitney
+import jitney.custom_batching  # declares custom_vmap_call
 import jitney.custom_derivatives  # declares linear_call
 from jitney.core.primitive import Primitive, registry
 from jitney.ops import everything

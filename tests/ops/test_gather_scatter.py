@@ -244,3 +244,15 @@ def test_positions_of_few_bits(f, dtype):
     want = f(jax_lax, jnp.asarray(x), jnp.asarray(i.astype("int32")))
     got = jitney.jit(lambda x, i: f(lax, x, i))(x, i)
     np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+def test_extremes_of_complex_numbers_that_are_not_numbers():
+    nan = np.nan
+    x = np.array([1 + 2j, nan + 1j, 2, 0, nan], np.complex64)
+    u = np.array([nan, 3, 2 + 1j, 1, nan], np.complex64)
+    i = np.array([0, 1, 2, 2, 4])
+    for name in ("max", "min"):
+        expected = getattr(jnp.asarray(x).at[i], name)(u)
+        for f in (lambda f: f, jitney.jit):
+            found = f(lambda x, u, n=name: getattr(jitney.numpy.asarray(x).at[i], n)(u))(x, u)
+            np.testing.assert_array_equal(found, expected)

@@ -165,11 +165,29 @@ def pair(a, b):
 
 
 def test_derivatives_of_folds_of_several_arrays():
-    x = np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3)
-    inits = (np.float32(1), np.float32(0))
-    agree(lambda j: j.jvp(lambda a, b: j.lax.reduce((a, b), inits, pair, (1,)), (x, x + 1), (x, x)))
-    both = lambda j: lambda a, b: sum(v.sum() for v in j.lax.reduce((a, b), inits, pair, (1,)))  # noqa: E731
-    agree(lambda j: j.jit(j.grad(both(j), (0, 1)))(x, x + 1))
+    """Maps y -> a y + b are composed in order; written out, as JAX's derivative exchanges them."""
+
+    def composed(a, b):
+        out = (a[:, 0], b[:, 0])
+        for k in range(1, a.shape[1]):
+            out = pair(out, (a[:, k], b[:, k]))
+        return out
+
+    def folded(a, b):
+        return jitney.lax.reduce((a, b), (np.float32(1), np.float32(0)), pair, (1,))
+
+    def total(f):
+        return lambda a, b: sum(v.sum() for v in f(a, b))
+
+    for n in (1, 2, 3, 6, 7):
+        x = np.arange(1.0, 2 * n + 1, dtype=np.float32).reshape(2, n) / n
+        args = (x, x + 1)
+        found = [folded(*args), jitney.jvp(folded, args, (x, x))]
+        expected = [composed(*args), jax.jvp(composed, args, (x, x))]
+        found.append(jitney.jit(jitney.grad(total(folded), (0, 1)))(*args))
+        expected.append(jax.grad(total(composed), (0, 1))(*args))
+        for a, b in zip(jitney.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["max", "min"])

@@ -359,44 +359,42 @@ for _prim in (reduce_max_p, reduce_min_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
 
-def _halving(xs: Sequence[Any], axes: Axes, combine: Any, neutral: Sequence[Any]) -> list[Any]:
-    """`xs`, folded together over `axes` by combining halves: made of operations with derivatives."""
+def _by_pairs(xs: Sequence[Any], axes: Axes, combine: Any, inits: Sequence[Any]) -> list[Any]:
+    """`xs`, folded together over `axes` by combining neighbours: made of operations with derivatives.
+
+    `combine` is associative; it need not commute. `inits` are what is left of no elements.
+    """
     folded = list(xs)
     for axis in sorted(axes, reverse=True):
         while (n := rules.shape_of(folded[0])[axis]) > 1:
-            half = (n + 1) // 2
-            low = [_cut(x, axis, 0, half) for x in folded]
-            high = [_cut(x, axis, half, n) for x in folded]
-            if n % 2:
-                rank = len(rules.shape_of(folded[0]))
-                config = tuple((0, int(k == axis), 0) for k in range(rank))
-                pad = rules.op("pad")
-                high = [
-                    pad(x, i, padding_config=config) for x, i in zip(high, neutral, strict=True)
-                ]
-            folded = list(combine(low, high))
+            last = [_cut(x, axis, n - 1, n) for x in folded] if n % 2 else []
+            first, second = ([_cut(x, axis, k, n - n % 2, 2) for x in folded] for k in (0, 1))
+            folded = list(combine(first, second))
+            if last:
+                join = rules.op("concatenate")
+                folded = [join(x, end, dimension=axis) for x, end in zip(folded, last, strict=True)]
         if n == 0:
             shape = list(rules.shape_of(folded[0]))
             shape[axis] = 1
-            folded = [rules.broadcast_to_result(i, tuple(shape)) for i in neutral]
+            folded = [rules.broadcast_to_result(i, tuple(shape)) for i in inits]
         folded = [rules.op("squeeze")(x, dimensions=(axis,)) for x in folded]
     return folded
 
 
-def _cut(x: Any, axis: int, start: int, stop: int) -> Any:
+def _cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
     shape = rules.shape_of(x)
-    low, high = [0] * len(shape), list(shape)
-    low[axis], high[axis] = start, stop
+    low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    low[axis], high[axis], strides[axis] = start, stop, step
     return rules.op("slice")(
-        x, start_indices=tuple(low), limit_indices=tuple(high), strides=(1,) * len(shape)
+        x, start_indices=tuple(low), limit_indices=tuple(high), strides=tuple(strides)
     )
 
 
 def _product(x: Any, *, axes: Axes) -> Any:
-    def times(low: Sequence[Any], high: Sequence[Any]) -> list[Any]:
-        return [rules.op("mul")(low[0], high[0], out_dtype=None)]
+    def times(xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
+        return [rules.op("mul")(xs[0], ys[0], out_dtype=None)]
 
-    return _halving([x], axes, times, [rules.const(x, 1)])[0]
+    return _by_pairs([x], axes, times, [rules.const(x, 1)])[0]
 
 
 @reduce_prod_p.jvp
@@ -433,7 +431,12 @@ def _(
         whole = vectorized_program(jaxpr, rules.shape_of(low[0]))
         return eval_jaxpr(whole.jaxpr, whole.consts, *low, *high)
 
-    return jvp_flat(lambda *ys: _halving(ys, dimensions, combine, inits), xs, tangents[:n])
+    def folded(*ys: Any) -> Sequence[Any]:
+        outs = _by_pairs(ys, dimensions, combine, inits)
+        starts = [rules.broadcast_to_result(i, rules.shape_of(outs[0])) for i in inits]
+        return combine(starts, outs)
+
+    return jvp_flat(folded, xs, tangents[:n])
 
 
 def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJaxpr:

@@ -88,6 +88,31 @@ def custom_vjp_derivatives(jax: Any, x: Any) -> Any:
     return jax.grad(lambda y: traced(y).sum())(x), linear(x)
 
 
+def pruned_users_functions(jax: Any, x: Any) -> Any:
+    """Functions with rules of their own, of whose results one is wanted."""
+    two = jax.custom_jvp(lambda y: (jax.numpy.sin(y), jax.numpy.cos(y)))
+
+    def jvp(primals: Any, tangents: Any) -> Any:
+        s, c = outs = two(*primals)
+        return outs, (c * tangents[0], -s * tangents[0])
+
+    two.defjvp(jvp)
+    other = jax.custom_vjp(lambda y: (jax.numpy.sin(y), y * y))
+    other.defvjp(
+        lambda y: (other(y), y), lambda y, cts: (jax.numpy.cos(y) * cts[0] + 2 * y * cts[1],)
+    )
+    closed = jax.make_jaxpr(lambda y: other(two(y)[0]))(x)
+    pruned, _ = jax.interpreters.partial_eval.dce_jaxpr(closed.jaxpr, [False, True])
+    return jax.core.eval_jaxpr(pruned, closed.consts, x)
+
+
+def mapped_users_functions(jax: Any, x: Any) -> Any:
+    """A function with a rule of its own for batches."""
+    f = jax.custom_batching.custom_vmap(lambda y: jax.numpy.sin(y))
+    f.def_vmap(lambda size, is_mapped, y: (jax.numpy.sin(y), is_mapped[0]))
+    return f(x), jax.vmap(f)(x), jax.jit(lambda y: jax.linearize(f, y)[1](y))(x)
+
+
 def optimized_remat(jax: Any, x: Any) -> Any:
     """The rules' first half in place of the function, in a program of its own."""
     f = jax.custom_vjp(lambda y: jax.numpy.sin(y))
@@ -182,6 +207,8 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "scan": (scanned, (V,)),
     "while": (repeated, (V / 4,)),
     "remat": (lambda jax, x: jax.checkpoint(lambda y: jax.numpy.sin(jax.numpy.sin(y)))(x), (V,)),
+    "pruned_users_functions": (pruned_users_functions, (V,)),
+    "mapped_users_functions": (mapped_users_functions, (V,)),
     "custom_jvp": (custom_jvp, (V,)),
     "custom_vjp": (custom_vjp, (V,)),
     "linear_custom_jvp": (linear_custom_jvp, (V,)),

@@ -211,6 +211,8 @@ def _combine_at(flat: np.ndarray, at: np.ndarray, values: np.ndarray, combine: C
         flat[at] = values  # of equal positions the last one wins
         return
     ufunc = _AT.get(combine) if isinstance(combine, str) else None
+    if combine in ("min", "max") and flat.dtype.kind == "c":
+        ufunc = None  # NumPy's keep NaN; the order of complex numbers knows none
     if ufunc is not None:
         with np.errstate(all="ignore"):
             ufunc.at(flat, at, values)
