@@ -4,7 +4,6 @@ import threading
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 import jitney
 import jitney.numpy as jnp
@@ -255,7 +254,7 @@ def test_operands_that_do_not_lie_in_rows():
     x = random(6, 20, 5, dtype="float32")
     views = [x.transpose(0, 2, 1), x[::2], x[:, ::-1], np.asfortranarray(x)]
     for view in views:
-        close(jnp.linalg.svd(view)[1], scipy.linalg.svdvals(view), "float32", 10)
+        close(jnp.linalg.svd(view)[1], np.linalg.svd(view)[1], "float32", 10)
 
 
 def test_text_and_verifier():

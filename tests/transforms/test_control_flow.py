@@ -324,3 +324,24 @@ def test_carries_that_stay_are_constants():
     _, same = jitney.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1]), (0, n))
     n[0] = 5
     assert same.tolist() == [1, 1, 1]
+
+
+def test_what_a_condition_looks_at_in_vain_is_no_use():
+    """A carry that only dead code of the condition reads is a constant, too."""
+
+    def loop(j):
+        def f(x, y):
+            def goes_on(c):
+                j.numpy.sin(c[1] + y)
+                return c[0] < 3 * x
+
+            return j.lax.while_loop(goes_on, lambda c: (c[0] + 1, c[1], c[2] * c[1]), (0, x, y))
+
+        return f
+
+    assert str(jitney.make_jaxpr(loop(jitney))(1.5, 2.5)) == str(
+        jax.make_jaxpr(loop(jax))(1.5, 2.5)
+    )
+    assert jitney.grad(lambda x: loop(jitney)(1.0, x)[0] + x**2)(1.5) == 3.0
+    slopes = [j.grad(lambda x, j=j: loop(j)(x, 2.5)[1] ** 2)(1.5) for j in (jitney, jax)]
+    assert slopes == [3.0, 3.0]

@@ -54,7 +54,7 @@ def identity(x: Any) -> Any:
 @jit_when_traced
 def squareplus(x: Any, b: Any = 4) -> Any:
     """(x + sqrt(x^2 + b)) / 2."""
-    x, b = promote_dtypes_inexact(x, b)
+    (x,) = promote_dtypes_inexact(x)
     return jnp.divide(jnp.add(x, jnp.sqrt(jnp.add(jnp.square(x), b))), 2)
 
 

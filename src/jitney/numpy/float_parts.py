@@ -102,7 +102,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
     if util.is_complex(util.dtype_of(x1)):
         raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
-    dtype = util.to_inexact(dtypes.wider(util.dtype_of(x1), kind))
+    dtype = util.to_inexact(util.dtype_of(x1))
     weak = util.type_of(x1)[1] and util.type_of(x2)[1]
     x1, x2 = convert(x1, dtype, weak), convert(x2, dtype, weak)
     x1, x2 = util.broadcast_arrays(*util.promote_shapes("ldexp", x1, x2))

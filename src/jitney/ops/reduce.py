@@ -391,10 +391,23 @@ def _cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
 
 
 def _product(x: Any, *, axes: Axes) -> Any:
-    def times(xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
-        return [rules.op("mul")(xs[0], ys[0], out_dtype=None)]
-
-    return _by_pairs([x], axes, times, [rules.const(x, 1)])[0]
+    """The product over `axes` by multiplying halves, the shorter one with a 1: as JAX prints it."""
+    one = rules.const(x, 1)
+    for axis in sorted(axes, reverse=True):
+        while (n := rules.shape_of(x)[axis]) > 1:
+            half = (n + 1) // 2
+            low, high = _cut(x, axis, 0, half), _cut(x, axis, half, n)
+            if n % 2:
+                rank = len(rules.shape_of(x))
+                config = tuple((0, int(k == axis), 0) for k in range(rank))
+                high = rules.op("pad")(high, one, padding_config=config)
+            x = rules.op("mul")(low, high, out_dtype=None)
+        if n == 0:
+            shape = list(rules.shape_of(x))
+            shape[axis] = 1
+            x = rules.broadcast_to_result(one, tuple(shape))
+        x = rules.op("squeeze")(x, dimensions=(axis,))
+    return x
 
 
 @reduce_prod_p.jvp

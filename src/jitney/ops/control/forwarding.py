@@ -7,6 +7,7 @@ from typing import Any
 
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.memo import memoize_by_identity
+from jitney.transforms.partial import dce_closed, dce_jaxpr
 
 
 def forwarded(jaxpr: Jaxpr) -> tuple[int | None, ...]:
@@ -93,33 +94,33 @@ def with_carries_as_constants(
 def unseen_constant_carries(
     condition: ClosedJaxpr, n_cond: int, body: ClosedJaxpr, n_body: int
 ) -> tuple[bool, ...]:
-    """For each carry, whether the body returns it as it came and the condition does not use it."""
-    jaxpr = condition.jaxpr
-    seen = {v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var)}
-    seen |= {v for v in jaxpr.outvars if isinstance(v, Var)}
+    """For each carry, whether the body returns it as it came and the condition does not need it."""
+    _, needed = dce_jaxpr(condition.jaxpr, (True,))
     same = zip(body.jaxpr.outvars, body.jaxpr.invars[n_body:], strict=True)
     return tuple(
-        out is carry and v not in seen
-        for (out, carry), v in zip(same, jaxpr.invars[n_cond:], strict=True)
+        out is carry and not need for (out, carry), need in zip(same, needed[n_cond:], strict=True)
     )
 
 
-def without_carries(
-    closed: ClosedJaxpr, n_consts: int, fixed: tuple[bool, ...], is_body: bool
+def without_carries_in_condition(
+    closed: ClosedJaxpr, n_consts: int, fixed: tuple[bool, ...]
 ) -> ClosedJaxpr:
-    """`closed`(constants, carry) of a loop without the carries marked in `fixed`.
+    """A loop's condition(constants, carry) without the carries marked in `fixed`, nor what is dead."""
+    kept = (*(True,) * n_consts, *(not f for f in fixed))
+    return dce_closed(closed, (True,), kept)[0] if any(fixed) else closed
 
-    The body has them as its first constants; the condition does not use them.
-    """
+
+def without_carries_in_body(
+    closed: ClosedJaxpr, n_consts: int, fixed: tuple[bool, ...]
+) -> ClosedJaxpr:
+    """A loop's body(constants, carry), whose first constants the carries marked in `fixed` become."""
     if not any(fixed):
         return closed
     jaxpr = closed.jaxpr
     consts, carry = jaxpr.invars[:n_consts], jaxpr.invars[n_consts:]
+    first = [v for v, f in zip(carry, fixed, strict=True) if f]
     rest = [v for v, f in zip(carry, fixed, strict=True) if not f]
-    outvars, first = jaxpr.outvars, []
-    if is_body:
-        first = [v for v, f in zip(carry, fixed, strict=True) if f]
-        outvars = [v for v, f in zip(outvars, fixed, strict=True) if not f]
+    outvars = [v for v, f in zip(jaxpr.outvars, fixed, strict=True) if not f]
     info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
     changed = jaxpr.replace(invars=[*first, *consts, *rest], outvars=outvars, debug_info=info)
     return ClosedJaxpr(changed, closed.consts)

@@ -29,7 +29,8 @@ from jitney.ops.control.forwarding import (
     constant_carries,
     unseen_constant_carries,
     with_carries_as_constants,
-    without_carries,
+    without_carries_in_body,
+    without_carries_in_condition,
 )
 from jitney.ops.control.tracing import check_carry, strengthened, trace_function
 from jitney.ops.convert import as_value, convert
@@ -419,9 +420,9 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
         *constants,
         *body.consts,
         *(x for x, f in zip(leaves, fixed, strict=True) if not f),
-        cond_jaxpr=without_carries(condition.closed, len(condition.consts), fixed, False),
+        cond_jaxpr=without_carries_in_condition(condition.closed, len(condition.consts), fixed),
         cond_nconsts=len(condition.consts),
-        body_jaxpr=without_carries(body.closed, len(body.consts), fixed, True),
+        body_jaxpr=without_carries_in_body(body.closed, len(body.consts), fixed),
         body_nconsts=len(constants) + len(body.consts),
     )
     unchanged, changed = iter(constants), iter(outs)

@@ -273,10 +273,13 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     return [next(late_outs) if u else next(known_outs) for u in out_u]
 
 
-@scan_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
-    """Rows that nobody reads are not collected, carries that nothing wanted depends on not carried."""
-    params = eqn.params
+def _pruned(
+    params: dict[str, Any], used: Sequence[bool]
+) -> tuple[dict[str, Any], tuple[bool, ...], tuple[bool, ...]]:
+    """A scan whose results marked in `used` are wanted: (parameters, operands kept, results kept).
+
+    Rows that nobody reads are not collected, carries that nothing wanted depends on not carried.
+    """
     n_consts, n_carry = params["num_consts"], params["num_carry"]
     carried = tuple(used[:n_carry])
     while True:
@@ -287,19 +290,38 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
         if joined == carried:
             break
         carried = joined
-    n_xs = len(eqn.invars) - n_consts - n_carry
-    stay = (False,) * n_consts + carried + (False,) * n_xs
-    program, needed = dce_closed(params["jaxpr"], wanted, stay)
-    counts = {"num_consts": sum(needed[:n_consts]), "num_carry": sum(carried)}
+    stay = (False,) * n_consts + carried + (False,) * (len(needed) - n_consts - n_carry)
+    program, kept = dce_closed(params["jaxpr"], wanted, stay)
+    counts = {"num_consts": sum(kept[:n_consts]), "num_carry": sum(carried)}
+    return {**params, **counts, "jaxpr": program}, kept, wanted
+
+
+@scan_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    params, kept, wanted = _pruned(eqn.params, used)
     return eqn.replace(
-        params={**params, **counts, "jaxpr": program},
-        invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
+        params=params,
+        invars=[a for a, k in zip(eqn.invars, kept, strict=True) if k],
         outvars=[v for v, w in zip(eqn.outvars, wanted, strict=True) if w],
     )
 
 
 @scan_p.transpose
 def _(cts: Any, *args: Any, **params: Any) -> Any:
+    """What has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
+    less, kept, wanted = _pruned(params, [type(ct) is not Zero for ct in cts])
+    if all(wanted):
+        return _transposed(cts, *args, **params)
+    given = [x for x, k in zip(args, kept, strict=True) if k]
+    found = iter(_transposed([ct for ct, w in zip(cts, wanted, strict=True) if w], *given, **less))
+    return [next(found) if k else _no_cotangent(x) for x, k in zip(args, kept, strict=True)]
+
+
+def _no_cotangent(x: Any) -> Any:
+    return Zero(x.aval.to_cotangent_aval()) if type(x) is UndefinedPrimal else None
+
+
+def _transposed(cts: Any, *args: Any, **params: Any) -> Any:
     """The loop backwards: cotangents of the carry are carried, those of constants summed."""
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(args, params)
