@@ -132,7 +132,7 @@ def _unrolled(side: Side) -> Call:
 
 
 def _new_loop(side: Side, dtype: Any, shape: tuple[int, ...]) -> Call:
-    """A batched loop of small arrays, of which an iteration applies some two thousand functions."""
+    """A batched loop of small arrays, of which an iteration applies some functions to all rows."""
     x = side.jnp.asarray(np.arange(np.prod(shape)).reshape(shape) % 3).astype(dtype)
     lax, numbers = side.jax.lax, count()
 
@@ -140,7 +140,7 @@ def _new_loop(side: Side, dtype: Any, shape: tuple[int, ...]) -> Call:
         shift = 1 + next(numbers) % 100
 
         def body(_: Any, c: Any) -> Any:
-            for _ in range(13):
+            for _ in range(5):
                 c = c * c + c[::-1]
             return c + side.jnp.asarray(shift, dtype)
 
