@@ -203,3 +203,10 @@ def test_random_indices_agree_with_numpy():
             got = jitney.make_jaxpr(lambda a: a[index])(x)  # noqa: B023
             assert got.out_avals[0].shape == expected.shape
             np.testing.assert_array_equal(np.asarray(jtnp.asarray(x)[index]), expected)
+
+
+def test_updates_of_nothing_check_dtypes():
+    for j in (jax, jitney):
+        empty = j.numpy.ones(0, "float8_e4m3fn")
+        with pytest.raises(j.dtypes.TypePromotionError):
+            empty.at[None].divide(j.numpy.ones((), "float16"))

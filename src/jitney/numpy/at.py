@@ -402,10 +402,10 @@ def scatter_update(
     plain = indexing.Indexer(p, wrap_negative_indices)
     indices = plain.indices()
     shape = p.result_shape
-    if 0 in shape:
-        return x
     _warn_if_unsafe(aval.dtype, values)
     operand, values = util.promote_dtypes(x, values)
+    if 0 in shape:
+        return x
     values = _broadcast(values, shape)
     operand = expand_dims(operand, p.extra_axes) if p.extra_axes else operand
     new_axes = p.new_axes

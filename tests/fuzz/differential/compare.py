@@ -41,6 +41,7 @@ REFUSED: dict[str, str] = {
     "is out of bounds for array of dimension 0": "running sums take a scalar for a vector",
     "lax.bitcast_convert_type does not support bool or": "their bits are there as well",
     "logistic does not accept dtype": "other numbers are converted, as for other functions",
+    "at vmap out_axes[0], got axis spec None": "jacfwd's own vmap, of a value that no tangent reaches",
     "select cases must have the same shapes": "JAX's derivative of a clamp by scalars fails",
     "Support for narrow-width integers is platform": "int4 works as int8 does",
 }
