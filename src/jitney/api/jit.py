@@ -143,32 +143,6 @@ def jit(
     return JitFunction(call, fun)
 
 
-def compiled_when_large(
-    elements: int, *, static_argnames: Any = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """For library functions of many operations, whose results compilation does not change by a bit.
-
-    Outside of any trace a call with an array of at least `elements` elements is compiled; all others
-    run the Python body.
-    """
-
-    def decorate(fun: Callable[..., Any]) -> Callable[..., Any]:
-        made: list[JitCall] = []
-
-        @functools.wraps(fun)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            is_eager = state.trace is state.eval_trace
-            if not is_eager or all(getattr(x, "size", 0) < elements for x in args):
-                return fun(*args, **kwargs)
-            if not made:
-                made.append(make_call(fun, None, static_argnames))
-            return made[0].call(args, kwargs)
-
-        return wrapper
-
-    return decorate
-
-
 def jit_when_traced(
     fun: Callable[..., Any] | None = None,
     *,
@@ -176,12 +150,15 @@ def jit_when_traced(
     static_argnames: Any = None,
     static_argnums: Any = None,
     inline: bool = False,
+    compiled_from: int | None = None,
 ) -> Any:
     """For library functions that JAX stages as one `jit` equation.
 
-    Outside of any trace the Python body runs directly, eagerly, or as a compiled program if calls of
-    one signature are many (`api/tiering.py`). Within one the call becomes a `jit` equation named `name`
-    (the function's own name by default); with `inline`, the body's own equations.
+    Outside of any trace the Python body runs directly, eagerly, or as a compiled program: if calls of
+    one signature are many (`api/tiering.py`), or if an operand has `compiled_from` elements or more,
+    for functions that are then many times as fast, and whose results do not change by a bit.
+    Within a trace the call becomes a `jit` equation named `name` (the function's own name by default);
+    with `inline`, the body's own equations, and then many calls alone do not make it compiled.
     """
     if fun is None:
         return functools.partial(
@@ -190,23 +167,33 @@ def jit_when_traced(
             static_argnames=static_argnames,
             static_argnums=static_argnums,
             inline=inline,
+            compiled_from=compiled_from,
         )
-    if inline:
+    if inline and compiled_from is None:
         return fun
     body = fun
     # Made when it is first traced, or called often: importing the library should not cost it.
     made: TieredFunction | None = None
     calls = 0
 
+    def is_large(args: tuple[Any, ...]) -> bool:
+        return compiled_from is not None and any(
+            getattr(x, "size", 0) >= compiled_from for x in args
+        )
+
     @functools.wraps(body)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         nonlocal made, calls
+        is_eager = state.trace is state.eval_trace
+        large = is_eager and is_large(args)
+        if not large and inline:
+            return body(*args, **kwargs)
         if made is None:
-            if state.trace is state.eval_trace and calls < SAMPLE:
+            if is_eager and not large and calls < SAMPLE:
                 calls += 1
                 return body(*args, **kwargs)
             call = make_call(body, static_argnums, static_argnames, name=name)
             made = TieredFunction(call, body)
-        return made(*args, **kwargs)
+        return made.call.call(args, kwargs) if large else made(*args, **kwargs)
 
     return wrapper

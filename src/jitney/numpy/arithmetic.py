@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
-from jitney.api.jit import compiled_when_large, jit_when_traced
+from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.numpy import util
@@ -198,7 +198,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     return binary.pow(base, exponent)
 
 
-@compiled_when_large(LARGE)
+@jit_when_traced(inline=True, compiled_from=LARGE)
 def _integer_power(x: Any, n: Any) -> Any:
     """x**n of integers, by squaring, over the bits of n that can matter."""
     is_zero = binary.bitwise_and(compare.eq(x, _zero(x)), compare.ne(n, _zero(n)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.api.jit import compiled_when_large, jit_when_traced
+from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
@@ -209,8 +209,7 @@ def _top(x: Any, k: int, axis: int) -> Any:
 # --- search ---------------------------------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("side", "method"))
-@compiled_when_large(LARGE, static_argnames=("side", "method"))
+@partial(jit_when_traced, static_argnames=("side", "method"), compiled_from=LARGE)
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:

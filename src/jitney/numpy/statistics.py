@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.api.jit import compiled_when_large, jit_when_traced
+from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
@@ -263,7 +263,7 @@ def histogram(
     return counts, edges
 
 
-@compiled_when_large(LARGE)
+@jit_when_traced(inline=True, compiled_from=LARGE)
 def _counts(x: Any, edges: Any, weights: Any) -> Any:
     """What the values `x` add to each interval."""
     index = searchsorted(edges, x, side="right")

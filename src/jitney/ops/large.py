@@ -1,5 +1,6 @@
 """Eager operations on large arrays that are compiled: those on which NumPy takes many times as long.
 
+For functions of several operations there is `jit_when_traced(compiled_from=...)` (`api/jit.py`).
 The first such call of a process pays for compilation: some milliseconds, as much as one call of NumPy's
 on arrays of this size. Whether an operation is compiled depends on sizes alone, so equal calls have
 equal results.
