@@ -75,7 +75,29 @@ def looping(name: str) -> Callable[..., Any]:
     return f
 
 
-FUNCTIONS = {"layer": layer, "nested": nested, "looping": looping}
+def branching(name: str) -> Callable[..., Any]:
+    """Loops in loops, branches that keep different numbers of values."""
+    jax, jnp, ad = library(name)
+
+    def f(w: Any, x: Any) -> Any:
+        def inner(v: Any) -> Any:
+            return ad.checkpoint_name(jnp.sin(w @ v), "z")
+
+        def many(c: Any) -> Any:
+            rows = jax.lax.scan(lambda c, row: (jnp.cos(w @ c) * row, c), c, w)
+            return inner(rows[0]) + rows[1].sum(0)
+
+        def turn(c: Any, row: Any) -> Any:
+            c = jax.lax.switch((row[0] > 0).astype("int32"), [many, inner, jnp.sin], c)
+            return c * 0.5, inner(c)
+
+        c, ys = jax.lax.scan(turn, x, w)
+        return jnp.tanh(c) * ys.sum()
+
+    return f
+
+
+FUNCTIONS = {"layer": layer, "nested": nested, "looping": looping, "branching": branching}
 W = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
 X = np.array([0.5, -0.3, 0.8], np.float32)
 
@@ -284,3 +306,22 @@ def test_the_compiled_program_computes_again() -> None:
     contraction = 2 * 16**3
     assert flops(jitney.checkpoint(chain)) >= flops(chain) + 3 * contraction
     assert flops(jitney.checkpoint(chain, prevent_cse=False)) < flops(chain) + contraction
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("function", ["looping", "branching"])
+def test_policies_reach_into_loops_and_branches(function: str, policy: str) -> None:
+    """As much is computed again as by JAX."""
+    counts = []
+    for name in ("jitney", "jax"):
+        jax, _, _ = library(name)
+        f = jax.checkpoint(
+            FUNCTIONS[function](name), policy=POLICIES[policy](jax.checkpoint_policies)
+        )
+        grad = jax.grad(lambda w, x, f=f: f(w, x).sum(), (0, 1))
+        text = str(jax.make_jaxpr(grad)(W, X))
+        counts.append(
+            {op: len(re.findall(rf" {op}\b", text)) for op in ("dot_general", "sin", "cos")}
+        )
+    ours, theirs = counts
+    assert all(ours[op] <= theirs[op] for op in ours), (ours, theirs)

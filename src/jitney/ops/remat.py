@@ -8,7 +8,7 @@ says is to be kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,11 @@ from jitney.compiler import lower as lowering
 from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray
 from jitney.core.effects import no_effects, remat_allowed_effects
-from jitney.core.evaluate import eval_jaxpr, value_of
+from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import (
     Atom,
     ClosedJaxpr,
     DebugInfo,
-    DropVar,
     Jaxpr,
     JaxprEqn,
     Literal,
@@ -34,15 +33,13 @@ from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import set_current_trace
 from jitney.ops import rules
 from jitney.ops.convert import as_value
+from jitney.ops.remat_policies import Policy, divide, without_calls
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, with_zeros
-
-Policy = Callable[..., Any] | None
-"""(primitive, *operand types, **params) -> whether its results may be kept."""
 
 # --- name -----------------------------------------------------------------------------------------
 
@@ -212,24 +209,26 @@ class _Divided:
 
 
 @memoize_by_identity
-def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy) -> _Divided:
+def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> _Divided:
     refused = remat_allowed_effects.filter_not_in(jaxpr.effects)
     if refused:
         raise NotImplementedError(
             "Effects not supported in partial-eval of `checkpoint`/`remat`: "
             f"{', '.join(map(str, refused))}; what is computed again would happen again"
         )
-    closed = closed_of(jaxpr) if policy is None else _without_calls(jaxpr)
+    closed = closed_of(jaxpr) if policy is None else without_calls(closed_of(jaxpr))
     known, late, out_unknown, n_residuals = trace_partially(closed, unknown, False)
     program: Jaxpr = known.jaxpr
     n_out = len(program.outvars) - n_residuals
     outs, residuals = program.outvars[:n_out], program.outvars[n_out:]
-    saved = _saved(program.eqns, policy)
-    whole = _with_recomputation(program, residuals, late.jaxpr, saved)
+    parts = divide(program.eqns, policy)
+    saved = parts.kept
+    whole = _with_recomputation(program.replace(eqns=parts.again), residuals, late.jaxpr, saved)
     rest, needed = dce_jaxpr(whole, (True,) * len(whole.outvars))
     alive = {v for v, n in zip(whole.invars, needed, strict=True) if n}
     # Kept are values that are computed for the derivative alone, then the others.
     saved = [v for v in saved if v in alive]
+    program = program.replace(eqns=parts.forward)
     shared = _read_elsewhere(program, outs, saved)
     saved = [v for v in saved if v not in shared] + [v for v in saved if v in shared]
     others = [*program.constvars, *program.invars, *late.jaxpr.invars[n_residuals:]]
@@ -248,51 +247,14 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy) -> _Divide
     )
 
 
-def _saved(eqns: Sequence[JaxprEqn], policy: Policy) -> list[Var]:
-    """The results that `policy` keeps."""
-    if policy is None:
-        return []
-    return [
-        v
-        for eqn in eqns
-        if _is_saveable(policy(eqn.primitive, *[a.aval for a in eqn.invars], **eqn.params))
-        for v in eqn.outvars
-    ]
-
-
-class RecomputeType:
-    """A policy's answer: compute it again."""
-
-    def __repr__(self) -> str:
-        return "Recompute"
-
-
-class SaveableType:
-    """A policy's answer: keep it."""
-
-    def __repr__(self) -> str:
-        return "Saveable"
-
-
-Recompute, Saveable = RecomputeType(), SaveableType()
-
-
-def _is_saveable(answer: Any) -> bool:
-    return bool(answer) and not isinstance(answer, RecomputeType)
-
-
 def _with_recomputation(
     known: Jaxpr, residuals: Sequence[Atom], late: Jaxpr, saved: Sequence[Var]
 ) -> Jaxpr:
-    """`late`, computing its residuals by the equations of `known`, but for what is saved.
+    """`late`, computing its residuals by the equations of `known`, which take what is saved.
 
     Operands: values saved, constants and operands of `known`, operands of `late` but the residuals.
     """
-    given = set(saved)
-    eqns = [
-        eqn.replace(outvars=[DropVar(v.aval) if v in given else v for v in eqn.outvars])
-        for eqn in known.eqns
-    ]
+    eqns = list(known.eqns)
     place: dict[Var, Atom] = dict(zip(late.invars[: len(residuals)], residuals, strict=True))
 
     def moved(atom: Atom) -> Atom:
@@ -343,32 +305,6 @@ def _rounding(jaxpr: Jaxpr, shared: dict[Var, Var]) -> Jaxpr:
 def _renamed(jaxpr: Jaxpr, names: dict[Var, Var]) -> Jaxpr:
     outvars = [names.get(a, a) if isinstance(a, Var) else a for a in jaxpr.outvars]
     return jaxpr.replace(outvars=outvars)
-
-
-@memoize_by_identity
-def _without_calls(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """`jaxpr` with calls of programs put in place, so that a policy sees what they compute."""
-    if all(eqn.primitive.name != "jit" for eqn in jaxpr.eqns):
-        return closed_of(jaxpr)
-
-    def run(program: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-        env: dict[Var, Any] = dict(zip(program.constvars, consts, strict=True))
-        env.update(zip(program.invars, args, strict=True))
-        for eqn in program.eqns:
-            values = [value_of(a, env) for a in eqn.invars]
-            if eqn.primitive.name == "jit":
-                inner = eqn.params["jaxpr"]
-                out = run(inner.jaxpr, inner.consts, values)
-            else:
-                out = eqn.primitive.bind(*values, **eqn.params)
-                out = out if eqn.primitive.multiple_results else [out]
-            env.update(zip(eqn.outvars, out, strict=True))
-        return [value_of(a, env) for a in program.outvars]
-
-    flat, _, consts = trace_to_jaxpr(
-        lambda *args: run(jaxpr, (), args), jaxpr.in_avals, jaxpr.debug_info
-    )
-    return ClosedJaxpr(flat, consts)
 
 
 def _print_remat(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
