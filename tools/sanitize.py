@@ -27,6 +27,7 @@ TESTS = (
     "tests/api/test_native_calls.py",
     "tests/api/test_jit_threads.py",
     "tests/api/test_disk_cache.py",
+    "tests/compiler/test_lapack.py",
 )
 
 FLAGS = {
