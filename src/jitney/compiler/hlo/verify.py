@@ -130,7 +130,7 @@ def _axes(axes: Sequence[int], rank: int, what: str, *, ascending: bool = True) 
 def _scalar_integers(nodes: Sequence[ir.Node], n: int, what: str) -> None:
     _need(len(nodes) == n, f"{what}: {len(nodes)} starts for {n} axes")
     for s in nodes:
-        fine = s.shape == () and s.dtype.kind in "iu"
+        fine = s.shape == () and dtypes.issubdtype(s.dtype, np.integer)
         _need(fine, f"{what}: a start is {s.type}")
 
 
