@@ -4,42 +4,16 @@ from __future__ import annotations
 
 import gc
 import re
-import sys
 import threading
 import traceback
 import weakref
 
 import numpy as np
 import pytest
+from tests.threads import in_threads
 
 import jitney as jax
 import jitney.numpy as jnp
-
-
-def in_threads(n, work):
-    """Runs `work(i)` in `n` threads that start together; raises what one of them raised."""
-    barrier = threading.Barrier(n)
-    errors: list[BaseException] = []
-
-    def run(i):
-        try:
-            barrier.wait()
-            work(i)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
-    old = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(old)
-    if errors:
-        raise errors[0]
 
 
 def test_one_function_many_types():

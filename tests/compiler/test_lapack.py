@@ -1,9 +1,8 @@
 """LAPACK called by address: against the reference implementation, in programs, by threads, on disk."""
 
-import threading
-
 import numpy as np
 import pytest
+from tests.threads import in_threads
 
 import jitney
 import jitney.numpy as jnp
@@ -235,19 +234,12 @@ def test_calls_of_several_threads():
     f = jitney.jit(lambda x: jnp.linalg.eigh(x)[0])
     xs = [jnp.asarray(random(20, 12, 12, dtype="float64")) for _ in range(4)]
     expected = [f(x) for x in xs]
-    wrong = []
 
     def work(i):
         for _ in range(30):
-            if not np.array_equal(f(xs[i]), expected[i]):
-                wrong.append(i)
+            np.testing.assert_array_equal(f(xs[i]), expected[i])
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    in_threads(4, work)
 
 
 def test_operands_that_do_not_lie_in_rows():

@@ -66,22 +66,19 @@ def test_traced(use):
     same(use)
 
 
-@pytest.mark.parametrize("use", STRICT.values(), ids=STRICT)
-def test_functions_promote_what_they_make_themselves(use):
-    def strictly(j, J):
-        with j.numpy_dtype_promotion("strict"):
+@pytest.mark.parametrize(
+    "setting, value, use",
+    [
+        *(pytest.param("numpy_dtype_promotion", "strict", f, id=k) for k, f in STRICT.items()),
+        *(pytest.param("numpy_rank_promotion", "raise", f, id=k) for k, f in RANKED.items()),
+    ],
+)
+def test_functions_promote_and_align_what_they_make_themselves(setting, value, use):
+    def under_the_setting(j, J):
+        with getattr(j, setting)(value):
             return use(J)
 
-    same(strictly)
-
-
-@pytest.mark.parametrize("use", RANKED.values(), ids=RANKED)
-def test_functions_align_what_they_make_themselves(use):
-    def raising(j, J):
-        with j.numpy_rank_promotion("raise"):
-            return use(J)
-
-    same(raising)
+    same(under_the_setting)
 
 
 def test_users_mixtures_are_refused_still():

@@ -176,16 +176,15 @@ def jit_when_traced(
     made: TieredFunction | None = None
     calls = 0
 
-    def is_large(args: tuple[Any, ...]) -> bool:
-        return compiled_from is not None and any(
-            getattr(x, "size", 0) >= compiled_from for x in args
-        )
-
     @functools.wraps(body)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         nonlocal made, calls
         is_eager = state.trace is state.eval_trace
-        large = is_eager and is_large(args)
+        large = (
+            compiled_from is not None
+            and is_eager
+            and any(getattr(x, "size", 0) >= compiled_from for x in args)
+        )
         if not large and inline:
             return body(*args, **kwargs)
         if made is None:

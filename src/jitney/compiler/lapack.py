@@ -93,6 +93,7 @@ FUNCTIONS: dict[str, _Function] = {
     "svd": _Function(lambda s, x: linalg.svd(x, s[2:] == s[:2], s[2] >= 0), 20),
     "triangular_solve": _Function(_triangular_solve, 1),
 }
+_NUMBERS = {name: k for k, name in enumerate(FUNCTIONS)}
 
 
 def is_native(dtype: np.dtype, *shapes: tuple[int, ...]) -> bool:
@@ -148,7 +149,7 @@ def function(name: str, dtype: np.dtype) -> int:
     """Address of the native function `name` for matrices of `dtype`."""
     assert _native.addresses is not None
     _link()
-    return _native.addresses(list(FUNCTIONS).index(name), DTYPES.index(dtype))
+    return _native.addresses(_NUMBERS[name], DTYPES.index(dtype))
 
 
 def symbol(name: str, dtype: np.dtype) -> str:
@@ -191,6 +192,6 @@ def run(
     results = [np.empty(shape, dtype) for shape, dtype in types]
     batch = math.prod(held[0].shape[:-2])
     arrays = (np.array(routine.sizes, np.int64), *held, *results)
-    which, dtype = list(FUNCTIONS).index(routine.name), DTYPES.index(held[0].dtype)
+    which, dtype = _NUMBERS[routine.name], DTYPES.index(held[0].dtype)
     _native.call(which, dtype, arrays, batch, grain(routine), keeps_to_one_thread(routine, batch))
     return results

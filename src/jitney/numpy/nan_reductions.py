@@ -39,8 +39,7 @@ def _extreme(
 ) -> Any:
     util.check_no_out(name, out)
     x = util.ensure_arraylike(name, a)
-    if where is not None:
-        reductions.truth_mask(name, where)
+    reductions.check_mask(name, where)
     if not util.is_inexact(x.dtype):
         return reduction(x, axis, None, keepdims, initial, where)
     value = reduction(_filled(x, fill), axis, None, keepdims, initial, where)
@@ -80,8 +79,7 @@ def _fold(name: str, reduction: Callable[..., Any], fill: int, a: Any, out: Any,
     util.check_no_out(name, out)
     x = util.ensure_arraylike(name, a)
     axis, dtype, keepdims, initial, where = args
-    if where is not None:
-        reductions.truth_mask(name, where)
+    reductions.check_mask(name, where)
     x = _filled(x, fill) if util.is_inexact(x.dtype) else x
     return reduction(x, axis, dtype, None, keepdims, initial, where)
 
@@ -126,8 +124,7 @@ def nanmean(
     """The mean over axes of what is not NaN."""
     util.check_no_out("nanmean", out)
     x = util.ensure_arraylike("nanmean", a)
-    if where is not None:
-        reductions.truth_mask("nanmean", where)
+    reductions.check_mask("nanmean", where)
     if not util.is_inexact(x.dtype):
         return reductions.mean(x, axis, dtype, None, keepdims, where=where)
     dtype = x.dtype if dtype is None else dtype
@@ -151,8 +148,7 @@ def nanvar(
     """The variance over axes of what is not NaN."""
     util.check_no_out("nanvar", out)
     x = util.ensure_arraylike("nanvar", a)
-    if where is not None:
-        reductions.truth_mask("nanvar", where)
+    reductions.check_mask("nanvar", where)
     carried, result = reductions.var_dtypes(x.dtype, dtype)
     x = convert.convert(x, carried)
     if mean is None:
@@ -188,8 +184,7 @@ def nanstd(
 ) -> Any:
     """The standard deviation over axes of what is not NaN."""
     util.check_no_out("nanstd", out)
-    if where is not None:
-        reductions.truth_mask("nanstd", where)
+    reductions.check_mask("nanstd", where)
     return unary.sqrt(
         nanvar(a, axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
     )

@@ -97,13 +97,20 @@ def keep(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 def truth_mask(name: str, where: Any) -> Any:
     """`where`, which must be boolean."""
+    check_mask(name, where)
+    return where
+
+
+def check_mask(name: str, where: Any) -> None:
+    """Raises unless `where` is a boolean array, or not given."""
+    if where is None:
+        return
     util.check_arraylike(name, where)
     dtype = util.dtype_of(where)
     if dtype != _BOOL:
         raise ValueError(
             f"jnp.{name}: where must be None or a boolean array; got where.dtype={dtype!r}."
         )
-    return where
 
 
 def _reduction(
@@ -451,8 +458,7 @@ def var(
     util.check_no_out("var", out)
     util.check_arraylike("var", a)
     ddof = _degrees(ddof, correction)
-    if where is not None:
-        truth_mask("var", where)
+    check_mask("var", where)
     return _var(
         a, mean, ddof, where, axis=static_axis(axis), dtype=_checked(dtype, "var"),
         keepdims=keepdims,
@@ -525,8 +531,7 @@ def std(
     util.check_no_out("std", out)
     util.check_arraylike("std", a)
     ddof = _degrees(ddof, correction)
-    if where is not None:
-        truth_mask("std", where)
+    check_mask("std", where)
     dtype = _checked(dtype, "std")
     if dtype is not None and not util.is_inexact(dtype):
         raise ValueError(

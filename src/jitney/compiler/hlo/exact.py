@@ -15,27 +15,11 @@ _FUNCTIONS = frozenset(
     "nextafter".split()
 )
 _VIEWS = (
-    ir.Parameter,
-    ir.Constant,
-    ir.Iota,
-    ir.Broadcast,
-    ir.Reshape,
-    ir.Transpose,
-    ir.Slice,
-    ir.Reverse,
-    ir.Pad,
-    ir.Concatenate,
-    ir.Bitcast,
-    ir.DynamicSlice,
-    ir.DynamicUpdateSlice,
-    ir.Gather,
-    ir.Fence,
-    ir.Project,
-    ir.Sort,
-    ir.TopK,
-    ir.ArgReduce,
-)
-_SAME_CODE = (ir.LibraryCall,)  # evaluated by the very function that programs call  # fmt: skip
+    ir.Parameter, ir.Constant, ir.Iota, ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice,
+    ir.Reverse, ir.Pad, ir.Concatenate, ir.Bitcast, ir.DynamicSlice, ir.DynamicUpdateSlice,
+    ir.Gather, ir.Fence, ir.Project, ir.Sort, ir.TopK, ir.ArgReduce,
+)  # fmt: skip
+_SAME_CODE = (ir.LibraryCall,)  # evaluated by the very function that programs call
 
 
 def is_exact(region: ir.Region) -> bool:

@@ -432,11 +432,11 @@ def _while(node: ir.While) -> Any:
 
 
 def _library_call(node: ir.LibraryCall) -> Any:
-    dtypes = {a.dtype for a in node.args}  # type: ignore[union-attr]
+    found = {a.dtype for a in node.args}  # type: ignore[union-attr]
     shapes = [a.shape for a in node.args]
     _need(node.routine.name in FUNCTIONS, f"library_call.C1: no routine {node.routine.name}")
     _need(
-        len(dtypes) == 1 and is_native(dtypes.pop(), *shapes),
+        len(found) == 1 and is_native(found.pop(), *shapes),
         f"library_call.C2: operands {_types([a.type for a in node.args])}",
     )
 

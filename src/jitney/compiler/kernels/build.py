@@ -22,7 +22,7 @@ import numpy as np
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.build import real_dtype
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.ir import Affine
+from jitney.compiler.kernels.ir import Affine, accumulator
 
 Index = tuple[Affine, ...]
 
@@ -524,12 +524,6 @@ def combined_in_order(k: KernelBuilder, fn: str, values: Sequence[int], dtype: n
         total = value if total is None else k.call(fn, (total, value), dtype)
     assert total is not None
     return total
-
-
-def accumulator(dtype: np.dtype) -> np.dtype:
-    """The dtype in which sums of `dtype` are carried: 16-bit floats are rounded once, at the end."""
-    is_half = dtype.itemsize == 2 and dtype.kind in "fV"
-    return np.dtype(np.float32) if is_half else dtype
 
 
 _rules: dict[type, _Rule] = {

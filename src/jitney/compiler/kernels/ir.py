@@ -32,6 +32,16 @@ import numpy as np
 from jitney.core.record import record
 
 
+def is_half(dtype: np.dtype) -> bool:
+    """Whether `dtype` is a float of 16 bits."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype in which sums of `dtype` are carried: 16-bit floats are rounded once, at the end."""
+    return np.dtype(np.float32) if is_half(dtype) else dtype
+
+
 @record(frozen=True)
 class Affine:
     """offset + sum(coefficients[k] * i_k) + sum(factor * value of statement)."""

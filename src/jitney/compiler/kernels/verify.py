@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.kernels import ir, loops
-from jitney.compiler.kernels.wide import is_half
+from jitney.compiler.kernels.ir import is_half
 
 
 class KernelError(AssertionError):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import is_half
 from jitney.compiler.kernels.loops import Carried, LoopKernel
 from jitney.compiler.scalar.convert import BASIC, EXACT
 from jitney.core.record import replace
@@ -21,11 +22,6 @@ _FLOAT32 = np.dtype(np.float32)
 
 # Functions that are not computed by way of float32, or not as that of float32 is.
 _OWN_CODE = frozenset(("bitcast", "nextafter", "eq_to", "lt_to", "le_to", "pow"))
-
-
-def is_half(dtype: np.dtype) -> bool:
-    """Whether `dtype` is a float of 16 bits."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 class _Widener:

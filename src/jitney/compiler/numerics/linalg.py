@@ -22,11 +22,6 @@ _REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 _COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 
 
-# Rows from which LAPACK is called as SciPy does it: NumPy first moves matrices element by element.
-LARGE = 48
-_BLOCK = 64  # columns that LAPACK works on at once: its memory is as many vectors
-
-
 def real_dtype(dtype: Any) -> Any:
     """The dtype of singular values of matrices of `dtype`."""
     return _REAL.get(dtype.char, dtype)
@@ -104,17 +99,7 @@ def _guarded(fn: Callable[..., Any], outs: Sequence[Spec], x: Array) -> list[Arr
 
 def cholesky(x: Array) -> Array:
     """Lower triangular L with x = L @ L^H; only the lower triangle of `x` is read."""
-    outs: list[Spec] = [(x.shape[-2:], x.dtype)]
-    if x.shape[-1] < LARGE:
-        return _guarded(lambda a: (np.linalg.cholesky(a),), outs, x)[0]
-    potrf = _lapack("potrf", wide(x[..., :0, :0]))
-
-    # Row by row in memory is the transpose, column by column, whose upper factor is L^T.
-    def one(a: Array) -> Any:
-        factor, info = potrf(a.T, lower=0, clean=1)
-        return None if info > 0 else (factor.T,)
-
-    return _mapped(one, outs, (2,), x)[0]
+    return _guarded(lambda a: (np.linalg.cholesky(a),), [(x.shape[-2:], x.dtype)], x)[0]
 
 
 def lu(x: Array) -> list[Array]:
@@ -187,8 +172,6 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
     k = m if full_matrices else min(m, n)
     outs: list[Spec] = [((m, k), x.dtype), ((k, n), x.dtype)]
     if not pivoting:
-        if min(m, n) >= LARGE and k == min(m, n):
-            return _mapped(_large_qr(wide(x[..., :0, :0]), m, n), outs, (2,), x)
         mode: Any = "complete" if full_matrices else "reduced"
         return _guarded(lambda a: np.linalg.qr(a, mode), outs, x)
 
@@ -201,23 +184,6 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
         return linalg.qr(a, mode=mode, pivoting=True, check_finite=False)
 
     return _mapped(one, [*outs, ((n,), np.dtype(np.int32))], (2,), x)
-
-
-def _large_qr(like: Array, m: int, n: int) -> Callable[[Array], Any]:
-    """The function to Q and R of a matrix, of the dtype of `like`, with `m` rows and `n` columns."""
-    k = min(m, n)
-    is_complex = like.dtype.kind == "c"
-    factorise, columns = (
-        _lapack(name, like) for name in ("geqrf", "ungqr" if is_complex else "orgqr")
-    )
-    room = _BLOCK * n
-
-    def one(a: Array) -> Any:
-        factors, taus, _, _ = factorise(a, lwork=room)
-        q = columns(factors[:, :k], taus, lwork=room)[0]
-        return q, np.triu(factors[:k])
-
-    return one
 
 
 def geqrf(x: Array) -> list[Array]:

@@ -29,7 +29,7 @@ from jitney.compiler.kernels.build import (
     row_major,
     shifted,
 )
-from jitney.compiler.kernels.ir import Kernel, kernel_key
+from jitney.compiler.kernels.ir import Kernel, accumulator, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split import Split, split_fold
 from jitney.compiler.kernels.wide import in_wide_registers
@@ -100,8 +100,8 @@ class _Planner:
     def is_sinkable(self, node: hlo.Node) -> bool:
         """Whether a loop kernel can compute this node."""
         if isinstance(node, hlo.Reduce | hlo.Dot):
-            if node.dtype.itemsize == 2 and node.dtype.kind in "fV":
-                return False  # sums of half precision are carried wider
+            if accumulator(node.dtype) != node.dtype:
+                return False
             fn = node.fn if isinstance(node, hlo.Reduce) else "add"
             return self.supports(fn, [node.dtype] * 2, node.dtype)
         return self.is_native(node)

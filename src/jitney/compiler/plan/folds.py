@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from jitney.compiler.hlo import ir as hlo
-from jitney.compiler.kernels.build import KernelBuilder, accumulator
-from jitney.compiler.kernels.ir import Affine
+from jitney.compiler.kernels.build import KernelBuilder
+from jitney.compiler.kernels.ir import Affine, accumulator
 
 HasBuffer: TypeAlias = Callable[[hlo.Node], bool]
 

@@ -69,58 +69,44 @@ def constant_carries(body: ClosedJaxpr, n_consts: int) -> tuple[bool, ...]:
 
 @memoize_by_identity
 def with_carries_as_constants(
-    closed: ClosedJaxpr, n_consts: int, moved: tuple[bool, ...], is_body: bool
+    closed: ClosedJaxpr, n_consts: int, moved: tuple[bool, ...], is_body: bool, behind: int
 ) -> ClosedJaxpr:
     """`closed`(constants, carry) of a loop, with the carries marked in `moved` among the constants.
 
     Args:
       closed: the condition or the body.
-      n_consts: number of its constants, behind which the moved ones are put.
+      n_consts: number of its constants.
       moved: for each carry, whether it is moved.
       is_body: whether its results are the carry, of which the moved ones are left out.
+      behind: after how many of the constants the moved carries are put.
     """
     jaxpr = closed.jaxpr
     consts, carry = jaxpr.invars[:n_consts], jaxpr.invars[n_consts:]
-    later = [v for v, m in zip(carry, moved, strict=True) if m]
+    added = [v for v, m in zip(carry, moved, strict=True) if m]
     rest = [v for v, m in zip(carry, moved, strict=True) if not m]
     outvars = jaxpr.outvars
     if is_body:
         outvars = [v for v, m in zip(outvars, moved, strict=True) if not m]
+    invars = [*consts[:behind], *added, *consts[behind:], *rest]
     info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
-    changed = jaxpr.replace(invars=[*consts, *later, *rest], outvars=outvars, debug_info=info)
-    return ClosedJaxpr(changed, closed.consts)
+    return ClosedJaxpr(
+        jaxpr.replace(invars=invars, outvars=outvars, debug_info=info), closed.consts
+    )
 
 
 def unseen_constant_carries(
     condition: ClosedJaxpr, n_cond: int, body: ClosedJaxpr, n_body: int
 ) -> tuple[bool, ...]:
     """For each carry, whether the body returns it as it came and the condition does not need it."""
+    results, operands = body.jaxpr.outvars, body.jaxpr.invars[n_body:]
+    same = tuple([out is carry for out, carry in zip(results, operands, strict=True)])
+    if not any(same):
+        return same
     _, needed = dce_jaxpr(condition.jaxpr, (True,))
-    same = zip(body.jaxpr.outvars, body.jaxpr.invars[n_body:], strict=True)
-    return tuple(
-        out is carry and not need for (out, carry), need in zip(same, needed[n_cond:], strict=True)
-    )
+    return tuple([s and not need for s, need in zip(same, needed[n_cond:], strict=True)])
 
 
-def without_carries_in_condition(
-    closed: ClosedJaxpr, n_consts: int, fixed: tuple[bool, ...]
-) -> ClosedJaxpr:
-    """A loop's condition(constants, carry) without the carries marked in `fixed`, nor what is dead."""
-    kept = (*(True,) * n_consts, *(not f for f in fixed))
-    return dce_closed(closed, (True,), kept)[0] if any(fixed) else closed
-
-
-def without_carries_in_body(
-    closed: ClosedJaxpr, n_consts: int, fixed: tuple[bool, ...]
-) -> ClosedJaxpr:
-    """A loop's body(constants, carry), whose first constants the carries marked in `fixed` become."""
-    if not any(fixed):
-        return closed
-    jaxpr = closed.jaxpr
-    consts, carry = jaxpr.invars[:n_consts], jaxpr.invars[n_consts:]
-    first = [v for v, f in zip(carry, fixed, strict=True) if f]
-    rest = [v for v, f in zip(carry, fixed, strict=True) if not f]
-    outvars = [v for v, f in zip(jaxpr.outvars, fixed, strict=True) if not f]
-    info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
-    changed = jaxpr.replace(invars=[*first, *consts, *rest], outvars=outvars, debug_info=info)
-    return ClosedJaxpr(changed, closed.consts)
+def without_carries(closed: ClosedJaxpr, n_consts: int, left_out: tuple[bool, ...]) -> ClosedJaxpr:
+    """A condition(constants, carry) without the carries marked in `left_out`, nor what is dead."""
+    kept = (*(True,) * n_consts, *(not out for out in left_out))
+    return dce_closed(closed, (True,), kept)[0]

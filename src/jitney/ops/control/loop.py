@@ -29,8 +29,7 @@ from jitney.ops.control.forwarding import (
     constant_carries,
     unseen_constant_carries,
     with_carries_as_constants,
-    without_carries_in_body,
-    without_carries_in_condition,
+    without_carries,
 )
 from jitney.ops.control.tracing import check_carry, strengthened, trace_function
 from jitney.ops.convert import as_value, convert
@@ -285,7 +284,7 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
         count = params[f"{name}_nconsts"]
         smaller[f"{name}_nconsts"] = count + len(fixed)
         smaller[f"{name}_jaxpr"] = with_carries_as_constants(
-            params[f"{name}_jaxpr"], count, moved, name == "body"
+            params[f"{name}_jaxpr"], count, moved, name == "body", count
         )
     outs, out_dims = _batched(axis_data, operands, places, {**params, **smaller})
     rest = iter(zip(outs, out_dims, strict=True))
@@ -414,16 +413,21 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
     fixed = unseen_constant_carries(
         condition.closed, len(condition.consts), body.closed, len(body.consts)
     )
+    n_cond, n_body = len(condition.consts), len(body.consts)
+    cond_jaxpr, body_jaxpr = condition.closed, body.closed
+    if any(fixed):
+        cond_jaxpr = without_carries(cond_jaxpr, n_cond, fixed)
+        body_jaxpr = with_carries_as_constants(body_jaxpr, n_body, fixed, True, 0)
     constants = [as_value(x) for x, f in zip(leaves, fixed, strict=True) if f]
     outs = while_p.bind(
         *condition.consts,
         *constants,
         *body.consts,
         *(x for x, f in zip(leaves, fixed, strict=True) if not f),
-        cond_jaxpr=without_carries_in_condition(condition.closed, len(condition.consts), fixed),
-        cond_nconsts=len(condition.consts),
-        body_jaxpr=without_carries_in_body(body.closed, len(body.consts), fixed),
-        body_nconsts=len(constants) + len(body.consts),
+        cond_jaxpr=cond_jaxpr,
+        cond_nconsts=n_cond,
+        body_jaxpr=body_jaxpr,
+        body_nconsts=len(constants) + n_body,
     )
     unchanged, changed = iter(constants), iter(outs)
     return pytrees.tree_unflatten(tree, [next(unchanged) if f else next(changed) for f in fixed])

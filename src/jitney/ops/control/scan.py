@@ -309,9 +309,10 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 @scan_p.transpose
 def _(cts: Any, *args: Any, **params: Any) -> Any:
     """What has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
-    less, kept, wanted = _pruned(params, [type(ct) is not Zero for ct in cts])
-    if all(wanted):
+    used = [type(ct) is not Zero for ct in cts]
+    if all(used):
         return _transposed(cts, *args, **params)
+    less, kept, wanted = _pruned(params, used)
     given = [x for x, k in zip(args, kept, strict=True) if k]
     found = iter(_transposed([ct for ct, w in zip(cts, wanted, strict=True) if w], *given, **less))
     return [next(found) if k else _no_cotangent(x) for x, k in zip(args, kept, strict=True)]
