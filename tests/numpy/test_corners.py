@@ -35,6 +35,35 @@ TRACED = {
     "bool": lambda j, J: j.jit(lambda x: (J.sum(x, 0, dtype=bool), J.cumprod(x, 1, dtype=bool)))(X),
 }
 
+SHARES = np.array([0.1, 0.3337, 0.77])
+H = np.random.default_rng(3).normal(size=101).astype(np.float16)
+QUANTILES = {
+    "wider_shares": lambda J: [J.quantile(x, SHARES) for x in (H, H.astype(np.float32), I)],
+    "nan": lambda J: [J.nanquantile(H, SHARES), J.nanpercentile(H, np.float32(30))],
+    "methods": lambda J: [
+        J.quantile(H, SHARES, method=m)
+        for m in ("linear", "lower", "higher", "midpoint", "nearest")
+    ],
+    "scalar": lambda J: [
+        f(np.float32(2), q, keepdims=k)
+        for f in (J.quantile, J.nanquantile)
+        for q in (0.5, SHARES)
+        for k in (False, True)
+    ],
+    "median": lambda J: [J.median(np.float32(2), keepdims=True), J.nanmedian(X, keepdims=True)],
+}
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("use", QUANTILES.values(), ids=QUANTILES)
+def test_quantiles_have_the_dtype_of_the_elements(use, x64):
+    def with_setting(j, J):
+        with j.enable_x64(x64):
+            return use(J)
+
+    same(with_setting)
+
+
 STRICT = {
     "linspace": lambda J: J.linspace(0.0, 5.0, 4, dtype=np.int32),
     "ldexp": lambda J: J.ldexp(V, I),

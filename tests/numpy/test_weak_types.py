@@ -32,6 +32,36 @@ jnp.gcd(x, x)
 jax.nn.softplus(x)
 jax.nn.softplus(e)
 jax.nn.softplus(jnp.arange(3, dtype="int32"))
+jnp.angle(x)
+jnp.angle(jnp.asarray(x, "float16"))
+jnp.angle(jnp.full(3, x), deg=True)
+jnp.convolve(jnp.full(3, x), jnp.full(2, x))
+jnp.correlate(jnp.full(3, x), jnp.full(2, x), "same")
+jnp.cross(jnp.full(3, x), jnp.full(3, x))
+jnp.degrees(jnp.full(3, x))
+jnp.gradient(jnp.full(3, 2.0 * x))
+jnp.inner(x, x)
+jnp.isinf(x)
+jnp.isneginf(x)
+jnp.round(jnp.full(3, 2.0 * x), 1)
+jnp.select([jnp.full(3, x)], [jnp.full(3, x)])
+jnp.ediff1d(jnp.full(3, x))
+jnp.floor_divide(jnp.full(3, x), 2)
+jnp.gcd(jnp.full(3, x), 4)
+jnp.heaviside(jnp.full(3, x), 2)
+jnp.hypot(jnp.full(3, x), 2)
+jnp.hypot(x, 2)
+jnp.lcm(jnp.full(3, x), x)
+jnp.linalg.norm(jnp.full(3, x))
+jnp.linalg.norm(jnp.full(3, x), ord=1)
+jnp.logaddexp2(jnp.full(3, x), x)
+jnp.power(jnp.full(3, x), 2)
+jnp.power(jnp.full(3, x), True)
+jnp.power(jnp.ones(3), jnp.asarray(2))
+jnp.power(x, x)
+jnp.sinc(jnp.full(3, x))
+lax.full_like(e, 2)
+lax.reduce_window(jnp.full(3, 2.0 * x), jnp.array(0.5), lax.max, (2,), (1,), "SAME")
 """.strip().splitlines()
 
 
@@ -40,7 +70,7 @@ jax.nn.softplus(jnp.arange(3, dtype="int32"))
 def test_types(expression, x):
     def run(library):
         def f(x):
-            names = {"jnp": library.numpy, "jax": library, "x": x}
+            names = {"jnp": library.numpy, "jax": library, "lax": library.lax, "x": x}
             return eval(expression, {**names, "e": library.numpy.equal(x, x)})
 
         try:

@@ -85,6 +85,27 @@ def test_derivative_of_sums_with_dilation(params):
     close(use(jitney), use(jax), rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.parametrize("fold", ["max", "min"])
+@pytest.mark.parametrize("start", [2.0, -np.inf, np.inf, np.nan])
+def test_derivative_of_extremes_from_any_start(fold, start):
+    """Where the windows' element is chosen, the first of equal ones; compiled as by itself."""
+    x = np.float32([4, -3, 4, 4, np.nan, 0, -2, -2, -2, 3, 5, 5])
+
+    def folded(x):
+        op = getattr(jitney.lax, fold)
+        return jitney.lax.reduce_window(x, np.float32(start), op, (3,), (1,), "SAME")
+
+    def gradient(x):
+        return jitney.grad(lambda x: folded(x).sum())(x)
+
+    eager = np.asarray(gradient(x))
+    np.testing.assert_array_equal(eager, jitney.jit(gradient)(x))
+    values = np.asarray(folded(x))
+    by_elements = (values != start) | np.isnan(values)
+    assert eager.sum() == by_elements.sum()
+    assert set(np.unique(eager)) <= {0, 1, 2, 3}
+
+
 def test_derivative_of_any_fold():
     """There is a reverse derivative of products, too; real jax has none."""
     f = windows(jitney, "product", WINDOWS[0])

@@ -345,3 +345,24 @@ def test_what_a_condition_looks_at_in_vain_is_no_use():
     assert jitney.grad(lambda x: loop(jitney)(1.0, x)[0] + x**2)(1.5) == 3.0
     slopes = [j.grad(lambda x, j=j: loop(j)(x, 2.5)[1] ** 2)(1.5) for j in (jitney, jax)]
     assert slopes == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("loop", ["fori_loop", "scan"])
+def test_what_a_loop_computes_in_vain_has_no_derivative(loop):
+    """The derivative of a root of 0 is infinite; 0 times it would be NaN."""
+
+    def f(x):
+        spread = jitney.numpy.std(x)
+
+        def body(carry, row):
+            jitney.numpy.abs(spread)
+            return carry * 2, row
+
+        if loop == "scan":
+            carry, rows = jitney.lax.scan(body, x, jitney.numpy.arange(3.0))
+            return carry.sum() + rows.sum()
+        return jitney.lax.fori_loop(0, 3, lambda i, c: body(c, i)[0], x).sum()
+
+    x = jitney.numpy.ones(1)
+    np.testing.assert_array_equal(jitney.grad(f)(x), [8])
+    np.testing.assert_array_equal(jitney.jit(jitney.grad(f))(x), [8])

@@ -315,10 +315,10 @@ from jitney.ops.linear_solve import custom_linear_solve as custom_linear_solve
 from jitney.ops.linear_solve import linear_solve_p as linear_solve_p
 from jitney.ops.control.platform import platform_dependent as platform_dependent
 from jitney.ops.windows import padtype_to_pads as padtype_to_pads
-from jitney.ops.windows import reduce_window as reduce_window
+from jitney.ops.reduce_window import reduce_window as reduce_window
 from jitney.ops.windows import reduce_window_max_p as reduce_window_max_p
 from jitney.ops.windows import reduce_window_min_p as reduce_window_min_p
-from jitney.ops.windows import reduce_window_p as reduce_window_p
+from jitney.ops.reduce_window import reduce_window_p as reduce_window_p
 from jitney.ops.windows import reduce_window_shape_tuple as reduce_window_shape_tuple
 from jitney.ops.windows import reduce_window_sum_p as reduce_window_sum_p
 from jitney.ops.windows import select_and_gather_add_p as select_and_gather_add_p

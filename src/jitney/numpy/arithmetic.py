@@ -22,6 +22,7 @@ from jitney.numpy.ufuncs import absolute, isnan, public
 from jitney.numpy.util import promote_args, promote_args_inexact, promote_args_numeric
 from jitney.ops import binary, compare, convert, creation, select, unary
 from jitney.ops.large import LARGE
+from jitney.runtime.array import ArrayImpl
 
 _BOOL = np.dtype(bool)
 
@@ -96,14 +97,7 @@ nextafter = float_arithmetic(
 
 def _zero(x: Any) -> Any:
     """0 as a scalar of the type of `x`."""
-    dtype, weak = util.type_of(x)
-    return convert.scalar_operand(0, dtype, weak)
-
-
-def _number(x: Any, value: Any) -> Any:
-    """`value` as a scalar of the type of `x`."""
-    dtype, weak = util.type_of(x)
-    return convert.scalar_operand(value, dtype, weak)
+    return util.scalar_like(x, 0)
 
 
 @jit_when_traced
@@ -119,7 +113,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         inexact = compare.ne(binary.rem(x1, x2), _zero(x1))
         differ, inexact = (util.as_type(p, _BOOL, False) for p in (differ, inexact))
         below = binary.bitwise_and(differ, inexact)
-        return where(below, binary.sub(q, _number(q, 1)), q)
+        return where(below, binary.sub(q, convert.scalar_operand(1, *util.type_of(q))), q)
     if util.is_complex(dtype):
         raise TypeError("floor_divide does not support complex-valued inputs")
     return _float_divmod(x1, x2)[0]
@@ -142,7 +136,7 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     differ = compare.ne(unary.sign(x2), unary.sign(mod))
     adjust = binary.bitwise_and(inexact, differ)
     mod = select.select(adjust, binary.add(mod, x2), mod)
-    div = select.select(adjust, binary.sub(div, _number(div, 1)), div)
+    div = select.select(adjust, binary.sub(div, convert.scalar_operand(1, *util.type_of(div))), div)
     return select.round(div), mod
 
 
@@ -161,7 +155,9 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 def _guard_zero(x: Any) -> Any:
     """`x` with 1 in place of 0."""
     is_zero = compare.eq(x, _zero(x))
-    return where(is_zero, creation.full_like(x, 1) if util.shape_of(x) else _number(x, 1), x)
+    return where(
+        is_zero, creation.full_like(x, 1) if util.shape_of(x) else util.scalar_like(x, 1), x
+    )
 
 
 mod = public(lambda x1, x2, /: remainder(x1, x2), "mod", remainder.__doc__ or "")
@@ -182,12 +178,11 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 def power(x1: Any, x2: Any, /) -> Any:
     """x1 to the power of x2.
 
-    A static integer exponent gives a chain of multiplications; arrays of integers to the power of
-    arrays of integers (not negative) stay integers.
+    An integer exponent that is no tracer gives a chain of multiplications; arrays of integers to the
+    power of arrays of integers (not negative) stay integers.
     """
     util.check_arraylike("power", x1, x2)
-    # Python and NumPy integers are static, arrays are not.
-    if isinstance(x2, int | np.integer) and not isinstance(x2, bool):
+    if _is_static_integer(x2):
         (x1,) = util.promote_dtypes_numeric(x1)
         return unary.integer_pow(x1, int(x2))
     base, exponent = promote_args_numeric("power", x1, x2)
@@ -198,6 +193,12 @@ def power(x1: Any, x2: Any, /) -> Any:
     return binary.pow(base, exponent)
 
 
+def _is_static_integer(x: Any) -> bool:
+    if isinstance(x, np.ndarray | ArrayImpl):
+        return x.ndim == 0 and util.is_integer(x.dtype)
+    return isinstance(x, int | np.integer)
+
+
 @jit_when_traced(inline=True, compiled_from=LARGE)
 def _integer_power(x: Any, n: Any) -> Any:
     """x**n of integers, by squaring, over the bits of n that can matter."""
@@ -206,7 +207,7 @@ def _integer_power(x: Any, n: Any) -> Any:
     acc = where(
         is_zero, convert.scalar_operand(0, dtype, False), convert.scalar_operand(1, dtype, False)
     )
-    one = _number(n, 1)
+    one = util.scalar_like(n, 1)
     # A base other than 0, 1 and -1 overflows any integer dtype before the exponent reaches 64.
     for _ in range(6):
         acc = where(binary.bitwise_and(n, one), binary.mul(acc, x), acc)
@@ -238,7 +239,7 @@ def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
 def _logaddexp(x1: Any, x2: Any) -> Any:
     if util.is_complex(util.dtype_of(x1)):
         top = binary.max(x1, x2)
-        delta = binary.sub(binary.add(x1, x2), binary.mul(top, _number(top, 2)))
+        delta = binary.sub(binary.add(x1, x2), binary.mul(top, util.scalar_like(top, 2)))
         total = binary.add(top, unary.log1p(unary.exp(delta)))
         return binary.complex(unary.real(total), _wrap_between(unary.imag(total), np.pi))
     top = binary.max(x1, x2)
@@ -251,17 +252,17 @@ def _logaddexp(x1: Any, x2: Any) -> Any:
 
 def _wrap_between(x: Any, bound: float) -> Any:
     """`x` brought into [-bound, bound) by multiples of 2 bound."""
-    width = _number(x, 2 * bound)
-    moved = binary.rem(binary.add(x, _number(x, bound)), width)
+    width = util.scalar_like(x, 2 * bound)
+    moved = binary.rem(binary.add(x, util.scalar_like(x, bound)), width)
     moved = select.select(compare.lt(moved, _zero(moved)), binary.add(moved, width), moved)
-    return binary.sub(moved, _number(x, bound))
+    return binary.sub(moved, util.scalar_like(x, bound))
 
 
 def _softmax_weight(x: Any, out: Any, exp: Callable[[Any], Any]) -> Any:
     """exp(x - out), in which infinity is taken as 0, as in JAX; NaN where both are -inf."""
 
     def finite(v: Any) -> Any:
-        return where(compare.eq(v, _number(v, np.inf)), _number(v, 0), v)
+        return where(compare.eq(v, util.scalar_like(v, np.inf)), util.scalar_like(v, 0), v)
 
     return exp(binary.sub(finite(x), finite(out)))
 
@@ -278,8 +279,8 @@ def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
 def _logaddexp2(x1: Any, x2: Any) -> Any:
     top = binary.max(x1, x2)
     if util.is_complex(util.dtype_of(x1)):
-        delta = binary.sub(binary.add(x1, x2), binary.mul(top, _number(top, 2)))
-        tail = binary.mul(_number(top, 1 / np.log(2)), unary.log1p(unary.exp2(delta)))
+        delta = binary.sub(binary.add(x1, x2), binary.mul(top, util.scalar_like(top, 2)))
+        tail = binary.mul(util.scalar_like(top, 1 / np.log(2)), unary.log1p(unary.exp2(delta)))
         total = binary.add(top, tail)
         return binary.complex(
             unary.real(total), _wrap_between(unary.imag(total), float(np.pi / np.log(2)))
@@ -288,7 +289,7 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
     undefined = isnan(delta)
     other = binary.add(x1, x2)
     tail = unary.log1p(unary.exp2(unary.neg(unary.abs(delta))))
-    total = binary.add(top, binary.mul(_number(tail, 1 / np.log(2)), tail))
+    total = binary.add(top, binary.mul(util.scalar_like(tail, 1 / np.log(2)), tail))
     return select.select(undefined, other, total)
 
 
@@ -321,14 +322,14 @@ def hypot(x1: Any, x2: Any, /) -> Any:
         )
     x1, x2 = unary.abs(x1), unary.abs(x2)
     infinite = binary.bitwise_or(
-        compare.eq(x1, _number(x1, np.inf)), compare.eq(x2, _number(x2, np.inf))
+        compare.eq(x1, util.scalar_like(x1, np.inf)), compare.eq(x2, util.scalar_like(x2, np.inf))
     )
     high, low = binary.max(x1, x2), binary.min(x1, x2)
     is_zero = compare.eq(high, _zero(high))
     safe = where(compare.eq(high, _zero(high)), creation.full_like(high, 1), high)
     ratio = unary.square(binary.div(low, safe))
-    length = binary.mul(high, unary.sqrt(binary.add(_number(ratio, 1), ratio)))
-    return where(infinite, _number(high, np.inf), where(is_zero, high, length))
+    length = binary.mul(high, unary.sqrt(binary.add(util.scalar_like(ratio, 1), ratio)))
+    return where(infinite, util.scalar_like(high, np.inf), where(is_zero, high, length))
 
 
 @jit_when_traced
@@ -338,7 +339,9 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     negative = compare.lt(x1, _zero(x1))
     positive = compare.gt(x1, _zero(x1))
     middle = where(isnan(x1), x1, x2)
-    return where(negative, _number(x1, 0), where(positive, _number(x1, 1), middle))
+    return where(
+        negative, util.scalar_like(x1, 0), where(positive, util.scalar_like(x1, 1), middle)
+    )
 
 
 # --- NaN-ignoring extrema -------------------------------------------------------------------------
@@ -372,7 +375,7 @@ def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
     unfinished = compare.ne(x2, _zero(x2))
     x1, x2 = (
         where(unfinished, x2, x1),
-        where(compare.ne(x2, _zero(x2)), binary.rem(x1, x2), _number(x2, 0)),
+        where(compare.ne(x2, _zero(x2)), binary.rem(x1, x2), util.scalar_like(x2, 0)),
     )
     return where(compare.lt(x1, x2), x2, x1), where(compare.lt(x1, x2), x1, x2)
 
@@ -394,7 +397,7 @@ def lcm(x1: Any, x2: Any) -> Any:
     x1, x2 = absolute(x1), absolute(x2)
     divisor = gcd(x1, x2)
     none = compare.eq(divisor, _zero(divisor))
-    return where(none, _number(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
+    return where(none, util.scalar_like(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
 
 
 def _signed(x: Any) -> bool:

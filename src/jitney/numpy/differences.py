@@ -124,7 +124,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     if not axes:
         return []
     if not spacings:
-        spacings = [scalar_operand(1, x.dtype, False)] * len(axes)
+        spacings = [scalar_operand(1, *util.type_of(x))] * len(axes)
     elif len(spacings) == 1:
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
@@ -140,7 +140,7 @@ def _slopes(x: Any, h: Any, axis: int) -> Any:
     if shape_of(h):
         return _uneven_slopes(x, h, axis, first, last)
     middle = binary.sub(slice_in_dim(x, 2, n, axis=axis), slice_in_dim(x, 0, n - 2, axis=axis))
-    middle = binary.div(binary.mul(middle, scalar_operand(0.5, x.dtype, False)), h)
+    middle = binary.div(binary.mul(middle, scalar_operand(0.5, *util.type_of(x))), h)
     last = binary.div(last, h)
     return concatenate([binary.div(first, h), middle, last], axis)
 

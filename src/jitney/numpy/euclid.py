@@ -32,8 +32,8 @@ def gcd_of(x: Any, y: Any) -> Any:
             for a in (x, y)
         ]
         out = np.gcd(*magnitude).astype(x.dtype)
-        return array_from_numpy(out, x.aval.update(weak_type=x.weak_type and y.weak_type))
-    dtype, weak = x.dtype, x.aval.weak_type and y.aval.weak_type
+        return array_from_numpy(out, x.aval.update(weak_type=_is_weak(x, y)))
+    dtype, weak = x.dtype, _is_weak(x, y)
     magnitude = np.dtype(dtype.str.replace("i", "u"))
     x, y = convert(x, magnitude), convert(y, magnitude)
     zero = scalar_operand(0, magnitude, False)
@@ -41,3 +41,8 @@ def gcd_of(x: Any, y: Any) -> Any:
         more = compare.ne(y, zero)
         x, y = where(more, y, x), where(more, binary.rem(x, where(more, y, 1)), zero)
     return convert(x, dtype, weak)
+
+
+def _is_weak(x: Any, y: Any) -> bool:
+    """Divisors of weakly typed scalars are weakly typed, those of arrays are not."""
+    return x.aval.weak_type and y.aval.weak_type and not x.shape

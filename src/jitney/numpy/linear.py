@@ -235,8 +235,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     util.check_arraylike("inner", a, b)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if not rank_a or not rank_b:
-        a, b = util.promote_dtypes(a, b)
-        out = binary.mul(a, b)
+        out = multiply(a, b)
         if preferred_element_type is None:
             return out
         return convert.convert(out, convert.user_dtype(preferred_element_type, "inner"))
@@ -340,7 +339,8 @@ def cross(
     x = sub(mul(ay, bz), mul(az, by))
     y = sub(mul(az, bx), mul(ax, bz))
     z = sub(mul(ax, by), mul(ay, bx))
-    out = concatenate([expand_dims(part, (0,)) for part in (x, y, z)], 0)
+    strong = [convert.convert(part, util.dtype_of(part)) for part in (x, y, z)]
+    out = concatenate([expand_dims(part, (0,)) for part in strong], 0)
     axisc = canonical_axis(axisc, out.ndim)
     return transpose(out, (*range(1, axisc + 1), 0, *range(axisc + 1, out.ndim)))
 

@@ -29,8 +29,12 @@ def _squares(x: Any) -> Any:
     return unary.real(x * unary.conj(x)) if util.is_complex(x.dtype) else x * x
 
 
+def _sum(x: Any, axes: tuple[int, ...]) -> Any:
+    return reduce_sum(convert(x, x.dtype), axes)  # never weakly typed
+
+
 def _root_of_squares(x: Any, axes: tuple[int, ...]) -> Any:
-    return unary.sqrt(reduce_sum(_squares(x), axes))
+    return unary.sqrt(_sum(_squares(x), axes))
 
 
 def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
@@ -43,24 +47,20 @@ def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
     if order in (math.inf, -math.inf):
         return _extreme(size, axes, largest=order > 0)
     if order == 0:
-        return reduce_sum(convert(x != 0, size.dtype), axes)
+        return _sum(convert(x != 0, size.dtype), axes)
     if order == 1:  # the sign's derivative at 0 is 0
-        return reduce_sum(size, axes)
-    powers = reduce_sum(size**order, axes)
+        return _sum(size, axes)
+    powers = _sum(size**order, axes)
     return powers ** (1.0 / order)
 
 
 def _extreme(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
     """The largest number, none of them negative, or the smallest; the largest of none is 0."""
     if 0 not in [x.shape[axis] for axis in axes]:
-        return (reduce_max if largest else reduce_min)(x, axes)
+        return (reduce_max if largest else reduce_min)(convert(x, x.dtype), axes)
     if not largest:
         raise ValueError("zero-size array to reduction operation min which has no identity")
-    return reduce_sum(x, axes)
-
-
-def _sum(x: Any, axis: int) -> Any:
-    return reduce_sum(x, (axis,))
+    return _sum(x, axes)
 
 
 def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
@@ -69,7 +69,7 @@ def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
         return _root_of_squares(x, (row, column))
     if order in (1, -1, math.inf, -math.inf):
         inner, outer = (row, column) if abs(order) == 1 else (column, row)
-        sums = _sum(unary.abs(x), inner)
+        sums = _sum(unary.abs(x), (inner,))
         outer -= outer > inner
         return _extreme(sums, (outer,), largest=order > 0)
     if order in (2, -2, "nuc"):
@@ -79,7 +79,7 @@ def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
         values = svd(transpose(x, (*others, row, column)), compute_uv=False)
         last = (values.ndim - 1,)
         if order == "nuc":
-            return reduce_sum(values, last)
+            return _sum(values, last)
         return _extreme(values, last, largest=order == 2)
     raise ValueError(f"Invalid order '{order}' for matrix norm.")
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.numpy import reductions, util
 from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.selection import where
@@ -174,10 +173,13 @@ def nanmedian(
 
 
 def _one_axis(x: Any, axis: Any, keepdims: bool) -> tuple[Any, int, tuple[int, ...] | None]:
-    """`x` with the axes to reduce joined into one; that axis; the final shape if that differs."""
+    """`x` with the axes to reduce joined into one; that axis; the final shape if that differs.
+
+    A scalar is a vector of one element.
+    """
     rank = x.ndim
     if axis is None:
-        kept = (1,) * rank if keepdims else None
+        kept = (1,) * max(rank, 1) if keepdims else None
         return reshape(x, (x.size,)), 0, kept
     if not isinstance(axis, tuple):
         return x, canonical_axis(axis, rank), None
@@ -217,10 +219,7 @@ def _quantile(
     q_rank = len(shape_of(q))
     if q_rank > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {shape_of(q)}")
-    if util.is_inexact(util.dtype_of(q)) and util.dtype_of(q) != x.dtype:
-        if not util.type_of(q)[1]:
-            x = convert(x, dtypes.wider(x.dtype, util.dtype_of(q)))
-        q = convert(q, x.dtype)
+    dtype = x.dtype
     weights = _weights_like(x, axis, weights)
     x, dim, kept = _one_axis(x, axis, keepdims)
     if weights is not None:
@@ -242,7 +241,7 @@ def _quantile(
         out = _between(x, q, dim, method, keepdims)
     if kept is not None:
         out = reshape(out, (*shape_of(q), *kept))
-    return out
+    return convert(out, dtype)
 
 
 def _weights_like(x: Any, axis: Any, weights: Any) -> Any:
@@ -261,8 +260,10 @@ def _weights_like(x: Any, axis: Any, weights: Any) -> Any:
 
 
 def _pick(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any) -> Any:
-    """The number between elements `low` and `high` that `method` says."""
+    """The number between elements `low` and `high` that `method` says; their weights may be wider."""
     if method == "linear":
+        dtype = util.dtype_of(low_weight)
+        low, high = convert(low, dtype), convert(high, dtype)
         return binary.add(
             *(
                 binary.mul(*util.align_ranks("multiply", x, weight))

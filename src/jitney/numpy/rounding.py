@@ -43,15 +43,15 @@ def _round(x: Any, decimals: int) -> Any:
     if decimals == 0:
         return select.round(x, select.RoundingMethod.TO_NEAREST_EVEN)
     # Scaling by powers of ten would overflow half precision.
-    old, weak = util.type_of(x)
+    old = x.dtype
     narrow = old.itemsize < 4
     working = np.dtype(np.float32) if narrow else old
     if decimals > 0 and decimals > np.log10(float(dtypes.finfo(working).max)):
         return x  # no number has so many decimals, and scaling would overflow
     x = convert(x, working) if narrow else x
-    factor = scalar_operand(10.0**decimals, x.dtype, weak and not narrow)
+    factor = scalar_operand(10.0**decimals, x.dtype, False)
     scaled = select.round(binary.mul(x, factor), select.RoundingMethod.TO_NEAREST_EVEN)
-    return convert(binary.div(scaled, factor), old, weak)
+    return convert(binary.div(scaled, factor), old)
 
 
 def around(a: Any, decimals: int = 0, out: None = None) -> Any:

@@ -69,9 +69,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if len(condlist) == 0:
         raise ValueError("condlist must be non-empty")
     util.check_arraylike("select", *condlist, *choicelist, default)
-    conditions = [convert.as_value(c) for c in condlist]
-    if any(util.dtype_of(c) != np.bool_ for c in conditions):
-        raise ValueError("All arrays in condlist must have boolean dtype")
+    conditions = [convert.convert(convert.as_value(c), np.dtype(bool)) for c in condlist]
     *choices, default = util.promote_dtypes(*choicelist, default)
     shape = broadcast_shapes(*[shape_of(a) for a in (*conditions, *choices, default)])
     conditions = [broadcast_to(c, shape) for c in conditions]

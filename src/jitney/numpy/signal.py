@@ -41,7 +41,8 @@ def _check(name: str, a: Any, v: Any, mode: str, preferred: Any) -> tuple[Any, A
         _check_preferred(name, common, result)
         if util.is_inexact(result) and not util.is_inexact(common):
             common = result
-    a, v = (convert(x, common) for x in (a, v))
+    weak = util.type_of(a)[1] and util.type_of(v)[1]
+    a, v = (convert(x, common, weak) for x in (a, v))
     if a.size == 0 or v.size == 0:
         raise ValueError(f"{name}: inputs cannot be empty, got shapes {a.shape} and {v.shape}.")
     if mode not in ("full", "same", "valid"):
@@ -124,6 +125,7 @@ def correlate(
 @partial(jit_when_traced, name="_conv", static_argnames=("mode", "flipped", "precision", "dtype"))
 def _slide(a: Any, v: Any, *, mode: str, flipped: bool, precision: Any, dtype: Any) -> Any:
     """Products of `v` (reversed if `flipped`) with each window of the longer `a`."""
+    weak = a.weak_type and v.weak_type
     if flipped:
         v = flip(v)
     m = v.shape[0]
@@ -140,7 +142,7 @@ def _slide(a: Any, v: Any, *, mode: str, flipped: bool, precision: Any, dtype: A
     windows = a[as_value(window)]
     numbers = (((1,), (0,)), ((), ()))
     out = dot_general(windows, v, numbers, precision, preferred_element_type=dtype)
-    return convert(out, dtype)
+    return convert(out, dtype, weak)
 
 
 # --- windows --------------------------------------------------------------------------------------

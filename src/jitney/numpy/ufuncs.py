@@ -19,6 +19,7 @@ from jitney.numpy import util
 from jitney.numpy.selection import where
 from jitney.numpy.util import check_arraylike, promote_args_inexact
 from jitney.ops import binary, compare, convert, creation, select, unary
+from jitney.ops.shape import shape_of
 
 # Dtypes that floating functions take as they are.
 _INEXACT: frozenset[Any] = frozenset(
@@ -111,19 +112,13 @@ def _on_parts(x: Any, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any
 def degrees(x: Any, /) -> Any:
     """Radians to degrees."""
     (x,) = promote_args_inexact("degrees", x)
-    return binary.mul(x, _like(x, 180 / np.pi))
+    return binary.mul(x, util.scalar_like(x, 180 / np.pi))
 
 
 def radians(x: Any, /) -> Any:
     """Degrees to radians."""
     (x,) = promote_args_inexact("radians", x)
-    return binary.mul(x, _like(x, np.pi / 180))
-
-
-def _like(x: Any, value: Any) -> Any:
-    """`value` as a scalar of the dtype and weakness of `x`."""
-    dtype, weak = util.type_of(x)
-    return convert.scalar_operand(value, dtype, weak)
+    return binary.mul(x, util.scalar_like(x, np.pi / 180))
 
 
 rad2deg = public(lambda x, /: degrees(x), "rad2deg", degrees.__doc__ or "")
@@ -203,7 +198,7 @@ def trunc(x: Any) -> Any:
     check_arraylike("trunc", x)
     if _is_integral(x):
         return convert.as_value(x)
-    return where(compare.lt(x, _like(x, 0)), unary.ceil(x), unary.floor(x))
+    return where(compare.lt(x, util.scalar_like(x, 0)), unary.ceil(x), unary.floor(x))
 
 
 @jit_when_traced
@@ -244,14 +239,16 @@ def imag(val: Any, /) -> Any:
 
 @partial(jit_when_traced, static_argnames=("deg",))
 def angle(z: Any, deg: bool = False) -> Any:
-    """Argument of complex numbers, in radians, or in degrees if `deg`."""
+    """Argument of complex numbers, in radians, or in degrees if `deg`.
+
+    That of real scalars has the default dtype of floats.
+    """
     check_arraylike("angle", z)
     re, im = real(z), imag(z)
-    dtype = util.dtype_of(re)
-    if not util.is_inexact(dtype) or (not util.is_inexact(util.dtype_of(z)) and util.type_of(z)[1]):
+    is_real = not util.is_complex(util.dtype_of(z))
+    if is_real and (shape_of(z) == () or not util.is_inexact(util.dtype_of(z))):
         dtype = dtypes.canonicalize_dtype(float)
-        weak = util.type_of(z)[1]
-        re, im = convert.convert(re, dtype, weak), convert.convert(im, dtype, weak)
+        re, im = convert.convert(re, dtype), convert.convert(im, dtype)
     result = binary.atan2(im, re)
     return degrees(result) if deg else result
 
@@ -260,14 +257,14 @@ def angle(z: Any, deg: bool = False) -> Any:
 def isreal(x: Any) -> Any:
     """True where the imaginary part is zero."""
     part = imag(x)
-    return compare.eq(part, _like(part, 0))
+    return compare.eq(part, util.scalar_like(part, 0))
 
 
 @jit_when_traced
 def iscomplex(x: Any) -> Any:
     """True where the imaginary part is not zero."""
     part = imag(x)
-    return compare.ne(part, _like(part, 0))
+    return compare.ne(part, util.scalar_like(part, 0))
 
 
 # --- float classes --------------------------------------------------------------------------------
@@ -296,12 +293,12 @@ def isinf(x: Any, /) -> Any:
     check_arraylike("isinf", x)
     dtype = util.dtype_of(x)
     if util.is_floating(dtype):
-        return compare.eq(unary.abs(x), _like(x, np.inf))
+        return compare.eq(unary.abs(x), _const(x, np.inf))
     if util.is_complex(dtype):
         re, im = unary.real(x), unary.imag(x)
         return binary.bitwise_or(
-            compare.eq(unary.abs(re), _like(re, np.inf)),
-            compare.eq(unary.abs(im), _like(im, np.inf)),
+            compare.eq(unary.abs(re), _const(re, np.inf)),
+            compare.eq(unary.abs(im), _const(im, np.inf)),
         )
     return creation.full_like(x, False, dtype=np.bool_)
 
@@ -323,7 +320,7 @@ def _is_infinity(name: str, x: Any, infinity: float, out: Any) -> Any:
     if util.is_complex(dtype):
         raise ValueError("isposinf/isneginf are not well defined for complex types")
     if util.is_floating(dtype):
-        return compare.eq(x, _like(x, infinity))
+        return compare.eq(x, _const(x, infinity))
     return creation.full_like(x, False, dtype=np.bool_)
 
 
@@ -333,14 +330,14 @@ def signbit(x: Any, /) -> Any:
     check_arraylike("signbit", x)
     dtype = util.dtype_of(x)
     if util.is_integer(dtype):
-        return convert.convert(compare.lt(x, _like(x, 0)), np.dtype(bool))
+        return convert.convert(compare.lt(x, util.scalar_like(x, 0)), np.dtype(bool))
     if dtype == np.bool_:
         return creation.full_like(x, False, dtype=np.bool_)
     if not util.is_floating(dtype):
         raise ValueError(f"jax.numpy.signbit is not well defined for {dtypes.long_name(dtype)}")
     bits = dtypes.itemsize_bits(dtype)
     as_int = convert.bitcast_convert_type(x, np.dtype(f"int{bits}"))
-    shifted = binary.shift_right_arithmetic(as_int, _like(as_int, bits - 1))
+    shifted = binary.shift_right_arithmetic(as_int, util.scalar_like(as_int, bits - 1))
     return convert.convert(shifted, np.dtype(bool))
 
 
@@ -371,8 +368,10 @@ def nan_to_num(
     posinf = info.max if posinf is None else posinf
     neginf = info.min if neginf is None else neginf
     out = where(isnan(x), util.as_type(nan, dtype, False), x)
-    out = where(compare.eq(out, _like(out, np.inf)), util.as_type(posinf, dtype, False), out)
-    return where(compare.eq(out, _like(out, -np.inf)), util.as_type(neginf, dtype, False), out)
+    for infinity, finite in ((np.inf, posinf), (-np.inf, neginf)):
+        is_it = compare.eq(out, util.scalar_like(out, infinity))
+        out = where(is_it, util.as_type(finite, dtype, False), out)
+    return out
 
 
 # --- bits and truth -------------------------------------------------------------------------------
@@ -394,14 +393,14 @@ def logical_not(x: Any, /) -> Any:
 def to_bool(x: Any) -> Any:
     """x != 0."""
     dtype = util.dtype_of(x)
-    return x if dtype == np.bool_ else compare.ne(x, _like(x, 0))
+    return x if dtype == np.bool_ else compare.ne(x, util.scalar_like(x, 0))
 
 
 @partial(custom_jvp, nondiff_argnums=(0,))
 def _sinc_maclaurin(k: int, x: Any) -> Any:
     """Derivative of order `k` of sin(x) / x at 0, written so that it depends on x."""
     value = 0.0 if k % 2 else (-1) ** (k // 2) / (k + 1)
-    return binary.add(binary.mul(x, _like(x, 0)), _like(x, value))
+    return binary.add(binary.mul(x, util.scalar_like(x, 0)), util.scalar_like(x, value))
 
 
 @_sinc_maclaurin.defjvp
@@ -414,7 +413,7 @@ def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
 def sinc(x: Any, /) -> Any:
     """sin(pi x) / (pi x), 1 at 0."""
     (x,) = promote_args_inexact("sinc", x)
-    is_zero = compare.eq(x, _like(x, 0))
-    pi_x = binary.mul(_like(x, np.pi), x)
-    safe = where(is_zero, _like(x, 1), pi_x)
+    is_zero = compare.eq(x, util.scalar_like(x, 0))
+    pi_x = binary.mul(util.scalar_like(x, np.pi), x)
+    safe = where(is_zero, util.scalar_like(x, 1), pi_x)
     return where(is_zero, _sinc_maclaurin(0, pi_x), binary.div(unary.sin(safe), safe))

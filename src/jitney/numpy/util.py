@@ -47,6 +47,12 @@ def type_of(x: Any) -> tuple[Any, bool]:
     return aval.dtype, aval.weak_type  # type: ignore[attr-defined]
 
 
+def scalar_like(x: Any, value: Any) -> Any:
+    """`value` as a scalar of the dtype of `x`; weakly typed if `x` is a weakly typed scalar."""
+    dtype, weak = type_of(x)
+    return scalar_operand(value, dtype, weak and shape_of(x) == ())
+
+
 def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
     """Operand `x` as one of `dtype` and weakness; scalars stay scalars."""
     if type(x) in SCALARS:

@@ -104,7 +104,9 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     """`x` as a value of canonical `dtype`, weakly typed or not; an array or a tracer."""
     kind = type(x)
     if kind is bool or kind is int or kind is float or kind is complex or isinstance(x, np.generic):
-        return as_value(scalar_operand(x, dtype, weak_type))
+        x = as_value(scalar_operand(x, dtype, weak_type))
+        if not weak_type or dtype != kit.BOOL:
+            return x  # no boolean of Python is weakly typed
     aval = get_aval(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:  # type: ignore[attr-defined]
         return x if isinstance(x, Array) else as_value(x)

@@ -105,7 +105,7 @@ def partial_eval_jaxpr(
             trace.is_unknown(x) or w for x, w in zip(outs, wanted_unknown, strict=True)
         )
         late = [rest.to_tracer(x) for x, u in zip(outs, out_unknown, strict=True) if u]
-        jaxpr, residuals = rest.to_jaxpr(late, rest.debug_info)
+        jaxpr, residuals = _live(*rest.to_jaxpr(late, rest.debug_info))
         rest.invalidate()
         trace.invalidate()
         parts.append((jaxpr, out_unknown, len(residuals)))
@@ -117,6 +117,19 @@ def partial_eval_jaxpr(
     jaxpr, out_unknown, n_residuals = parts[0]
     late = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
     return ClosedJaxpr(known_jaxpr, consts), ClosedJaxpr(late, []), out_unknown, n_residuals
+
+
+def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Any]]:
+    """`jaxpr`, whose constants are `residuals`, without dead code and what it alone needed."""
+    jaxpr, _ = dce_jaxpr(jaxpr, (True,) * len(jaxpr.outvars))
+    used = {a for eqn in jaxpr.eqns for a in eqn.invars if isinstance(a, Var)}
+    used.update(v for v in jaxpr.outvars if isinstance(v, Var))
+    keep = [v in used for v in jaxpr.constvars]
+    constvars = [v for v, k in zip(jaxpr.constvars, keep, strict=True) if k]
+    return (
+        jaxpr.replace(constvars=constvars),
+        [r for r, k in zip(residuals, keep, strict=True) if k],
+    )
 
 
 def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:

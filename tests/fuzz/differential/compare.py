@@ -43,6 +43,8 @@ REFUSED: dict[str, str] = {
     "logistic does not accept dtype": "other numbers are converted, as for other functions",
     "at vmap out_axes[0], got axis spec None": "jacfwd's own vmap, of a value that no tangent reaches",
     "select cases must have the same shapes": "JAX's derivative of a clamp by scalars fails",
+    "Attempting to convert array of shape": "bits of batched scalars are converted to wider ones",
+    "Reverse-mode differentiation does not work": "the result is an operand that the loop hands on",
     "Support for narrow-width integers is platform": "int4 works as int8 does",
 }
 
@@ -118,6 +120,7 @@ class Noise(NamedTuple):
       flush: subnormal numbers are replaced by 0.
       infinite: what stands for infinite complex numbers and for NaN operands of linear algebra, or
         None: which parts of a result these reach depends on the order of operations.
+      negative_nan: NaN has the other sign: which sign an operation gives it is not defined.
       huge: numbers whose squares overflow are replaced by smaller ones: sums and products of them
         overflow on the way in one order of operations, and do not in another.
     """
@@ -127,12 +130,13 @@ class Noise(NamedTuple):
     flush: bool = False
     infinite: complex | None = None
     huge: bool = False
+    negative_nan: bool = False
 
 
 RUNS = (
     Noise(0, UNITS), Noise(1, UNITS), Noise(2, UNITS / 4), Noise(3, UNITS, flush=True),
     Noise(4, 0, flush=True), Noise(5, 1), Noise(6, 1, infinite=complex("nan")),
-    Noise(7, 1, infinite=complex("inf")), Noise(8, 1, huge=True),
+    Noise(7, 1, infinite=complex("inf")), Noise(8, 1, huge=True), Noise(9, 0, negative_nan=True),
 )  # fmt: skip
 
 
@@ -161,6 +165,8 @@ def noise(kind: Noise) -> Callable[..., Any]:
             moved = _flushed(moved)
         if kind.huge:
             moved = _moderate(moved)
+        if kind.negative_nan and not is_complex:
+            moved = jnp.where(jnp.isnan(x), -x, moved)
         if kind.infinite is not None:
             if is_complex:
                 moved = jnp.where(keep, jnp.asarray(kind.infinite, x.dtype), moved)

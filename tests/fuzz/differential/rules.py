@@ -118,6 +118,8 @@ def binary(r: random.Random, scope: Scope) -> Draft | None:
     if not x or not y:
         return None
     text = f"{name}({{0}}, {{1}})"
+    if name in ("lax.igamma", "lax.igammac"):  # beside limits and large numbers JAX is wrong
+        text = f"{name}(jnp.clip({{0}}, 0.5, 50), jnp.clip({{1}}, 0.5, 50))"
     exact = exact and "c" not in kind(x[1].dtype) + kind(y[1].dtype)
     return Draft(f"{text}[{r.randrange(2)}]" if name == "jnp.divmod" else text, (x[0], y[0]), exact)
 
@@ -158,9 +160,19 @@ def cumulative(r: random.Random, scope: Scope) -> Draft | None:
         return None
     name = r.choice(LAX_CUMULATIVE)
     at = axis(r, x[1]) % len(x[1].shape)
+    if name == "cumlogsumexp" and x[1].dtype == "float8_e4m3fn":
+        return None  # JAX begins with -inf, which that dtype does not have
     text = f"lax.{name}({{0}}, axis={at}, reverse={r.random() < 0.5})"
     exact = name in ("cummax", "cummin") or (kind(x[1].dtype) in "iu" and name != "cumlogsumexp")
     return Draft(text, (x[0],), exact)
+
+
+def _partitioned(k: int) -> str:
+    """The element that partition puts in its place: the order of the others is not defined.
+
+    JAX loses the order of NaN and of the least integer, whose signs it turns.
+    """
+    return f"jnp.partition(jnp.nan_to_num({{0}} / 2), {k})[..., {k}]"
 
 
 def order(r: random.Random, scope: Scope) -> Draft | None:
@@ -177,7 +189,7 @@ def order(r: random.Random, scope: Scope) -> Draft | None:
         f"lax.sort(({{0}}, {{1}}), dimension={at}, num_keys={r.randint(1, 2)})[{r.randrange(2)}]",
         "jnp.searchsorted(jnp.sort(jnp.ravel({0})), jnp.ravel({1}))",
         f"jnp.unique({{0}}, size={r.randint(1, 5)}, fill_value=1)",
-        f"jnp.partition({{0}}, {r.randrange(max(last, 1))})",
+        _partitioned(r.randrange(max(last, 1))),
         f"jnp.bincount(jnp.ravel({{0}}), length={r.randint(1, 5)})",
         "jnp.lexsort(({0}, {1}))",
         f"jnp.nonzero({{0}}, size={r.randint(1, 5)})[0]",
@@ -253,10 +265,12 @@ def index(r: random.Random, scope: Scope) -> Draft | None:
     kinds = kind(x[1].dtype)
     if r.random() < 0.35:
         mode = r.choice(MODES[1:4])
+        taken = f"jnp.take({{0}}, {{1}}, axis={axis(r, x[1])}, mode={mode!r})"
         return r.choice((
             Draft(f"{{0}}[{where}]", operands),
             Draft(f"{{0}}.at[{where}].get(mode={mode!r})", operands),
-            Draft(f"jnp.take({{0}}, {{1}}, axis={axis(r, x[1])}, mode={mode!r})", operands),
+            # Of empty arrays, JAX's have not the shape of NumPy's, and ours.
+            Draft(taken if 0 not in x[1].shape else "{0} * 1", operands),
             Draft(f"jnp.take_along_axis({{0}}, jnp.argsort({{0}}, axis={axis(r, x[1])}), axis=-1)",
                   operands[:1]),
             Draft(f"jnp.choose({{1}}, ({{0}}, {{0}}), mode={mode!r})", operands),
@@ -340,7 +354,8 @@ def product(r: random.Random, scope: Scope) -> Draft | None:
         "jnp.matmul({0}, {0}, preferred_element_type=jnp.float32)", "jnp.linalg.norm({0})",
         "jnp.linalg.norm({0}, axis=-1, ord=1)",
     ))  # fmt: skip
-    return Draft(text, (x[0], y[0]) if "{1}" in text else (x[0],), kind(x[1].dtype) in "iub")
+    exact = kind(x[1].dtype) in "iub" and "norm" not in text and "float32" not in text
+    return Draft(text, (x[0], y[0]) if "{1}" in text else (x[0],), exact)
 
 
 def window(r: random.Random, scope: Scope) -> Draft | None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from differential import generate, shrink
 from differential.program import Program
 
 HANG = 120.0  # seconds without a word from a worker
+HANG_OF_JAX = 60.0  # the same while XLA compiles
 AT_ONCE = 2000  # programs of one process: its memory grows
 # Programs that both refuse, and those that end or stop JAX's own compiler, say nothing of jitney.
 FINE = ("ok", "rejected", "crash of JAX", "hang of JAX")
@@ -28,14 +29,16 @@ def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(os.environ), **options)
 
 
-def _lines(process: subprocess.Popen[bytes], silence: float) -> Iterator[dict[str, Any] | None]:
-    """What the worker says; None, and its end, if it says nothing for that long."""
+def _lines(
+    process: subprocess.Popen[bytes], silence: Callable[[], float]
+) -> Iterator[dict[str, Any] | None]:
+    """What the worker says; None, and its end, if it says nothing for `silence()` seconds."""
     assert process.stdout is not None
     selector = selectors.DefaultSelector()
     selector.register(process.stdout, selectors.EVENT_READ)
     rest = b""
     while True:
-        if not selector.select(silence):
+        if not selector.select(silence()):
             process.kill()
             process.wait()
             yield None
@@ -58,7 +61,7 @@ def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, 
         done: set[int] = set()
         silent = False
         try:
-            for line in _lines(process, HANG):
+            for line in _lines(process, lambda: HANG_OF_JAX if in_jax else HANG):
                 if line is None:
                     silent = True
                 elif "start" in line:
@@ -76,7 +79,7 @@ def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, 
         # Those that had been run by jitney only, when the process ended, are run again.
         status = "hang" if silent else "crash"
         status += " of JAX" if in_jax else ""
-        detail = f"after {HANG:.0f} s" if silent else f"exit status {process.returncode}"
+        detail = "says nothing" if silent else f"exit status {process.returncode}"
         for seed in begun:
             yield seed, status, detail
         left = [s for s in range(first, end) if s not in done and s not in begun]
@@ -126,7 +129,7 @@ def status_of(program: Program) -> str:
         assert process.stdin is not None
         process.stdin.write(pickle.dumps(program))
         process.stdin.close()
-        for line in _lines(process, HANG / 4):
+        for line in _lines(process, lambda: HANG / 4):
             if line is None:
                 return "hang"
             if "status" in line:
@@ -141,7 +144,7 @@ def shrunk(seed: int, seconds: float = 120.0) -> str:
     """Source of a small program that fails as the one of `seed` does."""
     process = _start("shrink", str(seed), str(seconds))
     try:
-        for line in _lines(process, 2 * seconds):
+        for line in _lines(process, lambda: 2 * seconds):
             if line and "source" in line:
                 return line["source"]
     finally:

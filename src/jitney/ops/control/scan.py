@@ -268,6 +268,8 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
         "num_consts": len(res_consts) + len(u_consts),
         "num_carry": len(u_init),
     }
+    late_params, needed, _ = _pruned(late_params, [True] * len(late.jaxpr.outvars))
+    values = [x for x, n in zip(values, needed, strict=True) if n]
     late_outs = iter(trace.unknown_trace.process_primitive(scan_p, values, late_params))
     known_outs = iter(outs[:n_known_out])
     return [next(late_outs) if u else next(known_outs) for u in out_u]
