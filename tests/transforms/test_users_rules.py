@@ -213,3 +213,22 @@ def test_checked_derivatives_where_results_stay_infinite():
         return jnp.concatenate([x, jnp.full(2, -jnp.inf)])
 
     test_util.check_grads(f, (X,), 2)
+
+
+def test_types_of_cotangents_are_compared_unless_told_not_to():
+    @jitney.custom_vjp
+    def first(x, y):
+        return x
+
+    first.defvjp(lambda x, y: (x, None), lambda _, g: (g * 2, np.zeros(3, np.float32)))
+
+    def gradient():
+        return jitney.grad(lambda x, y: first(x, y).sum())(np.ones(2), np.ones(4))
+
+    with pytest.raises(ValueError, match=r"argument leaf 1 is of type .*, its cotangent"):
+        gradient()
+    jitney.config.update("jax_disable_bwd_checks", True)
+    try:
+        np.testing.assert_array_equal(gradient(), [2, 2])
+    finally:
+        jitney.config.update("jax_disable_bwd_checks", False)

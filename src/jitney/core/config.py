@@ -250,6 +250,10 @@ check_static_indices = _add(
 enable_checks = _add(
     "jax_enable_checks", False, traced=True, context=True, help="Jaxprs are checked as they arise."
 )
+disable_bwd_checks = _add(
+    "jax_disable_bwd_checks", False, traced=True, context=True,
+    help="Types of the cotangents of custom_vjp's rules are not compared with those of the arguments.",
+)  # fmt: skip
 default_matmul_precision = _add(
     "jax_default_matmul_precision", None, _one_of(*_PRECISIONS), traced=True, context=True,
     help="Precision of products where none is asked for; the CPU always computes exactly.",
@@ -326,8 +330,7 @@ for _name, _default in (
     ("jax_log_checkpoint_residuals", False), ("jax_logging_level", "NOTSET"),
     ("jax_debug_log_modules", ""), ("jax_transfer_guard", None),
     ("jax_use_shardy_partitioner", True), ("jax_use_direct_linearize", True),
-    ("jax_disable_bwd_checks", False), ("jax_distributed_debug", False),
-    ("jax_default_dtype_bits", None), ("jax_dump_ir_to", ""),
+    ("jax_distributed_debug", False), ("jax_default_dtype_bits", None), ("jax_dump_ir_to", ""),
     ("jax_exec_time_optimization_effort", 0.0),
     ("jax_memory_fitting_effort", 0.0), ("jax_optimization_level", "UNKNOWN"),
     ("jax_disable_most_optimizations", False), ("jax_captured_constants_warn_bytes", 2000000000),

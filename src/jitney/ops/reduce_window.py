@@ -98,7 +98,7 @@ lower_by(reduce_window_p, _fold_by_program)
 def _(primals: Any, tangents: Any, **params: Any) -> Any:
     extreme = _extreme_of(params["jaxpr"])
     if extreme is not None and isinstance(tangents[1], Zero):
-        return _extreme_jvp(*extreme, *primals, tangents[0], params)
+        return _extreme_jvp(extreme, primals, tangents[0], params)
     if any(not isinstance(t, Zero) for t in tangents[len(primals) // 2 :]):
         tangents = [instantiate(t) for t in tangents]
     return jvp_flat(lambda *xs: _fold_by_program(*xs, **params), primals, tangents)
@@ -118,9 +118,10 @@ _EXTREMES = {"max": (reduce_window_max_p, ge_p), "min": (reduce_window_min_p, le
 
 
 def _extreme_jvp(
-    prim: Primitive, chosen_by: Primitive, x: Any, init: Any, tangent: Any, params: dict[str, Any]
+    extreme: tuple[Primitive, Primitive], primals: Any, tangent: Any, params: dict[str, Any]
 ) -> Any:
-    """That of `prim`, where the first of equal elements counts; 0 where the initial value is chosen."""
+    """As of the extremes, the first of equal elements counts; none where the initial value does."""
+    (prim, chosen_by), (x, init) = extreme, primals
     window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
     (out,) = reduce_window_p.bind(x, init, **params)
     moved = select_and_gather_add_p.bind(tangent, x, select_prim=chosen_by, **window)

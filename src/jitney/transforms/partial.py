@@ -77,7 +77,7 @@ def trace_partially(
 def partial_eval_jaxpr(
     closed: ClosedJaxpr, unknown: tuple[bool, ...], wanted_unknown: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
-    """`closed` as two programs: what the known operands determine, and the rest.
+    """`closed` as two programs without dead code: what the known operands determine, and the rest.
 
     Args:
       closed: a program.
@@ -114,6 +114,7 @@ def partial_eval_jaxpr(
     avals = [a for a, u in zip(closed.in_avals, unknown, strict=True) if not u]
     info = DebugInfo("known", closed.jaxpr.debug_info.func_src_info)
     known_jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    known_jaxpr, _ = dce_jaxpr(known_jaxpr, (True,) * len(known_jaxpr.outvars))
     jaxpr, out_unknown, n_residuals = parts[0]
     late = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
     return ClosedJaxpr(known_jaxpr, consts), ClosedJaxpr(late, []), out_unknown, n_residuals

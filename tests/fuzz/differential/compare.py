@@ -153,6 +153,7 @@ def noise(kind: Noise) -> Callable[..., Any]:
             return type(x)([off(y, inexact, of) for y in x])
         if not hasattr(x, "dtype") or not jnp.issubdtype(x.dtype, jnp.inexact):
             return x
+        x = _moderate(x) if kind.huge else x  # before a factor makes it infinite
         is_complex = jnp.issubdtype(x.dtype, jnp.complexfloating)
         factor = 1 + kind.units * _eps(x.dtype) * rng.uniform(-1, 1, x.shape)
         keep = ~jnp.isfinite(x)
@@ -163,8 +164,6 @@ def noise(kind: Noise) -> Callable[..., Any]:
         moved = jnp.where(keep, x, x * jnp.asarray(factor, x.dtype))
         if kind.flush:
             moved = _flushed(moved)
-        if kind.huge:
-            moved = _moderate(moved)
         if kind.negative_nan and not is_complex:
             moved = jnp.where(jnp.isnan(x), -x, moved)
         if kind.infinite is not None:

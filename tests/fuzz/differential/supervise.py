@@ -61,7 +61,8 @@ def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, 
         done: set[int] = set()
         silent = False
         try:
-            for line in _lines(process, lambda: HANG_OF_JAX if in_jax else HANG):
+            # Called within this turn of the loop.
+            for line in _lines(process, lambda: HANG_OF_JAX if in_jax else HANG):  # noqa: B023
                 if line is None:
                     silent = True
                 elif "start" in line:
