@@ -366,3 +366,19 @@ def test_what_a_loop_computes_in_vain_has_no_derivative(loop):
     x = jitney.numpy.ones(1)
     np.testing.assert_array_equal(jitney.grad(f)(x), [8])
     np.testing.assert_array_equal(jitney.jit(jitney.grad(f))(x), [8])
+
+
+def test_rows_that_a_scan_hands_on_are_its_operand():
+    """So a loop whose carry they are does not change it, and has a reverse derivative."""
+
+    def f(x):
+        def body(carry):
+            i, rows = carry
+            count, rows = jitney.lax.scan(lambda c, row: (c + 1, row), i, rows, reverse=True)
+            return count, rows
+
+        return jitney.lax.while_loop(lambda carry: carry[0] < 9, body, (0, x))[1]
+
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(jitney.grad(lambda x: (f(x) ** 2).sum())(x), 2 * x)
+    np.testing.assert_array_equal(jitney.jit(jitney.vmap(f))(x[None]), x[None])

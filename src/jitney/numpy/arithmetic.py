@@ -182,7 +182,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     power of arrays of integers (not negative) stay integers.
     """
     util.check_arraylike("power", x1, x2)
-    if _is_static_integer(x2):
+    if _is_static_integer(x2, util.is_inexact(util.dtype_of(x1))):
         (x1,) = util.promote_dtypes_numeric(x1)
         return unary.integer_pow(x1, int(x2))
     base, exponent = promote_args_numeric("power", x1, x2)
@@ -193,9 +193,11 @@ def power(x1: Any, x2: Any, /) -> Any:
     return binary.pow(base, exponent)
 
 
-def _is_static_integer(x: Any) -> bool:
+def _is_static_integer(x: Any, may_be_negative: bool) -> bool:
+    """Whether exponent `x` is known; negative ones of integers are errors only if they are no arrays."""
     if isinstance(x, np.ndarray | ArrayImpl):
-        return x.ndim == 0 and util.is_integer(x.dtype)
+        is_one = x.ndim == 0 and util.is_integer(x.dtype)
+        return is_one and (may_be_negative or int(x) >= 0)
     return isinstance(x, int | np.integer)
 
 

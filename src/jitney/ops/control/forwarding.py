@@ -44,11 +44,14 @@ def _of_cond(eqn: JaxprEqn) -> tuple[int | None, ...]:
 def _of_scan(eqn: JaxprEqn) -> tuple[int | None, ...]:
     params = eqn.params
     n_consts, n_carry = params["num_consts"], params["num_carry"]
-    kept = forwarded(params["jaxpr"].jaxpr)
-    return tuple(
-        n_consts + k if k < n_carry and source == n_consts + k else None
-        for k, source in enumerate(kept)
-    )
+    first_row = n_consts + n_carry
+
+    def operand(result: int, source: int | None) -> int | None:
+        is_constant_carry = result < n_carry and source == n_consts + result
+        is_row = result >= n_carry and source is not None and source >= first_row
+        return source if is_constant_carry or is_row else None
+
+    return tuple([operand(k, source) for k, source in enumerate(forwarded(params["jaxpr"].jaxpr))])
 
 
 def _of_while(eqn: JaxprEqn) -> tuple[int | None, ...]:
@@ -98,8 +101,7 @@ def unseen_constant_carries(
     condition: ClosedJaxpr, n_cond: int, body: ClosedJaxpr, n_body: int
 ) -> tuple[bool, ...]:
     """For each carry, whether the body returns it as it came and the condition does not need it."""
-    results, operands = body.jaxpr.outvars, body.jaxpr.invars[n_body:]
-    same = tuple([out is carry for out, carry in zip(results, operands, strict=True)])
+    same = constant_carries(body, n_body)
     if not any(same):
         return same
     _, needed = dce_jaxpr(condition.jaxpr, (True,))
