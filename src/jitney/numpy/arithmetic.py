@@ -194,7 +194,7 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 
 def _is_static_integer(x: Any, may_be_negative: bool) -> bool:
-    """Whether exponent `x` is known; negative ones of integers are errors only if they are no arrays."""
+    """Whether exponent `x` is known; only in arrays are negative ones of integers no errors."""
     if isinstance(x, np.ndarray | ArrayImpl):
         is_one = x.ndim == 0 and util.is_integer(x.dtype)
         return is_one and (may_be_negative or int(x) >= 0)
