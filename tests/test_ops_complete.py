@@ -3,9 +3,9 @@
 import pytest
 
 from jitney.core.primitive import SLOTS, registry
-from jitney.ops import everything
+from jitney.primitives import load_all
 
-everything.load()
+load_all.load()
 
 
 @pytest.mark.parametrize("name", sorted(registry))

@@ -10,6 +10,6 @@ from jitney.api.checkpoint_policies import (
     Offloadable as Offloadable,
     checkpoint_policies as checkpoint_policies,
 )
-from jitney.ops.remat_policies import Recompute as Recompute, Saveable as Saveable
+from jitney.primitives.call.remat_policies import Recompute as Recompute, Saveable as Saveable
 
 remat = checkpoint

@@ -9,7 +9,7 @@ from jitney.api.custom_gradient import (
 )
 from jitney.api.custom_jvp import custom_jvp as custom_jvp
 from jitney.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal, custom_vjp as custom_vjp
-from jitney.ops.custom import (
+from jitney.primitives.call.custom import (
     custom_jvp_call_p as custom_jvp_call_p,
     custom_vjp_call_p as custom_vjp_call_p,
 )

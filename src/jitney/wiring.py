@@ -1,11 +1,15 @@
 """The upward links: arrays, which are made low down, get operators and methods from `jax.numpy`;
-transformations get the few operations that they use themselves from `ops`.
+transformations get the few operations that they use themselves from `primitives`; jaxprs get the
+module that prints them.
 
 `install` is called once, when the package is imported, before any array is made.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from jitney.core import jaxpr
 from jitney.core.array import Array
 from jitney.runtime import setup
 
@@ -18,7 +22,7 @@ def install() -> None:
     from jitney.numpy.array_methods import ArrayMethods, attributes
     from jitney.numpy.operators import operators
     from jitney.numpy.reduction_methods import ReductionMethods
-    from jitney.ops import algebra
+    from jitney.primitives import tangent_algebra
 
     members = {**attributes(ArrayMethods), **attributes(ReductionMethods), **operators()}
     for name, member in members.items():
@@ -26,4 +30,11 @@ def install() -> None:
         if hasattr(member, "__qualname__"):
             member.__qualname__ = f"Array.{name}"
     setup.install(Array)
-    algebra.install()
+    jaxpr.use_printer(_jaxpr_text)
+    tangent_algebra.install()
+
+
+def _jaxpr_text() -> Any:
+    from jitney.core import text
+
+    return text

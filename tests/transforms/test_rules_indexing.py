@@ -11,7 +11,7 @@ from jax.extend.random import threefry2x32_p as jax_threefry2x32_p
 from tests.transforms.rules_checks import Case, check_jvp, check_vjp, check_vmap, same_text
 
 import jitney
-from jitney.ops.threefry import threefry2x32_p
+from jitney.primitives.random.threefry import threefry2x32_p
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5, 4))

@@ -19,7 +19,7 @@ from jitney.core.pytree_errors import equality_errors_pytreedef
 from jitney.core.shape_dtype import abstractify
 from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Tracer, state
-from jitney.ops.convert import as_value
+from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import JVPTrace, jvp_flat
 from jitney.transforms.linearize import Linear, linearize_flat
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass

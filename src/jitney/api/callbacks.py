@@ -14,7 +14,7 @@ from jitney.core import dtypes, pytrees, source_info
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.effects import debug_effect, ordered_debug_effect
 from jitney.core.errors import api_boundary
-from jitney.ops.callback import (
+from jitney.primitives.host.callback import (
     VMAP_METHODS,
     FlatCallback,
     debug_callback_p,

@@ -13,7 +13,7 @@ from jitney.core.errors import ConcretizationTypeError, api_boundary
 from jitney.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.shape_dtype import abstractify
 from jitney.core.staging import trace_to_jaxpr
-from jitney.ops.remat import bind_program, name_p
+from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat
 
 _REMOVED: Any = object()

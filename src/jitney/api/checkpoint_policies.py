@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from jitney.core.record import record
-from jitney.ops.remat_policies import Recompute, Saveable
+from jitney.primitives.call.remat_policies import Recompute, Saveable
 
 Policy = Callable[..., Any]
 

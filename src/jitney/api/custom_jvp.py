@@ -13,8 +13,8 @@ from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.trace import set_current_trace, state
-from jitney.ops.convert import owned_results
-from jitney.ops.custom import FlatRule, custom_jvp_call_p, visible_tangent
+from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_tangent
+from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.jvp import JVPTrace
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import SymbolicZero, Zero

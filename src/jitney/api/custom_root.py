@@ -9,8 +9,8 @@ from jitney.api.autodiff import jvp, linearize
 from jitney.api.custom_gradient import closure_convert
 from jitney.api.custom_jvp import custom_jvp
 from jitney.core import pytrees
-from jitney.ops.convert import as_value
-from jitney.ops.linear_solve import custom_linear_solve
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.linalg.linear_solve import custom_linear_solve
 from jitney.transforms.zero import Zero
 
 

@@ -18,13 +18,13 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.staging import JaxprTrace, trace_to_jaxpr
 from jitney.core.trace import set_current_trace, state
-from jitney.ops.convert import as_value, owned_results
-from jitney.ops.custom import (
+from jitney.primitives.call.custom import (
     FlatRule,
     custom_vjp_call_p,
     differentiate_custom_vjp,
     remat_opt_p,
 )
+from jitney.primitives.elementwise.convert import as_value, owned_results
 from jitney.transforms.jvp import JVPTrace
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero

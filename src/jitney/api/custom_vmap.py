@@ -17,9 +17,9 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import declare
 from jitney.core.trace import set_current_trace, state
-from jitney.ops import rules
-from jitney.ops.control import mapping
-from jitney.ops.convert import owned_results
+from jitney.primitives import rules
+from jitney.primitives.control import mapping
+from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.batch import AxisData, batch_flat
 from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
 from jitney.transforms.partial import PartialTrace

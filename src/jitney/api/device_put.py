@@ -10,8 +10,8 @@ import numpy as np
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import is_valid_operand
 from jitney.core.trace import Tracer, state
-from jitney.ops import placement
-from jitney.ops.convert import as_value
+from jitney.primitives.array import placement
+from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import device as _device
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh

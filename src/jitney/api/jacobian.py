@@ -21,12 +21,12 @@ from jitney.api.vmap import vmap
 from jitney.core import dtypes, pytrees
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
-from jitney.ops.binary import add
-from jitney.ops.compare import eq
-from jitney.ops.convert import convert, convert_element_type_p
-from jitney.ops.creation import broadcasted_iota
-from jitney.ops.join import split
-from jitney.ops.shape import reshape, shape_of
+from jitney.primitives.array.concatenation import split
+from jitney.primitives.array.creation import broadcasted_iota
+from jitney.primitives.array.shape import reshape, shape_of
+from jitney.primitives.elementwise.binary import add
+from jitney.primitives.elementwise.compare import eq
+from jitney.primitives.elementwise.convert import convert, convert_element_type_p
 
 
 def _standard_basis(tree: Any) -> Any:

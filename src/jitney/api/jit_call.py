@@ -36,7 +36,7 @@ from jitney.core.liveness import live_inputs
 from jitney.core.record import record
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
-from jitney.ops.call import jit_p
+from jitney.primitives.call.call import jit_p
 from jitney.runtime import dispatch, signatures
 from jitney.runtime.sharding import UNSPECIFIED
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,6 +24,35 @@ if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
 
 _counter = itertools.count()
+
+
+class Printer(Protocol):
+    """What makes text of jaxprs: the module `core.text`, which stands above this one."""
+
+    Settings: Callable[..., Any]
+
+    def format_eqn(self, eqn: JaxprEqn, /) -> str:
+        """The text of one equation."""
+        ...
+
+    def format_jaxpr(self, jaxpr: Jaxpr, settings: Any, /) -> str:
+        """The text of a program."""
+        ...
+
+
+_printer: Callable[[], Printer] | None = None
+
+
+def use_printer(load: Callable[[], Printer]) -> None:
+    """Sets what loads the printer, when something is printed first."""
+    global _printer
+    _printer = load
+
+
+def printer() -> Printer:
+    """What makes text of jaxprs."""
+    assert _printer is not None, "jitney.wiring sets the printer"
+    return _printer()
 
 
 class Var:
@@ -161,9 +190,7 @@ class JaxprEqn:
         return JaxprEqn(**fields)
 
     def __repr__(self) -> str:
-        from jitney.core.text import format_eqn
-
-        return format_eqn(self)
+        return printer().format_eqn(self)
 
 
 _EQN_FIELDS = ("invars", "outvars", "primitive", "params", "effects", "source_info", "ctx")
@@ -241,9 +268,9 @@ class Jaxpr:
         **_: Any,
     ) -> str:
         """The program as text; see `jitney.core.text`."""
-        from jitney.core.text import Settings, format_jaxpr
-
-        return format_jaxpr(self, Settings(source_info, print_shapes, name_stack, print_effects))
+        text = printer()
+        settings = text.Settings(source_info, print_shapes, name_stack, print_effects)
+        return text.format_jaxpr(self, settings)
 
     def __repr__(self) -> str:
         return self.pretty_print()

@@ -2,7 +2,7 @@
 
 `jet` pushes a curve through a function: from the derivatives of x(t) at t = 0 it computes those of
 f(x(t)). Nested `jvp`s would do the same at a cost that doubles with each order; here it grows with
-the square of the order. The rules stand beside the primitives (`ops`); begin with `transforms/jet.py`.
+the square of the order. The rules stand beside the primitives; begin with `transforms/jet.py`.
 
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13; M. J. Bettencourt,
 M. J. Johnson, D. Duvenaud, Taylor-Mode Automatic Differentiation for Higher-Order Derivatives in JAX,
@@ -22,7 +22,7 @@ from jitney.core.errors import api_boundary
 from jitney.core.primitive import Primitive
 from jitney.core.trace import set_current_trace, state
 from jitney.interpreters.tables import RuleTable
-from jitney.ops.convert import as_value
+from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet as series_of
 from jitney.transforms.jet import JetTrace as JetTrace, JetTracer as JetTracer, jet_flat
 from jitney.transforms.zero import Zero

@@ -1,3 +1,3 @@
 """`jax.extend.random`: the generator under `jax.random`."""
 
-from jitney.ops.threefry import threefry2x32_p as threefry2x32_p
+from jitney.primitives.random.threefry import threefry2x32_p as threefry2x32_p

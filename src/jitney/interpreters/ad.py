@@ -12,8 +12,8 @@ from typing import Any
 from jitney.core.avals import AbstractValue
 from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear, set_rule
-from jitney.ops import rules
-from jitney.ops.binary import add_any_p as add_jaxvals_p
+from jitney.primitives import rules
+from jitney.primitives.elementwise.binary import add_any_p as add_jaxvals_p
 from jitney.transforms.jvp import JVPTrace as JVPTrace, JVPTracer as JVPTracer, jvp_flat
 from jitney.transforms.transpose import (
     UndefinedPrimal as UndefinedPrimal,

@@ -7,7 +7,7 @@ from typing import Any
 
 from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear
-from jitney.ops import rules
+from jitney.primitives import rules
 from jitney.transforms.batch import (
     AxisData,
     BatchTrace as BatchTrace,

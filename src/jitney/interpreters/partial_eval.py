@@ -15,7 +15,7 @@ from jitney.core.staging import (
     trace_to_jaxpr,
 )
 from jitney.core.trace import set_current_trace, state
-from jitney.ops.call import call_params, jit_p
+from jitney.primitives.call.call import call_params, jit_p
 from jitney.transforms.partial import PartialTrace
 
 DynamicJaxprTrace = JaxprTrace

@@ -49,9 +49,9 @@ class RuleTable(MutableMapping[Primitive, Rule]):
         return isinstance(prim, Primitive) and self._slot in prim.rules
 
     def __iter__(self) -> Iterator[Primitive]:
-        from jitney.ops import everything
+        from jitney.primitives import load_all
 
-        everything.load()
+        load_all.load()
         own = {p for p in self._others if registry.get(p.name) is not p}
         return iter([p for p in (*registry.values(), *own) if self._slot in p.rules])
 

@@ -6,10 +6,12 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from jitney.ops import matrices as mat, rules
-from jitney.ops.convert import as_value
-from jitney.ops.eig import eig_p as eig_p
-from jitney.ops.linalg import (
+from jitney.primitives import rules
+from jitney.primitives.array.shape import expand_dims, squeeze
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.linalg import matrix_helpers as mat
+from jitney.primitives.linalg.eig import eig_p as eig_p
+from jitney.primitives.linalg.factorizations import (
     cholesky_p as cholesky_p,
     cholesky_update_p as cholesky_update_p,
     eigh_p as eigh_p,
@@ -23,8 +25,7 @@ from jitney.ops.linalg import (
     triangular_solve_p as triangular_solve_p,
     tridiagonal_p as tridiagonal_p,
 )
-from jitney.ops.shape import expand_dims, squeeze
-from jitney.ops.systems import (
+from jitney.primitives.linalg.linear_systems import (
     ormqr_p as ormqr_p,
     symmetric_product_p as symmetric_product_p,
     tridiagonal_solve_p as tridiagonal_solve_p,
@@ -264,8 +265,8 @@ def qdwh(
     """
     u, s, vh = svd(x, full_matrices=False)
     unitary = mat.matmul(u, vh)
-    from jitney.ops import binary
-    from jitney.ops.convert import convert_element_type
+    from jitney.primitives.elementwise import binary
+    from jitney.primitives.elementwise.convert import convert_element_type
 
     scaled = binary.mul(mat.as_column(convert_element_type(s, mat.dtype_of(vh))), vh)
     hermitian = mat.symmetrize(mat.matmul(mat.adjoint(vh), scaled))

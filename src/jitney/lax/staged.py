@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitney.api.jit import jit_when_traced
-from jitney.ops import slice as slices
+from jitney.primitives.indexing import slice as slices
 
 dynamic_index_in_dim = jit_when_traced(
     slices.dynamic_index_in_dim, static_argnames=("axis", "keepdims", "allow_negative_indices")

@@ -267,9 +267,9 @@ from jitney.numpy.scalar_types import uint64 as uint64
 from jitney.numpy.scalar_types import uint8 as uint8
 from jitney.numpy.scalar_types import unsignedinteger as unsignedinteger
 from jitney.numpy.selection import clip as clip
-from jitney.numpy.selection import piecewise as piecewise
-from jitney.numpy.selection import select as select
-from jitney.numpy.selection import where as where
+from jitney.numpy.conditions import piecewise as piecewise
+from jitney.numpy.conditions import select as select
+from jitney.numpy.conditions import where as where
 from jitney.numpy.sets import intersect1d as intersect1d
 from jitney.numpy.sets import isin as isin
 from jitney.numpy.sets import setdiff1d as setdiff1d

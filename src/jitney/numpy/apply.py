@@ -7,7 +7,7 @@ from typing import Any
 
 from jitney.api.vmap import vmap
 from jitney.numpy import util
-from jitney.ops.shape import canonical_axis, expand_dims
+from jitney.primitives.array.shape import canonical_axis, expand_dims
 
 
 def apply_along_axis(

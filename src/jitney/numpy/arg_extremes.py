@@ -13,8 +13,8 @@ from jitney.core import dtypes
 from jitney.numpy import reductions, util
 from jitney.numpy.selection import where as choose
 from jitney.numpy.ufuncs import isnan
-from jitney.ops import reduce
-from jitney.ops.shape import canonical_axis, reshape
+from jitney.primitives.array.shape import canonical_axis, reshape
+from jitney.primitives.reduction import reduce
 
 __all__ = ["argmax", "argmin", "nanargmax", "nanargmin"]
 

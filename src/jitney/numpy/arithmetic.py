@@ -20,8 +20,9 @@ from jitney.numpy import util
 from jitney.numpy.selection import where
 from jitney.numpy.ufuncs import absolute, isnan, public
 from jitney.numpy.util import promote_args, promote_args_inexact, promote_args_numeric
-from jitney.ops import binary, compare, convert, creation, select, unary
-from jitney.ops.large import LARGE
+from jitney.primitives.array import creation
+from jitney.primitives.elementwise import binary, compare, convert, select, unary
+from jitney.primitives.elementwise.large import LARGE
 from jitney.runtime.array import ArrayImpl
 
 _BOOL = np.dtype(bool)

@@ -17,8 +17,8 @@ import numpy as np
 
 from jitney.numpy import indexing, views
 from jitney.numpy.at import IndexUpdateHelper
-from jitney.ops.shape import rev, squeeze, transpose
-from jitney.ops.slice import slice as lax_slice
+from jitney.primitives.array.shape import rev, squeeze, transpose
+from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 ARRAY_API_VERSIONS = ("2024.12",)

@@ -19,12 +19,12 @@ from jitney.core.avals import get_aval
 from jitney.core.trace import state
 from jitney.numpy import indexing, util
 from jitney.numpy.index_plan import plan
-from jitney.ops import scatter as lax_scatter
-from jitney.ops.convert import as_value, convert, warn_if_imaginary_dropped
-from jitney.ops.creation import full_like
-from jitney.ops.gather import GatherScatterMode
-from jitney.ops.scatter import ScatterDimensionNumbers
-from jitney.ops.shape import broadcast_to, expand_dims, rev, shape_of, squeeze
+from jitney.primitives.array.creation import full_like
+from jitney.primitives.array.shape import broadcast_to, expand_dims, rev, shape_of, squeeze
+from jitney.primitives.elementwise.convert import as_value, convert, warn_if_imaginary_dropped
+from jitney.primitives.indexing import scatter as lax_scatter
+from jitney.primitives.indexing.gather import GatherScatterMode
+from jitney.primitives.indexing.scatter import ScatterDimensionNumbers
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 ScatterOp = Callable[..., Any]

@@ -9,7 +9,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.numpy import util
 from jitney.numpy.util import check_arraylike, promote_args_inexact
-from jitney.ops import binary, special, unary
+from jitney.primitives.elementwise import binary, special, unary
 
 
 @jit_when_traced

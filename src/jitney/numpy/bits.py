@@ -13,9 +13,9 @@ from jitney.numpy.manipulation import moveaxis, swapaxes
 from jitney.numpy.padding import pad
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.ufuncs import to_bool
-from jitney.ops import binary
-from jitney.ops.convert import as_value, convert
-from jitney.ops.shape import canonical_axis, expand_dims, reshape
+from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape
+from jitney.primitives.elementwise import binary
+from jitney.primitives.elementwise.convert import as_value, convert
 
 __all__ = ["packbits", "unpackbits"]
 

@@ -12,7 +12,7 @@ from jitney.core.array import Array
 from jitney.numpy import util
 from jitney.numpy.ufuncs import bitwise_invert, bitwise_not, invert, public
 from jitney.numpy.util import promote_args
-from jitney.ops import binary, convert
+from jitney.primitives.elementwise import binary, convert
 
 __all__ = [
     "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",

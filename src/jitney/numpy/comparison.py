@@ -17,9 +17,9 @@ from jitney.core.array import Array
 from jitney.numpy import util
 from jitney.numpy.ufuncs import isfinite, isnan, logical_not, public, to_bool
 from jitney.numpy.util import promote_args
-from jitney.ops import binary, compare, convert, select, unary
-from jitney.ops.creation import full
-from jitney.ops.shape import broadcast_shapes, shape_of
+from jitney.primitives.array.creation import full
+from jitney.primitives.array.shape import broadcast_shapes, shape_of
+from jitney.primitives.elementwise import binary, compare, convert, select, unary
 
 __all__ = [
     "allclose", "array_equal", "array_equiv", "equal", "greater", "greater_equal", "isclose",

@@ -17,11 +17,11 @@ from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.trace import state
 from jitney.numpy import util
 from jitney.numpy.views import astype
-from jitney.ops import creation as lax_creation
-from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.ops.identity import copy_p
-from jitney.ops.join import concatenate
-from jitney.ops.shape import broadcast_to, canonical_shape, expand_dims, shape_of
+from jitney.primitives.array import creation as lax_creation
+from jitney.primitives.array.annotations import copy_p
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import broadcast_to, canonical_shape, expand_dims, shape_of
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.runtime.array import MOST_AXES, array_from_numpy, copied
 
 __all__ = [
@@ -273,7 +273,7 @@ def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
 
 def broadcast_to_shape(x: Any, shape: Any) -> Any:
     """Scalar `x` repeated to `shape`; a value even if that is ()."""
-    from jitney.ops.shape import broadcast
+    from jitney.primitives.array.shape import broadcast
 
     return broadcast(as_value(x) if not shape else x, shape)
 

@@ -13,9 +13,10 @@ from jitney.core import dtypes
 from jitney.numpy import util
 from jitney.numpy.selection import where
 from jitney.numpy.ufuncs import isnan
-from jitney.ops import convert, cumulative as lax_cumulative
-from jitney.ops.join import concatenate
-from jitney.ops.shape import broadcast_to, canonical_axis, reshape
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import broadcast_to, canonical_axis, reshape
+from jitney.primitives.elementwise import convert
+from jitney.primitives.reduction import cumulative as lax_cumulative
 
 __all__ = [
     "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum",

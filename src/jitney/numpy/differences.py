@@ -17,11 +17,18 @@ from jitney.numpy.cumulative import cumsum
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
-from jitney.ops import binary, compare, sort as lax_sort, unary
-from jitney.ops.convert import as_value, convert, scalar_operand
-from jitney.ops.join import concatenate
-from jitney.ops.shape import broadcast_to, canonical_axes, canonical_axis, reshape, shape_of
-from jitney.ops.slice import slice_in_dim
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import (
+    broadcast_to,
+    canonical_axes,
+    canonical_axis,
+    reshape,
+    shape_of,
+)
+from jitney.primitives.elementwise import binary, compare, unary
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.indexing.slice import slice_in_dim
+from jitney.primitives.reduction import sort as lax_sort
 
 __all__ = ["diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]
 

@@ -17,11 +17,9 @@ from jitney.numpy.creation import full, zeros, zeros_like
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import argsort, sort
-from jitney.ops import binary
-from jitney.ops.convert import as_value, convert, scalar_operand
-from jitney.ops.creation import iota
-from jitney.ops.join import concatenate, tile
-from jitney.ops.shape import (
+from jitney.primitives.array.concatenation import concatenate, tile
+from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
     canonical_axis,
@@ -30,7 +28,9 @@ from jitney.ops.shape import (
     reshape,
     shape_of,
 )
-from jitney.ops.slice import slice_in_dim
+from jitney.primitives.elementwise import binary
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.indexing.slice import slice_in_dim
 
 __all__ = ["append", "delete", "insert", "resize", "trim_zeros"]
 

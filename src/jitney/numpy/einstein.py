@@ -11,12 +11,8 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.numpy import util
-from jitney.ops import convert, reduce
-from jitney.ops.compare import eq
-from jitney.ops.creation import broadcasted_iota
-from jitney.ops.dot import dot_general
-from jitney.ops.select import select
-from jitney.ops.shape import (
+from jitney.primitives.array.creation import broadcasted_iota
+from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
     expand_dims,
@@ -24,6 +20,11 @@ from jitney.ops.shape import (
     squeeze,
     transpose,
 )
+from jitney.primitives.elementwise import convert
+from jitney.primitives.elementwise.compare import eq
+from jitney.primitives.elementwise.select import select
+from jitney.primitives.linalg.dot import dot_general
+from jitney.primitives.reduction import reduce
 
 __all__ = ["einsum", "einsum_path"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.numpy.selection import where
-from jitney.ops import binary, compare
-from jitney.ops.convert import convert, scalar_operand
+from jitney.primitives.elementwise import binary, compare
+from jitney.primitives.elementwise.convert import convert, scalar_operand
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 

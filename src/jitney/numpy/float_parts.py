@@ -13,8 +13,8 @@ from jitney.numpy import util
 from jitney.numpy.creation import zeros_like
 from jitney.numpy.selection import where
 from jitney.numpy.ufuncs import isinf, isnan, signbit
-from jitney.ops import binary, compare, unary
-from jitney.ops.convert import bitcast_convert_type, convert, scalar_operand
+from jitney.primitives.elementwise import binary, compare, unary
+from jitney.primitives.elementwise.convert import bitcast_convert_type, convert, scalar_operand
 
 __all__ = ["copysign", "frexp", "ldexp", "modf", "spacing"]
 

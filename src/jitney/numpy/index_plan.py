@@ -23,9 +23,9 @@ from jitney.core import config, dtypes, errors
 from jitney.core.array import Array
 from jitney.core.record import record
 from jitney.core.trace import Tracer, concrete_value
-from jitney.ops.convert import as_value
-from jitney.ops.kit import Shape
-from jitney.ops.shape import broadcast_shapes
+from jitney.primitives.array.shape import broadcast_shapes
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.families import Shape
 
 
 @record(frozen=True)
@@ -284,7 +284,7 @@ def _array_of_sequence(xs: Sequence[Any]) -> Any:
     if len(xs) == 0:
         return np.zeros((0,), np.int32)
     if any(isinstance(x, Array) for x in xs):
-        from jitney.ops.join import stack
+        from jitney.primitives.array.concatenation import stack
 
         return stack([as_value(x) for x in xs])
     return as_value(np.asarray(xs))

@@ -13,7 +13,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, joining, matrices, ranges
-from jitney.ops.convert import convert
+from jitney.primitives.elementwise.convert import convert
 
 # NumPy's own: they only hand back the index.
 s_ = np.s_

@@ -20,13 +20,20 @@ from jitney.core.array import Array
 from jitney.core.avals import shaped_array
 from jitney.core.trace import concrete_or_error, state
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, plan
-from jitney.ops import binary, compare, select
-from jitney.ops.convert import as_value, convert, scalar_operand
-from jitney.ops.creation import full, iota
-from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
-from jitney.ops.join import concatenate
-from jitney.ops.shape import broadcast_in_dim, broadcast_to, expand_dims, reshape, rev, squeeze
-from jitney.ops.slice import dynamic_slice, dynamic_slice_p, slice as lax_slice
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.creation import full, iota
+from jitney.primitives.array.shape import (
+    broadcast_in_dim,
+    broadcast_to,
+    expand_dims,
+    reshape,
+    rev,
+    squeeze,
+)
+from jitney.primitives.elementwise import binary, compare, select
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from jitney.primitives.indexing.slice import dynamic_slice, dynamic_slice_p, slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _INT32 = np.dtype(np.int32)

@@ -12,9 +12,9 @@ from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
-from jitney.ops import join
-from jitney.ops.convert import as_value, convert, user_dtype
-from jitney.ops.shape import canonical_axis, expand_dims, reshape, shape_of, transpose
+from jitney.primitives.array import concatenation
+from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, shape_of, transpose
+from jitney.primitives.elementwise.convert import as_value, convert, user_dtype
 
 __all__ = [
     "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "column_stack", "concat",
@@ -68,7 +68,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     if not shape_of(parts[0]):
         raise ValueError("Zero-dimensional arrays cannot be concatenated.")
     axis = canonical_axis(axis, len(shape_of(parts[0])))
-    return join.concatenate(_promoted(parts, dtype, "concatenate"), axis)
+    return concatenation.concatenate(_promoted(parts, dtype, "concatenate"), axis)
 
 
 def _concatenate_slices(x: Any, axis: int | None, dtype: Any) -> Any:
@@ -126,7 +126,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
         listed = ", ".join(str(shape_of(x)) for x in parts)
         raise ValueError(f"All input arrays must have the same shape. Got {listed}.")
     axis = canonical_axis(axis, len(shape) + 1)
-    return join.stack(_promoted(parts, dtype, "stack"), axis)
+    return concatenation.stack(_promoted(parts, dtype, "stack"), axis)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
@@ -172,7 +172,7 @@ def column_stack(tup: Any) -> Any:
     """Arrays of rank 1 as the columns of a matrix; those of rank 2 as they are."""
     parts = _parts("column_stack", tup)
     if isinstance(parts, Array):
-        parts = list(join.unstack(parts))
+        parts = list(concatenation.unstack(parts))
     columns = [transpose(atleast_2d(x), (1, 0)) if len(shape_of(x)) < 2 else x for x in parts]
     return concatenate(columns, axis=1)
 
@@ -256,7 +256,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = np.array([part + 1] * rest + [part] * (count - rest))
-    return list(join.split(ary, tuple(sizes.astype(np.int64)), axis=axis))
+    return list(concatenation.split(ary, tuple(sizes.astype(np.int64)), axis=axis))
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -292,7 +292,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices of `x` along `axis`, without that axis."""
     x = util.ensure_arraylike("unstack", x)
-    return join.unstack(x, axis=canonical_axis(axis, x.ndim))
+    return concatenation.unstack(x, axis=canonical_axis(axis, x.ndim))
 
 
 for _name in __all__:

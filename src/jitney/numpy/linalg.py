@@ -35,10 +35,17 @@ from jitney.numpy.matrix_products import (
     vecdot as vecdot,
 )
 from jitney.numpy.selection import where
-from jitney.ops import binary, matrices as mat, systems, unary
-from jitney.ops.convert import as_value, convert
-from jitney.ops.reduce import reduce_prod, reduce_sum
-from jitney.ops.shape import broadcast_shapes, broadcast_to, expand_dims, reshape, squeeze
+from jitney.primitives.array.shape import (
+    broadcast_shapes,
+    broadcast_to,
+    expand_dims,
+    reshape,
+    squeeze,
+)
+from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.linalg import linear_systems, matrix_helpers as mat
+from jitney.primitives.reduction.reduce import reduce_prod, reduce_sum
 
 
 class EigResult(NamedTuple):
@@ -161,7 +168,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 def lax_geqrf(a: Any) -> Any:
     """(R with Householder vectors below it, their factors)."""
-    from jitney.ops.linalg import geqrf_p
+    from jitney.primitives.linalg.factorizations import geqrf_p
 
     return geqrf_p.bind(a)
 
@@ -244,7 +251,7 @@ def _solve(a: Any, b: Any) -> Any:
             f"function with excluded=frozenset() and signature='{core}'"
         )
     batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
-    out = systems.solve(
+    out = linear_systems.solve(
         broadcast_to(a, (*batch, n, n)), broadcast_to(right, (*batch, *right.shape[-2:]))
     )
     return squeeze(out, (out.ndim - 1,)) if vector else out
@@ -261,7 +268,7 @@ def inv(a: Any) -> Any:
 
 def _parity(pivots: Any) -> Any:
     """Number of exchanges of rows."""
-    from jitney.ops.creation import broadcasted_iota
+    from jitney.primitives.array.creation import broadcasted_iota
 
     places = broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)
     return reduce_sum(convert(pivots != places, np.dtype(np.int32)), (pivots.ndim - 1,))

@@ -19,9 +19,8 @@ from jitney.core.avals import get_aval
 from jitney.core.record import record
 from jitney.numpy import util
 from jitney.numpy.arithmetic import multiply
-from jitney.ops import binary, convert, dot as lax_dot, unary
-from jitney.ops.join import concatenate
-from jitney.ops.shape import (
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_shapes,
     broadcast_to,
@@ -32,6 +31,8 @@ from jitney.ops.shape import (
     squeeze,
     transpose,
 )
+from jitney.primitives.elementwise import binary, convert, unary
+from jitney.primitives.linalg import dot as lax_dot
 
 
 def _operands(name: str, a: Any, b: Any, preferred: Any) -> tuple[Any, Any, Any, bool]:

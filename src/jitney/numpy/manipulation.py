@@ -16,16 +16,17 @@ from jitney.core.trace import concrete_or_error, is_concrete
 from jitney.numpy import util
 from jitney.numpy.joining import stack
 from jitney.numpy.matrices import diagonal
-from jitney.ops import binary, join, shape as lax_shape
-from jitney.ops.convert import as_value, convert, scalar_operand
-from jitney.ops.identity import copy_p
-from jitney.ops.shape import (
+from jitney.primitives.array import concatenation, shape as lax_shape
+from jitney.primitives.array.annotations import copy_p
+from jitney.primitives.array.shape import (
     broadcast_in_dim,
     canonical_axes,
     canonical_axis,
     canonical_shape,
 )
-from jitney.ops.slice import dynamic_slice, slice as lax_slice
+from jitney.primitives.elementwise import binary
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.indexing.slice import dynamic_slice, slice as lax_slice
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "diagonal", "expand_dims", "flip",
@@ -300,7 +301,7 @@ def _roll_static(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
         tail = lax_slice(a, tuple(low), tuple(high), strides)
         low[axis], high[axis] = 0, cut
         head = lax_slice(a, tuple(low), tuple(high), strides)
-        a = join.concatenate([tail, head], axis)
+        a = concatenation.concatenate([tail, head], axis)
     return a
 
 
@@ -318,7 +319,7 @@ def _roll_dynamic(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
         one = convert(one, _INT32)
         extent = binary.max(scalar_operand(n, _INT32, False), scalar_operand(1, _INT32, False))
         rest = remainder(one, extent)
-        doubled = join.concatenate([a, a], axis)
+        doubled = concatenation.concatenate([a, a], axis)
         starts: list[Any] = [0] * a.ndim
         starts[axis] = binary.sub(scalar_operand(n, _INT32, False), rest)
         a = dynamic_slice(doubled, starts, a.shape)
@@ -345,7 +346,7 @@ def tile(A: Any, reps: Any) -> Any:
     rank = max(x.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     x = lax_shape.expand_dims(x, tuple(range(rank - x.ndim)))
-    return join.tile(x, counts) if rank else x
+    return concatenation.tile(x, counts) if rank else x
 
 
 def repeat(

@@ -15,15 +15,12 @@ from jitney.core.trace import Tracer, state
 from jitney.numpy import util
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
-from jitney.ops import binary, compare, select as lax_select
-from jitney.ops.control.platform import chosen_by_platform
-from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.ops.creation import broadcasted_iota, iota
-from jitney.ops.join import pad, stack
-from jitney.ops.reduce import reduce_sum
-from jitney.ops.shape import (
+from jitney.primitives.array.concatenation import pad, stack
+from jitney.primitives.array.creation import broadcasted_iota, iota
+from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
+    canonical_axes,
     canonical_axis,
     canonical_shape,
     expand_dims,
@@ -31,6 +28,10 @@ from jitney.ops.shape import (
     shape_of,
     transpose,
 )
+from jitney.primitives.control.platform import chosen_by_platform
+from jitney.primitives.elementwise import binary, compare, select as lax_select
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.primitives.reduction.reduce import reduce_sum
 
 __all__ = [
     "diag", "diagflat", "diagonal", "eye", "fromfunction", "identity", "indices", "meshgrid",
@@ -186,9 +187,10 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def _diagonal_by_index(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     from jitney.numpy.indexing import get
-    from jitney.numpy.manipulation import moveaxis
 
-    a = moveaxis(a, (axis1, axis2), (-2, -1))
+    first, second = canonical_axes((axis1, axis2), a.ndim)
+    rest = [k for k in range(a.ndim) if k not in (first, second)]
+    a = transpose(a, (*rest, first, second))
     rows, columns = a.shape[-2:]
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     low = iota(_INT32, size)

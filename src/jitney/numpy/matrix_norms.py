@@ -9,10 +9,10 @@ from typing import Any
 
 from jitney.api.jit import jit_when_traced
 from jitney.numpy import util
-from jitney.ops import unary
-from jitney.ops.convert import as_value, convert
-from jitney.ops.reduce import reduce_max, reduce_min, reduce_sum
-from jitney.ops.shape import canonical_axis, expand_dims, transpose
+from jitney.primitives.array.shape import canonical_axis, expand_dims, transpose
+from jitney.primitives.elementwise import unary
+from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.reduction.reduce import reduce_max, reduce_min, reduce_sum
 
 
 def _operand(name: str, x: Any) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from jitney.numpy import linear, matrices as shapes, util
-from jitney.ops import matrices as mat
-from jitney.ops.convert import as_value
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.linalg import matrix_helpers as mat
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:

@@ -16,7 +16,7 @@ from jitney.numpy import reductions, util
 from jitney.numpy.arithmetic import true_divide
 from jitney.numpy.selection import where as choose
 from jitney.numpy.ufuncs import isnan
-from jitney.ops import binary, compare, convert, unary
+from jitney.primitives.elementwise import binary, compare, convert, unary
 
 __all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
 

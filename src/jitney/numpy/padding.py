@@ -18,11 +18,11 @@ from jitney.numpy import util
 from jitney.numpy.creation import array, zeros
 from jitney.numpy.manipulation import flip, repeat
 from jitney.numpy.ranges import linspace
-from jitney.ops import join
-from jitney.ops.convert import as_value, convert, scalar_operand
-from jitney.ops.join import concatenate
-from jitney.ops.shape import shape_of, squeeze
-from jitney.ops.slice import slice_in_dim
+from jitney.primitives.array import concatenation
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import shape_of, squeeze
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.indexing.slice import slice_in_dim
 
 __all__ = ["pad"]
 
@@ -178,7 +178,7 @@ def _values(value: Any, x: Any) -> Callable[[int, int], Any]:
 def _constant(x: Any, widths: Widths, value: Any) -> Any:
     if not isinstance(value, list | tuple) and shape_of(value) == ():
         fill = convert(value, x.dtype, x.weak_type)
-        return join.pad(x, fill, tuple([(low, high, 0) for low, high in widths]))
+        return concatenation.pad(x, fill, tuple([(low, high, 0) for low, high in widths]))
     values = _values(value, x)
     nothing = (0, 0, 0)
     for axis, (low, high) in enumerate(widths):
@@ -186,7 +186,7 @@ def _constant(x: Any, widths: Widths, value: Any) -> Any:
             if width:
                 config = [nothing] * x.ndim
                 config[axis] = (0, width, 0) if side else (width, 0, 0)
-                x = join.pad(x, convert(values(axis, side), x.dtype), config)
+                x = concatenation.pad(x, convert(values(axis, side), x.dtype), config)
     return x
 
 
@@ -294,7 +294,7 @@ def _by_function(
 ) -> Any:
     from jitney.numpy.apply import apply_along_axis
 
-    x = join.pad(
+    x = concatenation.pad(
         x, scalar_operand(0, x.dtype, False), tuple([(low, high, 0) for low, high in widths])
     )
     for axis, pair in enumerate(widths):

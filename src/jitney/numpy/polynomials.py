@@ -22,10 +22,10 @@ from jitney.numpy.ranges import arange
 from jitney.numpy.reductions import all as all_true, prod, sum as sum_of
 from jitney.numpy.selection import where
 from jitney.numpy.signal import convolve
-from jitney.ops import binary, unary
-from jitney.ops.control.scan import scan
-from jitney.ops.convert import as_value, convert
-from jitney.ops.shape import expand_dims, shape_of
+from jitney.primitives.array.shape import expand_dims, shape_of
+from jitney.primitives.control.scan import scan
+from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.convert import as_value, convert
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",
@@ -347,7 +347,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     count = x.shape[0] if N is None else operator.index(N)
     if count < 0:
         raise ValueError("N must be nonnegative")
-    from jitney.ops.creation import iota
+    from jitney.primitives.array.creation import iota
 
     powers = iota(x.dtype, count)
     if not increasing:

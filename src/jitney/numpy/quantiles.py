@@ -16,10 +16,7 @@ from jitney.numpy import reductions, util
 from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.selection import where
 from jitney.numpy.ufuncs import isnan
-from jitney.ops import binary, compare, select, unary
-from jitney.ops.convert import convert, scalar_operand
-from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
-from jitney.ops.shape import (
+from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
     canonical_axes,
@@ -29,7 +26,10 @@ from jitney.ops.shape import (
     shape_of,
     squeeze,
 )
-from jitney.ops.sort import sort
+from jitney.primitives.elementwise import binary, compare, select, unary
+from jitney.primitives.elementwise.convert import convert, scalar_operand
+from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from jitney.primitives.reduction.sort import sort
 
 __all__ = [
     "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile",
@@ -317,7 +317,7 @@ def _between(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
 def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
     """The quantile of sorted elements with NaN at the end, which are left out."""
     from jitney.numpy.indexing import get
-    from jitney.ops.creation import iota
+    from jitney.primitives.array.creation import iota
 
     dtype = util.dtype_of(q)
     one = scalar_operand(1, dtype, False)
@@ -360,7 +360,7 @@ def _by_weight(x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_na
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.taking import take_along_axis
-    from jitney.ops.slice import slice_in_dim
+    from jitney.primitives.indexing.slice import slice_in_dim
 
     weights = ones_like(x) if weights is None else weights
     wrong = binary.bitwise_or(compare.lt(weights, zeros_like(weights)), isnan(weights))

@@ -14,11 +14,9 @@ from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
 from jitney.numpy.ufuncs import log10, public, sign
-from jitney.ops import binary, unary
-from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.ops.creation import iota
-from jitney.ops.join import concatenate
-from jitney.ops.shape import (
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import (
     broadcast_shapes,
     broadcast_to,
     canonical_axis,
@@ -26,6 +24,8 @@ from jitney.ops.shape import (
     reshape,
     shape_of,
 )
+from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 

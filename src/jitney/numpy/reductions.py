@@ -26,14 +26,15 @@ from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
 from jitney.numpy.selection import where as choose
-from jitney.ops import binary, compare, convert, reduce, unary
-from jitney.ops.shape import (
+from jitney.primitives.array.shape import (
     broadcast_to,
     canonical_axes,
     expand_dims,
     reshape,
     shape_of,
 )
+from jitney.primitives.elementwise import binary, compare, convert, unary
+from jitney.primitives.reduction import reduce
 
 __all__ = [
     "all", "amax", "amin", "any", "average", "count_nonzero", "max", "mean",
@@ -407,7 +408,7 @@ def average(
                 "Shape of weights must be consistent with shape of a along specified axis."
             )
         if list(axes) != sorted(axes):
-            from jitney.ops.shape import transpose
+            from jitney.primitives.array.shape import transpose
 
             w = transpose(w, np.argsort(axes).tolist())
         w = reshape(w, tuple([n if k in axes else 1 for k, n in enumerate(x.shape)]))

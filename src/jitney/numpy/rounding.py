@@ -11,8 +11,8 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.numpy import util
-from jitney.ops import binary, select, unary
-from jitney.ops.convert import convert, scalar_operand
+from jitney.primitives.elementwise import binary, select, unary
+from jitney.primitives.elementwise.convert import convert, scalar_operand
 
 __all__ = ["around", "round"]
 

@@ -1,8 +1,7 @@
-"""Choice between arrays: `where`, `select`, `clip`, `choose`, `piecewise`."""
+"""Choice between two arrays, and limits: what much of this package is written with."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,40 +9,13 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.numpy import util
-from jitney.ops import binary, compare, convert, creation, select as lax_select
-from jitney.ops.shape import broadcast_shapes, broadcast_to, shape_of
+from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_of
+from jitney.primitives.elementwise import binary, compare, convert, select as lax_select
 
 
-def where(
-    condition: Any,
-    x: Any = None,
-    y: Any = None,
-    /,
-    *,
-    size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
-    """`x` where `condition` holds, else `y`; with `condition` alone, the indices where it holds.
-
-    Args:
-      condition: truth values (what is not zero is true).
-      x: values where it holds.
-      y: values elsewhere.
-      size: with one argument: how many indices are wanted, for use under `jit`.
-      fill_value: with one argument: what fills up to `size`.
-    """
-    if x is None and y is None:
-        from jitney.numpy.where_true import nonzero  # which uses where
-
-        util.check_arraylike("where", condition)
-        return nonzero(condition, size=size, fill_value=fill_value)
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """`x` where `condition` holds, else `y`; see `conditions.where`, which is `jax.numpy`'s."""
     util.check_arraylike("where", condition, x, y)
-    if size is not None or fill_value is not None:
-        raise ValueError(
-            "size and fill_value arguments cannot be used in three-term where function."
-        )
-    if x is None or y is None:
-        raise ValueError("Either both or neither of the x and y arguments should be provided")
     return _where(condition, x, y)
 
 
@@ -58,35 +30,6 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     if shape_of(condition):
         condition = broadcast_to(condition, shape)
     return lax_select.select(condition, broadcast_to(x, shape), broadcast_to(y, shape))
-
-
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Elements of the choice whose condition is the first to hold; `default` where none does."""
-    if len(condlist) != len(choicelist):
-        raise ValueError(
-            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
-        )
-    if len(condlist) == 0:
-        raise ValueError("condlist must be non-empty")
-    util.check_arraylike("select", *condlist, *choicelist, default)
-    conditions = [convert.convert(convert.as_value(c), np.dtype(bool)) for c in condlist]
-    *choices, default = util.promote_dtypes(*choicelist, default)
-    shape = broadcast_shapes(*[shape_of(a) for a in (*conditions, *choices, default)])
-    conditions = [broadcast_to(c, shape) for c in conditions]
-    choices = [broadcast_to(c, shape) for c in choices]
-    none = creation.full_like(conditions[0], False)
-    # The first condition that holds, counted from 1; 0 is the default.
-    from jitney.numpy.arg_extremes import argmax  # built on this module
-
-    stacked = _stack([none, *conditions])
-    index = argmax(stacked, axis=0)
-    return lax_select.select_n(index, broadcast_to(default, shape), *choices)
-
-
-def _stack(xs: Sequence[Any]) -> Any:
-    from jitney.ops.join import stack
-
-    return stack(xs)
 
 
 @jit_when_traced
@@ -108,55 +51,3 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     if max is not None:
         arr = binary.min(*util.promote_args("clip", max, arr))
     return arr
-
-
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Functions of `x`, each where its condition is the last to hold.
-
-    Args:
-      x: an array.
-      condlist: conditions; one array, or a sequence of them.
-      funclist: for each condition a function of arrays, or a value; one more is for where none
-        holds, 0 by default.
-      *args: handed to the functions.
-      **kw: handed to the functions.
-    """
-    from jitney.numpy.arg_extremes import argmax
-    from jitney.numpy.creation import array
-    from jitney.numpy.cumulative import cumsum
-    from jitney.numpy.joining import concatenate
-    from jitney.ops.identity import stop_gradient
-
-    util.check_arraylike("piecewise", x)
-    conditions = array(condlist, dtype=np.dtype(bool))
-    count, given = conditions.shape[0], len(funclist)
-    if given == count + 1:
-        functions = [funclist[-1], *funclist[:-1]]
-    elif given == count:
-        functions = [0, *funclist]
-    else:
-        raise ValueError(
-            f"with {count} condition(s), either {count} or {count + 1} functions are expected; "
-            f"got {given}"
-        )
-    if count == 0:
-        raise ValueError("attempt to get argmax of an empty sequence")
-    value = convert.as_value(x)
-    rank = conditions.ndim - 1
-    none = creation.full((1, *conditions.shape[1:]), False, np.dtype(bool))
-    # The running count of conditions that hold is greatest first at the last of them.
-    index = argmax(cumsum(concatenate([none, conditions]), axis=0), axis=0)
-    index = broadcast_to(index, value.shape) if rank != value.ndim else index
-    cases: list[Any] = []
-    for k, function in enumerate(functions):
-        if not callable(function):
-            cases.append(broadcast_to(convert.convert(function, value.dtype), value.shape))
-            continue
-        # Where another function counts, this one's derivative must not.
-        here = compare.eq(index, convert.scalar_operand(k, index.dtype, False))
-        operand = value
-        if util.is_inexact(value.dtype):
-            operand = lax_select.select(here, value, stop_gradient(value))
-        result = convert.convert(convert.as_value(function(operand, *args, **kw)), value.dtype)
-        cases.append(broadcast_to(result, value.shape))
-    return lax_select.select_n(index, *cases)

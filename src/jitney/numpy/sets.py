@@ -30,10 +30,10 @@ from jitney.numpy.reductions import (
 from jitney.numpy.selection import where
 from jitney.numpy.sorting import lexsort, searchsorted, sort
 from jitney.numpy.where_true import nonzero
-from jitney.ops import binary, compare
-from jitney.ops.convert import as_value, convert
-from jitney.ops.creation import iota
-from jitney.ops.shape import canonical_axis, expand_dims, reshape, transpose
+from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, transpose
+from jitney.primitives.elementwise import binary, compare
+from jitney.primitives.elementwise.convert import as_value, convert
 
 __all__ = [
     "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
@@ -118,7 +118,7 @@ def _unique(
 
 
 def _spread(x: Any, size: int) -> Any:
-    from jitney.ops.shape import broadcast_to
+    from jitney.primitives.array.shape import broadcast_to
 
     return broadcast_to(x, (size,))
 

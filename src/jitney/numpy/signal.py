@@ -14,11 +14,11 @@ from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
 from jitney.numpy.bessel import i0
 from jitney.numpy.manipulation import flip
-from jitney.ops import unary
-from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.ops.creation import iota
-from jitney.ops.dot import dot_general
-from jitney.ops.join import pad
+from jitney.primitives.array.concatenation import pad
+from jitney.primitives.array.creation import iota
+from jitney.primitives.elementwise import unary
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.primitives.linalg.dot import dot_general
 
 __all__ = [
     "bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "kaiser",

@@ -14,18 +14,19 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import util
-from jitney.ops import binary, compare, select, sort as lax_sort, unary
-from jitney.ops.convert import (
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.creation import broadcasted_iota, full_like
+from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, rev
+from jitney.primitives.elementwise import binary, compare, select, unary
+from jitney.primitives.elementwise.convert import (
     as_value,
     bitcast_convert_type,
     convert,
     scalar_operand,
     user_dtype,
 )
-from jitney.ops.creation import broadcasted_iota, full_like
-from jitney.ops.join import concatenate
-from jitney.ops.large import LARGE
-from jitney.ops.shape import canonical_axis, expand_dims, reshape, rev
+from jitney.primitives.elementwise.large import LARGE
+from jitney.primitives.reduction import sort as lax_sort
 from jitney.runtime.array import ArrayImpl
 
 __all__ = [
@@ -133,8 +134,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _rows(x: Any) -> list[Any]:
-    from jitney.ops.shape import squeeze
-    from jitney.ops.slice import slice as lax_slice
+    from jitney.primitives.array.shape import squeeze
+    from jitney.primitives.indexing.slice import slice as lax_slice
 
     x = as_value(x)
     rest = x.shape[1:]

@@ -22,10 +22,10 @@ from jitney.numpy.ranges import linspace
 from jitney.numpy.reductions import average, max as max_of, min as min_of, ptp, sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
-from jitney.ops import binary, unary
-from jitney.ops.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.ops.large import LARGE
-from jitney.ops.shape import broadcast_to, expand_dims, reshape, shape_of, transpose
+from jitney.primitives.array.shape import broadcast_to, expand_dims, reshape, shape_of, transpose
+from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.primitives.elementwise.large import LARGE
 
 __all__ = [
     "bincount", "corrcoef", "cov", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",

@@ -22,12 +22,9 @@ from jitney.numpy.arithmetic import remainder
 from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.indexing import empty_of_type, index_dtype, mode_of
 from jitney.numpy.selection import clip, where
-from jitney.ops import binary, compare, select
-from jitney.ops.convert import as_value, convert, scalar_operand
-from jitney.ops.creation import broadcasted_iota, iota
-from jitney.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
-from jitney.ops.join import concatenate, tile
-from jitney.ops.shape import (
+from jitney.primitives.array.concatenation import concatenate, tile
+from jitney.primitives.array.creation import broadcasted_iota, iota
+from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_shapes,
     broadcast_to,
@@ -36,7 +33,10 @@ from jitney.ops.shape import (
     reshape,
     squeeze,
 )
-from jitney.ops.slice import slice as lax_slice
+from jitney.primitives.elementwise import binary, compare, select
+from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _INT32 = np.dtype(np.int32)

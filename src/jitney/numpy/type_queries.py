@@ -11,7 +11,7 @@ import numpy as np
 from jitney.core import dtypes, pytrees
 from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand
-from jitney.ops.shape import canonical_axes, shape_of
+from jitney.primitives.array.shape import canonical_axes, shape_of
 
 __all__ = [
     "can_cast", "finfo", "iinfo", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype",

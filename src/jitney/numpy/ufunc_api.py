@@ -23,11 +23,11 @@ from jitney.numpy.joining import concatenate
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.ranges import arange
 from jitney.numpy.vectorizing import vectorize
-from jitney.ops import reduce as folds
-from jitney.ops.control.loop import fori_loop
-from jitney.ops.control.scan import scan
-from jitney.ops.convert import as_value, convert
-from jitney.ops.shape import canonical_axis, expand_dims, reshape
+from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape
+from jitney.primitives.control.fori_loop import fori_loop
+from jitney.primitives.control.scan import scan
+from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.reduction import reduce as folds
 
 __all__ = [
     "add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "logaddexp", "logaddexp2",

@@ -18,8 +18,9 @@ from jitney.core.array import Array
 from jitney.numpy import util
 from jitney.numpy.selection import where
 from jitney.numpy.util import check_arraylike, promote_args_inexact
-from jitney.ops import binary, compare, convert, creation, select, unary
-from jitney.ops.shape import shape_of
+from jitney.primitives.array import creation
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.elementwise import binary, compare, convert, select, unary
 
 # Dtypes that floating functions take as they are.
 _INEXACT: frozenset[Any] = frozenset(

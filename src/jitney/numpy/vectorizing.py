@@ -10,8 +10,8 @@ from typing import Any
 
 from jitney.core import config
 from jitney.numpy import util
-from jitney.ops.convert import as_value
-from jitney.ops.shape import broadcast_shapes, expand_dims, shape_of, squeeze
+from jitney.primitives.array.shape import broadcast_shapes, expand_dims, shape_of, squeeze
+from jitney.primitives.elementwise.convert import as_value
 
 __all__ = ["vectorize"]
 

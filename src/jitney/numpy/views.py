@@ -9,11 +9,17 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.numpy import util
-from jitney.ops import binary, compare, unary
-from jitney.ops.convert import bitcast_convert_type, convert, scalar_operand, user_dtype
-from jitney.ops.join import stack
-from jitney.ops.shape import reshape, rev
-from jitney.ops.slice import slice as lax_slice
+from jitney.primitives.array.annotations import copy_p
+from jitney.primitives.array.concatenation import stack
+from jitney.primitives.array.shape import reshape, rev
+from jitney.primitives.elementwise import binary, compare, unary
+from jitney.primitives.elementwise.convert import (
+    bitcast_convert_type,
+    convert,
+    scalar_operand,
+    user_dtype,
+)
+from jitney.primitives.indexing.slice import slice as lax_slice
 
 _BOOL = np.dtype(bool)
 _UINT8 = np.dtype(np.uint8)
@@ -53,9 +59,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
         x = unary.real(x)
     out = convert(x, new)
     if copy and out is x:
-        from jitney.numpy.creation import copy as copy_of
-
-        return copy_of(out)
+        return copy_p.bind(out)
     return out
 
 

@@ -23,11 +23,11 @@ from jitney.numpy.indexing import get
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.taking import check_not_inplace, repeated
-from jitney.ops import binary, compare
-from jitney.ops.convert import as_value, convert
-from jitney.ops.creation import full, iota
-from jitney.ops.join import stack
-from jitney.ops.shape import broadcast_to, canonical_axis, reshape, transpose
+from jitney.primitives.array.concatenation import stack
+from jitney.primitives.array.creation import full, iota
+from jitney.primitives.array.shape import broadcast_to, canonical_axis, reshape, transpose
+from jitney.primitives.elementwise import binary, compare
+from jitney.primitives.elementwise.convert import as_value, convert
 
 _BOOL = np.dtype(bool)
 

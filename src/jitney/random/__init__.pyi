@@ -1,6 +1,6 @@
 """Random numbers from explicit keys, bit for bit those of JAX."""
 
-from jitney.ops.prng import PRNGImpl as PRNGImpl
+from jitney.primitives.random.prng import PRNGImpl as PRNGImpl
 from jitney.random.discrete import categorical as categorical
 from jitney.random.discrete import choice as choice
 from jitney.random.discrete import permutation as permutation

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitney.core import dtypes
-from jitney.ops.shape import canonical_shape
+from jitney.primitives.array.shape import canonical_shape
 
 Shape = tuple[int, ...]
 

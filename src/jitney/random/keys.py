@@ -15,7 +15,7 @@ from jitney import lax, numpy as jnp
 from jitney.core import config, dtypes
 from jitney.core.avals import get_aval
 from jitney.core.trace import Tracer
-from jitney.ops import prng, random as ops
+from jitney.primitives.random import bits as ops, prng
 
 
 def is_key_array(x: Any) -> bool:

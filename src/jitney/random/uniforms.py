@@ -10,7 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
-from jitney.ops import convert
+from jitney.primitives.elementwise import convert
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of
 from jitney.random.keys import check_key, random_bits, split
 

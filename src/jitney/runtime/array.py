@@ -2,8 +2,8 @@
 
 `_value` may be strided (a transposed array is a view); compiled programs are given a contiguous
 copy where it is. It is flat where there are more axes than NumPy's arrays can have: operations on such
-arrays are compiled programs. Key arrays hold one uint64 a key (see `ops.random`). Operators and the
-methods that compute are put on the base class by `jitney.wiring`.
+arrays are compiled programs. Key arrays hold one uint64 a key (see `primitives.random.bits`).
+Operators and the methods that compute are put on the base class by `jitney.wiring`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The few operations that transformations themselves need; `ops` fills them in.
+"""The few operations that transformations themselves need; `primitives` fills them in.
 
 This is the knot's untying: rules of `jit` or `scan` need the transformations, and the transformations
 need to add, to make zeros and to move axes. They ask here.
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Algebra:
-    """Operations on values of any trace; set by `ops.algebra`.
+    """Operations on values of any trace; set by `primitives.tangent_algebra`.
 
     Attributes:
       zeros: aval -> zeros of that type.

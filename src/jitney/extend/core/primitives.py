@@ -7,9 +7,9 @@ The names are those of the primitives, with underscores; `primitives.add_p` is w
 from __future__ import annotations
 
 from jitney.core.primitive import Primitive, registry
-from jitney.ops import everything
+from jitney.primitives import load_all
 
-everything.load()
+load_all.load()
 
 
 def _attribute(name: str) -> str:

@@ -1,0 +1,1 @@
+"""Shapes, creation and concatenation of arrays, and operations that return their operand."""

@@ -1,0 +1,131 @@
+"""Operations that return their operand: they say something to transformations or to the compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
+from jitney.core.primitive import Primitive, declare
+from jitney.primitives import rules
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, instantiate
+
+
+def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primitive:
+    """Declares a primitive of one operand that returns it; `copies`: in memory of its own."""
+    prim = declare(name, linear=linear)
+
+    @prim.abstract
+    def _(x: ShapedArray) -> ShapedArray:
+        return x
+
+    @prim.eager
+    def _(x: np.ndarray) -> np.ndarray:
+        return x.copy() if copies else x
+
+    @prim.lower
+    def _(b: Any, x: Any) -> Any:
+        return x
+
+    return prim
+
+
+copy_p = _identity("copy", copies=True)
+stop_gradient_p = _identity("stop_gradient", linear=False)
+stage_p = _identity("stage")
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` (a pytree), with derivative zero."""
+    return pytrees.tree_map(_stop_gradient_of, x)
+
+
+def _stop_gradient_of(x: Any) -> Any:
+    if not is_valid_operand(x):
+        raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
+    if dtypes.is_extended(dtypes.dtype(x)):
+        return x
+    return stop_gradient_p.bind(x)
+
+
+def stage(x: Any, /) -> Any:
+    """`x` as a value of the current trace."""
+    from jitney.primitives.elementwise.convert import as_value
+
+    return as_value(x)
+
+
+# --- barriers ---------------------------------------------------------------------------------
+
+optimization_barrier_p = declare("optimization_barrier", multiple_results=True)
+
+
+@optimization_barrier_p.abstract
+def _(*avals: ShapedArray) -> list[ShapedArray]:
+    return list(avals)
+
+
+@optimization_barrier_p.eager
+def _(*xs: np.ndarray) -> list[np.ndarray]:
+    return list(xs)
+
+
+@optimization_barrier_p.lower
+def _(b: Any, *xs: Any) -> list[Any]:
+    return b.fence(xs)
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """`operand` (a pytree), computed as it stands: the compiler moves nothing across."""
+    leaves, tree = pytrees.tree_flatten(operand)
+    return pytrees.tree_unflatten(tree, optimization_barrier_p.bind(*leaves))
+
+
+# --- derivatives and batching -------------------------------------------------------------------
+
+rules.deflinear(copy_p, lambda ct, x: copy_p.bind(ct))
+rules.deflinear(stage_p, lambda ct, x: ct)
+rules.def_zero_derivative(stop_gradient_p)
+stop_gradient_p.absent("transpose", why="its derivative is zero")
+rules.vectorized(copy_p, stage_p, stop_gradient_p)
+
+
+def _is_empty(tangent: Any) -> bool:
+    """Whether a tangent is one of a value that has none: an integer's."""
+    aval = tangent.aval if isinstance(tangent, Zero) else get_aval(tangent)
+    return rules.is_float0(aval)
+
+
+def _fenced(values: Any) -> list[Any]:
+    """`values` behind a barrier, zeros instantiated; those without tangent information as they are."""
+    filled = [v if _is_empty(v) else instantiate(v) for v in values]
+    kept = [k for k, v in enumerate(filled) if not _is_empty(v)]
+    outs = optimization_barrier_p.bind(*[filled[k] for k in kept])
+    for k, out in zip(kept, outs, strict=True):
+        filled[k] = out
+    return filled
+
+
+@optimization_barrier_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+    given = [t if _is_empty(t) else instantiate(t) for t in tangents]
+    outs = optimization_barrier_p.bind(*primals)
+    return outs, _fenced(given)
+
+
+optimization_barrier_p.jet(jet.piecewise_linear(optimization_barrier_p))
+
+
+@optimization_barrier_p.transpose
+def _(cts: Any, *operands: Any) -> list[Any]:
+    return [
+        ct if rules.is_linear(x) else None for ct, x in zip(_fenced(cts), operands, strict=True)
+    ]
+
+
+@optimization_barrier_p.batch
+def _(args: Any, dims: Any) -> tuple[list[Any], list[Any]]:
+    return optimization_barrier_p.bind(*args), list(dims)

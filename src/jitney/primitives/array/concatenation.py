@@ -1,0 +1,444 @@
+"""Joining and dividing: concatenate, stack, split, unstack, tile, pad."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import indexing
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.shape import canonical_axis, shape_of
+from jitney.primitives.elementwise import families
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, instantiate
+
+# --- concatenate ------------------------------------------------------------------------------
+
+concatenate_p = declare("concatenate", linear=True)
+
+
+def _shapes(avals: Sequence[ShapedArray]) -> str:
+    return ", ".join(str(a.shape) for a in avals)
+
+
+def _all_weak(avals: Sequence[ShapedArray]) -> bool:
+    return all(a.weak_type for a in avals)
+
+
+@concatenate_p.abstract
+def _(*avals: ShapedArray, dimension: int) -> ShapedArray:
+    if not avals:
+        raise TypeError("concatenate expects at least one operand, got 0.")
+    first = avals[0]
+    if len({a.ndim for a in avals}) > 1:
+        raise TypeError(
+            f"Cannot concatenate arrays with different numbers of dimensions: got {_shapes(avals)}."
+        )
+    if not 0 <= dimension < first.ndim:
+        raise TypeError(
+            f"concatenate dimension out of bounds: dimension {dimension} for shapes "
+            f"{_shapes(avals)}."
+        )
+    rest = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
+    if any(r != rest[0] for r in rest):
+        raise TypeError(
+            "Cannot concatenate arrays with shapes that differ in dimensions other than the one "
+            f"being concatenated: concatenating along dimension {dimension} for shapes "
+            f"{_shapes(avals)}."
+        )
+    families.check_same_dtypes("concatenate", avals)
+    extent = sum(a.shape[dimension] for a in avals)
+    shape = (*first.shape[:dimension], extent, *first.shape[dimension + 1 :])
+    return shaped_array(shape, first.dtype, _all_weak(avals))
+
+
+@concatenate_p.eager
+def _(*xs: np.ndarray, dimension: int) -> np.ndarray:
+    return np.concatenate(xs, axis=dimension)
+
+
+@concatenate_p.lower
+def _(b: Any, *xs: Any, dimension: int) -> Any:
+    return b.concatenate(xs, dimension)
+
+
+def concatenate(operands: Any, dimension: int) -> Any:
+    """`operands` one after another along `dimension`; other extents are equal."""
+    operands = list(operands)
+    if not operands:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    if len(operands) == 1 and isinstance(operands[0], Array):
+        return operands[0]
+    return concatenate_p.bind(*operands, dimension=operator.index(dimension))
+
+
+# --- stack, unstack -----------------------------------------------------------------------------
+
+stack_p = declare("stack", linear=True)
+
+
+@stack_p.abstract
+def _(*avals: ShapedArray, axis: int) -> ShapedArray:
+    first = avals[0]
+    if len({a.ndim for a in avals}) > 1:
+        raise ValueError(
+            f"Cannot stack arrays with different numbers of dimensions: got {_shapes(avals)}."
+        )
+    if any(a.shape != first.shape for a in avals):
+        raise ValueError(f"Cannot stack arrays with different shapes: got {_shapes(avals)}.")
+    families.check_same_dtypes("stack", avals)
+    shape = (*first.shape[:axis], len(avals), *first.shape[axis:])
+    return shaped_array(shape, first.dtype, _all_weak(avals))
+
+
+@stack_p.eager
+def _(*xs: np.ndarray, axis: int) -> np.ndarray:
+    return np.stack(xs, axis)
+
+
+@stack_p.lower
+def _(b: Any, *xs: Any, axis: int) -> Any:
+    shape = xs[0].shape
+    row = (*shape[:axis], 1, *shape[axis:])
+    return b.concatenate([b.reshape(x, row) for x in xs], axis)
+
+
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """`operands`, of one shape, along a new axis."""
+    operands = list(operands)
+    if not operands:
+        raise IndexError("stack requires at least one operand")
+    axis = canonical_axis(axis, len(shape_of(operands[0])) + 1)
+    return stack_p.bind(*operands, axis=axis)
+
+
+unstack_p = declare("unstack", multiple_results=True, linear=True)
+
+
+@unstack_p.abstract
+def _(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
+    part = x.update(shape=x.shape[:axis] + x.shape[axis + 1 :])
+    return [part] * x.shape[axis]
+
+
+@unstack_p.eager
+def _(x: np.ndarray, *, axis: int) -> list[np.ndarray]:
+    return list(np.moveaxis(x, axis, 0))
+
+
+@unstack_p.lower
+def _(b: Any, x: Any, *, axis: int) -> list[Any]:
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    parts = _split_nodes(b, x, (1,) * x.shape[axis], axis)
+    return [b.reshape(part, shape) for part in parts]
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of `x` along `axis`, without that axis."""
+    return tuple(unstack_p.bind(x, axis=canonical_axis(axis, len(shape_of(x)))))
+
+
+# --- split ------------------------------------------------------------------------------------
+
+split_p = declare("split", multiple_results=True, linear=True)
+
+
+@split_p.abstract
+def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"Sizes passed to split must be nonnegative, got {list(sizes)}")
+    if sum(sizes) != x.shape[axis]:
+        raise ValueError(
+            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand shape "
+            f"{list(x.shape)}"
+        )
+    head, tail = x.shape[:axis], x.shape[axis + 1 :]
+    return [x.update(shape=(*head, int(n), *tail)) for n in sizes]
+
+
+@split_p.eager
+def _(x: np.ndarray, *, sizes: tuple[int, ...], axis: int) -> list[np.ndarray]:
+    return np.split(x, np.cumsum(sizes[:-1]), axis) if sizes else []
+
+
+def _split_nodes(b: Any, x: Any, sizes: Sequence[int], axis: int) -> list[Any]:
+    parts: list[Any] = []
+    start = 0
+    for n in sizes:
+        low, high = [0] * len(x.shape), list(x.shape)
+        low[axis], high[axis] = start, start + int(n)
+        parts.append(b.slice(x, tuple(low), tuple(high), (1,) * len(x.shape)))
+        start += int(n)
+    return parts
+
+
+@split_p.lower
+def _(b: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    return _split_nodes(b, x, sizes, axis)
+
+
+def split(operand: Any, sizes: Sequence[int | np.integer], axis: int = 0) -> list[Any]:
+    """`operand` cut along `axis` into consecutive parts of extents `sizes`."""
+    axis = canonical_axis(axis, len(shape_of(operand)))
+    return split_p.bind(operand, sizes=tuple(sizes), axis=axis)
+
+
+# --- tile -------------------------------------------------------------------------------------
+
+tile_p = declare("tile", linear=True)
+
+
+@tile_p.abstract
+def _(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
+    if len(reps) != x.ndim:
+        raise TypeError(
+            "reps length must be equal to the ndim of x, got "
+            f"len(reps)={len(reps)} and x.ndim={x.ndim}."
+        )
+    if any(r < 0 for r in reps):
+        raise TypeError(f"tile reps must all be nonnegative, got {reps}.")
+    return x.update(shape=tuple([n * r for n, r in zip(x.shape, reps, strict=True)]))
+
+
+@tile_p.eager
+def _(x: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
+    return np.tile(x, reps)
+
+
+@tile_p.lower
+def _(b: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
+    wide = tuple(k for n, r in zip(x.shape, reps, strict=True) for k in (r, n))
+    spread = b.broadcast(x, wide, tuple(range(1, len(wide), 2)))
+    return b.reshape(spread, tuple(n * r for n, r in zip(x.shape, reps, strict=True)))
+
+
+def tile(operand: Any, reps: Sequence[int]) -> Any:
+    """`operand` repeated `reps[k]` times along each axis k."""
+    return tile_p.bind(operand, reps=tuple([operator.index(r) for r in reps]))
+
+
+# --- pad --------------------------------------------------------------------------------------
+
+pad_p = declare("pad", linear=True)
+
+
+@pad_p.abstract
+def _(x: ShapedArray, value: ShapedArray, *, padding_config: Any) -> ShapedArray:
+    if value.shape:
+        raise ValueError(
+            f"padding_value must be a scalar; got np.shape(padding_value)={value.shape}"
+        )
+    if x.dtype != value.dtype:
+        raise TypeError(
+            "pad operand and padding_value must be same dtype: got "
+            f"{dtypes.long_name(x.dtype)} and {dtypes.long_name(value.dtype)}."
+        )
+    if len(padding_config) != x.ndim:
+        raise ValueError(
+            "length of padding_config must equal the number of axes of operand, got "
+            f"padding_config {padding_config} for operand shape {x.shape}"
+        )
+    if any(interior < 0 for _, _, interior in padding_config):
+        raise ValueError(
+            "interior padding in padding_config must be nonnegative, got padding_config "
+            f"{padding_config}"
+        )
+    shape = tuple(
+        int(low + high + n + max(n - 1, 0) * interior)
+        for n, (low, high, interior) in zip(x.shape, padding_config, strict=True)
+    )
+    if any(n < 0 for n in shape):
+        raise ValueError(
+            f"Dimension size after padding is not at least 0, got result shape {shape}, for "
+            f"padding_config {padding_config} and operand shape {x.shape}"
+        )
+    return shaped_array(shape, x.dtype, x.weak_type and value.weak_type)
+
+
+def _columns(padding_config: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """(low, high, interior), each with an entry per axis."""
+    low, high, interior = zip(*padding_config, strict=True) if padding_config else ((), (), ())
+    return tuple(map(int, low)), tuple(map(int, high)), tuple(map(int, interior))
+
+
+@pad_p.eager
+def _(x: np.ndarray, value: np.ndarray, *, padding_config: Any) -> np.ndarray:
+    return indexing.pad(x, value, *_columns(padding_config))
+
+
+@pad_p.lower
+def _(b: Any, x: Any, value: Any, *, padding_config: Any) -> Any:
+    return b.pad(x, value, *_columns(padding_config))
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
+    """`operand` with `padding_value` around and between its elements.
+
+    Args:
+      operand: any array.
+      padding_value: a scalar of the operand's dtype.
+      padding_config: for each axis (low, high, interior): how many to put before, after, and
+        between neighbours; negative low and high take elements away.
+    """
+    config = tuple([(low, high, interior) for low, high, interior in padding_config])
+    return pad_p.bind(operand, padding_value, padding_config=config)
+
+
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+rules.def_jointly_linear_jvp(concatenate_p)
+
+
+@concatenate_p.transpose
+def _(ct: Any, *xs: Any, dimension: int) -> list[Any]:
+    if type(ct) is Zero:
+        return [None] * len(xs)
+    sizes = tuple([rules.shape_of(x)[dimension] for x in xs])
+    parts = split_p.bind(ct, sizes=sizes, axis=dimension)
+    return [p if rules.is_linear(x) else None for p, x in zip(parts, xs, strict=True)]
+
+
+def _all_in_front(args: Any, dims: Any) -> list[Any]:
+    """Operands with the batch axis in front of all of them."""
+    size = rules.batch_size(args, dims)
+    return [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+
+
+@concatenate_p.batch
+def _(args: Any, dims: Any, *, dimension: int) -> Any:
+    return concatenate_p.bind(*_all_in_front(args, dims), dimension=dimension + 1), 0
+
+
+rules.def_jointly_linear_jvp(stack_p)
+
+
+@stack_p.transpose
+def _(ct: Any, *xs: Any, axis: int) -> list[Any]:
+    if type(ct) is Zero:
+        return [None] * len(xs)
+    parts = unstack_p.bind(ct, axis=axis)
+    return [p if rules.is_linear(x) else None for p, x in zip(parts, xs, strict=True)]
+
+
+@stack_p.batch
+def _(args: Any, dims: Any, *, axis: int) -> Any:
+    d = dims[0]
+    if d is None or any(other != d for other in dims):
+        args, d = _all_in_front(args, dims), 0
+    # The new axis goes where it is nearest: in front of the batch axis, or behind it.
+    return stack_p.bind(*args, axis=axis + (axis > d)), d + (axis <= d)
+
+
+def _linear_in_one(prim: Any) -> None:
+    """The forward derivative of a linear primitive of one operand and several results."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+        return prim.bind(*primals, **params), prim.bind(*map(instantiate, tangents), **params)
+
+    prim.jet(jet.linear(prim))
+
+
+_linear_in_one(unstack_p)
+_linear_in_one(split_p)
+
+
+@unstack_p.transpose
+def _(cts: Any, x: Any, *, axis: int) -> list[Any]:
+    return [stack_p.bind(*map(instantiate, cts), axis=axis)]
+
+
+@unstack_p.batch
+def _(args: Any, dims: Any, *, axis: int) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    out = unstack_p.bind(x, axis=axis + 1)
+    return out, [0] * len(out)
+
+
+@split_p.transpose
+def _(cts: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    return [concatenate_p.bind(*map(instantiate, cts), dimension=axis)]
+
+
+@split_p.batch
+def _(args: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+    (x,), (d,) = args, dims
+    out = split_p.bind(x, sizes=sizes, axis=axis + (axis >= d))
+    return out, [d] * len(out)
+
+
+def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
+    shape = rules.shape_of(x)
+    wide = tuple(k for n, r in zip(shape, reps, strict=True) for k in (r, n))
+    apart = rules.op("reshape")(ct, new_sizes=wide, dimensions=None, sharding=None)
+    return rules.op("reduce_sum")(apart, axes=tuple(range(0, len(wide), 2)), out_sharding=None)
+
+
+rules.deflinear(tile_p, _tile_transpose)
+
+
+@tile_p.batch
+def _(args: Any, dims: Any, *, reps: tuple[int, ...]) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    return tile_p.bind(x, reps=(1, *reps)), 0
+
+
+rules.def_jointly_linear_jvp(pad_p)
+
+
+@pad_p.transpose
+def _(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None, None]
+    low, high, interior = (tuple(map(np.int64, c)) for c in _columns(padding_config))
+    ct_x: Any = None
+    if rules.is_linear(x) or rules.is_linear(value):
+        nothing = np.int64(0)
+        undo = tuple((-lo, -hi, nothing) for lo, hi in zip(low, high, strict=True))
+        ct_x = pad_p.bind(ct, rules.const(ct, 0), padding_config=undo)
+        ct_x = rules.op("slice")(
+            ct_x,
+            start_indices=(nothing,) * len(interior),
+            limit_indices=rules.shape_of(ct_x),
+            strides=tuple(n + 1 for n in interior),
+        )
+    ct_value: Any = None
+    if rules.is_linear(value):
+        total, kept = (
+            rules.op("reduce_sum")(c, axes=tuple(range(len(low))), out_sharding=None)
+            for c in (ct, ct_x)
+        )
+        ct_value = rules.op("sub")(total, kept)
+    return [ct_x if rules.is_linear(x) else None, ct_value]
+
+
+@pad_p.batch
+def _(args: Any, dims: Any, *, padding_config: Any) -> Any:
+    (x, value), (d, e) = args, dims
+    if e is None:
+        config = list(padding_config)
+        config.insert(d, (0, 0, 0))
+        return pad_p.bind(x, value, padding_config=tuple(config)), d
+    # One padding value for each index: pad with zeros, then put the values where the mask says.
+    size = rules.batch_size(args, dims)
+    x = rules.to_front(x, d, size)
+    value = rules.move_axis(value, e, 0)
+    config = ((0, 0, 0), *padding_config)
+    zero = rules.const(x, 0)
+    padded = pad_p.bind(x, zero, padding_config=config)
+    inside = rules.op("broadcast_in_dim")(
+        np.bool_(True), shape=rules.shape_of(x), broadcast_dimensions=(), sharding=None
+    )
+    mask = pad_p.bind(inside, np.bool_(False), padding_config=config)
+    spread = rules.op("broadcast_in_dim")(
+        value, shape=rules.shape_of(padded), broadcast_dimensions=(0,), sharding=None
+    )
+    return rules.op("select_n")(mask, spread, padded), 0

@@ -1,0 +1,150 @@
+"""Placement of values: with one device, operations that return their operands."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core.avals import ShapedArray
+from jitney.core.primitive import Primitive, declare
+from jitney.primitives import rules
+from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
+from jitney.runtime.sharding import Sharding
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, instantiate
+
+
+class ArrayCopySemantics(enum.Enum):
+    """What may become of the operand's memory."""
+
+    REUSE_INPUT = 0
+    ALWAYS_COPY = 1
+    DONATE_INPUT = 2
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+device_put_p = declare("device_put", multiple_results=True, linear=True)
+
+
+@device_put_p.abstract
+def _(*avals: ShapedArray, devices: Any, srcs: Any, copy_semantics: Any) -> list[ShapedArray]:
+    return list(avals)
+
+
+@device_put_p.eager
+def _(*xs: np.ndarray, devices: Any, srcs: Any, copy_semantics: Any) -> list[np.ndarray]:
+    return list(xs)
+
+
+@device_put_p.lower
+def _(b: Any, *xs: Any, devices: Any, srcs: Any, copy_semantics: Any) -> list[Any]:
+    return list(xs)
+
+
+@device_put_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    moved = device_put_p.bind(*primals, **params)
+    return moved, device_put_p.bind(*[instantiate(t) for t in tangents], **params)
+
+
+device_put_p.jet(jet.linear(device_put_p))
+
+
+@device_put_p.transpose
+def _(cts: Sequence[Any], *xs: Any, devices: Any, srcs: Any, copy_semantics: Any) -> list[Any]:
+    known = [i for i, ct in enumerate(cts) if type(ct) is not Zero]
+    back = device_put_p.bind(
+        *[cts[i] for i in known],
+        devices=tuple([srcs[i] for i in known]),
+        srcs=tuple([devices[i] for i in known]),
+        copy_semantics=tuple([copy_semantics[i] for i in known]),
+    )
+    out = list(cts)
+    for i, ct in zip(known, back, strict=True):
+        out[i] = ct
+    return out
+
+
+@device_put_p.batch
+def _(args: Any, dims: Any, **params: Any) -> tuple[Any, Any]:
+    return device_put_p.bind(*args, **params), list(dims)
+
+
+def device_put(xs: Sequence[Any], devices: Sequence[Any], *, donate: bool = False) -> list[Any]:
+    """The operation on flat operands; `devices` gives each one's place, None where it is left."""
+    how = ArrayCopySemantics.DONATE_INPUT if donate else ArrayCopySemantics.REUSE_INPUT
+    n = len(xs)
+    return device_put_p.bind(
+        *xs, devices=tuple(devices), srcs=(None,) * n, copy_semantics=(how,) * n
+    )
+
+
+# --- constraints --------------------------------------------------------------------------------
+
+
+def _same(prim: Primitive) -> None:
+    rules.deflinear(prim, lambda ct, x, **params: prim.bind(ct, **params))
+    rules.vectorized(prim)
+
+
+class _NoMesh:
+    def __repr__(self) -> str:
+        return "Mesh()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _NoMesh)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+sharding_constraint_p = declare("sharding_constraint", linear=True)
+
+
+@sharding_constraint_p.abstract
+def _(x: ShapedArray, **_: Any) -> ShapedArray:
+    return x
+
+
+@sharding_constraint_p.eager
+def _(x: np.ndarray, **_: Any) -> np.ndarray:
+    return x
+
+
+@sharding_constraint_p.lower
+def _(b: Any, x: Any, **_: Any) -> Any:
+    return x
+
+
+_same(sharding_constraint_p)
+
+
+def sharding_constraint(x: Any, place: Any) -> Any:
+    """`x`, an array, lying as `place` says: a Sharding, or a PartitionSpec of the mesh in force.
+
+    Raises:
+      RuntimeError: if a PartitionSpec is given and no mesh is in force.
+      ValueError: if `place` is none of these.
+    """
+    if isinstance(place, PartitionSpec):
+        mesh = get_mesh()
+        if mesh.empty:
+            raise RuntimeError(
+                "with_sharding_constraint requires a non-empty mesh in context if you are passing "
+                f"`PartitionSpec`s to shardings. Got a mesh without axes and {place}"
+            )
+        place = NamedSharding(mesh, place)
+    if not isinstance(place, Sharding):
+        raise ValueError(f"with_sharding_constraint takes a Sharding, not {place!r}")
+    return sharding_constraint_p.bind(
+        x,
+        sharding=place,
+        layout=None,
+        context_mesh=_NoMesh(),
+        unconstrained_dims=frozenset(),
+    )

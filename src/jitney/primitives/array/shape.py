@@ -1,0 +1,530 @@
+"""Changes of shape that move no value to another row-major position group: views, mostly.
+
+Broadcasting, reshaping, transposing, squeezing, reversing. Static shapes are tuples of ints; what
+users give is checked by `canonical_shape` and `canonical_axis`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes, text
+from jitney.core.array import Array
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.jaxpr import JaxprEqn
+from jitney.core.primitive import declare
+from jitney.core.trace import Tracer
+from jitney.primitives import rules
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.families import Shape
+
+# --- shapes and axes as users give them -----------------------------------------------------------
+
+
+def canonical_shape(shape: Any, context: str = "") -> Shape:
+    """A shape as a tuple of ints.
+
+    Raises:
+      TypeError: if an entry is no integer, or is a tracer.
+    """
+    try:
+        return tuple([operator.index(n) for n in shape])
+    except TypeError:  # what a tracer raises is one, too
+        pass
+    try:
+        entries = tuple(shape)
+    except TypeError:
+        entries = (shape,)
+    if len(entries) == 1 and entries[0] is shape:
+        try:
+            return (operator.index(shape),)
+        except TypeError:
+            pass
+    raise shape_error(entries, context)
+
+
+def shape_error(entries: Any, context: str = "") -> TypeError:
+    """The error for a shape that is not made of known integers."""
+    message = f"Shapes must be 1D sequences of concrete values of integer type, got {entries}."
+    if context:
+        message += f" {context}."
+    tracers = [x for x in entries if isinstance(x, Tracer)]
+    if tracers:
+        message += (
+            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller "
+            "subfunctions."
+        )
+        message += "".join(dict.fromkeys(t._origin_msg() for t in tracers))
+    return TypeError(message)
+
+
+def canonical_axis(axis: Any, rank: int) -> int:
+    """`axis` counted from the front.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
+    axis = operator.index(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
+    """Axes counted from the front; one axis counts as a sequence of one."""
+    if isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str):
+        return tuple([canonical_axis(a, rank) for a in axes])
+    return (canonical_axis(axes, rank),)
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of an operand."""
+    shape = getattr(x, "shape", None)
+    return shape if type(shape) is tuple else np.shape(x)
+
+
+# --- broadcast_in_dim -------------------------------------------------------------------------
+
+broadcast_in_dim_p = declare("broadcast_in_dim", linear=True)
+
+
+@broadcast_in_dim_p.abstract
+def _(
+    x: ShapedArray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any
+) -> ShapedArray:
+    dims = broadcast_dimensions
+    name = "broadcast_in_dim broadcast_dimensions must"
+    if len(dims) != x.ndim:
+        raise TypeError(
+            f"{name} have length equal to operand ndim; got broadcast_dimensions {dims} for "
+            f"operand ndim {x.ndim}."
+        )
+    if any(n < 0 for n in shape):
+        raise TypeError(
+            f"broadcast_in_dim shape must have every element be nonnegative, got {shape}."
+        )
+    if not all(0 <= d < len(shape) for d in dims):
+        raise TypeError(
+            f"{name} be a subset of output dimensions, got {dims} for operand ndim {x.ndim} and "
+            f"shape {shape}."
+        )
+    if len(set(dims)) != len(dims):
+        raise TypeError(f"{name} not name a dimension twice, got {dims}.")
+    if any(n not in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)):
+        raise TypeError(
+            "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
+            "corresponding dimensions in the target broadcast shape; got operand of shape "
+            f"{x.shape}, target broadcast shape {shape}, broadcast_dimensions {dims} "
+        )
+    return x.update(shape=shape)
+
+
+@broadcast_in_dim_p.eager
+def _(
+    x: np.ndarray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any
+) -> np.ndarray:
+    order = np.argsort(broadcast_dimensions)
+    inner = [1] * len(shape)
+    for extent, dim in zip(x.shape, broadcast_dimensions, strict=True):
+        inner[dim] = extent
+    return np.broadcast_to(x.transpose(order).reshape(inner), shape)
+
+
+@broadcast_in_dim_p.lower
+def _(b: Any, x: Any, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any) -> Any:
+    dims = tuple(int(d) for d in broadcast_dimensions)
+    if list(dims) != sorted(dims):  # the tensor IR wants them increasing
+        order = tuple(int(k) for k in np.argsort(dims))
+        x, dims = b.transpose(x, order), tuple(sorted(dims))
+    return b.broadcast(x, tuple(shape), dims)
+
+
+def broadcast_in_dim(
+    operand: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
+) -> Any:
+    """`operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`."""
+    shape = canonical_shape(shape)
+    dims = tuple(broadcast_dimensions)
+    if (
+        isinstance(operand, Array)
+        and operand.shape == shape  # type: ignore[attr-defined]
+        and dims == tuple(range(len(shape)))
+    ):
+        return operand
+    return broadcast_in_dim_p.bind(
+        operand, shape=shape, broadcast_dimensions=dims, sharding=out_sharding
+    )
+
+
+def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """`operand` with new leading axes of extents `sizes`."""
+    sizes = canonical_shape(sizes)
+    shape = shape_of(operand)
+    if not sizes and isinstance(operand, Array):
+        return operand
+    dims = tuple(range(len(sizes), len(sizes) + len(shape)))
+    return broadcast_in_dim(operand, (*sizes, *shape), dims, out_sharding=out_sharding)
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """`x` with leading axes of extent 1, up to `rank` axes."""
+    shape = shape_of(x)
+    if len(shape) >= rank:
+        return as_value(x)
+    new = rank - len(shape)
+    return broadcast_in_dim(x, (1,) * new + shape, tuple(range(new, rank)))
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """`arr` broadcast to the shape of `like_arr`, as NumPy does."""
+    return broadcast_to(arr, shape_of(like_arr))
+
+
+def broadcast_to(x: Any, shape: Shape, *, out_sharding: Any = None) -> Any:
+    """`x` broadcast to `shape` as NumPy does; `x` itself if it has that shape."""
+    old = shape_of(x)
+    if old == shape:
+        return as_value(x)
+    new = len(shape) - len(old)
+    fits = new >= 0 and all(n in (1, m) for n, m in zip(old, shape[new:], strict=True))
+    if not fits:
+        aval = get_aval(x)
+        asked = aval.update(shape=shape)  # type: ignore[attr-defined]
+        raise ValueError(
+            f"Incompatible types for broadcasting: input type={aval.str_short()} and requested "
+            f"type={asked.str_short()}"
+        )
+    return broadcast_in_dim(x, shape, tuple(range(new, len(shape))), out_sharding=out_sharding)
+
+
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The shape that operands of `shapes` are broadcast to together.
+
+    Raises:
+      ValueError: if they do not go together.
+    """
+    if len(shapes) == 1:
+        return canonical_shape(shapes[0])
+    rank = max((len(s) for s in shapes), default=0)
+    out = [1] * rank
+    for shape in shapes:
+        for k, n in enumerate(shape, start=rank - len(shape)):
+            if n != 1:
+                if out[k] not in (1, n):
+                    raise ValueError(
+                        f"Incompatible shapes for broadcasting: shapes={[tuple(s) for s in shapes]}"
+                    )
+                out[k] = n
+    return tuple(out)
+
+
+# --- reshape ----------------------------------------------------------------------------------
+
+reshape_p = declare("reshape", linear=True)
+
+
+@reshape_p.abstract
+def _(
+    x: ShapedArray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: Any
+) -> ShapedArray:
+    if any(n < 0 for n in new_sizes):
+        raise TypeError(f"reshape new_sizes must all be positive, got {new_sizes}.")
+    if math.prod(new_sizes) != x.size:
+        raise TypeError(
+            f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {new_sizes} "
+            f"(size {math.prod(new_sizes)})"
+        )
+    if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
+        raise TypeError(
+            f"reshape dimensions must be a permutation of operand dimensions, got dimensions "
+            f"{dimensions} for operand of shape {x.shape}."
+        )
+    return x.update(shape=tuple(new_sizes))
+
+
+@reshape_p.eager
+def _(
+    x: np.ndarray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: Any
+) -> np.ndarray:
+    return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
+
+
+@reshape_p.lower
+def _(
+    b: Any, x: Any, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: Any
+) -> Any:
+    if dimensions is not None:
+        x = b.transpose(x, tuple(dimensions))
+    return b.reshape(x, tuple(new_sizes))
+
+
+def reshape(
+    operand: Any,
+    new_sizes: Any,
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """The elements of `operand` in shape `new_sizes`, row-major order.
+
+    Args:
+      operand: any array.
+      new_sizes: extents; their product is the operand's size.
+      dimensions: order in which the operand's axes are read, if not their own.
+      out_sharding: unused on one device.
+    """
+    new_sizes = canonical_shape(new_sizes)
+    dims = None if dimensions is None else tuple(dimensions)
+    if dims == tuple(range(len(shape_of(operand)))):
+        dims = None
+    # A scalar is recorded even so, as JAX does.
+    if dims is None and new_sizes and isinstance(operand, Array) and operand.shape == new_sizes:  # type: ignore[attr-defined]
+        return operand
+    return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=out_sharding)
+
+
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """Axes `start_dimension` up to `stop_dimension` joined into one."""
+    shape = shape_of(operand)
+    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    if stop < start:
+        raise ValueError(
+            f"Invalid dimension range passed to collapse: {shape}[{start_dimension}:{stop_dimension}]"
+        )
+    return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
+
+
+# --- transpose --------------------------------------------------------------------------------
+
+transpose_p = declare("transpose", linear=True)
+
+
+@transpose_p.abstract
+def _(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise TypeError(
+            "transpose permutation isn't a permutation of operand dimensions, got permutation "
+            f"{permutation} for operand shape {x.shape}."
+        )
+    return x.update(shape=tuple([x.shape[k] for k in permutation]))
+
+
+@transpose_p.eager
+def _(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarray:
+    return x.transpose(permutation)
+
+
+@transpose_p.lower
+def _(b: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
+    return b.transpose(x, tuple(permutation))
+
+
+def transpose(operand: Any, permutation: Any) -> Any:
+    """Axis k of the result is axis `permutation[k]` of `operand`."""
+    permutation = tuple([operator.index(k) for k in permutation])
+    if isinstance(operand, Array) and permutation == tuple(range(operand.ndim)):  # type: ignore[attr-defined]
+        return operand
+    return transpose_p.bind(operand, permutation=permutation)
+
+
+# --- squeeze, expand_dims -----------------------------------------------------------------------
+
+squeeze_p = declare("squeeze", linear=True)
+
+
+@squeeze_p.abstract
+def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+    dims = canonical_axes(dimensions, x.ndim)
+    if len(set(dims)) != len(dims):
+        raise ValueError(f"dimensions are not unique: {dimensions}")
+    if any(x.shape[d] != 1 for d in dims):
+        raise ValueError(
+            "cannot select an axis to squeeze out which has size not equal to one, got "
+            f"shape={x.shape} and dimensions={dimensions}"
+        )
+    return x.update(shape=tuple([n for k, n in enumerate(x.shape) if k not in dims]))
+
+
+@squeeze_p.eager
+def _(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
+    return x.squeeze(dimensions)
+
+
+@squeeze_p.lower
+def _(b: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    dims = canonical_axes(dimensions, len(x.shape))
+    return b.reshape(x, tuple(n for k, n in enumerate(x.shape) if k not in dims))
+
+
+def squeeze(array: Any, dimensions: Any) -> Any:
+    """`array` without the axes `dimensions`, which have extent 1."""
+    dims = canonical_axes(dimensions, len(shape_of(array)))
+    if not dims and isinstance(array, Array):
+        return array
+    return squeeze_p.bind(array, dimensions=dims)
+
+
+def expand_dims(array: Any, dimensions: Any) -> Any:
+    """`array` with axes of extent 1 put in, at positions `dimensions` of the result."""
+    shape = shape_of(array)
+    rank = len(shape) + len(dimensions)
+    dims = canonical_axes(tuple(dimensions), rank)
+    if len(set(dims)) != len(dims):
+        raise ValueError(f"repeated axis in expand_dims: {dimensions}")
+    if not dims and isinstance(array, Array):
+        return array
+    kept = tuple(k for k in range(rank) if k not in dims)
+    new_shape = [1] * rank
+    for n, k in zip(shape, kept, strict=True):
+        new_shape[k] = n
+    return broadcast_in_dim(array, tuple(new_shape), kept)
+
+
+# --- rev --------------------------------------------------------------------------------------
+
+rev_p = declare("rev", linear=True)
+
+
+@rev_p.abstract
+def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+    if len(set(dimensions)) != len(dimensions):
+        raise TypeError(f"rev dimensions must be unique, got {dimensions}.")
+    if any(d < 0 for d in dimensions):
+        raise TypeError(f"rev dimensions must have every element be nonnegative, got {dimensions}.")
+    if any(d >= x.ndim for d in dimensions):
+        raise TypeError(
+            f"rev dimensions must all be less than operand ndim, got dimensions {dimensions} for "
+            f"operand ndim {x.ndim}."
+        )
+    return x
+
+
+@rev_p.eager
+def _(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
+    return np.flip(x, dimensions)
+
+
+@rev_p.lower
+def _(b: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    return b.reverse(x, tuple(dimensions))
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """`operand` with the order of elements reversed along `dimensions`."""
+    return rev_p.bind(operand, dimensions=tuple(dimensions))
+
+
+def shape_as_value(shape: Any) -> Any:
+    """A shape as an array of integers."""
+    return as_value(np.asarray(canonical_shape(shape), dtypes.canonicalize_dtype(np.int64)))
+
+
+def _print_broadcast(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    # The shape is that of the result, which is printed anyway.
+    params = eqn.params
+    shown: list[tuple[str, Any]] = []
+    if params["broadcast_dimensions"]:
+        shown.append(("broadcast_dimensions", params["broadcast_dimensions"]))
+    if params["sharding"] is not None:
+        shown.append(("sharding", params["sharding"]))
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["broadcast_in_dim"] = _print_broadcast
+
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+def _broadcast_transpose(
+    ct: Any, x: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any
+) -> Any:
+    dims = tuple(int(d) for d in broadcast_dimensions)
+    old = rules.shape_of(x)
+    repeated = {d for n, d in zip(old, dims, strict=True) if n == 1 != shape[d]}
+    axes = tuple(k for k in range(len(shape)) if k not in dims or k in repeated)
+    out = rules.op("reduce_sum")(ct, axes=axes, out_sharding=None) if axes else ct
+    order = tuple(int(k) for k in np.argsort(np.argsort([d for d in dims if d not in repeated])))
+    if order != tuple(range(len(order))):
+        out = transpose_p.bind(out, permutation=order)
+    if repeated:
+        out = reshape_p.bind(out, new_sizes=old, dimensions=None, sharding=None)
+    return out
+
+
+rules.deflinear(broadcast_in_dim_p, _broadcast_transpose)
+
+
+@broadcast_in_dim_p.batch
+def _(args: Any, dims: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    out = broadcast_in_dim_p.bind(
+        x,
+        shape=(x.shape[0], *shape),
+        broadcast_dimensions=(0, *(np.int64(d + 1) for d in broadcast_dimensions)),
+        sharding=sharding,
+    )
+    return out, 0
+
+
+def _reshape_transpose(ct: Any, x: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any) -> Any:
+    if dimensions is None:
+        return reshape(ct, rules.shape_of(x))
+    old = rules.shape_of(x)
+    moved = reshape(ct, tuple(old[k] for k in dimensions))
+    return transpose(moved, tuple(int(k) for k in np.argsort(dimensions)))
+
+
+rules.deflinear(reshape_p, _reshape_transpose)
+
+
+@reshape_p.batch
+def _(args: Any, dims: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    if dimensions is not None:
+        dimensions = (0, *(d + 1 for d in dimensions))
+    sizes = (x.shape[0], *new_sizes)
+    return reshape_p.bind(x, new_sizes=sizes, dimensions=dimensions, sharding=sharding), 0
+
+
+rules.deflinear(
+    transpose_p,
+    lambda ct, x, *, permutation: transpose_p.bind(
+        ct, permutation=tuple(int(k) for k in np.argsort(permutation))
+    ),
+)
+
+
+@transpose_p.batch
+def _(args: Any, dims: Any, *, permutation: tuple[int, ...]) -> Any:
+    (x,), (d,) = args, dims
+    moved = (d, *(k + (k >= d) for k in permutation))
+    return transpose_p.bind(x, permutation=moved), 0
+
+
+def _squeeze_transpose(ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    shape = rules.shape_of(x)
+    kept = tuple(k for k in range(len(shape)) if k not in dimensions)
+    return broadcast_in_dim_p.bind(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
+
+
+rules.deflinear(squeeze_p, _squeeze_transpose)
+
+
+@squeeze_p.batch
+def _(args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    return squeeze_p.bind(x, dimensions=tuple(k + 1 for k in dimensions)), 0
+
+
+rules.deflinear(rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=dimensions))
+
+
+@rev_p.batch
+def _(args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> Any:
+    (x,), (d,) = args, dims
+    return rev_p.bind(x, dimensions=tuple(map(int, rules.shifted_axes(dimensions, d)))), d

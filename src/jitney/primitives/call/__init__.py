@@ -1,0 +1,1 @@
+"""Calls of programs: `jit`, user-defined derivatives, rematerialization."""

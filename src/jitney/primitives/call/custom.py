@@ -1,0 +1,504 @@
+"""Calls of programs that bring their own derivatives: `custom_jvp_call`, `custom_vjp_call`.
+
+Evaluated and lowered they are their programs; the rules are parameters that differentiation calls. They
+are flat: they take and return sequences of values (`api.custom_jvp` and `api.custom_vjp` make them of
+users' functions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.compiler import lower as lowering
+from jitney.core import dtypes, text
+from jitney.core.avals import get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.transforms.batch import AxisData, BatchTrace, batch_flat, batch_jaxpr, move_to
+from jitney.transforms.jet import jet_flat
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.partial import dce_closed
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import SymbolicZero, Zero, instantiate
+
+
+class FlatRule:
+    """A rule on flat values; prints as the user's function does."""
+
+    def __init__(self, call: Callable[..., Any], name: str) -> None:
+        self.call = call
+        self.__name__ = name
+
+    def __call__(self, *args: Any) -> Any:
+        return self.call(*args)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+# --- custom_jvp ---------------------------------------------------------------------------------
+
+custom_jvp_call_p = declare("custom_jvp_call", multiple_results=True)
+custom_jvp_call_p.effectful = True
+
+
+@custom_jvp_call_p.abstract
+def _(*avals: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return call_jaxpr.out_avals, call_jaxpr.effects
+
+
+@custom_jvp_call_p.lower
+def _(b: Any, *nodes: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return lowering.inline(b, call_jaxpr, nodes)
+
+
+def with_axis(zero: Zero, size: int) -> Zero:
+    """A symbolic zero with an extra leading axis."""
+    aval: Any = zero.aval
+    return type(zero)(aval.update(shape=(size, *aval.shape)))
+
+
+def without_axis(zero: Zero) -> Zero:
+    """A symbolic zero without its leading axis."""
+    aval: Any = zero.aval
+    return type(zero)(aval.update(shape=aval.shape[1:]))
+
+
+def visible_tangent(tangent: Any, symbolic: bool) -> Any:
+    """A tangent as users' rules see it."""
+    if not isinstance(tangent, Zero):
+        return tangent
+    return SymbolicZero(tangent.aval) if symbolic else tangent.instantiate()
+
+
+@custom_jvp_call_p.jvp
+def _(
+    primals: Any,
+    tangents: Any,
+    *,
+    name: str,
+    call_jaxpr: ClosedJaxpr,
+    jvp: FlatRule,
+    num_consts: int,
+    symbolic_zeros: bool,
+) -> Any:
+    given = [visible_tangent(t, symbolic_zeros) for t in tangents]
+    outs, douts = jvp(primals[num_consts:], given[num_consts:])
+    _check_value("JVP rule", jvp, name, outs, call_jaxpr)
+    return outs, douts
+
+
+def _check_value(
+    kind: str, rule: FlatRule, name: str, outs: Sequence[Any], program: ClosedJaxpr
+) -> None:
+    """Raises TypeError unless a rule's value is of the types that the function itself returns."""
+    found: list[Any] = [*map(get_aval, outs)]
+    wanted: list[Any] = program.out_avals
+    if [(a.shape, a.dtype) for a in found] == [(a.shape, a.dtype) for a in wanted]:
+        return
+    has, should = (
+        ", ".join(a.str_short() for a in avals) or "nothing" for avals in (found, wanted)
+    )
+    raise TypeError(
+        f"Custom {kind} {rule} for function {name} must produce a pair (list or tuple of length two) "
+        f"where the first element is the function's own value, of type {should}; but it is of type "
+        f"{has}."
+    )
+
+
+@custom_jvp_call_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    """All operands stay: the rule takes them."""
+    program, _ = dce_closed(eqn.params["call_jaxpr"], tuple(used), True)
+    rule: FlatRule = eqn.params["jvp"]
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        outs, douts = rule(primals, tangents)
+        return _used(outs, used), _used(douts, used)
+
+    changed = {"call_jaxpr": program, "jvp": FlatRule(jvp, rule.__name__)}
+    return eqn.replace(params={**eqn.params, **changed}, outvars=_used(eqn.outvars, used))
+
+
+def _used(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
+    return [x for x, u in zip(values, used, strict=True) if u]
+
+
+@custom_jvp_call_p.transpose
+def _(cts: Any, *args: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+    """Of a function that is linear itself: that of its operations."""
+    return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
+
+
+def _batched_program(
+    program: ClosedJaxpr, axis_data: AxisData, batched: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, bool]:
+    """The program with the axis, and whether its results have it: all of them or none."""
+    some = any(batched) or any(batch_jaxpr(program, axis_data, batched, False)[1])
+    return batch_jaxpr(program, axis_data, batched, some)[0], some
+
+
+def _result(x: Any, dim: int | None, mapped: bool, axis_data: AxisData, rule: FlatRule) -> Any:
+    """What a rule has returned, with the axis in front if it is to be `mapped`.
+
+    Raises:
+      ValueError: if it has an axis that the function's own results do not have.
+    """
+    if isinstance(x, Zero):
+        return with_axis(x, axis_data.size) if mapped else x
+    if not mapped and dim is not None:
+        raise ValueError(
+            f"the rule {rule} differs along the axis of a vmap, but the function itself does not"
+        )
+    return move_to(x, dim, 0, axis_data.size) if mapped else x
+
+
+@custom_jvp_call_p.batch_with_trace
+def _(
+    trace: BatchTrace,
+    args: Any,
+    dims: Any,
+    *,
+    call_jaxpr: ClosedJaxpr,
+    jvp: FlatRule,
+    num_consts: int,
+    **params: Any,
+) -> Any:
+    axis_data, tag = trace.axis_data, trace.tag
+    batched = tuple(d is not None for d in dims)
+    program, mapped = _batched_program(call_jaxpr, axis_data, batched)
+    moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    in_dims = [0 if b else None for b in batched[num_consts:]]
+
+    def batched_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        n = len(primals)
+        # Zeros stay symbols, of the type that they have within.
+        given = [
+            without_axis(t) if isinstance(t, Zero) and d is not None else t
+            for t, d in zip(tangents, in_dims, strict=True)
+        ]
+        given_dims = [
+            None if isinstance(t, Zero) else d for t, d in zip(given, in_dims, strict=True)
+        ]
+        outs, out_dims = batch_flat(
+            lambda *xs: [y for part in jvp(xs[:n], xs[n:]) for y in part],
+            axis_data,
+            [*primals, *given],
+            [*in_dims, *given_dims],
+            tag,
+        )
+        whole = [_result(x, d, mapped, axis_data, jvp) for x, d in zip(outs, out_dims, strict=True)]
+        half = len(whole) // 2
+        return whole[:half], whole[half:]
+
+    outs = custom_jvp_call_p.bind(
+        *moved,
+        call_jaxpr=program,
+        jvp=FlatRule(batched_jvp, jvp.__name__),
+        num_consts=num_consts,
+        **params,
+    )
+    return outs, [0 if mapped else None] * len(outs)
+
+
+custom_jvp_call_p.absent(
+    "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
+)
+
+
+def _print_custom_jvp(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    params = eqn.params
+    shown = [
+        ("name", params["name"]),
+        ("call_jaxpr", params["call_jaxpr"]),
+        ("jvp", params["jvp"]),
+        ("symbolic_zeros", params["symbolic_zeros"]),
+    ]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["custom_jvp_call"] = _print_custom_jvp
+
+# --- custom_vjp ---------------------------------------------------------------------------------
+
+custom_vjp_call_p = declare("custom_vjp_call", multiple_results=True)
+custom_vjp_call_p.effectful = True
+
+
+@custom_vjp_call_p.abstract
+def _(*avals: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return call_jaxpr.out_avals, call_jaxpr.effects
+
+
+@custom_vjp_call_p.lower
+def _(b: Any, *nodes: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return lowering.inline(b, call_jaxpr, nodes)
+
+
+@custom_vjp_call_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    return differentiate_custom_vjp(primals, tangents, **params)
+
+
+@custom_vjp_call_p.jet
+def _(primals: Any, series: Any, *, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    # The rule goes backwards only: the series is that of the function's operations.
+    return jet_flat(
+        lambda *xs: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *xs),
+        primals,
+        series,
+        len(series[0]),
+    )
+
+
+def differentiate_custom_vjp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    fwd: FlatRule,
+    bwd: FlatRule,
+    num_consts: int,
+    symbolic_zeros: bool,
+    name: str = "",
+    call_jaxpr: ClosedJaxpr | None = None,
+    **_: Any,
+) -> Any:
+    """(results, tangents): the forward function now, the backward function as a linear operation."""
+    perturbed = [not isinstance(t, Zero) for t in tangents[num_consts:]]
+    outs, residuals = fwd(primals[num_consts:], perturbed)
+    if call_jaxpr is not None:
+        _check_value("VJP fwd rule", fwd, name, outs, call_jaxpr)
+    given = [instantiate(t) for t in tangents[num_consts:]]
+    avals = tuple(get_aval(x).to_tangent_aval() for x in outs)
+    douts = custom_lin_p.bind(
+        *residuals, *given, num_res=len(residuals), bwd=bwd, out_avals=avals,
+        symbolic_zeros=symbolic_zeros,
+    )  # fmt: skip
+    # Integers have no tangents; what is linear must not go on with values of float0.
+    return outs, [
+        Zero(a) if getattr(a, "dtype", None) == dtypes.float0 else dx
+        for dx, a in zip(douts, avals, strict=True)
+    ]
+
+
+@custom_vjp_call_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    """All operands stay: the rules take them."""
+    params = eqn.params
+    whole: ClosedJaxpr = params["call_jaxpr"]
+    program, _ = dce_closed(whole, tuple(used), True)
+    fwd: FlatRule = params["fwd"]
+    bwd: FlatRule = params["bwd"]
+
+    def forward(*args: Any) -> Any:
+        outs, residuals = fwd(*args)
+        return _used(outs, used), residuals
+
+    def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
+        given = iter(cts)
+        zeros: list[Any] = [Zero(a.to_cotangent_aval()) for a in whole.out_avals]
+        if not params["symbolic_zeros"]:
+            zeros = [zero.instantiate() for zero in zeros]
+        return bwd(residuals, [next(given) if u else z for z, u in zip(zeros, used, strict=True)])
+
+    changed = {
+        "call_jaxpr": program,
+        "fwd": FlatRule(forward, fwd.__name__),
+        "bwd": FlatRule(backward, bwd.__name__),
+    }
+    return eqn.replace(params={**params, **changed}, outvars=_used(eqn.outvars, used))
+
+
+@custom_vjp_call_p.batch_with_trace
+def _(
+    trace: BatchTrace,
+    args: Any,
+    dims: Any,
+    *,
+    call_jaxpr: ClosedJaxpr,
+    fwd: FlatRule,
+    bwd: FlatRule,
+    num_consts: int,
+    **params: Any,
+) -> Any:
+    axis_data, tag = trace.axis_data, trace.tag
+    batched = tuple(d is not None for d in dims)
+    program, mapped = _batched_program(call_jaxpr, axis_data, batched)
+    moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    inner = [0 if b else None for b in batched[num_consts:]]
+    residual_dims: list[Any] = []
+
+    def batched_fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+        counts: list[int] = []
+
+        def flat(*xs: Any) -> list[Any]:
+            outs, residuals = fwd(xs, perturbed)
+            counts.append(len(outs))
+            return [*outs, *residuals]
+
+        values, out_dims = batch_flat(flat, axis_data, primals, inner, tag)
+        n = counts[0]
+        outs = [
+            _result(x, d, mapped, axis_data, fwd)
+            for x, d in zip(values[:n], out_dims[:n], strict=True)
+        ]
+        residual_dims[:] = out_dims[n:]
+        return outs, values[n:]
+
+    def batched_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
+        n = len(residuals)
+        given = [without_axis(ct) if isinstance(ct, Zero) and mapped else ct for ct in cts]
+        values, out_dims = batch_flat(
+            lambda *xs: bwd(xs[:n], xs[n:]),
+            axis_data,
+            [*residuals, *given],
+            [*residual_dims, *(0 if mapped and not isinstance(ct, Zero) else None for ct in given)],
+            tag,
+        )
+        return [
+            _gathered_cotangent(x, d, of_operand is not None, axis_data)
+            for x, d, of_operand in zip(values, out_dims, inner, strict=True)
+        ]
+
+    outs = custom_vjp_call_p.bind(
+        *moved,
+        call_jaxpr=program,
+        fwd=FlatRule(batched_fwd, fwd.__name__),
+        bwd=FlatRule(batched_bwd, bwd.__name__),
+        num_consts=num_consts,
+        **params,
+    )
+    return outs, [0 if mapped else None] * len(outs)
+
+
+def _gathered_cotangent(ct: Any, dim: int | None, mapped: bool, axis_data: AxisData) -> Any:
+    """The cotangent of an operand that has the axis if `mapped`."""
+    if isinstance(ct, Zero):
+        return with_axis(ct, axis_data.size) if mapped else ct
+    if mapped:
+        return move_to(ct, dim, 0, axis_data.size)
+    # One operand for all indices: their cotangents are summed.
+    return ct if dim is None else rules.op("reduce_sum")(ct, axes=(dim,), out_sharding=None)
+
+
+custom_vjp_call_p.absent(
+    "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
+)
+custom_vjp_call_p.absent("transpose", why="its derivative is custom_lin, which is transposed")
+
+
+def _print_custom_vjp(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    params = eqn.params
+    shown = [
+        (name, params[name]) for name in ("name", "bwd", "call_jaxpr", "fwd", "symbolic_zeros")
+    ]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["custom_vjp_call"] = _print_custom_vjp
+
+# --- remat_opt -----------------------------------------------------------------------------------
+
+# The forward function of a custom_vjp function in programs. Where nobody reads its residuals, as in
+# the part of a checkpointed function that is computed first, it is the function itself.
+remat_opt_p = declare("remat_opt", multiple_results=True)
+remat_opt_p.effectful = True
+
+
+@remat_opt_p.abstract
+def _(*avals: Any, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return fwd_jaxpr.out_avals, fwd_jaxpr.effects
+
+
+@remat_opt_p.def_impl
+def _(*args: Any, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+    return eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *args)
+
+
+@remat_opt_p.lower
+def _(b: Any, *nodes: Any, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return lowering.inline(b, fwd_jaxpr, nodes)
+
+
+@remat_opt_p.jvp
+def _(primals: Any, tangents: Any, *, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return jvp_flat(
+        lambda *xs: eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *xs), primals, tangents
+    )
+
+
+@remat_opt_p.batch_with_axis
+def _(
+    axis_data: AxisData,
+    args: Any,
+    dims: Any,
+    *,
+    fwd_jaxpr: ClosedJaxpr,
+    fun_jaxpr: ClosedJaxpr,
+    num_res: int,
+) -> Any:
+    batched = tuple(d is not None for d in dims)
+    moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    outs = remat_opt_p.bind(
+        *moved,
+        fwd_jaxpr=batch_jaxpr(fwd_jaxpr, axis_data, batched, True)[0],
+        fun_jaxpr=batch_jaxpr(fun_jaxpr, axis_data, batched, True)[0],
+        num_res=num_res,
+    )
+    return outs, [0] * len(outs)
+
+
+@remat_opt_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    fun_jaxpr, num_res = eqn.params["fun_jaxpr"], eqn.params["num_res"]
+    n = len(used) - num_res
+    if not num_res or any(used[n:]):
+        return eqn
+    params = {"fwd_jaxpr": fun_jaxpr, "fun_jaxpr": fun_jaxpr, "num_res": 0}
+    return eqn.replace(params=params, outvars=eqn.outvars[:n])
+
+
+remat_opt_p.absent("eager", why="evaluated equation by equation")
+remat_opt_p.absent("transpose", why="a forward function is not linear")
+
+# --- custom_lin -----------------------------------------------------------------------------------
+
+# The derivative of a custom_vjp function: known only by its transpose.
+custom_lin_p = declare("custom_lin", multiple_results=True)
+
+
+@custom_lin_p.abstract
+def _(*avals: Any, out_avals: Any, **_: Any) -> Any:
+    return list(out_avals)
+
+
+@custom_lin_p.transpose
+def _(
+    cts: Any, *args: Any, num_res: int, bwd: FlatRule, out_avals: Any, symbolic_zeros: bool
+) -> list[Any]:
+    residuals, linear = args[:num_res], args[num_res:]
+    given = [visible_tangent(ct, symbolic_zeros) for ct in cts]
+    out = bwd(residuals, given)
+    return [None] * num_res + [
+        ct if type(x) is UndefinedPrimal else None for ct, x in zip(out, linear, strict=True)
+    ]
+
+
+_FORWARD = (
+    "can't apply forward-mode autodiff (jvp) to a custom_vjp function: its rules say how to go "
+    "backwards only. A function with a custom_jvp rule can be differentiated both ways."
+)
+
+
+def _no_forward_mode(*_: Any, **__: Any) -> Any:
+    raise TypeError(_FORWARD)
+
+
+custom_lin_p.def_impl(_no_forward_mode)
+custom_lin_p.lower(_no_forward_mode)
+custom_lin_p.absent("eager", why="a custom_vjp function has no forward derivative")
+custom_lin_p.absent("jvp", why="a custom_vjp function has no forward derivative")
+custom_lin_p.batch(_no_forward_mode)

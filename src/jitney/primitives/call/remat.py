@@ -1,0 +1,358 @@
+"""`remat2`: a program of which derivatives keep little, and compute the rest again; `name`.
+
+Evaluated and lowered it is its program. Linearized, the program is divided into what the known
+operands determine, which is evaluated at once, and the rest. The rest becomes an equation that holds
+the first part, too, as far as it needs it: its operands are those of the program, and what the policy
+says is to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import dtypes, text
+from jitney.core.avals import ShapedArray
+from jitney.core.effects import no_effects, remat_allowed_effects
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    DebugInfo,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+)
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import declare, registry
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import set_current_trace
+from jitney.primitives import rules
+from jitney.primitives.call.remat_policies import Policy, divide, without_calls
+from jitney.primitives.elementwise.convert import as_value
+from jitney.transforms import jet
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import PartialTrace, dce_jaxpr, trace_partially
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import Zero, with_zeros
+
+# --- name -----------------------------------------------------------------------------------------
+
+name_p = declare("name")
+
+
+@name_p.abstract
+def _(x: ShapedArray, *, name: str) -> ShapedArray:
+    return x
+
+
+@name_p.eager
+def _(x: np.ndarray, *, name: str) -> np.ndarray:
+    return x
+
+
+@name_p.lower
+def _(b: Any, x: Any, *, name: str) -> Any:
+    return x
+
+
+@name_p.jvp
+def _(primals: Any, tangents: Any, *, name: str) -> Any:
+    return name_p.bind(*primals, name=name), tangents[0]
+
+
+name_p.jet(jet.piecewise_linear(name_p))
+name_p.absent("transpose", why="tangents have no name")
+rules.vectorized(name_p)
+
+# --- remat2 ---------------------------------------------------------------------------------------
+
+remat_p = declare("remat2", multiple_results=True)
+remat_p.effectful = True
+
+
+@remat_p.abstract
+def _(*avals: Any, jaxpr: Jaxpr, **_: Any) -> Any:
+    return jaxpr.out_avals, frozenset(jaxpr.effects)
+
+
+@remat_p.def_impl
+def _(*args: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
+    return [as_value(x) for x in eval_jaxpr(jaxpr, (), *args)]
+
+
+@remat_p.lower
+def _(b: Any, *nodes: Any, jaxpr: Jaxpr, prevent_cse: Any, differentiated: bool, **_: Any) -> Any:
+    # What is computed again must not be recognised as what was computed before.
+    fenced = differentiated and (prevent_cse if isinstance(prevent_cse, bool) else any(prevent_cse))
+    operands = b.fence(nodes) if fenced and nodes else nodes
+    return lowering.inline(b, closed_of(jaxpr), operands)
+
+
+remat_p.absent("eager", why="evaluated equation by equation")
+
+
+@memoize_by_identity
+def closed_of(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """`jaxpr`, which has no constants, as a closed program: always the same one."""
+    return ClosedJaxpr(jaxpr, ())
+
+
+@memoize_by_identity
+def opened(closed: ClosedJaxpr) -> Jaxpr:
+    """The program with its constants as first operands: always the same one."""
+    jaxpr = closed.jaxpr
+    if not jaxpr.constvars:
+        return jaxpr
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+    return jaxpr.replace(
+        constvars=(),
+        invars=[*jaxpr.constvars, *jaxpr.invars],
+        debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(closed.consts) + names),
+    )
+
+
+def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """`remat2` of a program on its operands."""
+    return remat_p.bind(*closed.consts, *operands, **{**params, "jaxpr": opened(closed)})
+
+
+@remat_p.jvp
+def _(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    nonzero = tuple(type(t) is not Zero for t in tangents)
+    program, nonzero_out = jvp_jaxpr(closed_of(jaxpr), nonzero, False)
+    given = [t for t in tangents if type(t) is not Zero]
+    outs = bind_program(program, [*primals, *given], params)
+    n = len(jaxpr.outvars)
+    return outs[:n], with_zeros(
+        outs[n:], nonzero_out, [a.to_tangent_aval() for a in jaxpr.out_avals]
+    )
+
+
+@remat_p.jet
+def _(primals: Any, series: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    program, given = jet.jet_jaxpr(closed_of(jaxpr), jet.types_of(series), len(series[0]))
+    outs = bind_program(program, [*primals, *jet.present(series)], params)
+    n = len(jaxpr.outvars)
+    return outs[:n], jet.unpacked(outs[n:], jaxpr.out_avals, given)
+
+
+@remat_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    batched = tuple(d is not None for d in dims)
+    program, out_batched = batch_jaxpr(closed_of(jaxpr), axis_data, batched, False)
+    moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    return bind_program(program, moved, params), [0 if b else None for b in out_batched]
+
+
+@remat_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    jaxpr, needed = _pruned(eqn.params["jaxpr"], tuple(used))
+    return eqn.replace(
+        params={**eqn.params, "jaxpr": jaxpr},
+        invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
+        outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
+    )
+
+
+@memoize_by_identity
+def _pruned(jaxpr: Jaxpr, used: tuple[bool, ...]) -> tuple[Jaxpr, list[bool]]:
+    """`jaxpr` with the results marked in `used`, and operands that they need; which ones these are."""
+    kept, needed = dce_jaxpr(jaxpr, used)
+    invars = [v for v, n in zip(kept.invars, needed, strict=True) if n]
+    info = kept.debug_info._replace(arg_names=(None,) * len(invars), result_paths=None)
+    return kept.replace(invars=invars, debug_info=info), needed
+
+
+# --- linearization --------------------------------------------------------------------------------
+
+
+@remat_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    split = _divided(params["jaxpr"], tuple(unknown), params["policy"])
+    known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
+    with set_current_trace(trace.parent_trace):
+        outs = eval_jaxpr(split.known, split.consts, *known_args)
+    n_known = len(split.out_unknown) - sum(split.out_unknown)
+    available = [*outs[n_known:], *split.consts, *known_args]
+    available += [x for x, u in zip(args, unknown, strict=True) if u]
+    operands = [x for x, n in zip(available, split.needed, strict=True) if n]
+    late_params = {**params, "jaxpr": split.late, "differentiated": True}
+    late = iter(trace.unknown_trace.process_primitive(remat_p, operands, late_params))
+    known = iter(outs[:n_known])
+    return [next(late) if u else next(known) for u in split.out_unknown]
+
+
+class _Divided:
+    """A program divided for linearization.
+
+    Attributes:
+      known: known operands -> known results, values to keep; its constants are `consts`.
+      late: of values kept, constants, known and unknown operands those marked in `needed` -> unknown
+        results.
+      out_unknown: which results are unknown.
+    """
+
+    def __init__(
+        self, known: Jaxpr, consts: list[Any], late: Jaxpr, needed: list[bool], out_unknown: Any
+    ) -> None:
+        self.known = known
+        self.consts = consts
+        self.late = late
+        self.needed = needed
+        self.out_unknown = out_unknown
+
+
+@memoize_by_identity
+def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> _Divided:
+    refused = remat_allowed_effects.filter_not_in(jaxpr.effects)
+    if refused:
+        raise NotImplementedError(
+            "Effects not supported in partial-eval of `checkpoint`/`remat`: "
+            f"{', '.join(map(str, refused))}; what is computed again would happen again"
+        )
+    closed = closed_of(jaxpr) if policy is None else without_calls(closed_of(jaxpr))
+    known, late, out_unknown, n_residuals = trace_partially(closed, unknown, False)
+    program: Jaxpr = known.jaxpr
+    n_out = len(program.outvars) - n_residuals
+    outs, residuals = program.outvars[:n_out], program.outvars[n_out:]
+    parts = divide(program.eqns, policy)
+    saved = parts.kept
+    whole = _with_recomputation(program.replace(eqns=parts.again), residuals, late.jaxpr, saved)
+    rest, needed = dce_jaxpr(whole, (True,) * len(whole.outvars))
+    alive = {v for v, n in zip(whole.invars, needed, strict=True) if n}
+    # Kept are values that are computed for the derivative alone, then the others.
+    saved = [v for v in saved if v in alive]
+    program = program.replace(eqns=parts.forward)
+    shared = _read_elsewhere(program, outs, saved)
+    saved = [v for v in saved if v not in shared] + [v for v in saved if v in shared]
+    others = [*program.constvars, *program.invars, *late.jaxpr.invars[n_residuals:]]
+    needed = [True] * len(saved) + [v in alive for v in others]
+    invars = [*saved, *(v for v in others if v in alive)]
+    info = jaxpr.debug_info._replace(arg_names=(None,) * len(invars), result_paths=None)
+    forward = _rounding(program, shared).replace(outvars=[*outs, *saved])
+    forward = _renamed(forward, shared)
+    forward, _ = dce_jaxpr(forward, (True,) * len(forward.outvars))
+    return _Divided(
+        forward,
+        list(known.consts),
+        rest.replace(invars=invars, debug_info=info),
+        needed,
+        out_unknown,
+    )
+
+
+def _with_recomputation(
+    known: Jaxpr, residuals: Sequence[Atom], late: Jaxpr, saved: Sequence[Var]
+) -> Jaxpr:
+    """`late`, computing its residuals by the equations of `known`, which take what is saved.
+
+    Operands: values saved, constants and operands of `known`, operands of `late` but the residuals.
+    """
+    eqns = list(known.eqns)
+    place: dict[Var, Atom] = dict(zip(late.invars[: len(residuals)], residuals, strict=True))
+
+    def moved(atom: Atom) -> Atom:
+        return atom if isinstance(atom, Literal) else place.get(atom, atom)
+
+    eqns += [eqn.replace(invars=[moved(a) for a in eqn.invars]) for eqn in late.eqns]
+    invars = [*saved, *known.constvars, *known.invars, *late.invars[len(residuals) :]]
+    effects = no_effects.union(*(eqn.effects for eqn in eqns))
+    return Jaxpr((), invars, [moved(a) for a in late.outvars], eqns, effects, late.debug_info)
+
+
+def _read_elsewhere(jaxpr: Jaxpr, outs: Sequence[Atom], saved: Sequence[Var]) -> dict[Var, Var]:
+    """For saved floating values that the forward part reads, too: the variable of the value kept."""
+    pruned, _ = dce_jaxpr(
+        jaxpr.replace(outvars=[*outs, *saved]), (True,) * (len(outs) + len(saved))
+    )
+    read = {a for eqn in pruned.eqns for a in eqn.invars if isinstance(a, Var)}
+    read.update(a for a in outs if isinstance(a, Var))
+    return {
+        v: Var(v.aval)
+        for v in saved
+        if v in read and dtypes.issubdtype(v.aval.dtype, np.floating)  # type: ignore[attr-defined]
+    }
+
+
+def _rounding(jaxpr: Jaxpr, shared: dict[Var, Var]) -> Jaxpr:
+    """`jaxpr` with the values of `shared` rounded to their dtype before they are read.
+
+    So the compiler cannot compute with more digits here than the value has that is kept.
+    """
+    eqns: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        invars = [shared.get(a, a) if isinstance(a, Var) else a for a in eqn.invars]
+        eqns.append(eqn.replace(invars=invars))
+        for v in eqn.outvars:
+            if v in shared:
+                finfo = dtypes.finfo(v.aval.dtype)  # type: ignore[attr-defined]
+                params = {"exponent_bits": finfo.nexp, "mantissa_bits": finfo.nmant}
+                eqns.append(
+                    JaxprEqn(
+                        [v], [shared[v]], registry["reduce_precision"], params, no_effects,
+                        eqn.source_info, eqn.ctx,
+                    )
+                )  # fmt: skip
+    return jaxpr.replace(eqns=eqns)
+
+
+def _renamed(jaxpr: Jaxpr, names: dict[Var, Var]) -> Jaxpr:
+    outvars = [names.get(a, a) if isinstance(a, Var) else a for a in jaxpr.outvars]
+    return jaxpr.replace(outvars=outvars)
+
+
+def _print_remat(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    shown = [(k, str(v) if k == "policy" else v) for k, v in sorted(eqn.params.items())]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["remat2"] = _print_remat
+
+# --- transposition --------------------------------------------------------------------------------
+
+
+@remat_p.transpose
+def _(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    linear = tuple(type(x) is UndefinedPrimal for x in args)
+    nonzero = tuple(type(ct) is not Zero for ct in cts)
+    program, has_ct = _transposed(jaxpr, linear, nonzero)
+    given = [x for x, lin in zip(args, linear, strict=True) if not lin]
+    given += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(bind_program(program, given, params))
+    found = iter(has_ct)
+    return [next(outs) if lin and next(found) else None for lin in linear]
+
+
+@memoize_by_identity
+def _transposed(
+    jaxpr: Jaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The program of the cotangents; which of the linear operands have one.
+
+    The part that depends on no linear operand is computed first.
+    """
+    known, late, out_unknown, n_residuals = trace_partially(closed_of(jaxpr), linear, True)
+    assert all(out_unknown)
+    found: list[tuple[bool, ...]] = []
+
+    def fun(*xs: Any) -> list[Any]:
+        n_known = len(known.in_avals)
+        residuals = eval_jaxpr(known.jaxpr, known.consts, *xs[:n_known])
+        cts = with_zeros(xs[n_known:], nonzero, [a.to_cotangent_aval() for a in jaxpr.out_avals])
+        operands = [*residuals, *(UndefinedPrimal(a) for a in late.in_avals[n_residuals:])]
+        out = backward_pass(late.jaxpr, late.consts, operands, cts)[n_residuals:]
+        found.append(tuple(type(ct) is not Zero for ct in out))
+        return [ct for ct in out if type(ct) is not Zero]
+
+    avals = [a for a, lin in zip(jaxpr.in_avals, linear, strict=True) if not lin]
+    avals += [a.to_cotangent_aval() for a, nz in zip(jaxpr.out_avals, nonzero, strict=True) if nz]
+    program, _, consts = trace_to_jaxpr(
+        fun, avals, DebugInfo("transpose", jaxpr.debug_info.func_src_info)
+    )
+    return ClosedJaxpr(program, consts), found[0]

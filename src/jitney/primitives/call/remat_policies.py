@@ -1,0 +1,191 @@
+"""What a rematerialization policy keeps: of a program's equations, and of those in loops and branches.
+
+Each equation is divided in two: the one of the forward pass, which also returns what is kept inside of
+it, and the one that computes again, which takes that as operands. What a `scan` keeps is stacked, as
+further rows; what branches of a `cond` keep is zero where another branch was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core.evaluate import eval_jaxpr, value_of
+from jitney.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
+from jitney.core.memo import memoize_by_identity
+from jitney.core.staging import trace_to_jaxpr
+from jitney.primitives.array.creation import full
+from jitney.transforms.partial import dce_jaxpr
+
+Policy = Callable[..., Any]
+"""(primitive, *operand types, **params) -> whether its results may be kept."""
+
+
+class RecomputeType:
+    """A policy's answer: compute it again."""
+
+    def __repr__(self) -> str:
+        return "Recompute"
+
+
+class SaveableType:
+    """A policy's answer: keep it."""
+
+    def __repr__(self) -> str:
+        return "Saveable"
+
+
+Recompute, Saveable = RecomputeType(), SaveableType()
+
+
+class Division:
+    """Equations divided by a policy.
+
+    Attributes:
+      forward: those of the forward pass.
+      again: those that compute again what is not kept.
+      kept: variables that `forward` computes and `again` takes.
+    """
+
+    def __init__(
+        self, forward: Sequence[JaxprEqn], again: Sequence[JaxprEqn], kept: Sequence[Var]
+    ) -> None:
+        self.forward = list(forward)
+        self.again = list(again)
+        self.kept = list(kept)
+
+
+def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
+    """The equations of one program, those inside of theirs included."""
+    whole = Division([], [], [])
+    for eqn in eqns:
+        part = Division([eqn], [eqn], []) if policy is None else _divided(eqn, policy)
+        whole.forward += part.forward
+        whole.again += part.again
+        whole.kept += part.kept
+    return whole
+
+
+def _divided(eqn: JaxprEqn, policy: Policy) -> Division:
+    answer = policy(eqn.primitive, *[a.aval for a in eqn.invars], **eqn.params)
+    if bool(answer) and not isinstance(answer, RecomputeType):
+        again = eqn.replace(outvars=[DropVar(v.aval) for v in eqn.outvars])
+        return Division([eqn], [again] if eqn.effects else [], eqn.outvars)
+    rule = _rules.get(eqn.primitive.name)
+    return Division([eqn], [eqn], []) if rule is None else rule(eqn, policy)
+
+
+def _programs(closed: ClosedJaxpr, policy: Policy) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Var]]:
+    """(the program with what it keeps as last results, the one with it as last operands, these)."""
+    flat = without_calls(closed)
+    program: Jaxpr = flat.jaxpr
+    parts = divide(program.eqns, policy)
+    info = program.debug_info._replace(arg_names=None, result_paths=None)
+    forward = program.replace(
+        eqns=parts.forward, outvars=[*program.outvars, *parts.kept], debug_info=info
+    )
+    again = program.replace(
+        eqns=parts.again, invars=[*program.invars, *parts.kept], debug_info=info
+    )
+    again, _ = dce_jaxpr(again, (True,) * len(again.outvars))  # what only led to what is kept
+    return ClosedJaxpr(forward, flat.consts), ClosedJaxpr(again, flat.consts), parts.kept
+
+
+def _divided_scan(eqn: JaxprEqn, policy: Policy) -> Division:
+    params = eqn.params
+    forward, again, inner = _programs(params["jaxpr"], policy)
+    if not inner:
+        return Division([eqn], [eqn], [])
+    length = params["length"]
+    kept = [Var(v.aval.update(shape=(length, *v.aval.shape))) for v in inner]  # type: ignore[attr-defined]
+    return Division(
+        [eqn.replace(params={**params, "jaxpr": forward}, outvars=[*eqn.outvars, *kept])],
+        [eqn.replace(params={**params, "jaxpr": again}, invars=[*eqn.invars, *kept])],
+        kept,
+    )
+
+
+def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
+    parts = [_programs(branch, policy) for branch in eqn.params["branches"]]
+    inner = [kept for _, _, kept in parts]
+    if not any(inner):
+        return Division([eqn], [eqn], [])
+    kept = [Var(v.aval) for some in inner for v in some]
+    n_out = len(eqn.outvars)
+
+    def with_zeros(k: int) -> ClosedJaxpr:
+        """Branch `k`, which returns zeros for what the others keep."""
+        forward, _, _ = parts[k]
+
+        def run(*args: Any) -> list[Any]:
+            outs = eval_jaxpr(forward.jaxpr, forward.consts, *args)
+            mine = outs[n_out:]
+            found = [
+                mine if i == k else [full(v.aval.shape, 0, v.aval.dtype) for v in some]  # type: ignore[attr-defined]
+                for i, some in enumerate(inner)
+            ]
+            return [*outs[:n_out], *(x for values in found for x in values)]
+
+        return _traced(run, forward.in_avals, forward.jaxpr)
+
+    def with_all(k: int) -> ClosedJaxpr:
+        """Branch `k`, which takes what the others keep, too."""
+        _, again, _ = parts[k]
+        before = sum(map(len, inner[:k]))
+        n_in = len(eqn.invars) - 1
+        mine = slice(n_in + before, n_in + before + len(inner[k]))
+
+        def run(*args: Any) -> list[Any]:
+            return eval_jaxpr(again.jaxpr, again.consts, *args[:n_in], *args[mine])
+
+        avals = [*again.in_avals[:n_in], *(v.aval for v in kept)]
+        return _traced(run, avals, again.jaxpr)
+
+    count = range(len(parts))
+    forward = {**eqn.params, "branches": tuple(map(with_zeros, count))}
+    again = {**eqn.params, "branches": tuple(map(with_all, count))}
+    return Division(
+        [eqn.replace(params=forward, outvars=[*eqn.outvars, *kept])],
+        [eqn.replace(params=again, invars=[*eqn.invars, *kept])],
+        kept,
+    )
+
+
+_rules: dict[str, Callable[[JaxprEqn, Policy], Division]] = {
+    "scan": _divided_scan,
+    "cond": _divided_cond,
+}
+
+
+def _traced(fun: Callable[..., Any], avals: Sequence[Any], origin: Jaxpr) -> ClosedJaxpr:
+    info = origin.debug_info._replace(arg_names=None, result_paths=None)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+@memoize_by_identity
+def without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """`closed` with calls of programs put in place, so that a policy sees what they compute."""
+    if all(eqn.primitive.name != "jit" for eqn in closed.jaxpr.eqns):
+        return closed
+
+    def run(program: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+        env: dict[Var, Any] = dict(zip(program.constvars, consts, strict=True))
+        env.update(zip(program.invars, args, strict=True))
+        for eqn in program.eqns:
+            values = [value_of(a, env) for a in eqn.invars]
+            if eqn.primitive.name == "jit":
+                inner = eqn.params["jaxpr"]
+                out = run(inner.jaxpr, inner.consts, values)
+            else:
+                out = eqn.primitive.bind(*values, **eqn.params)
+                out = out if eqn.primitive.multiple_results else [out]
+            env.update(zip(eqn.outvars, out, strict=True))
+        return [value_of(a, env) for a in program.outvars]
+
+    flat, _, consts = trace_to_jaxpr(
+        lambda *args: run(closed.jaxpr, closed.consts, args),
+        closed.in_avals,
+        closed.jaxpr.debug_info,
+    )
+    return ClosedJaxpr(flat, consts)

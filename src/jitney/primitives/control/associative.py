@@ -1,0 +1,83 @@
+"""`associative_scan`: running folds by any associative function, in logarithmically many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import pytrees
+from jitney.core.avals import get_aval
+from jitney.primitives.array.concatenation import concatenate, pad
+from jitney.primitives.array.shape import canonical_axis, rev, shape_of
+from jitney.primitives.elementwise.binary import add, bitwise_or
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.indexing.slice import slice_in_dim
+
+
+def _interleave(a: Any, b: Any, axis: int) -> Any:
+    """Elements of `a` and `b` in turn along `axis`."""
+    n, m = shape_of(a)[axis], shape_of(b)[axis]
+    assert n in (m, m + 1)
+    config_a, config_b = [(0, 0, 0)] * len(shape_of(a)), [(0, 0, 0)] * len(shape_of(a))
+    config_a[axis] = (0, 1 if n == m else 0, 1)
+    config_b[axis] = (1, 0 if n == m else 1, 1)
+    dtype = get_aval(a).dtype  # type: ignore[attr-defined]
+    zero = np.zeros((), dtype)[()]
+    join = bitwise_or if dtype == np.bool_ else add
+    return join(pad(a, zero, config_a), pad(b, zero, config_b))
+
+
+def associative_scan(
+    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
+) -> Any:
+    """All running folds of `elems` along `axis` by the associative function `fn`.
+
+    Args:
+      fn: (pytree, pytree) -> pytree, elementwise along `axis`, associative.
+      elems: a pytree of arrays with one extent along `axis`.
+      reverse: whether to fold from the end.
+      axis: the axis.
+    """
+    if not callable(fn):
+        raise TypeError("lax.associative_scan: fn argument should be callable.")
+    leaves, tree = pytrees.tree_flatten(elems)
+    values = [as_value(x) for x in leaves]
+    axes = [canonical_axis(axis, len(shape_of(x))) for x in values]
+    sizes = {shape_of(x)[k] for x, k in zip(values, axes, strict=True)}
+    if len(sizes) > 1:
+        raise ValueError(
+            "Array inputs to associative_scan must have the same first dimension. (saw: "
+            f"{[shape_of(x) for x in values]})"
+        )
+    if reverse:
+        values = [rev(x, (k,)) for x, k in zip(values, axes, strict=True)]
+    where = axes[0] if axes else 0
+
+    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+        out = fn(pytrees.tree_unflatten(tree, a), pytrees.tree_unflatten(tree, b))
+        return pytrees.tree_leaves(out)
+
+    def part(xs: list[Any], start: Any, stop: Any, step: int = 1) -> list[Any]:
+        return [slice_in_dim(x, start, stop, step, where) for x in xs]
+
+    def folded(xs: list[Any]) -> list[Any]:
+        n = shape_of(xs[0])[where]
+        if n < 2:
+            return xs
+        # Fold neighbours, scan the pairs, and put in what lies between.
+        pairs = combine(part(xs, 0, n - 1, 2), part(xs, 1, None, 2))
+        odd = folded(pairs)
+        if n % 2 == 0:
+            even = combine(part(odd, 0, -1), part(xs, 2, None, 2))
+        else:
+            even = combine(odd, part(xs, 2, None, 2))
+        first = part(xs, 0, 1)
+        even = [concatenate([f, e], where) for f, e in zip(first, even, strict=True)]
+        return [_interleave(e, o, where) for e, o in zip(even, odd, strict=True)]
+
+    result = folded(values)
+    if reverse:
+        result = [rev(x, (k,)) for x, k in zip(result, axes, strict=True)]
+    return pytrees.tree_unflatten(tree, result)

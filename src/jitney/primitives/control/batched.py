@@ -1,0 +1,32 @@
+"""A function as one of rows: `vmap` with the axis in front, for use below `api`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jitney.core import pytrees
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.elementwise.convert import as_value
+from jitney.transforms.batch import AxisData, batch_flat, move_to
+
+
+def batched_function(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`f`, a function of one pytree, for all rows of the pytree's arrays at once."""
+
+    def many(xs: Any) -> Any:
+        leaves, tree = pytrees.tree_flatten(xs)
+        size = shape_of(leaves[0])[0]
+        trees: list[Any] = []
+
+        def flat(*rows: Any) -> list[Any]:
+            outs, out_tree = pytrees.tree_flatten(f(pytrees.tree_unflatten(tree, rows)))
+            trees.append(out_tree)
+            return outs
+
+        values = [as_value(x) for x in leaves]
+        outs, dims = batch_flat(flat, AxisData(None, size), values, [0] * len(values))
+        whole = [move_to(as_value(x), d, 0, size) for x, d in zip(outs, dims, strict=True)]
+        return pytrees.tree_unflatten(trees[0], whole)
+
+    return many

@@ -1,0 +1,456 @@
+"""`cond` and `switch`: one of several programs, chosen by an integer.
+
+The primitive has an int32 index and operands that all branches take. Its derivative is the branches'
+derivatives; a batched index runs all branches and selects.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import config, dtypes, pytrees, text
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.effects import has_io
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
+from jitney.core.memory_space import MemorySpace
+from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer, set_current_trace
+from jitney.primitives import rules
+from jitney.primitives.array.creation import empty2_p
+from jitney.primitives.call.call import transposed_program
+from jitney.primitives.control.forwarding import forwarded_by_all
+from jitney.primitives.control.tracing import check_branches, trace_function, with_common_consts
+from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.elementwise.select import clamp
+from jitney.transforms import jet
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import Zero, with_zeros
+
+cond_p = declare("cond", multiple_results=True)
+cond_p.effectful = True
+
+_INT32 = np.dtype(np.int32)
+
+
+@cond_p.abstract
+def _(index: ShapedArray, *avals: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+    effects = frozenset().union(*(b.effects for b in branches))
+    each = [[getattr(a, "weak_type", False) for a in b.out_avals] for b in branches]
+    weak = [all(of_branches) for of_branches in zip(*each, strict=True)]
+    out = [
+        a.update(weak_type=w)  # type: ignore[attr-defined]
+        for a, w in zip(branches[0].out_avals, weak, strict=True)
+    ]
+    return out, effects
+
+
+Platforms = tuple[tuple[str, ...] | None, ...]
+"""For each branch the platforms that it is for; None: all others."""
+
+CPU = "cpu"
+
+
+def branch_for_cpu(platforms: Platforms) -> int:
+    """The branch that runs here.
+
+    Raises:
+      NotImplementedError: if there is none.
+    """
+    for i, names in enumerate(platforms):
+        if names is None or CPU in names:
+            return i
+    listed = ", ".join(sorted(name for names in platforms for name in names or ()))
+    raise NotImplementedError(
+        f"platform_dependent: no branch for platform {CPU}, and no default; there are branches for "
+        f"{listed or 'nothing'}"
+    )
+
+
+@cond_p.lower
+def _(
+    b: Any,
+    index: Any,
+    *nodes: Any,
+    branches: tuple[ClosedJaxpr, ...],
+    branches_platforms: Platforms | None = None,
+    **_: Any,
+) -> Any:
+    if branches_platforms is not None:
+        return lowering.inline(b, branches[branch_for_cpu(branches_platforms)], nodes)
+    types = [n.type for n in nodes]
+    regions = [
+        b.region(types, lambda inner, *args, _branch=branch: lowering.inline(inner, _branch, args))
+        for branch in branches
+    ]
+    return b.cond(b.convert(index, _INT32), regions, nodes)
+
+
+cond_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+
+def _bind(
+    index: Any,
+    operands: Sequence[Any],
+    branches: Sequence[ClosedJaxpr],
+    params: dict[str, Any] | None = None,
+) -> list[Any]:
+    return cond_p.bind(index, *operands, **{**(params or {}), "branches": tuple(branches)})
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+@cond_p.jvp
+def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> Any:
+    index, *operands = primals
+    nonzero = tuple(type(t) is not Zero for t in tangents[1:])
+    n_out = len(branches[0].out_avals)
+    found = [jvp_jaxpr(b, nonzero, False)[1] for b in branches]
+    some = tuple(any(f[i] for f in found) for i in range(n_out))
+    programs = [jvp_jaxpr(b, nonzero, some)[0] for b in branches]
+    given = [t for t in tangents[1:] if type(t) is not Zero]
+    outs = _bind(index, [*operands, *given], programs, params)
+    avals = [a.to_tangent_aval() for a in branches[0].out_avals]
+    return outs[:n_out], with_zeros(outs[n_out:], some, avals)
+
+
+@cond_p.jet
+def _(primals: Any, series: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> Any:
+    index, *operands = primals
+    order = len(series[0])
+    given = jet.tangent_types_of(series[1:], branches[0].in_avals)
+    found = [jet.jet_jaxpr(b, given, order)[1] for b in branches]
+    some = functools.reduce(jet.joined, found)
+    programs = [jet.jet_jaxpr(b, given, order, some)[0] for b in branches]
+    outs = _bind(index, [*operands, *jet.packed(series[1:], given)], programs, params)
+    n_out = len(branches[0].out_avals)
+    return outs[:n_out], jet.unpacked(outs[n_out:], branches[0].out_avals, some)
+
+
+@cond_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    branches: tuple[ClosedJaxpr, ...] = params["branches"]
+    index, *operands = args
+    if unknown[0]:  # which branch runs is not known: nothing is
+        return trace.unknown_trace.process_primitive(cond_p, args, params)
+    mask = list(unknown[1:])
+    found = [trace_partially(b, mask, False)[2] for b in branches]
+    n_out = len(branches[0].out_avals)
+    out_unknown = [any(f[i] for f in found) for i in range(n_out)]
+    parts = [trace_partially(b, mask, out_unknown) for b in branches]
+    n_known_out = n_out - sum(out_unknown)
+    slots, places = _shared_slots([known.out_avals[n_known_out:] for known, *_ in parts])
+    known = [
+        _with_other_residuals(part[0], n_known_out, slots, mine)
+        for part, mine in zip(parts, places, strict=True)
+    ]
+    late = [
+        _taking_residuals(part[1], slots, mine) for part, mine in zip(parts, places, strict=True)
+    ]
+    known_args = [x for x, u in zip(operands, mask, strict=True) if not u]
+    with set_current_trace(trace.parent_trace):
+        outs = _bind(index, known_args, known, params)
+    residuals = outs[n_known_out:]
+    assert len(residuals) == len(slots)
+    unknown_args = [x for x, u in zip(operands, mask, strict=True) if u]
+    late_outs = iter(
+        trace.unknown_trace.process_primitive(
+            cond_p, [index, *residuals, *unknown_args], {**params, "branches": tuple(late)}
+        )
+    )
+    known_outs = iter(outs[:n_known_out])
+    return [next(late_outs) if u else next(known_outs) for u in out_unknown]
+
+
+@cond_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    branches = eqn.params["branches"]
+    needs = zip(*(dce_jaxpr(b.jaxpr, used)[1] for b in branches), strict=True)
+    needed = tuple([any(column) for column in needs])
+    pruned = tuple(dce_closed(b, tuple(used), needed)[0] for b in branches)
+    kept = (True, *needed)  # which branch is taken comes first
+    return eqn.replace(
+        params={**eqn.params, "branches": pruned},
+        invars=[a for a, n in zip(eqn.invars, kept, strict=True) if n],
+        outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
+    )
+
+
+def _shared_slots(residuals: list[Sequence[Any]]) -> tuple[list[Any], list[list[int]]]:
+    """Where branches put their residuals: those of one type share a slot, one of each branch.
+
+    Returns: (types of the slots; for each branch, the slots of its residuals).
+    """
+    slots: list[Any] = []
+    places: list[list[int]] = []
+    for avals in residuals:
+        mine: list[int] = []
+        for aval in avals:
+            free = (k for k, s in enumerate(slots) if s == aval and k not in mine)
+            place = next(free, len(slots))
+            if place == len(slots):
+                slots.append(aval)
+            mine.append(place)
+        places.append(mine)
+    return slots, places
+
+
+def _with_other_residuals(
+    closed: ClosedJaxpr, n_out: int, slots: list[Any], mine: list[int]
+) -> ClosedJaxpr:
+    """`closed` with its residuals in their slots, and fillers in those of other branches."""
+
+    def fun(*args: Any) -> list[Any]:
+        outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        filled = [_filler(aval) for aval in slots]
+        for place, x in zip(mine, outs[n_out:], strict=True):
+            filled[place] = x
+        return [*outs[:n_out], *filled]
+
+    return _retraced(fun, closed.in_avals, closed)
+
+
+def _filler(aval: Any) -> Any:
+    scalar = empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device)
+    if not aval.shape:
+        return scalar
+    return rules.op("broadcast_in_dim")(
+        scalar, shape=aval.shape, broadcast_dimensions=(), sharding=None
+    )
+
+
+def _taking_residuals(closed: ClosedJaxpr, slots: list[Any], mine: list[int]) -> ClosedJaxpr:
+    """`closed` taking the residuals of all branches."""
+    avals = [*slots, *closed.in_avals[len(mine) :]]
+
+    def fun(*args: Any) -> list[Any]:
+        own = [*(args[place] for place in mine), *args[len(slots) :]]
+        return eval_jaxpr(closed.jaxpr, closed.consts, *own)
+
+    return _retraced(fun, avals, closed)
+
+
+def _retraced(fun: Callable[..., Any], avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
+    info = DebugInfo("cond", like.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+@cond_p.transpose
+def _(
+    cts: Any, index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...], **params: Any
+) -> Any:
+    linear = tuple(type(x) is UndefinedPrimal for x in operands)
+    nonzero = tuple(type(ct) is not Zero for ct in cts)
+    parts = [transposed_program(b, linear, nonzero) for b in branches]
+    n = sum(linear)
+    some = [any(has[i] for _, has in parts) for i in range(n)]
+    avals = [x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal]
+    programs = [_filled(program, has, some, avals) for program, has in parts]
+    given = [x for x, lin in zip(operands, linear, strict=True) if not lin]
+    given += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(_bind(index, given, programs, params))
+    found = iter(some)
+    return [None] + [next(outs) if lin and next(found) else None for lin in linear]
+
+
+def _filled(
+    closed: ClosedJaxpr, has: Sequence[bool], wanted: Sequence[bool], avals: Sequence[Any]
+) -> ClosedJaxpr:
+    """`closed`, whose results are those marked in `has`, with zeros for the others in `wanted`."""
+    if list(has) == list(wanted):
+        return closed
+
+    def fun(*args: Any) -> list[Any]:
+        outs = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
+        values = [
+            next(outs) if h else Zero(a).instantiate() for h, a in zip(has, avals, strict=True)
+        ]
+        return [v for v, w in zip(values, wanted, strict=True) if w]
+
+    return _retraced(fun, closed.in_avals, closed)
+
+
+@cond_p.batch_with_axis
+def _(
+    axis_data: AxisData, args: Any, dims: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any
+) -> Any:
+    index, *operands = args
+    batched = tuple(d is not None for d in dims[1:])
+    moved = [
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(operands, dims[1:], strict=True)
+    ]
+    if dims[0] is None:
+        found = [batch_jaxpr(b, axis_data, batched, False)[1] for b in branches]
+        some = tuple(any(column) for column in zip(*found, strict=True))
+        programs = [batch_jaxpr(b, axis_data, batched, some)[0] for b in branches]
+        outs = _bind(index, moved, programs, params)
+        return outs, [0 if s else None for s in some]
+    if any(has_io(b.effects) for b in branches):
+        raise NotImplementedError("IO effect not supported in vmap-of-cond.")
+    # Every branch runs on all indices; operands of the indices that do not take it are constants to
+    # derivatives, so that no NaN comes from there.
+    size = axis_data.size
+    kept = forwarded_by_all(branches)
+    whole = [rules.to_front(x, 0 if b else None, size) for x, b in zip(moved, batched, strict=True)]
+    index = rules.move_axis(index, dims[0], 0)
+    results: list[list[Any]] = []
+    for i, branch in enumerate(branches):
+        chosen = rules.op("eq")(index, np.int32(i))
+        inputs = [_masked(chosen, x) for x in whole]
+        program = batch_jaxpr(branch, axis_data, (True,) * len(whole), True)[0]
+        results.append(eval_jaxpr(program.jaxpr, program.consts, *inputs))
+    outs: list[Any] = []
+    places: list[int | None] = []
+    for source, column in zip(kept, zip(*results, strict=True), strict=True):
+        if source is not None:  # every branch hands this operand on
+            outs.append(moved[source])
+            places.append(0 if batched[source] else None)
+            continue
+        places.append(0)
+        shape = rules.shape_of(column[0])
+        spread = index
+        if len(shape) > 1:
+            spread = rules.op("broadcast_in_dim")(
+                index, shape=shape, broadcast_dimensions=(0,), sharding=None
+            )
+        outs.append(rules.op("select_n")(spread, *column))
+    return outs, places
+
+
+def _masked(chosen: Any, x: Any) -> Any:
+    if not dtypes.issubdtype(rules.aval_of(x).dtype, np.inexact):
+        return x
+    shape = rules.shape_of(x)
+    if len(shape) > 1:
+        chosen = rules.op("broadcast_in_dim")(
+            chosen, shape=shape, broadcast_dimensions=(0,), sharding=None
+        )
+    return rules.op("select_n")(chosen, rules.op("stop_gradient")(x), x)
+
+
+def _print_cond(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    shown = [("branches", eqn.params["branches"])]
+    if "branches_platforms" in eqn.params:
+        shown.append(("branches_platforms", eqn.params["branches_platforms"]))
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["cond"] = _print_cond
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None
+) -> Any:
+    """branches[index](*operands); an index out of range counts as the nearest.
+
+    Args:
+      index: an integer scalar.
+      branches: functions of `operands`, with results of one type.
+      operands: pytrees of arrays.
+    """
+    if not all(callable(b) for b in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    if operand is not None:
+        operands = (operand,)
+    aval: Any = get_aval(index)
+    if aval.shape != ():
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {aval.shape}.")
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        raise TypeError(
+            f"Index type must be an integer, got {index} as {dtypes.long_name(aval.dtype)}"
+        )
+    functions = list(branches)
+    if not functions:
+        raise ValueError("Empty branch sequence")
+    if len(functions) == 1:
+        return functions[0](*operands)
+    if config.disable_jit_enabled() and not isinstance(index, Tracer):
+        return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
+    whole = convert(index, _INT32, False)
+    clamped = clamp(np.int32(0), whole, np.int32(len(functions) - 1))
+    names = [f"branch {i}" for i in range(len(functions))]
+    return conditional(clamped, names, functions, operands)
+
+
+def conditional(
+    index: Any,
+    names: Sequence[str],
+    functions: Sequence[Callable[..., Any]],
+    operands: Any,
+    params: dict[str, Any] | None = None,
+) -> Any:
+    """The primitive applied to functions of pytrees; `names` are for messages."""
+    leaves, tree = pytrees.tree_flatten(tuple(operands))
+    avals = [get_aval(x) for x in leaves]
+    traced = [trace_function(f, tree, avals, "cond") for f in functions]
+    order = list(range(len(functions)))
+    if names[0] == "true_fun":
+        order.reverse()  # the primitive has the branch of False first
+    check_branches(names, functions, traced)
+    programs, consts = with_common_consts([traced[i] for i in order])
+    outs = _bind(index, [*consts, *leaves], programs, params)
+    return pytrees.tree_unflatten(traced[0].out_tree, outs)
+
+
+_MISSING = object()
+
+
+def cond(
+    pred: Any,
+    true_fun: Any,
+    false_fun: Any,
+    *operands: Any,
+    operand: Any = _MISSING,
+    linear: Any = None,
+) -> Any:
+    """true_fun(*operands) if `pred`, else false_fun(*operands); only one of them is executed.
+
+    Args:
+      pred: a boolean or numeric scalar.
+      true_fun, false_fun: functions of `operands`, with results of one type. The older form
+        cond(pred, x, true_fun, y, false_fun) gives each its own operand.
+      operands: pytrees of arrays.
+      operand: one operand, by keyword.
+    """
+    if (
+        len(operands) == 2
+        and not callable(true_fun)
+        and callable(false_fun)
+        and callable(operands[1])
+    ):
+        x, f, y, g = true_fun, false_fun, operands[0], operands[1]
+        return cond(pred, lambda ops: f(ops[0]), lambda ops: g(ops[1]), (x, y))
+    if not callable(true_fun) or not callable(false_fun):
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    if operand is not _MISSING:
+        operands = (operand,)
+    if pred is None:
+        raise TypeError("cond predicate is None")
+    aval: Any = get_aval(pred)
+    if aval.shape != ():
+        raise TypeError(f"Pred must be a scalar, got {pred} of shape {aval.shape}.")
+    if aval.dtype != np.bool_ and not dtypes.issubdtype(aval.dtype, np.number):
+        raise TypeError(f"Pred type must be either boolean or number, got {aval.dtype}.")
+    if config.disable_jit_enabled() and not isinstance(pred, Tracer):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    if isinstance(pred, bool | int | float | complex | np.ndarray | np.generic):
+        index = np.int32(bool(pred))
+        return conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
+    if aval.dtype != np.bool_:
+        pred = rules.op("ne")(pred, rules.const(pred, 0))
+    index = convert(as_value(pred), _INT32, False)
+    return conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)

@@ -1,0 +1,85 @@
+"""`fori_loop`: a `scan` if the bounds are known when it is traced, else a `while_loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config, dtypes
+from jitney.core.avals import get_aval
+from jitney.core.trace import concrete_value
+from jitney.primitives import rules
+from jitney.primitives.control.scan import scan
+from jitney.primitives.control.while_loop import while_loop
+from jitney.primitives.elementwise.convert import convert
+
+
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, *, unroll: Any = None
+) -> Any:
+    """val = body_fun(i, val) for i from `lower` up to `upper`, exclusive; returns the last `val`.
+
+    Args:
+      lower, upper: integer scalars of one dtype; Python numbers take the other's. If both are known
+        when traced the loop is a `scan`, and has a reverse derivative.
+      body_fun: (index, value) -> value, of the same structure and types.
+      init_val: a pytree of arrays.
+      unroll: for known bounds: how many turns one turn of the compiled loop does.
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    known = _known(lower), _known(upper)
+    lower, upper = _of_one_dtype(lower, upper)
+    if known[0] is not None and known[1] is not None:
+        if config.disable_jit_enabled():
+            value = init_val
+            for i in range(known[0], known[1]):
+                value = body_fun(i, value)
+            return value
+
+        def step(loop_carry: Any, _: Any) -> Any:
+            i, value = loop_carry
+            return (i + 1, body_fun(i, value)), None
+
+        (_, result), _ = scan(
+            step, (known[0], init_val), None, length=max(known[1] - known[0], 0),
+            unroll=1 if unroll is None else unroll,
+        )  # fmt: skip
+        return result
+    if unroll is not None and unroll != 1:
+        raise ValueError(
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
+        )
+    _, _, result = while_loop(
+        lambda c: rules.op("lt")(c[0], c[1]),
+        lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])),
+        (lower, upper, init_val),
+    )
+    return result
+
+
+def _known(bound: Any) -> int | None:
+    """A bound's value, if it is a scalar that is known now."""
+    value = concrete_value(bound)
+    return None if value is None or np.ndim(value) else int(value)
+
+
+def _of_one_dtype(lower: Any, upper: Any) -> tuple[Any, Any]:
+    """The bounds, one that is weakly typed converted to the other's dtype.
+
+    Raises:
+      TypeError: if both have dtypes of their own, or are not integers alike.
+    """
+    low, high = (get_aval(x) for x in (lower, upper))
+    types: Any = low, high
+    if low.dtype == high.dtype:  # type: ignore[attr-defined]
+        return lower, upper
+    if all(dtypes.issubdtype(t.dtype, np.integer) for t in types):
+        if low.weak_type:  # type: ignore[attr-defined]
+            return convert(lower, high.dtype), upper  # type: ignore[attr-defined]
+        if high.weak_type:  # type: ignore[attr-defined]
+            return lower, convert(upper, low.dtype)  # type: ignore[attr-defined]
+    got = " and ".join(dtypes.long_name(t.dtype) for t in types)
+    raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got {got}")

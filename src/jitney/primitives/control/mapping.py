@@ -1,0 +1,53 @@
+"""`map`: a function applied to rows, one after another or in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jitney.core import pytrees
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import reshape, shape_of
+from jitney.primitives.control.batched import batched_function
+from jitney.primitives.control.scan import scan
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.indexing.slice import slice_in_dim
+
+
+def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
+    """f applied to each row of `xs`, one after another; the results stacked.
+
+    Args:
+      f: a function of a row.
+      xs: a pytree of arrays with one leading extent.
+      batch_size: how many rows to do at once, by `vmap`; the rest follows. None or 0: one by one.
+    """
+    if batch_size:
+        return _map_in_batches(f, xs, batch_size)
+    _, ys = scan(lambda _, x: ((), f(x)), (), xs)
+    return ys
+
+
+def _map_in_batches(f: Callable[..., Any], xs: Any, batch_size: int) -> Any:
+    leaves = pytrees.tree_leaves(xs)
+    n = shape_of(leaves[0])[0]
+    whole, rest = divmod(n, batch_size)
+    many = batched_function(f)
+    parts: list[Any] = []
+    if whole:
+        blocks = pytrees.tree_map(
+            lambda x: reshape(
+                slice_in_dim(x, 0, whole * batch_size), (whole, batch_size, *shape_of(x)[1:])
+            ),
+            xs,
+        )
+        out = map(many, blocks)
+        parts.append(
+            pytrees.tree_map(lambda y: reshape(y, (whole * batch_size, *shape_of(y)[2:])), out)
+        )
+    if rest or not parts:
+        tail = pytrees.tree_map(lambda x: slice_in_dim(as_value(x), whole * batch_size, n), xs)
+        parts.append(many(tail))
+    if len(parts) == 1:
+        return parts[0]
+    return pytrees.tree_map(lambda a, b: concatenate([a, b], 0), *parts)

@@ -1,0 +1,72 @@
+"""`platform_dependent`: a choice by the platform.
+
+In programs it is a `cond` whose branches are marked with platforms, and whose index is
+`platform_index`. The choice is made when the program is lowered: the other branches vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import config
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.core.trace import state
+from jitney.primitives.control.cond import Platforms, branch_for_cpu, conditional
+
+platform_index_p = declare("platform_index")
+
+
+@platform_index_p.abstract
+def _(*, platforms: Platforms) -> ShapedArray:
+    return shaped_array((), np.dtype(np.int32), False)
+
+
+@platform_index_p.eager
+def _(*, platforms: Platforms) -> np.ndarray:
+    return np.asarray(branch_for_cpu(platforms), np.int32)
+
+
+@platform_index_p.lower
+def _(b: Any, *, platforms: Platforms) -> Any:
+    return b.full((), branch_for_cpu(platforms), np.dtype(np.int32))
+
+
+platform_index_p.absent("jvp", "transpose", "batch", why="no operands")
+
+
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """The function given for the CPU, or the default one, applied to `args`.
+
+    Args:
+      *args: pytrees of arrays.
+      default: for platforms that are not named.
+      **per_platform: functions by the platform's name.
+
+    Raises:
+      NotImplementedError: if there is neither a function for the CPU nor a default; within a program,
+        when it is compiled.
+    """
+    if state.trace is state.eval_trace or config.disable_jit_enabled():
+        platforms = (*((name,) for name in per_platform), *([None] if default else []))
+        functions = (*per_platform.values(), *([default] if default else []))
+        return functions[branch_for_cpu(platforms)](*args)
+    return chosen_by_platform(args, {(name,): f for name, f in per_platform.items()}, default)
+
+
+def chosen_by_platform(
+    args: Any,
+    per_platform: dict[tuple[str, ...], Callable[..., Any]],
+    default: Callable[..., Any] | None,
+) -> Any:
+    """`platform_dependent` as it stands in programs."""
+    functions = [*per_platform.values(), *([default] if default else [])]
+    platforms: Platforms = (*per_platform, *([None] if default else []))
+    index = platform_index_p.bind(platforms=platforms)
+    names = [f"branch {i}" for i in range(len(functions))]
+    return conditional(index, names, functions, args, {"branches_platforms": platforms})

@@ -1,0 +1,555 @@
+"""`scan`: loops with a carry, over the rows of arrays.
+
+The primitive's operands are constants, carries, and arrays of which each turn gets one row; its results
+carries and arrays to which each turn adds one row. Derivatives keep what the backward loop needs in
+more such arrays; what does not change from turn to turn is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import config, pytrees
+from jitney.core.avals import get_aval
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
+from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import set_current_trace
+from jitney.primitives import rules
+from jitney.primitives.array.concatenation import stack
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.control.tracing import (
+    carry_name,
+    check_carry,
+    has_type,
+    strengthened,
+    trace_function,
+)
+from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.transforms import jet
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import Zero, add_tangents, instantiate, with_zeros
+
+scan_p = declare("scan", multiple_results=True)
+scan_p.effectful = True
+
+_INT32 = np.dtype(np.int32)
+
+
+def _row(aval: Any) -> Any:
+    return aval.update(shape=aval.shape[1:])
+
+
+def _rows(aval: Any, length: int) -> Any:
+    return aval.update(shape=(length, *aval.shape))
+
+
+@scan_p.abstract
+def _(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any) -> Any:
+    outs = jaxpr.out_avals
+    return [*outs[:num_carry], *(_rows(a, length) for a in outs[num_carry:])], jaxpr.effects
+
+
+@scan_p.lower
+def _(
+    b: Any,
+    *nodes: Any,
+    jaxpr: ClosedJaxpr,
+    length: int,
+    num_carry: int,
+    num_consts: int,
+    reverse: bool,
+    **_: Any,
+) -> Any:
+    n_carry, n_consts = num_carry, num_consts
+    xs = nodes[n_consts + n_carry :]
+    y_types = [lowering.tensor_type(a) for a in jaxpr.out_avals[n_carry:]]
+    stacked = [b.full((length, *t.shape), 0, t.dtype) for t in y_types]
+    if length == 0:
+        return [*nodes[n_consts : n_consts + n_carry], *stacked]
+    n_nodes = len(nodes)
+
+    def turn(inner: Any, i: Any, *rest: Any) -> Any:
+        consts = rest[:n_consts]
+        carry = rest[n_consts : n_consts + n_carry]
+        rows, ys = rest[n_consts + n_carry : n_nodes], rest[n_nodes:]
+        at = inner.apply("sub", inner.full((), length - 1, _INT32), i) if reverse else i
+        picked = [inner.row(x, at) for x in rows]
+        outs = lowering.inline(inner, jaxpr, [*consts, *carry, *picked])
+        new_ys = [inner.with_row(old, at, y) for old, y in zip(ys, outs[n_carry:], strict=True)]
+        return [*consts, *outs[:n_carry], *rows, *new_ys]
+
+    outs = b.for_(length, [*nodes, *stacked], turn)
+    return [*outs[n_consts : n_consts + n_carry], *outs[len(xs) + n_consts + n_carry :]]
+
+
+scan_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+
+def _split(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    n, m = params["num_consts"], params["num_consts"] + params["num_carry"]
+    return list(args[:n]), list(args[n:m]), list(args[m:])
+
+
+def _bind(
+    consts: Any, carry: Any, xs: Any, jaxpr: ClosedJaxpr, params: dict[str, Any]
+) -> list[Any]:
+    consts, carry = list(consts), list(carry)
+    return scan_p.bind(
+        *consts,
+        *carry,
+        *xs,
+        **{**params, "jaxpr": jaxpr, "num_consts": len(consts), "num_carry": len(carry)},
+    )
+
+
+def _retraced(fun: Callable[..., Any], avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
+    info = DebugInfo("scan", like.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+def _reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
+    """`closed` with operands and results in another order: position i takes the one numbered so."""
+    jaxpr = closed.jaxpr
+    return ClosedJaxpr(
+        jaxpr.replace(
+            invars=[jaxpr.invars[i] for i in operands],
+            outvars=[jaxpr.outvars[i] for i in results],
+            debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(operands)),
+        ),
+        closed.consts,
+    )
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+@scan_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    jaxpr: ClosedJaxpr = params["jaxpr"]
+    consts, init, xs = _split(primals, params)
+    consts_t, init_t, xs_t = _split(tangents, params)
+    const_nz, xs_nz = ([type(t) is not Zero for t in ts] for ts in (consts_t, xs_t))
+    carry_nz = [type(t) is not Zero for t in init_t]
+    n_carry, n_out = len(init), len(jaxpr.out_avals)
+    ys = (False,) * (n_out - n_carry)
+    while True:
+        nonzero = (*const_nz, *carry_nz, *xs_nz)
+        raw, found = jvp_jaxpr(jaxpr, nonzero, (*carry_nz, *ys))
+        joined = [a or b for a, b in zip(carry_nz, found[:n_carry], strict=True)]
+        if joined == carry_nz:
+            break
+        carry_nz = joined
+    n_dcarry = sum(carry_nz)
+    sizes = [len(consts), n_carry, len(xs), sum(const_nz), n_dcarry, sum(xs_nz)]
+    program = _regrouped(raw, sizes, n_out)
+    given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    outs = _bind(
+        [*consts, *(t for t in consts_t if type(t) is not Zero)],
+        [*init, *given],
+        [*xs, *(t for t in xs_t if type(t) is not Zero)],
+        program,
+        params,
+    )
+    carry_out, rest = outs[:n_carry], outs[n_carry:]
+    dcarry, rest = rest[:n_dcarry], rest[n_dcarry:]
+    ys_out, dys = rest[: n_out - n_carry], rest[n_out - n_carry :]
+    avals = [get_aval(x).to_tangent_aval() for x in [*carry_out, *ys_out]]
+    nonzero_out = (*carry_nz, *found[n_carry:])
+    return [*carry_out, *ys_out], with_zeros([*dcarry, *dys], nonzero_out, avals)
+
+
+def _regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJaxpr:
+    """A body with each kind's derivatives behind the kind itself, as loops want it.
+
+    Operands: consts carry xs dconsts dcarry dxs -> consts dconsts carry dcarry xs dxs.
+    Results: carry ys dcarry dys -> carry dcarry ys dys.
+
+    Args:
+      closed: the body.
+      sizes: how many operands there are of each kind.
+      n_out: the number of carries and rows together.
+    """
+    starts = np.cumsum([0, *sizes])
+    group = [list(range(starts[k], starts[k + 1])) for k in range(6)]
+    operands = group[0] + group[3] + group[1] + group[4] + group[2] + group[5]
+    n_carry, n_dcarry = sizes[1], sizes[4]
+    results = [
+        *range(n_carry),
+        *range(n_out, n_out + n_dcarry),
+        *range(n_carry, n_out),
+        *range(n_out + n_dcarry, len(closed.out_avals)),
+    ]
+    return _reordered(closed, operands, results)
+
+
+@scan_p.jet
+def _(primals: Any, series: Any, **params: Any) -> Any:
+    jaxpr: ClosedJaxpr = params["jaxpr"]
+    parts, terms = _split(primals, params), _split(series, params)
+    given = [
+        jet.tangent_types_of(t, avals)
+        for t, avals in zip(terms, _split(jaxpr.in_avals, params), strict=True)
+    ]
+    order, n_carry, n_out = len(series[0]), len(parts[1]), len(jaxpr.out_avals)
+    no_rows = ((None,) * order,) * (n_out - n_carry)
+    while True:  # terms that a turn makes stay
+        operands = (*given[0], *given[1], *given[2])
+        raw, found = jet.jet_jaxpr(jaxpr, operands, order, (*given[1], *no_rows))
+        more = jet.joined(given[1], found[:n_carry])
+        if jet.number_of(more) == jet.number_of(given[1]):
+            break
+        given[1] = more
+    sizes = [*map(len, parts), *map(jet.number_of, given)]
+    program = _regrouped(raw, sizes, n_out)
+    consts, carry, xs = (
+        [*values, *jet.packed(t, g)] for values, t, g in zip(parts, terms, given, strict=True)
+    )
+    outs = _bind(consts, carry, xs, program, params)
+    n = n_carry + sizes[4]
+    results = [*outs[:n_carry], *outs[n : n + n_out - n_carry]]
+    found_terms = [*outs[n_carry:n], *outs[n + n_out - n_carry :]]
+    return results, jet.unpacked(found_terms, jaxpr.out_avals, (*given[1], *found[n_carry:]))
+
+
+@scan_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    jaxpr: ClosedJaxpr = params["jaxpr"]
+    const_u, carry_u, xs_u = _split(unknown, params)
+    consts, init, xs = _split(args, params)
+    n_carry, n_out = len(init), len(jaxpr.out_avals)
+    ys_known = [False] * (n_out - n_carry)
+    while True:
+        mask = [*const_u, *carry_u, *xs_u]
+        known, late, out_u, n_res = trace_partially(jaxpr, mask, [*carry_u, *ys_known])
+        joined = [a or b for a, b in zip(carry_u, out_u[:n_carry], strict=True)]
+        if joined == carry_u:
+            break
+        carry_u = joined
+    # Residuals that are constants of the loop are handed over once, not once a turn.
+    known_consts = [x for x, u in zip(consts, const_u, strict=True) if not u]
+    known_init = [x for x, u in zip(init, carry_u, strict=True) if not u]
+    known_xs = [x for x, u in zip(xs, xs_u, strict=True) if not u]
+    const_vars = {v: k for k, v in enumerate(known.jaxpr.invars[: len(known_consts)])}
+    n_known_out = len(known.jaxpr.outvars) - n_res
+    residual_vars = known.jaxpr.outvars[n_known_out:]
+    first_x = len(known_consts) + len(known_init)
+    x_vars = {v: k for k, v in enumerate(known.jaxpr.invars[first_x:])}
+    invariant = [const_vars.get(v) if isinstance(v, Var) else None for v in residual_vars]
+    forwarded = [x_vars.get(v) if isinstance(v, Var) else None for v in residual_vars]
+    stacked = [k for k in range(n_res) if invariant[k] is None and forwarded[k] is None]
+    results = [*range(n_known_out), *(n_known_out + k for k in stacked)]
+    known_program = _reordered(known, range(len(known.jaxpr.invars)), results)
+    with set_current_trace(trace.parent_trace):
+        outs = _bind(known_consts, known_init, known_xs, known_program, params)
+    rows = dict(zip(stacked, outs[n_known_out:], strict=True))
+    # late: residuals, unknown consts, unknown carry, unknown xs
+    res_consts = [k for k in range(n_res) if invariant[k] is not None]
+    res_rows = [k for k in range(n_res) if invariant[k] is None]
+    u_consts = [x for x, u in zip(consts, const_u, strict=True) if u]
+    u_init = [x for x, u in zip(init, carry_u, strict=True) if u]
+    u_xs = [x for x, u in zip(xs, xs_u, strict=True) if u]
+    a, c = n_res + len(u_consts), n_res + len(u_consts) + len(u_init)
+    operands = [*res_consts, *range(n_res, a), *range(a, c), *range(c, c + len(u_xs)), *res_rows]
+    late_program = _reordered(late, operands, range(len(late.jaxpr.outvars)))
+    values = [
+        *(known_consts[invariant[k]] for k in res_consts),  # type: ignore[index]
+        *u_consts,
+        *u_init,
+        *u_xs,
+        *(rows[k] if k in rows else known_xs[forwarded[k]] for k in res_rows),  # type: ignore[index]
+    ]
+    late_params = {
+        **params,
+        "jaxpr": late_program,
+        "num_consts": len(res_consts) + len(u_consts),
+        "num_carry": len(u_init),
+    }
+    late_params, needed, _ = _pruned(late_params, [True] * len(late.jaxpr.outvars))
+    values = [x for x, n in zip(values, needed, strict=True) if n]
+    late_outs = iter(trace.unknown_trace.process_primitive(scan_p, values, late_params))
+    known_outs = iter(outs[:n_known_out])
+    return [next(late_outs) if u else next(known_outs) for u in out_u]
+
+
+def _pruned(
+    params: dict[str, Any], used: Sequence[bool]
+) -> tuple[dict[str, Any], tuple[bool, ...], tuple[bool, ...]]:
+    """A scan whose results marked in `used` are wanted: (parameters, operands kept, results kept).
+
+    Rows that nobody reads are not collected, carries that nothing wanted depends on not carried.
+    """
+    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    carried = tuple(used[:n_carry])
+    while True:
+        wanted = (*carried, *used[n_carry:])
+        _, needed = dce_jaxpr(params["jaxpr"].jaxpr, wanted)
+        later = needed[n_consts : n_consts + n_carry]
+        joined = tuple([a or b for a, b in zip(carried, later, strict=True)])
+        if joined == carried:
+            break
+        carried = joined
+    stay = (False,) * n_consts + carried + (False,) * (len(needed) - n_consts - n_carry)
+    program, kept = dce_closed(params["jaxpr"], wanted, stay)
+    counts = {"num_consts": sum(kept[:n_consts]), "num_carry": sum(carried)}
+    return {**params, **counts, "jaxpr": program}, kept, wanted
+
+
+@scan_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    params, kept, wanted = _pruned(eqn.params, used)
+    return eqn.replace(
+        params=params,
+        invars=[a for a, k in zip(eqn.invars, kept, strict=True) if k],
+        outvars=[v for v, w in zip(eqn.outvars, wanted, strict=True) if w],
+    )
+
+
+@scan_p.transpose
+def _(cts: Any, *args: Any, **params: Any) -> Any:
+    """What has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
+    used = [type(ct) is not Zero for ct in cts]
+    if all(used):
+        return _transposed(cts, *args, **params)
+    less, kept, wanted = _pruned(params, used)
+    given = [x for x, k in zip(args, kept, strict=True) if k]
+    found = iter(_transposed([ct for ct, w in zip(cts, wanted, strict=True) if w], *given, **less))
+    return [next(found) if k else _no_cotangent(x) for x, k in zip(args, kept, strict=True)]
+
+
+def _no_cotangent(x: Any) -> Any:
+    return Zero(x.aval.to_cotangent_aval()) if type(x) is UndefinedPrimal else None
+
+
+def _transposed(cts: Any, *args: Any, **params: Any) -> Any:
+    """The loop backwards: cotangents of the carry are carried, those of constants summed."""
+    jaxpr: ClosedJaxpr = params["jaxpr"]
+    consts, init, xs = _split(args, params)
+    lin_c, lin_i, lin_x = (
+        [type(x) is UndefinedPrimal for x in part] for part in (consts, init, xs)
+    )
+    n_carry = len(init)
+    ct_carry_out, ct_ys = list(cts[:n_carry]), list(cts[n_carry:])
+    ys_nz = [type(ct) is not Zero for ct in ct_ys]
+    length = params["length"]
+    # A carry may start from a known zero; the loop is linear in it all the same.
+    carry_avals = [
+        a.to_cotangent_aval() for a in jaxpr.in_avals[len(consts) : len(consts) + n_carry]
+    ]
+    const_avals = [x.aval.to_cotangent_aval() for x, lin in zip(consts, lin_c, strict=True) if lin]
+    res_consts = [x for x, lin in zip(consts, lin_c, strict=True) if not lin]
+    res_xs = [x for x, lin in zip(xs, lin_x, strict=True) if not lin]
+    body_consts = jaxpr.in_avals[: len(consts)]
+    body_xs = jaxpr.in_avals[len(consts) + n_carry :]
+    y_avals = [a.to_cotangent_aval() for a in jaxpr.out_avals[n_carry:]]
+    x_lin_avals = [a for a, lin in zip(body_xs, lin_x, strict=True) if lin]
+    n_rc, n_lc = len(res_consts), len(const_avals)
+
+    def body(*values: Any) -> list[Any]:
+        given_consts, rest = iter(values[:n_rc]), values[n_rc:]
+        ct_consts, rest = list(rest[:n_lc]), rest[n_lc:]
+        ct_carry, rest = list(rest[:n_carry]), rest[n_carry:]
+        n_ys = sum(ys_nz)
+        cts_y, given_xs = iter(rest[:n_ys]), iter(rest[n_ys:])
+        primals = [
+            UndefinedPrimal(a) if lin else next(given_consts)
+            for a, lin in zip(body_consts, lin_c, strict=True)
+        ]
+        primals += [UndefinedPrimal(a) for a in jaxpr.in_avals[len(consts) : len(consts) + n_carry]]
+        primals += [
+            UndefinedPrimal(a) if lin else next(given_xs)
+            for a, lin in zip(body_xs, lin_x, strict=True)
+        ]
+        out_cts = [
+            *ct_carry,
+            *with_zeros(cts_y, ys_nz, y_avals),
+        ]
+        found = backward_pass(jaxpr.jaxpr, jaxpr.consts, primals, out_cts)
+        new_consts = [ct for ct, lin in zip(found[: len(consts)], lin_c, strict=True) if lin]
+        new_carry = found[len(consts) : len(consts) + n_carry]
+        new_xs = [ct for ct, lin in zip(found[len(consts) + n_carry :], lin_x, strict=True) if lin]
+        total = [
+            instantiate(add_tangents(a, b)) for a, b in zip(ct_consts, new_consts, strict=True)
+        ]
+        return [*total, *map(instantiate, new_carry), *map(instantiate, new_xs)]
+
+    in_avals = [a for a, lin in zip(body_consts, lin_c, strict=True) if not lin]
+    in_avals += const_avals + carry_avals
+    in_avals += [a for a, nz in zip(y_avals, ys_nz, strict=True) if nz]
+    in_avals += [a for a, lin in zip(body_xs, lin_x, strict=True) if not lin]
+    program = _retraced(body, in_avals, jaxpr)
+    start = [Zero(a).instantiate() for a in const_avals]
+    outs = _bind(
+        res_consts,
+        [*start, *map(instantiate, ct_carry_out)],
+        [*(ct for ct in ct_ys if type(ct) is not Zero), *res_xs],
+        program,
+        {**params, "reverse": not params["reverse"]},
+    )
+    assert len(outs) == n_lc + n_carry + len(x_lin_avals), length
+    const_out, carry_out = iter(outs[:n_lc]), outs[n_lc : n_lc + n_carry]
+    xs_out = iter(outs[n_lc + n_carry :])
+    return [
+        *(next(const_out) if lin else None for lin in lin_c),
+        *(ct if lin else None for ct, lin in zip(carry_out, lin_i, strict=True)),
+        *(next(xs_out) if lin else None for lin in lin_x),
+    ]
+
+
+@scan_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+    jaxpr: ClosedJaxpr = params["jaxpr"]
+    consts, init, xs = _split(args, params)
+    const_d, init_d, xs_d = _split(dims, params)
+    carry_b = [d is not None for d in init_d]
+    const_b, xs_b = ([d is not None for d in part] for part in (const_d, xs_d))
+    n_carry, n_out = len(init), len(jaxpr.out_avals)
+    ys = (False,) * (n_out - n_carry)
+    while True:
+        batched = (*const_b, *carry_b, *xs_b)
+        program, found = batch_jaxpr(jaxpr, axis_data, batched, (*carry_b, *ys))
+        joined = [a or b for a, b in zip(carry_b, found[:n_carry], strict=True)]
+        if joined == carry_b:
+            break
+        carry_b = joined
+    size = axis_data.size
+    consts = [
+        x if d is None else rules.move_axis(x, d, 0) for x, d in zip(consts, const_d, strict=True)
+    ]
+    init = [
+        rules.to_front(x, d, size) if b else x
+        for x, d, b in zip(init, init_d, carry_b, strict=True)
+    ]
+    # Rows are batched behind the axis that the loop walks along.
+    xs = [x if d is None else rules.move_axis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)]
+    outs = _bind(consts, init, xs, program, params)
+    places = [0 if b else None for b in found[:n_carry]]
+    places += [1 if b else None for b in found[n_carry:]]
+    return outs, places
+
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+def scan(
+    f: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> Any:
+    """Repeats `carry, y = f(carry, x)` for each row x of `xs`; returns the last carry and all y.
+
+    Args:
+      f: (carry, row) -> (carry of the same structure and types, result of the turn).
+      init: the first carry, a pytree of arrays.
+      xs: a pytree of arrays with one leading extent, or None.
+      length: number of turns, where `xs` is None; otherwise checked.
+      reverse: whether to go from the last row to the first; results keep the rows' order.
+      unroll: how many turns one turn of the compiled loop may do; True for all.
+
+    Returns: (carry, results stacked along a new leading axis).
+    """
+    if not callable(f):
+        raise TypeError("lax.scan: f argument should be a callable.")
+    x_leaves, x_tree = pytrees.tree_flatten(xs)
+    length = _length(x_leaves, length)
+    turns = _turns(unroll, length)
+    if config.disable_jit_enabled():
+        return _scan_eagerly(f, init, x_leaves, x_tree, length, reverse)
+    leaves, tree = pytrees.tree_flatten(init)
+    avals = [get_aval(x) for x in leaves]
+    row_avals = [_row(get_aval(x)) for x in x_leaves]
+    whole = pytrees.tree_structure((init, xs))
+    traced = trace_function(f, whole, [*avals, *row_avals], "scan")
+    carry_tree = _carry_tree(traced)
+    if carry_tree == tree:
+        stronger = strengthened(avals, traced.out_avals[: len(avals)])
+        if stronger is not None:
+            avals = stronger
+            leaves = [
+                x if has_type(x, a) else convert(x, a.dtype, a.weak_type)  # type: ignore[attr-defined]
+                for x, a in zip(leaves, avals, strict=True)
+            ]
+            traced = trace_function(f, whole, [*avals, *row_avals], "scan")
+    n = carry_tree.num_leaves
+    check_carry("scan body function", carry_name(f), tree, carry_tree, avals, traced.out_avals[:n])
+    outs = scan_p.bind(
+        *traced.consts,
+        *leaves,
+        *[as_value(x) for x in x_leaves],
+        jaxpr=traced.closed,
+        length=length,
+        num_carry=len(leaves),
+        num_consts=len(traced.consts),
+        reverse=bool(reverse),
+        unroll=turns,
+    )
+    return pytrees.tree_unflatten(traced.out_tree, outs)
+
+
+def _turns(unroll: Any, length: int) -> int:
+    """`unroll` as a number of turns, 1 at least: 0 and False leave the choice to the compiler."""
+    if isinstance(unroll, bool | np.bool_):
+        return length if unroll else 1
+    if not isinstance(unroll, int | np.integer):
+        raise TypeError(f"scan: `unroll` must be a bool or an int, but got {unroll!r}")
+    if unroll < 0:
+        raise ValueError(f"scan: `unroll` must be a bool or a non-negative int, but got {unroll}")
+    return int(unroll) or 1
+
+
+def _carry_tree(traced: Any) -> Any:
+    out = traced.out
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(f"scan body output must be a pair, got {out}.")
+    return pytrees.treedef_children(traced.out_tree)[0]
+
+
+def _length(leaves: Sequence[Any], length: int | None) -> int:
+    sizes: list[int] = []
+    for x in leaves:
+        shape = shape_of(x)
+        if not shape:
+            raise ValueError(f"scan got value with no leading axis to scan over: {x!r}")
+        sizes.append(shape[0])
+    if length is not None:
+        length = int(length)
+        if any(n != length for n in sizes):
+            raise ValueError(
+                f"scan got `length` argument of {length} which disagrees with leading axis sizes "
+                f"{sizes}."
+            )
+        return length
+    if not sizes:
+        raise ValueError("scan got no values to scan over and `length` not provided.")
+    if len(set(sizes)) > 1:
+        listed = ", ".join(map(str, dict.fromkeys(sizes)))
+        raise ValueError(f"scan got values with different leading axis sizes: {listed}.")
+    return sizes[0]
+
+
+def _scan_eagerly(
+    f: Callable[..., Any], init: Any, leaves: Sequence[Any], tree: Any, length: int, reverse: bool
+) -> Any:
+    carry, ys = init, []
+    if not length:
+        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output "
+                         "type is unknown.")  # fmt: skip
+    order = range(length - 1, -1, -1) if reverse else range(length)
+    for i in order:
+        carry, y = f(carry, pytrees.tree_unflatten(tree, [x[i] for x in leaves]))
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    return carry, pytrees.tree_map(lambda *rows: stack(rows), *ys)

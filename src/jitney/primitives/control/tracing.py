@@ -1,0 +1,254 @@
+"""Functions as programs, for control flow: closed-over values become operands.
+
+Also the checks of carries and branches, whose errors show both types and name the leaf that differs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core import pytrees, source_info
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
+from jitney.core.pytree_errors import equality_errors_pytreedef
+from jitney.core.record import record
+from jitney.core.staging import trace_to_jaxpr
+
+
+@record
+class Traced:
+    """A function of flat values as a program without constants.
+
+    Attributes:
+      closed: operands are the values of `consts`, then the arguments.
+      consts: values that the function closes over.
+      out_tree: structure of its result.
+      out: the result with types in place of values.
+    """
+
+    closed: ClosedJaxpr
+    consts: list[Any]
+    out_tree: pytrees.PyTreeDef
+    out: Any
+
+    @property
+    def out_avals(self) -> list[AbstractValue]:
+        return self.closed.out_avals
+
+
+def function_name(fun: Callable[..., Any]) -> str:
+    """How messages call `fun`."""
+    return getattr(fun, "__name__", None) or type(fun).__name__
+
+
+def trace_function(
+    fun: Callable[..., Any], in_tree: pytrees.PyTreeDef, avals: Sequence[AbstractValue], name: str
+) -> Traced:
+    """Traces `fun`, called with the arguments that `in_tree` makes of values of types `avals`."""
+    info = DebugInfo(name, source_info.fun_sourceinfo(fun))
+    found: list[Any] = []
+
+    def flat(*leaves: Any) -> list[Any]:
+        out = fun(*pytrees.tree_unflatten(in_tree, leaves))
+        outs, tree = pytrees.tree_flatten(out)
+        for x in outs:
+            if not is_valid_operand(x):
+                raise TypeError(
+                    f"{name} function {function_name(fun)} returned a value of type {type(x)}, which "
+                    "is not a valid JAX type"
+                )
+        found.append((tree, pytrees.tree_unflatten(tree, [get_aval(x) for x in outs])))
+        return outs
+
+    jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+    closed = ClosedJaxpr(
+        jaxpr.replace(
+            constvars=[],
+            invars=[*jaxpr.constvars, *jaxpr.invars],
+            debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(consts) + names),
+        ),
+        [],
+    )
+    tree, out = found[0]
+    return Traced(closed, consts, tree, out)
+
+
+def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Any]]:
+    """Programs that all take the union of the closed-over values, and these values."""
+    consts: list[Any] = []
+    position: dict[int, int] = {}
+    for t in traced:
+        for c in t.consts:
+            if id(c) not in position:
+                position[id(c)] = len(consts)
+                consts.append(c)
+    programs: list[ClosedJaxpr] = []
+    for t in traced:
+        jaxpr = t.closed.jaxpr
+        n = len(t.consts)
+        invars: list[Any] = [Var(get_aval(c)) for c in consts]
+        for var, c in zip(jaxpr.invars[:n], t.consts, strict=True):
+            invars[position[id(c)]] = var
+        names = (None,) * len(consts) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[n:]
+        programs.append(
+            ClosedJaxpr(
+                jaxpr.replace(
+                    invars=[*invars, *jaxpr.invars[n:]],
+                    debug_info=jaxpr.debug_info._replace(arg_names=names),
+                ),
+                [],
+            )
+        )
+    return programs, consts
+
+
+def strengthened(
+    init_avals: Sequence[AbstractValue], out_avals: Sequence[AbstractValue]
+) -> list[AbstractValue] | None:
+    """Carry types with Python scalars of the dtype that the loop gives them; None if nothing changes.
+
+    A weakly typed carry that comes out strongly typed, of the same dtype, is left as it is.
+    """
+    changed = False
+    result: list[AbstractValue] = []
+    for a, o in zip(init_avals, out_avals, strict=True):
+        assert isinstance(a, ShapedArray)
+        assert isinstance(o, ShapedArray)
+        if a.weak_type and a.shape == o.shape and a.dtype != o.dtype and not a.shape:
+            # A Python scalar yields to the dtype that the loop gives it.
+            a = o
+            changed = True
+        result.append(a)
+    return result if changed else None
+
+
+def check_carry(
+    what: str,
+    argument: str,
+    in_tree: pytrees.PyTreeDef,
+    out_tree: pytrees.PyTreeDef,
+    in_avals: Sequence[AbstractValue],
+    out_avals: Sequence[AbstractValue],
+) -> None:
+    """Raises TypeError unless a loop body's carry comes out as it went in.
+
+    Args:
+      what: the loop and its function, such as "scan body function".
+      argument: how the function calls the carry.
+    """
+    if in_tree != out_tree:
+        lines = _tree_differences(argument, in_tree, out_tree)
+        raise TypeError(
+            f"{what} carry input and carry output must have the same pytree structure, but they "
+            f"differ:\n\n{lines}\n\nRevise the function so that the carry output has the same pytree "
+            "structure as the carry input."
+        )
+    paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(in_tree))[0]]
+    wrong = [
+        f"The input carry {_component(argument, path)} has type {_short(i)} but the corresponding "
+        f"output carry component has type {_short(o)}, so {_why(i, o)}."
+        for path, i, o in zip(paths, in_avals, out_avals, strict=True)
+        if not _same(i, o)
+    ]
+    if wrong:
+        shown = wrong[0] if len(wrong) == 1 else "\n".join(f"  * {line}" for line in wrong)
+        raise TypeError(
+            f"{what} carry input and carry output must have equal types, but they differ:\n\n{shown}"
+            "\n\nRevise the function so that all output types match the corresponding input types."
+        )
+
+
+def _component(argument: str, path: Any) -> str:
+    where = pytrees.keystr(path)
+    return f"component {argument}{where}" if where else argument
+
+
+def _example(tree: pytrees.PyTreeDef) -> Any:
+    return pytrees.tree_unflatten(tree, list(range(tree.num_leaves)))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype
+
+
+def _short(a: Any) -> str:
+    return a.str_short()
+
+
+def _why(a: Any, b: Any) -> str:
+    reasons = []
+    if a.dtype != b.dtype:
+        reasons.append("the dtypes do not match")
+    if a.shape != b.shape:
+        reasons.append("the shapes do not match")
+    return ", and also ".join(reasons)
+
+
+def _tree_differences(argument: str, a: pytrees.PyTreeDef, b: pytrees.PyTreeDef) -> str:
+    lines: list[str] = []
+    for path, this, that, explanation in equality_errors_pytreedef(a, b):
+        lines.append(
+            f"The input carry {_component(argument, path)} is a {this} but the corresponding component "
+            f"of the carry output is a {that}, so {explanation}."
+        )
+    return "\n".join(lines) or f"The input carry is of structure {a}, the output of structure {b}."
+
+
+def check_branches(
+    names: Sequence[str], functions: Sequence[Callable[..., Any]], traced: Sequence[Traced]
+) -> None:
+    """Raises TypeError unless all branches return the same types."""
+    first = traced[0]
+    for name, fun, t in zip(names[1:], functions[1:], traced[1:], strict=True):
+        where = "\n".join(
+            f"{n} is {source_info.fun_sourceinfo(f)}"
+            for n, f in ((names[0], functions[0]), (name, fun))
+        )
+        if t.out_tree != first.out_tree:
+            lines = "\n".join(
+                f"{names[0]} output{pytrees.keystr(path)} is a {this} but {name} "
+                f"output{pytrees.keystr(path)} is a {that}, so {why}."
+                for path, this, that, why in equality_errors_pytreedef(first.out_tree, t.out_tree)
+            )
+            raise TypeError(
+                "cond branch outputs must have the same pytree structure, but they differ:\n\n"
+                f"{where}\n\n{lines}\n\nRevise {names[0]} and/or {name} so that they have the same "
+                "pytree structure."
+            )
+        paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(t.out_tree))[0]]
+        wrong = [
+            f"The output of {names[0]}{_at(path)} has type {_short(a)} but the corresponding output of "
+            f"{name} has type {_short(b)}, so {_why(a, b)}."
+            for path, a, b in zip(paths, first.out_avals, t.out_avals, strict=True)
+            if not _same(a, b)
+        ]
+        if wrong:
+            raise TypeError(
+                "cond branches must have equal output types but they differ.\n\n"
+                f"{where}\n\n"
+                + "\n".join(wrong)
+                + f"\n\nRevise {names[0]} and/or {name} so that all "
+                "output types match."
+            )
+
+
+def _at(path: Any) -> str:
+    where = pytrees.keystr(path)
+    return f" at path {where}" if where else ""
+
+
+def has_type(x: Any, aval: Any) -> bool:
+    """Whether `x` has the dtype of `aval`, and is weakly typed if it is."""
+    got: Any = get_aval(x)
+    return got.dtype == aval.dtype and got.weak_type == aval.weak_type
+
+
+def carry_name(fun: Callable[..., Any]) -> str:
+    """What `fun` calls its first argument, for messages."""
+    try:
+        return next(iter(inspect.signature(fun).parameters))
+    except (TypeError, ValueError, StopIteration):
+        return "carry"

@@ -1,0 +1,455 @@
+"""`while_loop`: a body repeated while a condition holds.
+
+The primitive carries values and two groups of constants: those of the condition and those of the body.
+Forward derivatives carry tangents along; the number of turns being unknown, there is no reverse one.
+A batched predicate has axes, which all carries have in front; the loop runs while it holds anywhere,
+and what has come to its end stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import config, pytrees
+from jitney.core.avals import get_aval
+from jitney.core.effects import has_io
+from jitney.core.errors import ConcretizationTypeError
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import set_current_trace
+from jitney.primitives import rules
+from jitney.primitives.control.forwarding import (
+    constant_carries,
+    unseen_constant_carries,
+    with_carries_as_constants,
+    without_carries,
+)
+from jitney.primitives.control.tracing import (
+    carry_name,
+    check_carry,
+    has_type,
+    strengthened,
+    trace_function,
+)
+from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.transforms import jet
+from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import (
+    PartialTrace,
+    dce_closed,
+    trace_partially,
+    without_known_prints,
+)
+from jitney.transforms.zero import Zero, instantiate, with_zeros
+
+while_p = declare("while", multiple_results=True)
+while_p.effectful = True
+
+
+@while_p.abstract
+def _(*avals: Any, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+    return body_jaxpr.out_avals, cond_jaxpr.effects | body_jaxpr.effects
+
+
+@while_p.lower
+def _(
+    b: Any,
+    *nodes: Any,
+    cond_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+) -> Any:
+    n, m = cond_nconsts, cond_nconsts + body_nconsts
+    types = [x.type for x in nodes]
+
+    def goes_on(inner: Any, args: Any) -> Any:
+        (flag,) = lowering.inline(inner, cond_jaxpr, [*args[:n], *args[m:]])
+        return flag
+
+    def cond(inner: Any, *args: Any) -> Any:
+        flag = goes_on(inner, args)
+        # A batched predicate: the loop runs while it holds anywhere.
+        if flag.shape:
+            flag = inner.reduce(flag, "or", tuple(range(len(flag.shape))))
+        return [flag]
+
+    def body(inner: Any, *args: Any) -> Any:
+        if not cond_jaxpr.out_avals[0].shape:  # type: ignore[attr-defined]
+            return [*args[:m], *lowering.inline(inner, body_jaxpr, args[n:])]
+        # Indices whose predicate is false keep their carry.
+        flag = goes_on(inner, args)
+        new = lowering.inline(inner, body_jaxpr, args[n:])
+        return [*args[:m], *(_where(inner, flag, x, y) for x, y in zip(new, args[m:], strict=True))]
+
+    outs = b.while_(b.region(types, cond), b.region(types, body), nodes)
+    return outs[m:]
+
+
+def _where(b: Any, flag: Any, new: Any, old: Any) -> Any:
+    """Nodes: `new` where `flag`, of their leading axes, holds."""
+    wide = b.broadcast(flag, new.shape, tuple(range(len(flag.shape))))
+    return b.apply("select", wide, new, old)
+
+
+while_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+
+def _parts(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    return list(args[:n]), list(args[n:m]), list(args[m:])
+
+
+def _retraced(fun: Callable[..., Any], avals: Any, like: ClosedJaxpr) -> ClosedJaxpr:
+    info = DebugInfo("while", like.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+@while_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = _parts(primals, params)
+    _, body_t, init_t = _parts(tangents, params)
+    const_nz = [type(t) is not Zero for t in body_t]
+    carry_nz = [type(t) is not Zero for t in init_t]
+    while True:  # tangents that a turn makes nonzero stay so
+        _, found = jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz))
+        joined = [a or b for a, b in zip(carry_nz, found, strict=True)]
+        if joined == carry_nz:
+            break
+        carry_nz = joined
+    n_const, n_carry = len(body_consts), len(init)
+    raw, _ = jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz))
+    n_ct = sum(const_nz)
+    # The program takes consts, carry, their tangents; a loop wants consts with theirs first.
+    c, t = body_jaxpr.in_avals[:n_const], body_jaxpr.in_avals[n_const:]
+    avals = [
+        *c,
+        *(a.to_tangent_aval() for a, nz in zip(c, const_nz, strict=True) if nz),
+        *t,
+        *(a.to_tangent_aval() for a, nz in zip(t, carry_nz, strict=True) if nz),
+    ]
+
+    def body(*args: Any) -> list[Any]:
+        consts, rest = args[:n_const], args[n_const:]
+        dconsts, rest = rest[:n_ct], rest[n_ct:]
+        carry, dcarry = rest[:n_carry], rest[n_carry:]
+        return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *dconsts, *dcarry)
+
+    n_cond = len(cond_consts)
+    cond_avals = [*cond_jaxpr.in_avals, *avals[n_const + n_ct + n_carry :]]
+    cond = _retraced(
+        lambda *args: eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry]),
+        cond_avals,
+        cond_jaxpr,
+    )
+    given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *(t for t, nz in zip(body_t, const_nz, strict=True) if nz),
+        *init,
+        *given,
+        cond_jaxpr=cond,
+        cond_nconsts=n_cond,
+        body_jaxpr=_retraced(body, avals, body_jaxpr),
+        body_nconsts=n_const + n_ct,
+    )
+    avals = [a.to_tangent_aval() for a in body_jaxpr.out_avals]
+    return outs[:n_carry], with_zeros(outs[n_carry:], carry_nz, avals)
+
+
+@while_p.jet
+def _(primals: Any, series: Any, **params: Any) -> Any:
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = _parts(primals, params)
+    _, const_terms, init_terms = _parts(series, params)
+    order = len(series[0])
+    n_const, n_carry, n_cond = len(body_consts), len(init), len(cond_consts)
+    consts_given = jet.tangent_types_of(const_terms, body_jaxpr.in_avals[:n_const])
+    carry_given = jet.tangent_types_of(init_terms, body_jaxpr.in_avals[n_const:])
+    while True:  # terms that a turn makes stay
+        raw, found = jet.jet_jaxpr(body_jaxpr, (*consts_given, *carry_given), order, carry_given)
+        more = jet.joined(carry_given, found)
+        if jet.number_of(more) == jet.number_of(carry_given):
+            break
+        carry_given = more
+    n_ct = jet.number_of(consts_given)
+    # The program takes consts, carry, their terms; a loop wants consts with theirs first.
+    avals = [raw.in_avals[k] for k in range(n_const)]
+    avals += [t for types in consts_given for t in types if t is not None]
+    carry_avals = [*body_jaxpr.in_avals[n_const:]]
+    carry_avals += [t for types in carry_given for t in types if t is not None]
+
+    def body(*args: Any) -> list[Any]:
+        consts, rest = args[:n_const], args[n_const:]
+        terms, rest = rest[:n_ct], rest[n_ct:]
+        carry, carry_terms = rest[:n_carry], rest[n_carry:]
+        return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *terms, *carry_terms)
+
+    def cond(*args: Any) -> list[Any]:
+        return eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry])
+
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *jet.packed(const_terms, consts_given),
+        *init,
+        *jet.packed(init_terms, carry_given),
+        cond_jaxpr=_retraced(cond, [*cond_jaxpr.in_avals[:n_cond], *carry_avals], cond_jaxpr),
+        cond_nconsts=n_cond,
+        body_jaxpr=_retraced(body, [*avals, *carry_avals], body_jaxpr),
+        body_nconsts=n_const + n_ct,
+    )
+    return outs[:n_carry], jet.unpacked(outs[n_carry:], body_jaxpr.out_avals, carry_given)
+
+
+@while_p.partial
+def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+    """What the known carries determine is computed now; the rest runs the whole loop again."""
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_u, body_u, carry_u = _parts(unknown, params)
+    cond_consts, body_consts, init = _parts(args, params)
+    while True:
+        found = trace_partially(body_jaxpr, [*body_u, *carry_u], carry_u)[2]
+        joined = [a or b for a, b in zip(carry_u, found, strict=True)]
+        if joined == carry_u:
+            break
+        carry_u = joined
+    cond_unknown = any(cond_u) or trace_partially(cond_jaxpr, [*cond_u, *carry_u], False)[2][0]
+    if cond_unknown or all(carry_u):
+        return trace.unknown_trace.process_primitive(while_p, args, params)
+    known_consts = [x for x, u in zip(body_consts, body_u, strict=True) if not u]
+    with set_current_trace(trace.parent_trace):
+        known = while_p.bind(
+            *cond_consts,
+            *known_consts,
+            *(x for x, u in zip(init, carry_u, strict=True) if not u),
+            cond_jaxpr=_known_part(cond_jaxpr, [*cond_u, *carry_u], [False]),
+            cond_nconsts=len(cond_consts),
+            body_jaxpr=_known_part(body_jaxpr, [*body_u, *carry_u], carry_u),
+            body_nconsts=len(known_consts),
+        )
+    silent = {
+        **params,
+        "cond_jaxpr": without_known_prints(cond_jaxpr, [*cond_u, *carry_u]),
+        "body_jaxpr": without_known_prints(body_jaxpr, [*body_u, *carry_u]),
+    }
+    late = trace.unknown_trace.process_primitive(while_p, args, silent)
+    outs = iter(known)
+    return [x if u else next(outs) for x, u in zip(late, carry_u, strict=True)]
+
+
+def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool]) -> ClosedJaxpr:
+    """The program from the known operands of `closed` to its known results."""
+    known, _, _, n_residuals = trace_partially(closed, unknown, out_unknown)
+    n_known = len(out_unknown) - sum(out_unknown)
+    return dce_closed(known, (True,) * n_known + (False,) * n_residuals, True)[0]
+
+
+@while_p.transpose
+def _(cts: Any, *args: Any, **params: Any) -> Any:
+    raise ValueError(
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
+        "start/stop values: how many turns there are, and so what has to be kept, is not known "
+        "beforehand. Try using lax.scan, or using fori_loop with static start/stop."
+    )
+
+
+@while_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+    """Carries that never change, and have not the axis, do not get it from the predicate."""
+    _, _, init = _parts(args, params)
+    _, _, init_d = _parts(dims, params)
+    same = constant_carries(params["body_jaxpr"], params["body_nconsts"])
+    moved = tuple([s and d is None for s, d in zip(same, init_d, strict=True)])
+    if not any(moved):
+        return _batched(axis_data, args, dims, params)
+    fixed = [x for x, m in zip(init, moved, strict=True) if m]
+    kept = [k for k, m in enumerate(moved) if not m]
+    operands: list[Any] = []
+    places: list[int | None] = []
+    for values, into in ((args, operands), (dims, places)):
+        cond_part, body_part, carry = _parts(values, params)
+        added = fixed if into is operands else [None] * len(fixed)
+        into += [*cond_part, *added, *body_part, *added, *(carry[k] for k in kept)]
+    smaller = {}
+    for name in ("cond", "body"):
+        count = params[f"{name}_nconsts"]
+        smaller[f"{name}_nconsts"] = count + len(fixed)
+        smaller[f"{name}_jaxpr"] = with_carries_as_constants(
+            params[f"{name}_jaxpr"], count, moved, name == "body", count
+        )
+    outs, out_dims = _batched(axis_data, operands, places, {**params, **smaller})
+    rest = iter(zip(outs, out_dims, strict=True))
+    pairs = [(x, None) if m else next(rest) for x, m in zip(init, moved, strict=True)]
+    return [x for x, _ in pairs], [d for _, d in pairs]
+
+
+def _batched(axis_data: AxisData, args: Any, dims: Any, params: dict[str, Any]) -> Any:
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = _parts(args, params)
+    cond_d, body_d, init_d = _parts(dims, params)
+    cond_b = tuple(d is not None for d in cond_d)
+    body_b = tuple(d is not None for d in body_d)
+    carry_b = [d is not None for d in init_d]
+    while True:
+        _, found = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+        joined = [a or b for a, b in zip(carry_b, found, strict=True)]
+        if joined == carry_b:
+            _, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+            # Where the predicate differs by index, every carry does.
+            if not pred_b or all(carry_b):
+                break
+            joined = [True] * len(carry_b)
+        carry_b = joined
+    cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+    if pred_b and has_io(cond.effects | body_jaxpr.effects):
+        raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
+    body, _ = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+    # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
+    place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)  # type: ignore[attr-defined]
+    if place:
+        cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
+        body = _batched_at(place, body_jaxpr, axis_data, body_b, carry_b, carry_b)
+    size = axis_data.size
+    cond_consts = [
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(cond_consts, cond_d, strict=True)
+    ]
+    body_consts = [
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(body_consts, body_d, strict=True)
+    ]
+    init = [
+        move_to(x, d, place, size) if b else x
+        for x, d, b in zip(init, init_d, carry_b, strict=True)
+    ]
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *init,
+        cond_jaxpr=cond,
+        cond_nconsts=len(cond_consts),
+        body_jaxpr=body,
+        body_nconsts=len(body_consts),
+    )
+    return outs, [place if b else None for b in carry_b]
+
+
+def _batched_at(
+    place: int, closed: ClosedJaxpr, axis_data: AxisData, consts_b: Any, carry_b: Any, out_b: Any
+) -> ClosedJaxpr:
+    """`closed`(constants, carry) with one more axis: in front of constants, at `place` of the rest."""
+    dims = [0 if b else None for b in consts_b] + [place if b else None for b in carry_b]
+
+    def fun(*args: Any) -> list[Any]:
+        outs, out_dims = batch_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
+        )
+        return [
+            move_to(x, d, place, axis_data.size) if b else x
+            for x, d, b in zip(outs, out_dims, out_b, strict=True)
+        ]
+
+    avals: list[Any] = []
+    for a, d in zip(closed.in_avals, dims, strict=True):
+        shape: Any = a.shape  # type: ignore[attr-defined]
+        avals.append(
+            a if d is None else a.update(shape=(*shape[:d], axis_data.size, *shape[d:]))  # type: ignore[attr-defined]
+        )
+    return _retraced(fun, avals, closed)
+
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
+    """Repeats `val = body_fun(val)` while `cond_fun(val)` holds; returns the last `val`.
+
+    Args:
+      cond_fun: value -> boolean scalar.
+      body_fun: value -> value, of the same structure and types.
+      init_val: a pytree of arrays.
+
+    Reverse-mode derivatives are not defined, but for what the body returns as it came and the
+    condition does not look at: see `scan` and `fori_loop`.
+    """
+    if not callable(cond_fun) or not callable(body_fun):
+        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    if config.disable_jit_enabled():
+        # Arrays of the runtime, which a body that says `x += 1` does not write to.
+        value = pytrees.tree_map(as_value, init_val)
+        try:
+            while cond_fun(value):
+                value = body_fun(value)
+            return value
+        except ConcretizationTypeError:
+            pass  # whether it goes on is not known while tracing: then the loop is an operation
+    leaves, tree = pytrees.tree_flatten(init_val)
+    avals = [get_aval(x) for x in leaves]
+    single = pytrees.tree_structure((init_val,))
+    condition = _traced_condition(cond_fun, single, avals)
+    body = trace_function(body_fun, single, avals, "while_loop")
+    _check_body(tree, body, avals)
+    stronger = strengthened(avals, body.out_avals)
+    if stronger is not None:
+        avals = stronger
+        leaves = [
+            convert(x, a.dtype, a.weak_type) if not has_type(x, a) else x  # type: ignore[attr-defined]
+            for x, a in zip(leaves, avals, strict=True)
+        ]
+        condition = _traced_condition(cond_fun, single, avals)
+        body = trace_function(body_fun, single, avals, "while_loop")
+    check_carry(
+        "while_loop body function", carry_name(body_fun), tree, body.out_tree, avals, body.out_avals
+    )
+    fixed = unseen_constant_carries(
+        condition.closed, len(condition.consts), body.closed, len(body.consts)
+    )
+    n_cond, n_body = len(condition.consts), len(body.consts)
+    cond_jaxpr, body_jaxpr = condition.closed, body.closed
+    if any(fixed):
+        cond_jaxpr = without_carries(cond_jaxpr, n_cond, fixed)
+        body_jaxpr = with_carries_as_constants(body_jaxpr, n_body, fixed, True, 0)
+    constants = [as_value(x) for x, f in zip(leaves, fixed, strict=True) if f]
+    outs = while_p.bind(
+        *condition.consts,
+        *constants,
+        *body.consts,
+        *(x for x, f in zip(leaves, fixed, strict=True) if not f),
+        cond_jaxpr=cond_jaxpr,
+        cond_nconsts=n_cond,
+        body_jaxpr=body_jaxpr,
+        body_nconsts=len(constants) + n_body,
+    )
+    unchanged, changed = iter(constants), iter(outs)
+    return pytrees.tree_unflatten(tree, [next(unchanged) if f else next(changed) for f in fixed])
+
+
+def _traced_condition(cond_fun: Callable[..., Any], in_tree: Any, avals: Any) -> Any:
+    condition = trace_function(cond_fun, in_tree, avals, "while_cond")
+    if condition.out_tree != pytrees.tree_structure(0):
+        raise TypeError(
+            f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}."
+        )
+    out: Any = condition.out_avals
+    if out[0].shape != () or out[0].dtype != np.bool_:
+        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {out}.")
+    return condition
+
+
+def _check_body(tree: Any, body: Any, avals: Any) -> None:
+    if tree != body.out_tree:
+        check_carry("while_loop body function", "c", tree, body.out_tree, avals, body.out_avals)

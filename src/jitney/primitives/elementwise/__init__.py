@@ -1,0 +1,1 @@
+"""Elementwise primitives, the families that they come in, and their Taylor series."""

@@ -1,0 +1,349 @@
+"""Elementwise primitives of two operands: arithmetic, powers, angles, bits.
+
+Integer arithmetic wraps. Division and remainder of integers truncate toward zero, a zero divisor
+gives -1 (all ones) and the dividend; shifts past the width give 0 or the sign.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import scalar as meanings
+from jitney.core import dtypes, text
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.jaxpr import JaxprEqn
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.elementwise import families, taylor
+from jitney.primitives.elementwise.families import (
+    BITS,
+    FLOAT,
+    INEXACT,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    binary,
+)
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, instantiate
+
+# --- arithmetic -------------------------------------------------------------------------------
+
+add_p, add = binary("add", NUMERIC, "x + y.")
+sub_p, sub = binary("sub", NUMERIC, "x - y.")
+div_p, div = binary("div", NUMERIC, "x / y; truncated toward zero for integers.")
+rem_p, rem = binary("rem", REAL, "Remainder of `div`; it has the sign of x.")
+max_p, max = binary("max", None, "The larger operand; NaN if one is NaN.")  # noqa: A001
+min_p, min = binary("min", None, "The smaller operand; NaN if one is NaN.")  # noqa: A001
+nextafter_p, nextafter = binary("nextafter", FLOAT, "The float next to x in the direction of y.")
+mulhi_p, mulhi = binary("mulhi", INTEGER, "The upper half of the bits of x * y.")
+
+mul_p = declare("mul")
+
+
+@mul_p.abstract
+def _(x: ShapedArray, y: ShapedArray, *, out_dtype: Any = None) -> ShapedArray:
+    families.check_nary("mul", (x, y), (NUMERIC, NUMERIC))
+    dtype = x.dtype if out_dtype is None else np.dtype(out_dtype)
+    return shaped_array(families.broadcast_shape("mul", (x, y)), dtype, x.weak_type and y.weak_type)
+
+
+_multiply = meanings.function("mul")
+
+
+@mul_p.eager
+def _(x: np.ndarray, y: np.ndarray, *, out_dtype: Any = None) -> np.ndarray:
+    if out_dtype is None:
+        return _multiply(x, y)
+    dtype = np.dtype(out_dtype)
+    return _multiply(meanings.convert(x, dtype), meanings.convert(y, dtype))
+
+
+@mul_p.lower
+def _(b: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    x, y = families.broadcast_nodes(b, (x, y))
+    if out_dtype is not None:
+        dtype = np.dtype(out_dtype)
+        x, y = b.convert(x, dtype), b.convert(y, dtype)
+    return b.apply("mul", x, y)
+
+
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    """x * y; with `out_dtype`, the product of the operands converted to that dtype."""
+    if out_dtype is not None:
+        out_dtype = dtypes.canonicalize_dtype(np.dtype(out_dtype))
+    try:
+        return mul_p.bind(x, y, out_dtype=out_dtype)
+    except TypeError:
+        families.check_operands("mul", x, y)
+        raise
+
+
+def _print_mul(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    shown = [(k, v) for k, v in eqn.params.items() if v is not None]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["mul"] = _print_mul
+
+# The sum of two cotangents: any dtype, booleans and keys included, and equal shapes.
+add_any_p, add_any = binary("add_any", None, "Sum of two values of one type.", fn="add")
+
+# --- powers and angles ----------------------------------------------------------------------------
+
+pow_p = declare("pow")
+
+
+@pow_p.abstract
+def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    families.check_dtype("pow", x.dtype, INEXACT, 0)
+    families.check_dtype("pow", y.dtype, NUMERIC, 1)
+    if not dtypes.issubdtype(y.dtype, np.integer):
+        families.check_same_dtypes("pow", (x, y))
+    return shaped_array(
+        families.broadcast_shape("pow", (x, y)), x.dtype, x.weak_type and y.weak_type
+    )
+
+
+_power = meanings.function("pow")
+
+
+@pow_p.eager
+def _(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return _power(x, y if y.dtype == x.dtype else meanings.convert(y, x.dtype))
+
+
+@pow_p.lower
+def _(b: Any, x: Any, y: Any) -> Any:
+    x, y = families.broadcast_nodes(b, (x, y))
+    return b.apply("pow", x, y if y.dtype == x.dtype else b.convert(y, x.dtype))
+
+
+def pow(x: Any, y: Any) -> Any:  # noqa: A001
+    """x to the power of y; y may be of an integer dtype."""
+    try:
+        return pow_p.bind(x, y)
+    except TypeError:
+        families.check_operands("pow", x, y)
+        raise
+
+
+atan2_p, atan2 = binary("atan2", INEXACT, "Angle of the point (y, x), in [-pi, pi].")
+complex_p, complex = binary(  # noqa: A001
+    "complex",
+    (np.dtype(np.float32), np.dtype(np.float64)),
+    "The complex number x + i y.",
+    result=families.with_imaginary_part,
+)
+
+# --- bits -------------------------------------------------------------------------------------
+
+and_p, bitwise_and = binary("and", BITS, "Bitwise and.", public="bitwise_and")
+or_p, bitwise_or = binary("or", BITS, "Bitwise or.", public="bitwise_or")
+xor_p, bitwise_xor = binary("xor", BITS, "Bitwise exclusive or.", public="bitwise_xor")
+shift_left_p, shift_left = binary("shift_left", INTEGER, "x shifted left by y bits.")
+shift_right_arithmetic_p, shift_right_arithmetic = binary(
+    "shift_right_arithmetic", INTEGER, "x shifted right by y bits, the sign bit repeated."
+)
+shift_right_logical_p, shift_right_logical = binary(
+    "shift_right_logical", INTEGER, "x shifted right by y bits, zeros put in."
+)
+
+# --- derivatives --------------------------------------------------------------------------------
+
+
+def _result_shape(x: Any, y: Any) -> tuple[int, ...]:
+    a, b = rules.shape_of(x), rules.shape_of(y)
+    if not a or not b:
+        return a or b
+    return tuple(m if n == 1 else n for n, m in zip(a, b, strict=True))
+
+
+def _sum_jvp(prim: Any, sign: Any) -> None:
+    """The forward derivative of x + y or x - y."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+        out = prim.bind(*primals)
+        t, u = tangents
+        shape = _result_shape(*primals)
+        if type(t) is Zero and type(u) is Zero:
+            return out, rules.zero_tangent(out)
+        if type(u) is Zero:
+            return out, rules.broadcast_to_result(t, shape)
+        if type(t) is Zero:
+            return out, rules.broadcast_to_result(sign(u), shape)
+        return out, prim.bind(t, u)
+
+    @prim.transpose
+    def _(ct: Any, x: Any, y: Any) -> list[Any]:
+        return [
+            rules.unbroadcast(x, ct) if rules.is_linear(x) else None,
+            rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct))
+            if rules.is_linear(y)
+            else None,
+        ]
+
+
+_sum_jvp(add_p, lambda t: t)
+_sum_jvp(sub_p, lambda t: rules.op("neg")(t))
+_sum_jvp(add_any_p, lambda t: t)
+
+
+def _mul_by_left(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    return rules.unbroadcast(x, mul_p.bind(ct, y, out_dtype=out_dtype))
+
+
+def _mul_by_right(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    return rules.unbroadcast(y, mul_p.bind(x, ct, out_dtype=out_dtype))
+
+
+rules.defbilinear(mul_p, _mul_by_left, _mul_by_right)
+
+rules.defjvp(
+    div_p,
+    lambda t, x, y: div(t, y),
+    lambda t, x, y: mul(mul(rules.op("neg")(t), x), rules.op("integer_pow")(y, y=-2)),
+)
+
+
+@div_p.transpose
+def _(ct: Any, x: Any, y: Any) -> list[Any]:
+    if rules.is_linear(y):
+        raise TypeError("div: a quotient is linear in its dividend alone")
+    return [ct if type(ct) is Zero else rules.unbroadcast(x, div(ct, y)), None]
+
+
+def _whole_quotient(x: Any, y: Any) -> Any:
+    """x / y truncated toward zero."""
+    return mul(rules.op("sign")(div(x, y)), rules.op("floor")(rules.op("abs")(div(x, y))))
+
+
+rules.defjvp(
+    rem_p,
+    lambda t, x, y: rules.broadcast_to_result(t, _result_shape(x, y)),
+    lambda t, x, y: mul(rules.op("neg")(t), _whole_quotient(x, y)),
+)
+
+
+def _share(x: Any, out: Any, y: Any) -> Any:
+    """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
+    eq, select_n = rules.op("eq"), rules.op("select_n")
+
+    def choose(mine: Any, yes: float, no: float) -> Any:
+        on_true, on_false = (
+            rules.broadcast_to_result(rules.const(out, v), rules.shape_of(out)) for v in (yes, no)
+        )
+        return select_n(mine, on_false, on_true)
+
+    return div(choose(eq(x, out), 1, 0), choose(eq(y, out), 2, 1))
+
+
+for _prim in (max_p, min_p):
+    rules.defjvp2(
+        _prim,
+        lambda t, out, x, y: mul(t, _share(x, out, y)),
+        lambda t, out, x, y: mul(t, _share(y, out, x)),
+    )
+
+
+@pow_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x, y), (t, u) = primals, tangents
+    out = pow_p.bind(x, y)
+    parts: list[Any] = []
+    select_n, eq = rules.op("select_n"), rules.op("eq")
+    if type(t) is not Zero:
+        parts.append(mul(t, _pow_slope(x, y)))
+    if type(u) is not Zero:
+        shape = rules.shape_of(out)
+        # log(x) x^y, where the limit at x = 0 is 0.
+        zero = eq(x, rules.const(x, 0))
+        one = rules.broadcast_to_result(rules.const(x, 1), rules.shape_of(x))
+        safe = select_n(zero, x, one)
+        part = mul(u, mul(rules.op("log")(safe, accuracy=None), out))
+        parts.append(rules.broadcast_to_result(part, shape))
+    if not parts:
+        return out, rules.zero_tangent(out)
+    return out, parts[0] if len(parts) == 1 else add_any(*parts)
+
+
+def _pow_slope(x: Any, y: Any) -> Any:
+    """y x^(y - 1); for integers y, 0 where y is 0 whatever x is."""
+    aval = rules.aval_of(y)
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        return mul(y, pow(x, sub(y, rules.const(y, 1))))
+    select_n, eq = rules.op("select_n"), rules.op("eq")
+    wide = rules.op("convert_element_type")(
+        y, new_dtype=rules.aval_of(x).dtype, weak_type=False, sharding=None
+    )
+    shape = rules.shape_of(wide)
+
+    def full(value: float) -> Any:
+        return rules.broadcast_to_result(rules.const(wide, value), shape)
+
+    zero = eq(wide, full(0))
+    safe = select_n(zero, wide, full(1))
+    slope = mul(safe, pow(x, sub(wide, full(1))))
+    nothing = rules.broadcast_to_result(rules.const(slope, 0), rules.shape_of(slope))
+    return select_n(rules.broadcast_to_result(zero, rules.shape_of(slope)), slope, nothing)
+
+
+def _atan2_slope(number: Any, x: Any, y: Any) -> Any:
+    square = rules.op("square")
+    return div(number, add(square(x), square(y)))
+
+
+rules.defjvp(
+    atan2_p,
+    lambda t, x, y: mul(t, _atan2_slope(y, x, y)),
+    lambda t, x, y: mul(t, _atan2_slope(rules.op("neg")(x), x, y)),
+)
+
+
+@complex_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    out = complex_p.bind(*primals)
+    if all(type(t) is Zero for t in tangents):
+        return out, rules.zero_tangent(out)
+    return out, complex_p.bind(*map(instantiate, tangents))
+
+
+@complex_p.transpose
+def _(ct: Any, x: Any, y: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None, None]
+    minus_imag = lambda c: rules.op("imag")(rules.op("neg")(c))  # noqa: E731
+    return [
+        rules.unbroadcast(x, rules.op("real")(ct)) if rules.is_linear(x) else None,
+        rules.unbroadcast(y, minus_imag(ct)) if rules.is_linear(y) else None,
+    ]
+
+
+rules.def_zero_derivative(
+    and_p, or_p, xor_p, shift_left_p, shift_right_arithmetic_p, shift_right_logical_p, mulhi_p
+)
+
+# --- Taylor series --------------------------------------------------------------------------------
+
+for _prim in (add_p, sub_p, add_any_p, rem_p, max_p, min_p):
+    _prim.jet(jet.piecewise_linear(_prim))
+taylor.declare(div_p, taylor.quotient)
+taylor.declare(pow_p, taylor.power)
+taylor.declare(atan2_p, taylor.angle)
+complex_p.jet(jet.linear(complex_p))
+
+# ------------------------------------------------------------------------------------------------
+
+nextafter_p.absent("jvp", why="JAX defines none")
+_ALL = (
+    add_p, sub_p, mul_p, div_p, rem_p, max_p, min_p, nextafter_p, mulhi_p, add_any_p, pow_p,
+    atan2_p, complex_p, and_p, or_p, xor_p, shift_left_p, shift_right_arithmetic_p,
+    shift_right_logical_p,
+)  # fmt: skip
+rules.broadcasting(*_ALL)
+for _prim in _ALL:
+    if "transpose" not in _prim.rules:
+        _prim.absent("transpose", why="not linear")

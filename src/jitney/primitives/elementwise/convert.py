@@ -1,0 +1,324 @@
+"""Changes of dtype: by value, by bits, by rounding; and Python scalars as operands.
+
+`convert` is what the rest of the package calls: it leaves alone what has the wanted type already,
+and turns Python and NumPy scalars into constants without recording an operation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import numerics
+from jitney.compiler.hlo import sub_bytes
+from jitney.compiler.numerics import scalar as meanings
+from jitney.core import dtypes, pytrees, text
+from jitney.core.array import Array
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.jaxpr import JaxprEqn
+from jitney.core.primitive import declare
+from jitney.core.trace import state
+from jitney.primitives import rules
+from jitney.primitives.elementwise import families
+from jitney.runtime.eager import owned
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero
+
+# --- convert_element_type ---------------------------------------------------------------------
+
+convert_element_type_p = declare("convert_element_type")
+
+
+@convert_element_type_p.abstract
+def _(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> ShapedArray:
+    if dtypes.is_extended(x.dtype) != dtypes.is_extended(new_dtype) or (
+        dtypes.is_extended(new_dtype) and x.dtype != new_dtype
+    ):
+        raise ValueError(
+            f"convert_element_type: cannot convert {dtypes.long_name(x.dtype)} to "
+            f"{dtypes.long_name(new_dtype)}"
+        )
+    return shaped_array(x.shape, new_dtype, weak_type)
+
+
+@convert_element_type_p.eager
+def _(x: np.ndarray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> np.ndarray:
+    return x if dtypes.is_extended(new_dtype) else meanings.convert(x, new_dtype)
+
+
+@convert_element_type_p.lower
+def _(b: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Any:
+    return x if dtypes.is_extended(new_dtype) else b.convert(x, new_dtype)
+
+
+def _print_convert(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    shown = [(k, v) for k, v in sorted(eqn.params.items()) if k != "sharding" or v is not None]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["convert_element_type"] = _print_convert
+
+
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """`operand` converted to `new_dtype`, element by element; never weakly typed.
+
+    Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap.
+
+    Warns:
+      ComplexWarning: if imaginary parts are dropped.
+    """
+    if not isinstance(operand, Array | np.ndarray | np.generic | bool | int | float | complex):
+        families.check_operands("convert_element_type", operand)
+    dtype = user_dtype(new_dtype, "convert_element_type")
+    if type(operand) is int and dtypes.issubdtype(dtype, np.integer):
+        # Wraps around from 64 bits, whether or not arrays have them.
+        return as_value(np.asarray(operand).astype(dtype)[()])
+    warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
+    return convert(operand, dtype)
+
+
+def user_dtype(dtype: Any, function: str) -> Any:
+    """A dtype as the user gave it, canonical; warns if 64 bits were asked for and are not enabled."""
+    if dtypes.is_extended(dtype):
+        return dtype
+    dtypes.check_user_dtype_supported(dtype, function)
+    return dtypes.canonicalize_dtype(dtype)
+
+
+def warn_if_imaginary_dropped(old: Any, new: Any) -> None:
+    """Warns if a conversion from `old` to `new` drops imaginary parts."""
+    if (
+        not dtypes.is_extended(new)
+        and dtypes.issubdtype(old, np.complexfloating)
+        and not dtypes.issubdtype(new, np.complexfloating)
+    ):
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=4,
+        )
+
+
+def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
+    """`x` as a value of canonical `dtype`, weakly typed or not; an array or a tracer."""
+    kind = type(x)
+    if kind is bool or kind is int or kind is float or kind is complex or isinstance(x, np.generic):
+        x = as_value(scalar_operand(x, dtype, weak_type))
+        if not weak_type or dtype != families.BOOL:
+            return x  # no boolean of Python is weakly typed
+    aval = get_aval(x)
+    if aval.dtype == dtype and aval.weak_type == weak_type:  # type: ignore[attr-defined]
+        return x if isinstance(x, Array) else as_value(x)
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
+
+
+def scalar_operand(x: Any, dtype: Any, weak_type: bool) -> Any:
+    """Scalar `x` of Python or NumPy as a scalar that is an operand of `dtype` and weakness.
+
+    A weakly typed one is a Python scalar, another a NumPy scalar. Equal scalars mostly give one
+    object, which traces know again by its identity.
+    """
+    key = (type(x), x, dtype, weak_type)
+    # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.
+    is_kept = bool(x == x and (x or type(x) is int))
+    try:
+        found = _scalars.get(key) if is_kept else None
+    except TypeError:
+        found = None
+    if found is not None:
+        return found
+    scalar = _make_scalar(x, dtype, weak_type)
+    if is_kept:
+        if len(_scalars) >= _SCALARS_LIMIT:
+            _scalars.clear()
+        _scalars[key] = scalar
+    return scalar
+
+
+_scalars: dict[Any, Any] = {}
+_SCALARS_LIMIT = 4096  # scalars kept
+
+
+def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
+    if type(x) is int and dtypes.issubdtype(dtype, np.integer):
+        info = dtypes.iinfo(dtype)
+        if not info.min <= x <= info.max:
+            # What the default integers hold wraps around on its way to narrower ones.
+            value = np.asarray(x, get_aval(x).dtype).astype(dtype)  # type: ignore[attr-defined]
+        else:
+            value = np.asarray(x).astype(dtype)
+    else:
+        with np.errstate(over="ignore"):  # infinity, as everywhere
+            value = meanings.convert(np.asarray(float(x) if type(x) is int else x), dtype)
+    return value.item() if weak_type and dtype != families.BOOL else value[()]
+
+
+def as_value(x: Any) -> Any:
+    """An operand as an array, or as a tracer of the current trace."""
+    if isinstance(x, Array):
+        return x
+    trace = state.trace
+    if trace is not state.eval_trace:
+        x = trace.pure(x)
+        if isinstance(x, Array):
+            return x
+    # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
+    return owned(x)
+
+
+def owned_results(result: Any) -> Any:
+    """What a user's function returned (a pytree), with arrays of ours for NumPy arrays.
+
+    These may be what it was given, which its caller can still write to.
+    """
+    if isinstance(result, Array):
+        return result
+    return pytrees.tree_map(lambda x: owned(x) if _is_numpy_operand(x) else x, result)
+
+
+def _is_numpy_operand(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.type in dtypes.numpy_scalar_types
+
+
+# --- bitcast ----------------------------------------------------------------------------------
+
+bitcast_convert_type_p = declare("bitcast_convert_type")
+
+
+@bitcast_convert_type_p.abstract
+def _(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+    old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
+    if (
+        x.dtype != new_dtype
+        and any(
+            dtypes.issubdtype(d, k)
+            for d in (x.dtype, new_dtype)
+            for k in (np.bool_, np.complexfloating)
+        )
+        and (families.BOOL in (x.dtype, new_dtype) or old == new)
+    ):
+        raise TypeError(
+            "lax.bitcast_convert_type does not support bool or complex values unless the operand "
+            f"and destination types match. Got operand dtype={dtypes.long_name(x.dtype)}, "
+            f"{new_dtype=}. Consider using the arr.view() method instead."
+        )
+    if old == new:
+        shape = x.shape
+    elif old > new:
+        shape = (*x.shape, old // new)
+    else:
+        last = x.shape[-1] if x.shape else 1
+        if not x.shape or last * old != new:
+            raise ValueError(
+                f"bitcast_convert_type: cannot convert array of shape {x.shape} from "
+                f"{dtypes.long_name(x.dtype)} of {old} bits to {dtypes.long_name(new_dtype)} of "
+                f"{new} bits: {last} * {old} != {new}"
+            )
+        shape = x.shape[:-1]
+    return shaped_array(shape, new_dtype, False)
+
+
+@bitcast_convert_type_p.eager
+def _(x: np.ndarray, *, new_dtype: Any) -> np.ndarray:
+    return numerics.bitcast_bits(x, new_dtype)
+
+
+@bitcast_convert_type_p.lower
+def _(b: Any, x: Any, *, new_dtype: Any) -> Any:
+    return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The bits of `operand` read as `new_dtype`.
+
+    A narrower dtype appends an axis over the parts (least significant first); a wider one joins the
+    parts along the last axis.
+    """
+    return bitcast_convert_type_p.bind(
+        operand, new_dtype=user_dtype(new_dtype, "bitcast_convert_type")
+    )
+
+
+# --- reduce_precision ---------------------------------------------------------------------------
+
+reduce_precision_p = declare("reduce_precision", linear=True)
+
+
+@reduce_precision_p.abstract
+def _(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
+    families.check_dtype("reduce_precision", x.dtype, families.FLOAT)
+    if exponent_bits < 1 or mantissa_bits < 0:
+        raise ValueError(
+            "reduce_precision: exponent_bits must be positive and mantissa_bits not negative, got "
+            f"{exponent_bits} and {mantissa_bits}"
+        )
+    return x
+
+
+@reduce_precision_p.eager
+def _(x: np.ndarray, *, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
+    return numerics.reduce_precision(x, exponent_bits, mantissa_bits)
+
+
+@reduce_precision_p.lower
+def _(b: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    return b.reduce_precision(x, exponent_bits, mantissa_bits)
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """`operand` rounded to a float format of the given widths; overflow gives infinity."""
+    return reduce_precision_p.bind(
+        operand, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits)
+    )
+
+
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+@convert_element_type_p.jvp
+def _(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    out = convert_element_type_p.bind(
+        x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
+    )
+    target = rules.zero_tangent(out)
+    if type(t) is Zero or rules.is_float0(target.aval) or rules.is_float0(rules.aval_of(t)):
+        return out, target
+    return out, convert_element_type_p.bind(
+        t, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
+    )
+
+
+@convert_element_type_p.jet
+def _(primals: Any, series: Any, **params: Any) -> Any:
+    is_inexact = dtypes.issubdtype(params["new_dtype"], np.inexact)
+    rule = jet.linear if is_inexact else jet.constant
+    return rule(convert_element_type_p)(primals, series, **params)
+
+
+@convert_element_type_p.transpose
+def _(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None]
+    aval = rules.aval_of(x)
+    return [
+        convert_element_type_p.bind(
+            ct, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None
+        )
+    ]
+
+
+rules.vectorized(convert_element_type_p, reduce_precision_p)
+rules.def_zero_derivative(bitcast_convert_type_p)
+bitcast_convert_type_p.absent("transpose", why="not linear")
+
+
+@bitcast_convert_type_p.batch
+def _(args: Any, dims: Any, *, new_dtype: Any) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), 0
+
+
+rules.deflinear(reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind(ct, **params))

@@ -1,0 +1,270 @@
+"""Choice between values: `select_n`, `clamp`, and `round`, whose method is a parameter."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import numerics
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.elementwise import families
+from jitney.runtime.native import _native
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+# --- select_n ---------------------------------------------------------------------------------
+
+select_n_p = declare("select_n")
+
+_LARGE = 512  # elements from which native code is faster than NumPy
+
+
+@select_n_p.abstract
+def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+    if not cases:
+        raise ValueError("select_n() must have at least one case")
+    first = cases[0]
+    if which.dtype != families.BOOL and not dtypes.issubdtype(which.dtype, np.integer):
+        raise TypeError(
+            f"select `which` must be boolean or integer type, got {dtypes.long_name(which.dtype)}."
+        )
+    if which.dtype == families.BOOL and len(cases) > 2:
+        raise TypeError("select with boolean `which` cannot have > 2 cases.")
+    if any(c.shape != first.shape for c in cases):
+        raise TypeError(
+            f"select cases must have the same shapes, got [{', '.join(str(c.shape) for c in cases)}]."
+        )
+    if which.shape and which.shape != first.shape:
+        raise TypeError(
+            "select `which` must be scalar or have the same shape as cases, got `which` shape "
+            f"{which.shape} but case shape {first.shape}."
+        )
+    families.check_same_dtypes("select", cases)
+    return shaped_array(first.shape, first.dtype, all(c.weak_type for c in cases))
+
+
+@select_n_p.eager
+def _(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
+    if which.dtype == families.BOOL:
+        if which.size > _LARGE and which.shape == cases[0].shape:
+            chosen = _native.select(which, cases[-1], cases[0])
+            if chosen is not None:
+                return chosen
+        return np.where(which, cases[-1], cases[0])
+    return numerics.select_n(which, *cases)
+
+
+@select_n_p.lower
+def _(b: Any, which: Any, *cases: Any) -> Any:
+    shape = cases[0].shape
+    result = cases[0]
+    if which.dtype == families.BOOL:
+        if len(cases) == 1:
+            return result
+        return b.apply("select", families.stretch(b, which, shape), cases[1], cases[0])
+    # Out of range, `which` counts as the nearest case, as in the eager rule.
+    for i, case in enumerate(cases[1:], start=1):
+        bound = b.full(which.shape, i, which.dtype)
+        chosen = b.apply("ge", which, bound)
+        result = b.apply("select", families.stretch(b, chosen, shape), case, result)
+    return result
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """Element i of `cases[which[i]]`; False is 0 and True is 1. `which` may be a scalar."""
+    if not cases:
+        raise ValueError("select_n() must have at least one case")
+    return select_n_p.bind(which, *cases)
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """`on_true` where `pred` holds, else `on_false`; all of one shape, but `pred` may be scalar."""
+    return select_n_p.bind(pred, on_false, on_true)
+
+
+# --- clamp ------------------------------------------------------------------------------------
+
+clamp_p = declare("clamp")
+
+
+@clamp_p.abstract
+def _(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
+    for i, aval in enumerate((low, x, high)):
+        families.check_dtype("clamp", aval.dtype, families.ORDERED, i)
+    families.check_same_dtypes("clamp", (low, x, high))
+    for name, bound in (("min", low), ("max", high)):
+        if bound.shape and bound.shape != x.shape:
+            raise TypeError(
+                f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got "
+                f"{name}.shape={bound.shape}, operand.shape={x.shape}."
+            )
+    return shaped_array(x.shape, x.dtype, low.weak_type and x.weak_type and high.weak_type)
+
+
+@clamp_p.eager
+def _(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return numerics.clamp(low, x, high)
+
+
+@clamp_p.lower
+def _(b: Any, low: Any, x: Any, high: Any) -> Any:
+    low, high = families.stretch(b, low, x.shape), families.stretch(b, high, x.shape)
+    return b.apply("min", b.apply("max", low, x), high)
+
+
+def clamp(min: Any, x: Any, max: Any) -> Any:  # noqa: A002
+    """`x` limited to [`min`, `max`]; the bounds have the shape of `x` or are scalars."""
+    return clamp_p.bind(min, x, max)
+
+
+# --- round ------------------------------------------------------------------------------------
+
+
+class RoundingMethod(enum.IntEnum):
+    """What `round` does with numbers halfway between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+round_p = declare("round")
+
+
+@round_p.abstract
+def _(x: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
+    families.check_dtype("round", x.dtype, families.FLOAT)
+    return x
+
+
+_ROUND_FN = {
+    RoundingMethod.AWAY_FROM_ZERO: "round_away",
+    RoundingMethod.TO_NEAREST_EVEN: "round_even",
+}
+
+
+@round_p.eager
+def _(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray:
+    return numerics.scalar.function(_ROUND_FN[rounding_method])(x)
+
+
+@round_p.lower
+def _(b: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
+    return b.apply(_ROUND_FN[rounding_method], x)
+
+
+def round(  # noqa: A001
+    x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
+) -> Any:
+    """The nearest integer, as a float."""
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
+
+
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+@select_n_p.jvp
+def _(primals: Any, tangents: Any) -> Any:
+    which = primals[0]
+    out = select_n_p.bind(*primals)
+    given = tangents[1:]
+    if all(type(t) is Zero for t in given):
+        return out, rules.zero_tangent(out)
+    return out, select_n_p.bind(which, *map(instantiate, given))
+
+
+@select_n_p.transpose
+def _(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [None] * (1 + len(cases))
+    zeros = rules.zeros_like(ct)
+    if not hasattr(zeros, "aval") and rules.shape_of(ct):
+        zeros = rules.broadcast_to_result(zeros, rules.shape_of(ct))
+    return [
+        None,
+        *(
+            select_n_p.bind(which, *(ct if i == j else zeros for j in range(len(cases))))
+            if rules.is_linear(c)
+            else None
+            for i, c in enumerate(cases)
+        ),
+    ]
+
+
+@select_n_p.batch
+def _(args: Any, dims: Any) -> Any:
+    which, *cases = args
+    dw, *dc = dims
+    size = rules.batch_size(args, dims)
+    if dw is None and not rules.shape_of(which):
+        return select_n_p.bind(
+            which, *(rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True))
+        ), 0
+    same = set(dims)
+    if len(same) == 1 and len({rules.shape_of(x) for x in args}) == 1:
+        return select_n_p.bind(*args), dw
+    cases = [rules.to_front(c, d, size) for c, d in zip(cases, dc, strict=True)]
+    which = rules.to_front(which, dw, size)
+    shape = rules.shape_of(cases[0])
+    if rules.shape_of(which) != shape:  # a scalar choice per index
+        dims_ = tuple(range(len(rules.shape_of(which))))
+        which = rules.op("broadcast_in_dim")(
+            which, shape=shape, broadcast_dimensions=dims_, sharding=None
+        )
+    return select_n_p.bind(which, *cases), 0
+
+
+def _clamp_jvp(primals: Any, tangents: Any) -> Any:
+    low, x, high = primals
+    out = clamp_p.bind(low, x, high)
+    shape = rules.shape_of(x)
+    low, high = (rules.broadcast_to_result(b, shape) for b in (low, high))
+    gt, lt, both = rules.op("gt"), rules.op("lt"), rules.op("and")
+    conditions = (
+        lambda: both(gt(low, x), lt(low, high)),
+        lambda: both(gt(x, low), lt(x, high)),
+        lambda: lt(high, x),
+    )
+    total: Any = None
+    for t, condition in zip(tangents, conditions, strict=True):
+        if type(t) is Zero:
+            continue
+        t = rules.broadcast_to_result(t, shape)
+        part = select_n_p.bind(condition(), rules.zeros_like(t), t)
+        total = part if total is None else add_tangents(total, part)
+    return out, rules.zero_tangent(out) if total is None else total
+
+
+clamp_p.jvp(_clamp_jvp)
+for _prim in (select_n_p, clamp_p):
+    _prim.jet(jet.piecewise_linear(_prim))
+
+
+@clamp_p.batch
+def _(args: Any, dims: Any) -> Any:
+    low, x, high = args
+    dl, dx, dh = dims
+    if dl is None and dh is None and not rules.shape_of(low) and not rules.shape_of(high):
+        return clamp_p.bind(*args), dx
+    size = rules.batch_size(args, dims)
+    x = rules.to_front(x, dx, size)
+    shape = rules.shape_of(x)
+    bounds = []
+    for b, d in ((low, dl), (high, dh)):
+        b = rules.to_front(b, d, size)
+        if rules.shape_of(b) != shape:
+            b = rules.op("broadcast_in_dim")(
+                b, shape=shape, broadcast_dimensions=(0,), sharding=None
+            )
+        bounds.append(b)
+    return clamp_p.bind(bounds[0], x, bounds[1]), 0
+
+
+rules.def_zero_derivative(round_p)
+rules.vectorized(round_p)
+clamp_p.absent("transpose", why="not linear")
+round_p.absent("transpose", why="not linear")

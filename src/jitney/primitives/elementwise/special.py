@@ -1,0 +1,199 @@
+"""Special functions: error functions, gamma and its relatives, Bessel functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.primitives import rules
+from jitney.primitives.elementwise.families import FLOAT, binary, nary, unary
+from jitney.primitives.elementwise.large import compile_large
+from jitney.primitives.rules import const, op
+
+erf_p, erf = unary("erf", FLOAT, "Error function.")
+erfc_p, erfc = unary("erfc", FLOAT, "Complement of the error function: 1 - erf(x).")
+erf_inv_p, erf_inv = unary("erf_inv", FLOAT, "Inverse of the error function, on [-1, 1].")
+lgamma_p, lgamma = unary("lgamma", FLOAT, "Logarithm of |gamma(x)|.")
+digamma_p, digamma = unary("digamma", FLOAT, "Derivative of lgamma.")
+bessel_i0e_p, bessel_i0e = unary(
+    "bessel_i0e", FLOAT, "Modified Bessel function of order 0, times exp(-|x|)."
+)
+bessel_i1e_p, bessel_i1e = unary(
+    "bessel_i1e", FLOAT, "Modified Bessel function of order 1, times exp(-|x|)."
+)
+igamma_p, igamma = binary("igamma", FLOAT, "Regularized lower incomplete gamma function P(a, x).")
+igammac_p, igammac = binary(
+    "igammac", FLOAT, "Regularized upper incomplete gamma function Q(a, x)."
+)
+igamma_grad_a_p, igamma_grad_a = binary(
+    "igamma_grad_a", FLOAT, "Derivative of `igamma` with respect to its first operand."
+)
+random_gamma_grad_p, random_gamma_grad = binary(
+    "random_gamma_grad", FLOAT, "Derivative of a sample x of Gamma(a, 1) with respect to a."
+)
+polygamma_p, polygamma = binary("polygamma", FLOAT, "Derivative of order m of digamma at x.")
+zeta_p, zeta = binary("zeta", FLOAT, "Hurwitz zeta function of order x at q.")
+regularized_incomplete_beta_p, betainc = nary(
+    "regularized_incomplete_beta",
+    (FLOAT, FLOAT, FLOAT),
+    "Regularized incomplete beta function I_x(a, b).",
+    public="betainc",
+)
+
+for _prim in (erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p):
+    compile_large(_prim)
+
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _mul(x: Any, y: Any) -> Any:
+    return op("mul")(x, y, out_dtype=None)
+
+
+def _add(x: Any, y: Any) -> Any:
+    return op("add")(x, y)
+
+
+def _sub(x: Any, y: Any) -> Any:
+    return op("sub")(x, y)
+
+
+def _neg(x: Any) -> Any:
+    return op("neg")(x)
+
+
+def _exp(x: Any) -> Any:
+    return op("exp")(x, accuracy=None)
+
+
+def _log(x: Any) -> Any:
+    return op("log")(x, accuracy=None)
+
+
+def _full_like(x: Any, value: Any) -> Any:
+    return rules.broadcast_to_result(const(x, value), rules.shape_of(x))
+
+
+def _gaussian(x: Any) -> Any:
+    """exp(-x^2)."""
+    return _exp(_neg(op("square")(x)))
+
+
+_TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
+_HALF_ROOT_PI = np.sqrt(np.pi) / 2
+
+rules.defjvp(erf_p, lambda t, x: _mul(const(x, _TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp(erfc_p, lambda t, x: _mul(const(x, -_TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp2(
+    erf_inv_p,
+    lambda t, y, x: _mul(const(x, _HALF_ROOT_PI), _mul(t, _exp(op("square")(y)))),
+)
+rules.defjvp(lgamma_p, lambda t, x: _mul(t, digamma(x)))
+rules.defjvp(digamma_p, lambda t, x: _mul(t, polygamma(const(x, 1), x)))
+rules.defjvp2(bessel_i0e_p, lambda t, y, x: _mul(t, _sub(bessel_i1e(x), _mul(op("sign")(x), y))))
+
+
+def _strong(x: Any) -> Any:
+    """`x`, not weakly typed."""
+    aval = rules.aval_of(x)
+    if not aval.weak_type:
+        return x
+    return op("convert_element_type")(x, new_dtype=aval.dtype, weak_type=False, sharding=None)
+
+
+def _bessel_i1e_slope(y: Any, x: Any) -> Any:
+    """I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
+    dtype = rules.aval_of(x).dtype
+    tiny = dtypes.finfo(dtype).eps
+    size = _strong(op("abs")(x))
+    regular = op("gt")(size, const(size, tiny))
+    select_n = op("select_n")
+    safe = select_n(regular, _full_like(x, tiny), x)
+    slope = _sub(bessel_i0e(safe), _mul(y, _add(op("sign")(safe), op("integer_pow")(safe, y=-1))))
+    return select_n(regular, _full_like(slope, 0.5), slope)
+
+
+rules.defjvp2(bessel_i1e_p, lambda t, y, x: _mul(t, _bessel_i1e_slope(y, x)))
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    """exp(-x) x^(a - 1) / gamma(a): the derivative of `igamma` by x."""
+    minus_x = _neg(x)
+    power = _mul(_sub(a, _full_like(a, 1)), _log(x))
+    return _exp(_sub(_add(minus_x, power), lgamma(a)))
+
+
+rules.defjvp(
+    igamma_p,
+    lambda t, a, x: _mul(t, igamma_grad_a(a, x)),
+    lambda t, a, x: _mul(t, _gamma_density(a, x)),
+)
+rules.defjvp(
+    igammac_p,
+    lambda t, a, x: _neg(_mul(t, igamma_grad_a(a, x))),
+    lambda t, a, x: _neg(_mul(t, _gamma_density(a, x))),
+)
+
+
+def _log_gamma_density_slope(a: Any, x: Any) -> Any:
+    """The derivative of the logarithm of the density by a."""
+    return _sub(_log(x), digamma(a))
+
+
+def _gamma_sample_slope(t: Any, y: Any, a: Any, x: Any) -> Any:
+    """Of -(dP/da) / p by x, P the distribution, p its density: p depends on a and x, too."""
+    steepness = _sub(op("div")(_sub(a, _full_like(a, 1)), x), _full_like(x, 1))
+    return _mul(t, _neg(_add(_log_gamma_density_slope(a, x), _mul(y, steepness))))
+
+
+def _refuse(message: str) -> Any:
+    def rule(*_: Any) -> Any:
+        raise ValueError(message)
+
+    return rule
+
+
+rules.defjvp2(
+    random_gamma_grad_p,
+    _refuse("random_gamma_grad is differentiated by its second operand, the sample, alone"),
+    _gamma_sample_slope,
+)
+
+
+def _polygamma_slope(t: Any, m: Any, x: Any) -> Any:
+    higher = polygamma(_add(m, const(m, 1)), x)
+    return _mul(_strong(t), higher)
+
+
+rules.defjvp(
+    polygamma_p,
+    _refuse("polygamma is not differentiated by its order m: the order is a whole number"),
+    _polygamma_slope,
+)
+
+
+def _beta_density(t: Any, a: Any, b: Any, x: Any) -> Any:
+    """x^(a - 1) (1 - x)^(b - 1) / B(a, b), times t."""
+    log_beta = _sub(_add(lgamma(a), lgamma(b)), lgamma(_add(a, b)))
+    others = _sub(b, const(b, 1))
+    power = _mul(others, op("log1p")(_neg(x), accuracy=None))
+    power = _add(power, _mul(_sub(a, const(a, 1)), _log(x)))
+    return _mul(_exp(_sub(power, log_beta)), t)
+
+
+_no_beta = _refuse("betainc is differentiated by its third operand alone, not by a and b")
+rules.defjvp(regularized_incomplete_beta_p, _no_beta, _no_beta, _beta_density)
+
+_UNARY = (erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p)
+_SEVERAL = (
+    igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p, polygamma_p, zeta_p,
+    regularized_incomplete_beta_p,
+)  # fmt: skip
+rules.vectorized(*_UNARY)
+rules.broadcasting(*_SEVERAL)
+igamma_grad_a_p.absent("jvp", why="itself a derivative, which JAX does not differentiate")
+zeta_p.absent("jvp", why="JAX defines none")
+for _prim in (*_UNARY, *_SEVERAL):
+    _prim.absent("transpose", why="not linear")

@@ -1,0 +1,287 @@
+"""Recurrences for the terms of Taylor series of elementwise functions.
+
+A series is a list x_0, x_1, ... x_n of coefficients of powers of t; terms known to be zero are None.
+`declare` makes rules of functions of such lists. Derivatives with respect to t turn the differential
+equation that a function solves into a recurrence, which takes about n^2 multiplications.
+
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., section 13.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jitney.core.primitive import Primitive
+from jitney.primitives.rules import broadcast_to_result, const, op, shape_of, zero_tangent
+from jitney.transforms.jet import jet_flat
+from jitney.transforms.zero import Zero
+
+Series = list[Any]
+
+
+def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
+    """Makes `compute`(*series of operands, **params) -> series of the result the rule of `prim`."""
+
+    @prim.jet
+    def _(primals: Any, series: Any, **params: Any) -> Any:
+        operands = [
+            [x, *(None if type(t) is Zero else t for t in terms)]
+            for x, terms in zip(primals, series, strict=True)
+        ]
+        out, *terms = compute(*operands, **params)
+        zero = zero_tangent(out)
+        return out, [zero if t is None else t for t in terms]
+
+
+def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
+    """Makes the series of `fun`(*operands, **params), made of other primitives, that of `prim`."""
+
+    @prim.jet
+    def _(primals: Any, series: Any, **params: Any) -> Any:
+        outs, terms = jet_flat(lambda *xs: [fun(*xs, **params)], primals, series, len(series[0]))
+        return outs[0], terms[0]
+
+
+# --- arithmetic of terms --------------------------------------------------------------------------
+
+
+def mul(x: Any, y: Any) -> Any:
+    """The product of two terms."""
+    return None if x is None or y is None else op("mul")(x, y, out_dtype=None)
+
+
+def add(x: Any, y: Any) -> Any:
+    """The sum of two terms."""
+    if x is None or y is None:
+        return y if x is None else x
+    return op("add")(x, y)
+
+
+def sub(x: Any, y: Any) -> Any:
+    """The difference of two terms."""
+    if y is None:
+        return x
+    return op("neg")(y) if x is None else op("sub")(x, y)
+
+
+def div(x: Any, y: Any) -> Any:
+    """A term divided by a value."""
+    return None if x is None else op("div")(x, y)
+
+
+def scale(x: Any, factor: float) -> Any:
+    """A term times a number."""
+    return x if x is None or factor == 1 else op("mul")(x, const(x, factor), out_dtype=None)
+
+
+def term_of_product(x: Series, y: Series, k: int, first: int = 0, last: int | None = None) -> Any:
+    """The sum of x_j y_(k-j) over first <= j <= last (k if None)."""
+    total: Any = None
+    for j in range(first, (k if last is None else last) + 1):
+        total = add(total, mul(x[j], y[k - j]))
+    return total
+
+
+def product(x: Series, y: Series) -> Series:
+    """x y."""
+    return [term_of_product(x, y, k) for k in range(len(x))]
+
+
+def square(x: Series) -> Series:
+    """The square of x: products of different terms are computed once."""
+    return [_term_of_square(x, k) for k in range(len(x))]
+
+
+def _term_of_square(x: Series, k: int) -> Any:
+    twice = scale(term_of_product(x, x, k, last=(k - 1) // 2), 2)
+    return twice if k % 2 else add(twice, mul(x[k // 2], x[k // 2]))
+
+
+def quotient(x: Series, y: Series) -> Series:
+    """x / y: z_k = (x_k - sum of y_j z_(k-j) over 1 <= j <= k) / y_0."""
+    z = [op("div")(x[0], y[0])]
+    for k in range(1, len(x)):
+        z.append(None)  # z_k itself is not among the products below
+        z[k] = div(sub(x[k], term_of_product(y, z, k, first=1)), y[0])
+    return z
+
+
+def _velocity(x: Series) -> Series:
+    """j x_j for each j: what d/dt makes of x, times t."""
+    return [None if j == 0 else scale(t, j) for j, t in enumerate(x)]
+
+
+def integral(slope: Callable[[Series], Any], x: Series, y0: Any) -> Series:
+    """y with y' = g x', from y_0: y_k = (sum of j x_j g_(k-j) over 1 <= j <= k) / k.
+
+    `slope(y)` gives the next term of g, of which it has those before: y holds as many terms.
+    """
+    dx, y, g = _velocity(x), [y0], []
+    for k in range(1, len(x)):
+        g.append(slope(y))
+        total: Any = None
+        for j in range(1, k + 1):
+            total = add(total, mul(dx[j], g[k - j]))
+        y.append(scale(total, 1 / k))
+    return y
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def of_quadratic_slope(
+    prim: Primitive, slope: Callable[[Any], Any], b: float, c: float
+) -> Callable[..., Series]:
+    """Functions with y' = (a + b y + c y^2) x'.
+
+    Args:
+      prim: the function.
+      slope: a + b y + c y^2 as a function of y, written so that it is accurate.
+      b, c: the coefficients.
+    """
+
+    def compute(x: Series, **params: Any) -> Series:
+        def next_slope(y: Series) -> Any:
+            k = len(y) - 1
+            if k == 0:
+                return slope(y[0])
+            linear = scale(y[k], b) if b else None
+            return add(linear, scale(_term_of_square(y, k), c)) if c else linear
+
+        return integral(next_slope, x, prim.bind(x[0], **params))
+
+    return compute
+
+
+def of_partner(
+    prim: Primitive, partner: Primitive, sign: float, partner_sign: float
+) -> Callable[..., Series]:
+    """Pairs of functions with y' = sign z x' and z' = partner_sign y x': sines and cosines."""
+
+    def compute(x: Series, **params: Any) -> Series:
+        dx = _velocity(x)
+        y, z = [prim.bind(x[0], **params)], [partner.bind(x[0], **params)]
+        for k in range(1, len(x)):
+            y.append(scale(term_of_product(dx, [*z, None], k, first=1), sign / k))
+            if k + 1 < len(x):
+                z.append(scale(term_of_product(dx, y, k, first=1), partner_sign / k))
+        return y
+
+    return compute
+
+
+def of_power(prim: Primitive, exponent: float) -> Callable[..., Series]:
+    """x to a fixed power r, from x y' = r y x'."""
+
+    def compute(x: Series, **params: Any) -> Series:
+        return power_terms(x, prim.bind(x[0], **params), lambda k, j: exponent * j - (k - j))
+
+    return compute
+
+
+def power_terms(x: Series, y0: Any, weight: Callable[[int, int], Any]) -> Series:
+    """y_k = (sum of weight(k, j) x_j y_(k-j) over 1 <= j <= k) / (k x_0).
+
+    A weight r j - (k - j) makes it x to the power of r.
+    """
+    y = [y0]
+    for k in range(1, len(x)):
+        total: Any = None
+        for j in range(1, k + 1):
+            part, factor = mul(x[j], y[k - j]), weight(k, j)
+            total = add(
+                total, scale(part, factor) if isinstance(factor, int | float) else mul(part, factor)
+            )
+        y.append(div(scale(total, 1 / k), x[0]))
+    return y
+
+
+def integer_power(x: Series, *, y: int) -> Series:
+    """x to the power of the integer y, by squaring; of negative powers the reciprocal."""
+    out: Series | None = None
+    n = -y if y < 0 else y
+    factor = x
+    while n:
+        if n & 1:
+            out = factor if out is None else product(out, factor)
+        n >>= 1
+        if n:
+            factor = square(factor)
+    first = op("integer_pow")(x[0], y=y)
+    if out is None:
+        return [first, *[None] * (len(x) - 1)]
+    if y > 0:
+        return [first, *out[1:]]
+    one: Series = [_ones_like(x[0]), *[None] * (len(x) - 1)]
+    return [first, *quotient(one, out)[1:]]
+
+
+def _ones_like(x: Any) -> Any:
+    return broadcast_to_result(const(x, 1), shape_of(x))
+
+
+def of_logarithm(prim: Primitive, argument: Callable[[Any], Any]) -> Callable[..., Series]:
+    """log(u), where u_0 = argument(x_0): from u y' = x'."""
+
+    def compute(x: Series, **params: Any) -> Series:
+        u0, y = argument(x[0]), [prim.bind(x[0], **params)]
+        for k in range(1, len(x)):
+            total: Any = None
+            for j in range(1, k):
+                total = add(total, scale(mul(y[j], x[k - j]), j))
+            y.append(div(sub(x[k], scale(total, 1 / k)), u0))
+        return y
+
+    return compute
+
+
+def power(x: Series, y: Series) -> Series:
+    """x to the power of y: as a fixed power, or from z' = z (y log x)'."""
+    first = op("pow")(x[0], y[0])
+    if all(t is None for t in y[1:]):
+        return power_terms(x, first, _weights_of(x[0], y[0]))
+    if all(t is None for t in x[1:]):
+        # A constant 0 keeps its value 0, as far as y is positive: log must not make it NaN.
+        is_zero = op("eq")(x[0], const(x[0], 0))
+        log: Series = [op("log")(op("select_n")(is_zero, x[0], _ones_like(x[0])), accuracy=None)]
+        log += [None] * (len(x) - 1)
+    else:
+        (found,), (terms,) = jet_flat(
+            lambda v: [op("log")(v, accuracy=None)],
+            x[:1],
+            [[zero_tangent(x[0]) if t is None else t for t in x[1:]]],
+            len(x) - 1,
+        )
+        log = [found, *(None if type(t) is Zero else t for t in terms)]
+    exponent = product(y, log)
+    return integral(lambda z: z[-1], exponent, first)
+
+
+def _weights_of(x0: Any, exponent: Any) -> Callable[[int, int], Any]:
+    """`power_terms`' weights for an exponent that is an array, perhaps of integers."""
+    r = exponent
+    if getattr(r, "dtype", None) != getattr(x0, "dtype", None):
+        like = const(x0, 0)
+        dtype = op("add")(like, like).dtype
+        r = op("convert_element_type")(r, new_dtype=dtype, weak_type=False, sharding=None)
+
+    def weight(k: int, j: int) -> Any:
+        return op("sub")(scale(r, j), const(r, k - j))
+
+    return weight
+
+
+def angle(y: Series, x: Series) -> Series:
+    """The angle w of the point (x, y): (x^2 + y^2) w' = x y' - y x'."""
+    n = len(x)
+    first = op("atan2")(y[0], x[0])
+    dx, dy = _velocity(x), _velocity(y)
+    # Terms of t w': that of order 0 is None, as are those of t x' and t y'.
+    turned = [sub(term_of_product(dy, x, k), term_of_product(dx, y, k)) for k in range(n)]
+    distance = [add(_term_of_square(x, k), _term_of_square(y, k)) for k in range(n)]
+    dw: Series = [None]
+    for k in range(1, n):
+        dw.append(None)
+        dw[k] = div(sub(turned[k], term_of_product(distance, dw, k, first=1)), distance[0])
+    return [first, *(scale(t, 1 / k) for k, t in enumerate(dw[1:], 1))]

@@ -1,0 +1,326 @@
+"""Elementwise primitives of one operand: arithmetic, exponentials, circular and hyperbolic functions.
+
+Angles are in radians. Complex functions take the principal branch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import numerics
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.elementwise import families, taylor
+from jitney.primitives.elementwise.families import (
+    BITS,
+    COMPLEX,
+    FLOAT,
+    INEXACT,
+    INTEGER,
+    NUMERIC,
+    to_bool,
+    unary,
+)
+from jitney.primitives.rules import const, op
+from jitney.transforms import jet
+
+# --- arithmetic -------------------------------------------------------------------------------
+
+neg_p, neg = unary("neg", NUMERIC, "Negation: -x; wraps for integers.", linear=True)
+sign_p, sign = unary(
+    "sign",
+    NUMERIC,
+    "Sign: -1, 0 or 1 (x / |x| for complex); keeps -0.0 and NaN.",
+)
+abs_p, abs = unary(  # noqa: A001
+    "abs",
+    (np.floating, np.complexfloating, np.signedinteger),
+    "Absolute value; of complex numbers, the modulus.",
+    result=families.real_part,
+)
+square_p, square = unary("square", NUMERIC, "x * x.")
+
+# --- rounding ---------------------------------------------------------------------------------
+
+floor_p, floor = unary("floor", FLOAT, "Largest integer not above x.")
+ceil_p, ceil = unary("ceil", FLOAT, "Smallest integer not below x.")
+is_finite_p, is_finite = unary(
+    "is_finite", FLOAT, "True where x is neither infinite nor NaN.", result=to_bool
+)
+
+# --- roots, exponentials, logarithms ------------------------------------------------------------
+
+sqrt_p, sqrt = unary("sqrt", INEXACT, "Square root.", accuracy=True)
+rsqrt_p, rsqrt = unary("rsqrt", INEXACT, "Reciprocal of the square root.", accuracy=True)
+cbrt_p, cbrt = unary("cbrt", FLOAT, "Cube root.", accuracy=True)
+exp_p, exp = unary("exp", INEXACT, "Exponential.", accuracy=True)
+exp2_p, exp2 = unary("exp2", INEXACT, "2 to the power of x.", accuracy=True)
+expm1_p, expm1 = unary("expm1", INEXACT, "exp(x) - 1, accurate near 0.", accuracy=True)
+log_p, log = unary("log", INEXACT, "Natural logarithm.", accuracy=True)
+log1p_p, log1p = unary("log1p", INEXACT, "log(1 + x), accurate near 0.", accuracy=True)
+logistic_p, logistic = unary("logistic", INEXACT, "1 / (1 + exp(-x)).", accuracy=True)
+
+# --- circular and hyperbolic ----------------------------------------------------------------------
+
+sin_p, sin = unary("sin", INEXACT, "Sine.", accuracy=True)
+cos_p, cos = unary("cos", INEXACT, "Cosine.", accuracy=True)
+tan_p, tan = unary("tan", INEXACT, "Tangent.", accuracy=True)
+asin_p, asin = unary("asin", INEXACT, "Arc sine, in [-pi/2, pi/2].")
+acos_p, acos = unary("acos", INEXACT, "Arc cosine, in [0, pi].")
+atan_p, atan = unary("atan", INEXACT, "Arc tangent, in [-pi/2, pi/2].")
+sinh_p, sinh = unary("sinh", INEXACT, "Hyperbolic sine.")
+cosh_p, cosh = unary("cosh", INEXACT, "Hyperbolic cosine.")
+tanh_p, tanh = unary("tanh", INEXACT, "Hyperbolic tangent.", accuracy=True)
+asinh_p, asinh = unary("asinh", INEXACT, "Inverse hyperbolic sine.")
+acosh_p, acosh = unary("acosh", INEXACT, "Inverse hyperbolic cosine.")
+atanh_p, atanh = unary("atanh", INEXACT, "Inverse hyperbolic tangent.")
+
+# --- complex ----------------------------------------------------------------------------------
+
+real_p, real = unary("real", COMPLEX, "Real part.", result=families.real_part, linear=True)
+imag_p, imag = unary("imag", COMPLEX, "Imaginary part.", result=families.real_part, linear=True)
+
+conj_p = declare("conj", linear=True)
+_CONJ_ACCEPTS = (np.dtype(np.float32), np.complexfloating, np.dtype(np.float64))
+
+
+@conj_p.abstract
+def _(x: ShapedArray, *, input_dtype: Any) -> ShapedArray:
+    families.check_dtype("conj", x.dtype, _CONJ_ACCEPTS)
+    return x.update(dtype=families.with_imaginary_part(x.dtype))
+
+
+@conj_p.eager
+def _(x: np.ndarray, *, input_dtype: Any) -> np.ndarray:
+    return np.conj(x) if x.dtype.kind == "c" else x.astype(families.with_imaginary_part(x.dtype))
+
+
+@conj_p.lower
+def _(b: Any, x: Any, *, input_dtype: Any) -> Any:
+    if x.dtype.kind == "c":
+        return b.apply("conj", x)
+    return b.convert(x, families.with_imaginary_part(x.dtype))
+
+
+def conj(x: Any) -> Any:
+    """Complex conjugate; real operands become complex."""
+    return conj_p.bind(x, input_dtype=dtypes.dtype(x))
+
+
+# --- bits -------------------------------------------------------------------------------------
+
+not_p, bitwise_not = unary("not", BITS, "Every bit flipped; logical negation of booleans.")
+population_count_p, population_count = unary(
+    "population_count", INTEGER, "Number of bits that are set."
+)
+clz_p, clz = unary("clz", INTEGER, "Number of leading zero bits.")
+
+# --- integer powers -----------------------------------------------------------------------------
+
+integer_pow_p = declare("integer_pow")
+
+
+@integer_pow_p.abstract
+def _(x: ShapedArray, *, y: int) -> ShapedArray:
+    families.check_dtype("integer_pow", x.dtype, NUMERIC)
+    if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
+        raise TypeError(
+            f"Integers cannot be raised to negative powers, got integer_pow({x.str_short()}, {y})"
+        )
+    return x
+
+
+@integer_pow_p.eager
+def _(x: np.ndarray, *, y: int) -> np.ndarray:
+    return numerics.integer_pow(x, int(y))
+
+
+@integer_pow_p.lower
+def _(b: Any, x: Any, *, y: int) -> Any:
+    one = b.full(x.shape, 1, x.dtype)
+    result = power_by_squaring(x, abs_int(int(y)), one, lambda u, v: b.apply("mul", u, v))
+    return b.apply("div", one, result) if y < 0 else result
+
+
+def abs_int(y: int) -> int:
+    """|y|; `abs` names the primitive here."""
+    return -y if y < 0 else y
+
+
+def power_by_squaring(x: Any, y: int, one: Any, mul: Any) -> Any:
+    """x to the power y >= 0, by a chain of squarings; the same chain wherever it is computed."""
+    result = None
+    while y:
+        if y & 1:
+            result = x if result is None else mul(result, x)
+        y >>= 1
+        if y:
+            x = mul(x, x)
+    return one if result is None else result
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """x to the power of the static integer `y`."""
+    return integer_pow_p.bind(x, y=y)
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x."""
+    return integer_pow(x, -1)
+
+
+# --- derivatives --------------------------------------------------------------------------------
+
+
+def _times(slope: Any) -> Any:
+    """The rule t * slope(x)."""
+    return lambda t, x, **_: op("mul")(t, slope(x), out_dtype=None)
+
+
+def mul_(x: Any, y: Any) -> Any:
+    """x * y, for rules: `mul` is declared in a module that comes later."""
+    return op("mul")(x, y, out_dtype=None)
+
+
+def _add(x: Any, y: Any) -> Any:
+    return op("add")(x, y)
+
+
+def _sub(x: Any, y: Any) -> Any:
+    return op("sub")(x, y)
+
+
+def _div(x: Any, y: Any) -> Any:
+    return op("div")(x, y)
+
+
+rules.deflinear(neg_p, lambda ct, x: neg(ct))
+
+
+@abs_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    out = abs_p.bind(x)
+    if rules.aval_of(x).dtype.kind != "c":
+        return out, op("select_n")(op("ge")(x, const(x, 0)), neg(t), t)
+    # The tangent of |z| is Re(conj(z) dz) / |z|, 0 at 0.
+    dtype = rules.aval_of(x).dtype
+    size = op("convert_element_type")(out, new_dtype=dtype, weak_type=False, sharding=None)
+    safe = op("select_n")(op("eq")(size, const(x, 0)), size, _ones_like(size))
+    return out, real(mul_(t, _div(conj(x), safe)))
+
+
+def _ones_like(x: Any) -> Any:
+    shape = rules.shape_of(x)
+    one = const(x, 1)
+    if not shape:
+        return one
+    return op("broadcast_in_dim")(one, shape=shape, broadcast_dimensions=(), sharding=None)
+
+
+rules.defjvp(square_p, lambda t, x: mul_(t, mul_(const(x, 2), x)))
+rules.def_zero_derivative(sign_p, floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p)
+rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul_(t, _div(const(x, 0.5), y)))
+rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, -0.5), _div(y, x))))
+rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, 1 / 3), integer_pow(y, -2))))
+rules.defjvp2(exp_p, lambda t, y, x, **_: mul_(t, y))
+rules.defjvp2(exp2_p, lambda t, y, x, **_: mul_(log(const(x, 2)), mul_(t, y)))
+rules.defjvp2(expm1_p, lambda t, y, x, **_: mul_(t, _add(y, const(y, 1))))
+rules.defjvp(log_p, lambda t, x, **_: _div(t, x))
+rules.defjvp(log1p_p, lambda t, x, **_: _div(t, _add(x, const(x, 1))))
+rules.defjvp2(logistic_p, lambda t, y, x, **_: mul_(t, mul_(y, _sub(const(x, 1), y))))
+rules.defjvp(sin_p, _times(lambda x: cos(x)))
+rules.defjvp(cos_p, lambda t, x, **_: neg(mul_(t, sin(x))))
+rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(const(x, 1), square(y))))
+rules.defjvp(asin_p, _times(lambda x: rsqrt(_sub(const(x, 1), square(x)))))
+rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(_sub(const(x, 1), square(x))))))
+rules.defjvp(atan_p, lambda t, x: _div(t, _add(const(x, 1), square(x))))
+rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
+rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
+# t (1 + y)(1 - y), which keeps its accuracy where y is near 1.
+rules.defjvp2(tanh_p, lambda t, y, x, **_: mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y)))
+rules.defjvp(asinh_p, _times(lambda x: rsqrt(_add(square(x), const(x, 1)))))
+rules.defjvp(acosh_p, _times(lambda x: rsqrt(_sub(square(x), const(x, 1)))))
+rules.defjvp(
+    atanh_p,
+    lambda t, x: mul_(reciprocal(_add(const(x, 1), x)), _div(t, _sub(const(x, 1), x))),
+)
+rules.deflinear(
+    real_p,
+    lambda ct, x: (
+        op("complex")(ct, rules.zeros_like(ct))
+        if rules.shape_of(ct)
+        else op("complex")(ct, const(ct, 0))
+    ),
+)
+rules.deflinear(imag_p, lambda ct, x: op("complex")(rules.zeros_like(ct), op("neg")(ct)))
+
+
+def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> Any:
+    out = conj_p.bind(ct, input_dtype=rules.aval_of(ct).dtype)
+    return real(out) if np.dtype(input_dtype).kind == "f" else out
+
+
+rules.deflinear(conj_p, _conj_transpose)
+
+
+def _integer_pow_jvp(t: Any, x: Any, *, y: int) -> Any:
+    if y == 0:
+        return rules.zeros_like(t)
+    if y == 1:
+        return t
+    power = x if y == 2 else integer_pow(x, y - 1)
+    return mul_(t, mul_(const(x, y), power))
+
+
+rules.defjvp(integer_pow_p, _integer_pow_jvp)
+
+# --- Taylor series --------------------------------------------------------------------------------
+
+taylor.declare(square_p, taylor.square)
+taylor.declare(integer_pow_p, taylor.integer_power)
+for _prim, _exponent in ((sqrt_p, 1 / 2), (rsqrt_p, -1 / 2), (cbrt_p, 1 / 3)):
+    taylor.declare(_prim, taylor.of_power(_prim, _exponent))
+taylor.declare(log_p, taylor.of_logarithm(log_p, lambda x: x))
+taylor.declare(log1p_p, taylor.of_logarithm(log1p_p, lambda x: _add(x, const(x, 1))))
+# y' as a function of y, and its coefficients of y and y^2.
+_OF_THEMSELVES: Any = (
+    (exp_p, lambda y: y, 1, 0),
+    (exp2_p, lambda y: mul_(const(y, np.log(2)), y), np.log(2), 0),
+    (expm1_p, lambda y: _add(y, const(y, 1)), 1, 0),
+    (logistic_p, lambda y: mul_(y, _sub(const(y, 1), y)), 1, -1),
+    (tan_p, lambda y: _add(const(y, 1), square(y)), 0, 1),
+    (tanh_p, lambda y: mul_(_add(const(y, 1), y), _sub(const(y, 1), y)), 0, -1),
+)
+for _prim, _slope, _b, _c in _OF_THEMSELVES:
+    taylor.declare(_prim, taylor.of_quadratic_slope(_prim, _slope, _b, _c))
+for _prim, _partner, _sign, _partner_sign in (
+    (sin_p, cos_p, 1, -1),
+    (cos_p, sin_p, -1, 1),
+    (sinh_p, cosh_p, 1, 1),
+    (cosh_p, sinh_p, 1, 1),
+):
+    taylor.declare(_prim, taylor.of_partner(_prim, _partner, _sign, _partner_sign))
+
+
+@abs_p.jet
+def _(primals: Any, series: Any) -> Any:
+    is_complex = rules.aval_of(primals[0]).dtype.kind == "c"
+    rule = jet.by_derivative if is_complex else jet.piecewise_linear
+    return rule(abs_p)(primals, series)
+
+
+_ALL = (
+    neg_p, sign_p, abs_p, square_p, floor_p, ceil_p, is_finite_p, sqrt_p, rsqrt_p, cbrt_p, exp_p,
+    exp2_p, expm1_p, log_p, log1p_p, logistic_p, sin_p, cos_p, tan_p, asin_p, acos_p, atan_p,
+    sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p, real_p, imag_p, conj_p, not_p,
+    population_count_p, clz_p, integer_pow_p,
+)  # fmt: skip
+rules.vectorized(*_ALL)
+for _prim in _ALL:
+    if "transpose" not in _prim.rules:
+        _prim.absent("transpose", why="not linear")

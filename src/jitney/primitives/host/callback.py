@@ -1,0 +1,344 @@
+"""Calls of Python functions from programs: `pure_callback`, `io_callback`, `debug_callback`,
+`debug_print`.
+
+A call is one host call of the compiled program, which passes the data of the operands; the function
+is given arrays. Calls with effects run once each and in the order of the program, also those that may
+run in any order: what nobody sees cannot be wrong. Pure calls run as often as their results are needed.
+
+While the function runs no trace is current but the evaluating one, and no lock is held: it may call
+jitted functions, also the one that called it.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import dtypes, pytrees, text
+from jitney.core.avals import ShapedArray
+from jitney.core.effects import (
+    Effect,
+    debug_effect,
+    io_effect,
+    ordered_debug_effect,
+    ordered_io_effect,
+)
+from jitney.core.errors import JaxRuntimeError
+from jitney.core.jaxpr import JaxprEqn
+from jitney.core.primitive import Primitive, declare
+from jitney.core.trace import set_current_trace, state
+from jitney.primitives import rules
+from jitney.primitives.control.scan import scan
+from jitney.primitives.elementwise.convert import as_value
+from jitney.runtime.array import array_from_numpy
+
+VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all",
+                "legacy_vectorized")  # fmt: skip
+
+
+class FlatCallback:
+    """A user's function on flat operands: `callback_func(*args, **kwargs)`, results flattened."""
+
+    def __init__(self, callback_func: Callable[..., Any], in_tree: pytrees.PyTreeDef) -> None:
+        self.callback_func = callback_func
+        self.in_tree = in_tree
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        args, kwargs = pytrees.tree_unflatten(self.in_tree, leaves)
+        return pytrees.tree_leaves(self.callback_func(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        return f"_FlatCallback(callback_func={self.callback_func!r}, in_tree={self.in_tree})"
+
+
+# --- calling ------------------------------------------------------------------------------------
+
+
+def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Sequence[Any]) -> Any:
+    """`function` on arrays that hold copies of `values`, under the evaluating trace."""
+    arrays = [
+        array_from_numpy(np.array(x, order="C"), a) for x, a in zip(values, avals, strict=True)
+    ]
+    with set_current_trace(state.eval_trace):
+        return function(*arrays)
+
+
+def _failed(error: Exception) -> JaxRuntimeError:
+    trace = "".join(traceback.format_exception(error)).rstrip("\n")
+    return JaxRuntimeError(f"INTERNAL: CpuCallback error calling callback: {trace}")
+
+
+def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:
+    """What a function returned, as data of types `avals`."""
+    if len(results) != len(avals):
+        raise RuntimeError(
+            f"Mismatched number of outputs from callback. Expected: {len(avals)}, "
+            f"Actual: {len(results)}"
+        )
+    values: list[np.ndarray] = []
+    for i, (x, aval) in enumerate(zip(results, avals, strict=True)):
+        x = getattr(x, "_value", x) if dtypes.is_extended(aval.dtype) else np.asarray(x)
+        wanted = dtypes.physical_dtype(aval.dtype)
+        if x.shape != aval.shape:
+            raise RuntimeError(
+                f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, "
+                f"Actual: {x.shape}"
+            )
+        got = dtypes.canonicalize_dtype(x.dtype)
+        if got != wanted:
+            raise RuntimeError(
+                f"Incorrect output dtype for return value #{i}: Expected: {wanted}, Actual: {got}"
+            )
+        values.append(np.array(x, wanted, order="C"))
+    return values
+
+
+def _values_of(
+    callback: Callable[..., Any], values: Sequence[np.ndarray], avals: Any, result_avals: Any
+) -> list[np.ndarray]:
+    """Results of a callback on data.
+
+    Raises:
+      JaxRuntimeError: with the traceback of the exception that the callback raised.
+    """
+    try:
+        return _checked(_call(callback, values, avals), result_avals)
+    except Exception as error:
+        raise _failed(error) from error
+
+
+def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[Any]]:
+    """(data, types) of operands outside of any transformation."""
+    arrays = [as_value(x) for x in args]
+    return [x._data() for x in arrays], [x.aval for x in arrays]
+
+
+# --- pure_callback and io_callback ----------------------------------------------------------------
+
+pure_callback_p = declare("pure_callback", multiple_results=True)
+io_callback_p = declare("io_callback", multiple_results=True)
+io_callback_p.effectful = True
+
+
+@pure_callback_p.abstract
+def _(*avals: Any, result_avals: tuple[ShapedArray, ...], **_: Any) -> Any:
+    return list(result_avals)
+
+
+@io_callback_p.abstract
+def _(*avals: Any, result_avals: tuple[ShapedArray, ...], ordered: bool, **_: Any) -> Any:
+    effect: Effect = ordered_io_effect if ordered else io_effect
+    return list(result_avals), frozenset({effect})
+
+
+def _returning(prim: Primitive, ordered: bool) -> None:
+    """Evaluation of a primitive whose callback returns values."""
+
+    @prim.def_impl
+    def _(*args: Any, callback: Any, result_avals: Any, **_: Any) -> list[Any]:
+        values, avals = _data(args)
+        outs = _values_of(callback, values, avals, result_avals)
+        return [array_from_numpy(x, a) for x, a in zip(outs, result_avals, strict=True)]
+
+    @prim.lower_with_avals
+    def _(b: Any, avals: Any, *nodes: Any, callback: Any, result_avals: Any, **_: Any) -> Any:
+        def host(*values: np.ndarray) -> list[np.ndarray]:
+            return _values_of(callback, values, avals, result_avals)
+
+        types = [lowering.tensor_type(a) for a in result_avals]
+        return b.host_call(prim.name, host, nodes, types, ordered=ordered)
+
+    prim.absent("eager", why="is called with arrays, by its own impl")
+
+
+_returning(pure_callback_p, ordered=False)
+_returning(io_callback_p, ordered=True)
+
+
+@pure_callback_p.jvp
+def _(primals: Any, tangents: Any, **_: Any) -> Any:
+    raise ValueError(
+        "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while "
+        "taking gradients: their derivative cannot be seen."
+    )
+
+
+@io_callback_p.jvp
+def _(primals: Any, tangents: Any, **_: Any) -> Any:
+    raise ValueError(
+        "IO callbacks do not support JVP: a function with `jax.custom_jvp` may call one."
+    )
+
+
+pure_callback_p.absent("transpose", why="it is linear in nothing")
+io_callback_p.absent("transpose", why="it is linear in nothing")
+
+
+def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
+    return tuple(a.update(shape=(size, *a.shape)) for a in avals)
+
+
+def _row_by_row(prim: Primitive, args: Any, dims: Any, unroll: int, params: Any) -> Any:
+    """One call for each index of the axis, one after the other."""
+    rows = [rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
+
+    def step(_: Any, given: Any) -> Any:
+        values = iter(given)
+        return (), prim.bind(
+            *(x if d is None else next(values) for x, d in zip(args, dims, strict=True)), **params
+        )
+
+    outs = scan(step, (), rows, unroll=unroll)[1]
+    return outs, [0] * len(outs)
+
+
+@pure_callback_p.batch
+def _(args: Any, dims: Any, *, vmap_method: str | None, result_avals: Any, **params: Any) -> Any:
+    size = rules.batch_size(args, dims)
+    kept = {"vmap_method": vmap_method, **params}
+    if vmap_method in ("sequential", "sequential_unrolled"):
+        unroll = size if vmap_method == "sequential_unrolled" else 1
+        kept["result_avals"] = result_avals
+        return _row_by_row(pure_callback_p, args, dims, unroll, kept)
+    if vmap_method == "legacy_vectorized":
+        moved = [
+            x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)
+        ]
+    elif vmap_method in ("expand_dims", "broadcast_all"):
+        extent = 1 if vmap_method == "expand_dims" else size
+        moved = [
+            rules.to_front(x, d, extent if d is None else size)
+            for x, d in zip(args, dims, strict=True)
+        ]
+    else:
+        listed = ", ".join(map(repr, VMAP_METHODS[:-1]))
+        raise NotImplementedError(
+            "vmap is only supported for the pure_callback primitive when vmap_method is one of "
+            f"{listed}, or {VMAP_METHODS[-1]!r}. Got vmap_method={vmap_method}."
+        )
+    outs = pure_callback_p.bind(*moved, result_avals=_with_rows(result_avals, size), **kept)
+    return outs, [0] * len(outs)
+
+
+@io_callback_p.batch
+def _(args: Any, dims: Any, *, ordered: bool, **params: Any) -> Any:
+    if ordered:
+        raise ValueError("Cannot `vmap` ordered IO callback.")
+    return _row_by_row(io_callback_p, args, dims, 1, {"ordered": ordered, **params})
+
+
+# --- debug_callback and debug_print ---------------------------------------------------------------
+
+debug_callback_p = declare("debug_callback", multiple_results=True)
+debug_callback_p.effectful = True
+debug_print_p = declare("debug_print", multiple_results=True)
+debug_print_p.effectful = True
+
+
+@debug_callback_p.abstract
+def _(*avals: Any, effect: Effect, **_: Any) -> Any:
+    return [], frozenset({effect})
+
+
+@debug_print_p.abstract
+def _(*avals: Any, ordered: bool, **_: Any) -> Any:
+    return [], frozenset({ordered_debug_effect if ordered else debug_effect})
+
+
+def print_values(
+    *values: Any,
+    fmt: str,
+    has_placeholders: bool,
+    in_tree: pytrees.PyTreeDef,
+    static_args: tuple[tuple[int, Any], ...],
+    np_printoptions: Any,
+    logging_record: logging.LogRecord | None,
+    **_: Any,
+) -> None:
+    """Prints `fmt` with values, or puts it into the log."""
+    args, kwargs = pytrees.tree_unflatten(in_tree, with_static(values, static_args))
+    with np.printoptions(**dict(np_printoptions)):
+        shown = (
+            fmt.format(*args, **kwargs) if has_placeholders else " ".join(map(str, (fmt, *args)))
+        )
+    if logging_record is None:
+        print(shown)
+    else:
+        record = logging.makeLogRecord({**vars(logging_record), "msg": shown, "args": ()})
+        logging.getLogger(record.name).handle(record)
+
+
+def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> list[Any]:
+    """All leaves: `values`, and at their positions those that are no arrays."""
+    leaves = list(values)
+    for position, x in static:
+        leaves.insert(position, x)
+    return leaves
+
+
+def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..., Any]]) -> None:
+    """Rules of a primitive that returns nothing; `function_of` gives its function by parameters."""
+
+    @prim.def_impl
+    def _(*args: Any, **params: Any) -> list[Any]:
+        _call(function_of(params), *_data(args))
+        return []
+
+    @prim.lower_with_avals
+    def _(b: Any, avals: Any, *nodes: Any, **params: Any) -> Any:
+        function = function_of(params)
+
+        def host(*values: np.ndarray) -> tuple[()]:
+            try:
+                _call(function, values, avals)
+            except Exception as error:
+                raise _failed(error) from error
+            return ()
+
+        return b.host_call(prim.name, host, nodes, (), ordered=True)
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+        return prim.bind(*primals, **params), []
+
+    @prim.batch
+    def _(args: Any, dims: Any, **params: Any) -> Any:
+        for i in range(rules.batch_size(args, dims)):
+            prim.bind(
+                *(x if d is None else index_axis(x, i, d) for x, d in zip(args, dims, strict=True)),
+                **params,
+            )
+        return [], []
+
+    prim.absent("eager", why="is called with arrays, by its own impl")
+    prim.absent("transpose", why="it has no result")
+
+
+_silent(debug_callback_p, lambda params: params["callback"])
+_silent(debug_print_p, lambda params: lambda *values: print_values(*values, **params))
+
+
+def index_axis(x: Any, i: int, axis: int) -> Any:
+    """x[i] along `axis`."""
+    shape = rules.shape_of(x)
+    start, limit = [0] * len(shape), list(shape)
+    start[axis], limit[axis] = i, i + 1
+    row = rules.op("slice")(
+        x, start_indices=tuple(start), limit_indices=tuple(limit), strides=(1,) * len(shape)
+    )
+    return rules.op("squeeze")(row, dimensions=(axis,))
+
+
+def _print_debug_callback(
+    eqn: JaxprEqn, context: text.Context, settings: text.Settings
+) -> text.Doc:
+    shown = [(k, str(v)) for k, v in sorted(eqn.params.items())]
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["debug_callback"] = _print_debug_callback

@@ -1,0 +1,349 @@
+"""Derivatives of gathers and scatters, which are each other's.
+
+Gathers are linear in the operand, adding scatters in operand and updates; the other scatters depend on
+which updates win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core.primitive import Primitive
+from jitney.primitives import rules
+from jitney.primitives.array.shape import broadcast, shape_of
+from jitney.primitives.elementwise import binary
+from jitney.primitives.elementwise.compare import eq
+from jitney.primitives.indexing.gather import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    gather,
+    gather_p,
+)
+from jitney.primitives.indexing.scatter import (
+    ScatterDimensionNumbers,
+    scatter_add,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub_p,
+)
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+# --- gather ---------------------------------------------------------------------------------------
+
+
+@gather_p.jvp
+def _(primals: Any, tangents: Any, *, fill_value: Any, **params: Any) -> tuple[Any, Any]:
+    x, indices = primals
+    out = gather_p.bind(x, indices, fill_value=fill_value, **params)
+    if type(tangents[0]) is Zero:
+        return out, rules.zero_tangent(out)
+    # What fills is constant.
+    fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
+    return out, gather_p.bind(tangents[0], indices, fill_value=fill, **params)
+
+
+gather_p.jet(jet.piecewise_linear(gather_p))
+
+
+@gather_p.transpose
+def _(
+    ct: Any,
+    x: Any,
+    indices: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: GatherScatterMode,
+    fill_value: Any,
+) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(rules.aval_of(x)), None]
+    offset, collapsed, index_map, batching, index_batching = dimension_numbers
+    out = scatter_add(
+        # A cotangent may have been given another precision, by a user's rule.
+        Zero(rules.aval_of(x).update(dtype=rules.aval_of(ct).dtype)).instantiate(),
+        indices,
+        ct,
+        ScatterDimensionNumbers(offset, collapsed, index_map, batching, index_batching),
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=mode,
+    )
+    return [out, None]
+
+
+# --- scatter --------------------------------------------------------------------------------------
+
+
+def _windows(
+    x: Any,
+    indices: Any,
+    numbers: ScatterDimensionNumbers,
+    updates_shape: tuple[int, ...],
+    **params: Any,
+) -> Any:
+    """What `x` has where the updates go: a gather of the shape of the updates."""
+    window, inserted, index_map, batching, index_batching = numbers
+    extents = iter([updates_shape[axis] for axis in window])
+    dropped = {*inserted, *batching}
+    sizes = tuple([1 if k in dropped else next(extents) for k in range(len(shape_of(x)))])
+    return gather(
+        x,
+        indices,
+        GatherDimensionNumbers(window, inserted, index_map, batching, index_batching),
+        sizes,
+        **params,
+    )
+
+
+def _full(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+    return broadcast(np.asarray(value).astype(dtype)[()], shape)
+
+
+def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
+    """Derivatives of a scatter that adds `signed(updates)`: linear in operand and updates."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        x, indices, updates = primals
+        out = prim.bind(x, indices, updates, **params)
+        t, _, u = tangents
+        if type(t) is Zero and type(u) is Zero:
+            return out, rules.zero_tangent(out)
+        return out, prim.bind(instantiate(t), indices, instantiate(u), **params)
+
+    @prim.transpose
+    def _(
+        ct: Any,
+        x: Any,
+        indices: Any,
+        updates: Any,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        **_: Any,
+    ) -> list[Any]:
+        if type(ct) is Zero:
+            return [ct, None, Zero(rules.aval_of(updates))]
+        of_updates = None
+        if rules.is_linear(updates):
+            shape = rules.shape_of(updates)
+            of_updates = signed(
+                _windows(ct, indices, dimension_numbers, shape, mode=mode, fill_value=0)
+            )
+        return [ct if rules.is_linear(x) else None, None, of_updates]
+
+
+_linear_updates(scatter_add_p, lambda ct: ct)
+_linear_updates(scatter_sub_p, lambda ct: rules.op("neg")(ct))
+
+
+@scatter_mul_p.jvp
+def _(
+    primals: Any,
+    tangents: Any,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: GatherScatterMode,
+    **params: Any,
+) -> tuple[Any, Any]:
+    params.update(
+        dimension_numbers=dimension_numbers, indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices, mode=mode,
+    )  # fmt: skip
+    x, indices, updates = primals
+    t, _, u = tangents
+    out = scatter_mul_p.bind(x, indices, updates, **params)
+    total: Any = Zero(rules.zero_tangent(out).aval)
+    if type(t) is not Zero:
+        total = scatter_mul_p.bind(t, indices, updates, **params)
+    if type(u) is not Zero:
+        if not unique_indices:
+            raise NotImplementedError(
+                "the derivative of scatter_mul with respect to its updates is defined for "
+                "unique_indices=True alone"
+            )
+        moved = scatter_add(
+            rules.zeros_like(x), indices, u, dimension_numbers,
+            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+        )  # fmt: skip
+        total = add_tangents(total, binary.mul(x, moved))
+    return out, total
+
+
+@scatter_mul_p.transpose
+def _(
+    ct: Any,
+    x: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    unique_indices: bool,
+    mode: GatherScatterMode,
+    **params: Any,
+) -> list[Any]:
+    if type(ct) is Zero:
+        return [ct, None, Zero(rules.aval_of(updates))]
+    of_x = of_updates = None
+    if rules.is_linear(x):
+        of_x = scatter_mul_p.bind(
+            ct, indices, updates, dimension_numbers=dimension_numbers,
+            unique_indices=unique_indices, mode=mode, **params,
+        )  # fmt: skip
+    if rules.is_linear(updates):
+        if not unique_indices:
+            raise NotImplementedError("scatter_mul is transposed for unique_indices=True alone")
+        shape = rules.shape_of(updates)
+        of_updates = _windows(
+            binary.mul(x, ct), indices, dimension_numbers, shape, mode=mode, fill_value=0
+        )
+    return [of_x, None, of_updates]
+
+
+def _extreme_jvp(prim: Primitive) -> None:
+    """The forward derivative of scatter-min or -max: those that attain the extreme share it."""
+
+    @prim.jvp
+    def _(
+        primals: Any,
+        tangents: Any,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        indices_are_sorted: bool,
+        unique_indices: bool,
+        mode: GatherScatterMode,
+        **params: Any,
+    ) -> tuple[Any, Any]:
+        x, indices, updates = primals
+        out = prim.bind(
+            x, indices, updates, dimension_numbers=dimension_numbers,
+            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+            **params,
+        )  # fmt: skip
+        t, _, u = tangents
+        if type(t) is Zero and type(u) is Zero:
+            return out, rules.zero_tangent(out)
+        t, u = instantiate(t), instantiate(u)
+        shape, updates_shape = shape_of(x), shape_of(updates)
+        dtype = rules.aval_of(out).dtype
+        one = np.asarray(1).astype(dtype)[()]
+        select_n = rules.op("select_n")
+
+        def windows(of: Any) -> Any:
+            return _windows(of, indices, dimension_numbers, updates_shape)
+
+        def count(which: Callable[[], Any]) -> Any:
+            """How many updates, of those marked, go where each one goes."""
+            zeros = _full(shape, 0, dtype)
+            return windows(scatter_add(zeros, indices, which(), dimension_numbers))
+
+        def marked() -> Any:
+            ones = _full(updates_shape, 1, dtype)
+            return select_n(hits, _full(updates_shape, 0, dtype), ones)
+
+        old, new = windows(x), windows(out)
+        hits, kept = eq(updates, new), eq(old, new)
+        n_hits = count(marked)
+        n_all = count(lambda: _full(updates_shape, 1, dtype))
+        with_old = binary.div(one, binary.add(n_hits, one))
+        share = select_n(kept, binary.div(one, n_hits), with_old)
+        update_share = select_n(hits, _full(updates_shape, 0, dtype), share)
+        with_old = binary.div(one, binary.add(n_hits, one))
+        old_share = select_n(kept, _full(updates_shape, 0, dtype), with_old)
+        old_share = binary.div(binary.add(np.asarray(-1).astype(dtype)[()], old_share), n_all)
+        change = binary.add(binary.mul(windows(t), old_share), binary.mul(u, update_share))
+        tangent = scatter_add(
+            t, indices, change, dimension_numbers,
+            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+        )  # fmt: skip
+        return out, tangent
+
+    prim.absent("transpose", why="not linear")
+
+
+_extreme_jvp(scatter_min_p)
+_extreme_jvp(scatter_max_p)
+
+
+for _prim in (scatter_p, scatter_add_p, scatter_sub_p, scatter_min_p, scatter_max_p):
+    _prim.jet(jet.piecewise_linear(_prim))
+
+
+@scatter_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    x, indices, updates = primals
+    t, _, u = tangents
+    if type(t) is Zero and type(u) is Zero:
+        out = scatter_p.bind(x, indices, updates, **params)
+        return out, rules.zero_tangent(out)
+    if params["update_jaxpr"] is not None:
+        raise NotImplementedError("scatter_apply has no derivative")
+    t, u = instantiate(t), instantiate(u)
+    if params["unique_indices"]:
+        out = scatter_p.bind(x, indices, updates, **params)
+        return out, scatter_p.bind(t, indices, u, **params)
+    # Of several updates of one element one wins, and tangents are to choose the same: the updates
+    # are numbered, the numbers scattered, and what does not win is replaced by 0, whereupon
+    # scattering is adding.
+    numbers: ScatterDimensionNumbers = params["dimension_numbers"]
+    shape = shape_of(updates)
+    ids_shape = tuple([1 if k in numbers.update_window_dims else n for k, n in enumerate(shape)])
+    u32 = np.dtype(np.uint32)
+    count = int(np.prod(ids_shape, dtype=np.int64))
+    row = rules.op("iota")(dtype=u32, shape=(count,), dimension=0, sharding=None)
+    ids = rules.op("reshape")(row, new_sizes=ids_shape, dimensions=None, sharding=None)
+    ids = binary.add(ids, _full(shape, 1, u32))
+    winners = scatter_p.bind(_full(shape_of(x), 0, u32), indices, ids, **params)
+    winner = _windows(winners, indices, numbers, shape)
+
+    def added(x: Any, updates: Any) -> tuple[Any, Any]:
+        dtype = rules.aval_of(x).dtype
+        left = eq(winners, _full(shape_of(x), 0, u32))
+        x = rules.op("select_n")(left, _full(shape_of(x), 0, dtype), x)
+        wins = eq(ids, winner)
+        return x, rules.op("select_n")(wins, _full(shape, 0, dtype), updates)
+
+    pairs = added(x, updates), added(t, u)
+    flags = {k: params[k] for k in ("indices_are_sorted", "unique_indices", "mode")}
+    out, tangent = [scatter_add(x, indices, u, numbers, **flags) for x, u in pairs]
+    return out, tangent
+
+
+@scatter_p.transpose
+def _(
+    ct: Any,
+    x: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    unique_indices: bool,
+    mode: GatherScatterMode,
+    **params: Any,
+) -> list[Any]:
+    assert unique_indices, "a linear scatter has unique indices: see its forward derivative"
+    if type(ct) is Zero:
+        return [ct, None, Zero(rules.aval_of(updates))]
+    of_x = of_updates = None
+    shape = rules.shape_of(updates)
+    if rules.is_linear(x):
+        nothing = Zero(rules.aval_of(updates)).instantiate()
+        of_x = scatter_p.bind(
+            ct, indices, nothing, dimension_numbers=dimension_numbers,
+            unique_indices=unique_indices, mode=mode, **params,
+        )  # fmt: skip
+    if rules.is_linear(updates):
+        of_updates = _windows(ct, indices, dimension_numbers, shape, mode=mode, fill_value=0)
+    return [of_x, None, of_updates]

@@ -1,0 +1,469 @@
+"""Gather: slices of an array at computed positions.
+
+The axes' roles are given by `GatherDimensionNumbers`; the last axis of the indices holds the index
+vectors. What an index vector out of range means is the mode's matter. The checks of dimension
+numbers are shared with scatter, which is gather read backwards.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitney.compiler.dims import GatherDims, IndexMode
+from jitney.compiler.numerics import indexing, scalar
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.primitive import declare
+from jitney.core.trace import Tracer
+from jitney.primitives import rules
+from jitney.primitives.array import concatenation
+from jitney.primitives.array.shape import canonical_shape, expand_dims, shape_of
+from jitney.primitives.elementwise import binary, compare, convert, families, select
+from jitney.primitives.elementwise.families import Shape
+
+Axes = tuple[int, ...]
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Roles of the axes of a gather.
+
+    Attributes:
+      offset_dims: axes of the result that run over a slice; the others run over the indices.
+      collapsed_slice_dims: axes of the operand, of extent 1 in a slice, that the result lacks.
+      start_index_map: axes of the operand that the entries of an index vector move along.
+      operand_batching_dims: axes of the operand that go together with axes of the indices.
+      start_indices_batching_dims: those axes of the indices, in the same order.
+    """
+
+    offset_dims: Axes
+    collapsed_slice_dims: Axes
+    start_index_map: Axes
+    operand_batching_dims: Axes = ()
+    start_indices_batching_dims: Axes = ()
+
+
+class GatherScatterMode(enum.Enum):
+    """What is done with indices out of range.
+
+    CLIP: they are moved to the nearest place where the slice is inside.
+    FILL_OR_DROP: gather gives a fill value, scatter leaves the update out.
+    PROMISE_IN_BOUNDS: there are none; else the result is unspecified.
+    ONE_HOT: gather gives 0, scatter leaves the update out.
+    """
+
+    CLIP = enum.auto()
+    FILL_OR_DROP = enum.auto()
+    PROMISE_IN_BOUNDS = enum.auto()
+    ONE_HOT = enum.auto()
+
+    @staticmethod
+    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
+        """The mode of a name; None is FILL_OR_DROP.
+
+        Raises:
+          ValueError: if there is no such mode.
+        """
+        if isinstance(mode, GatherScatterMode):
+            return mode
+        found = _MODE_NAMES.get(mode) if mode is None or isinstance(mode, str) else None
+        if found is None:
+            raise ValueError(f'Unknown gather mode "{mode}"')
+        return found
+
+
+_MODE_NAMES: dict[str | None, GatherScatterMode] = {
+    None: GatherScatterMode.FILL_OR_DROP,
+    "fill": GatherScatterMode.FILL_OR_DROP,
+    "drop": GatherScatterMode.FILL_OR_DROP,
+    "clip": GatherScatterMode.CLIP,
+    "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
+    "one_hot": GatherScatterMode.ONE_HOT,
+}
+
+MODES: dict[GatherScatterMode, IndexMode] = {
+    GatherScatterMode.CLIP: "clip",
+    GatherScatterMode.FILL_OR_DROP: "fill",
+    GatherScatterMode.ONE_HOT: "fill",
+    GatherScatterMode.PROMISE_IN_BOUNDS: "promise_in_bounds",
+}
+"""The tensor IR's name of each mode."""
+
+# --- checks shared with scatter -------------------------------------------------------------------
+
+
+def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = True) -> None:
+    """Raises TypeError unless `axes` are different, within `rank`, and ascending if `ordered`."""
+    if ordered and list(axes) != sorted(axes):
+        raise TypeError(f"{name} in {op} op must be sorted; got {axes}")
+    for axis in axes:
+        if not 0 <= axis < rank:
+            raise TypeError(
+                f"Invalid {name} set in {op} op; valid range is [0, {rank}); got: {axis}."
+            )
+    if len(set(axes)) != len(axes):
+        raise TypeError(f"{name} in {op} op must not repeat; got: {axes}.")
+
+
+def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -> None:
+    """Raises TypeError if two (name, axes) have an axis in common."""
+    if set(first[1]) & set(second[1]):
+        raise TypeError(
+            f"{first[0]} and {second[0]} in {op} op must be disjoint; got: {first[1]} and "
+            f"{second[1]}."
+        )
+
+
+def check_index_map(
+    op: str, name: str, index_map: Axes, operand: ShapedArray, indices: ShapedArray
+) -> None:
+    """Raises TypeError unless index vectors have an entry for each of the map's operand axes."""
+    leaf = indices.ndim - 1
+    if len(index_map) != indices.shape[leaf]:
+        raise TypeError(
+            f"{op.capitalize()} op has {len(index_map)} elements in {name} and the bound of "
+            f"dimension index_vector_dim={leaf} of indices is {indices.shape[leaf]}. These two "
+            "numbers must be equal."
+        )
+    for k, axis in enumerate(index_map):
+        if not 0 <= axis < operand.ndim:
+            raise TypeError(f"Invalid {name}; domain is [0, {operand.ndim}), got: {k}->{axis}.")
+    if len(set(index_map)) != len(index_map):
+        raise TypeError(f"{name} in {op} op must not repeat; got: {index_map}.")
+
+
+def check_batching(
+    op: str,
+    operand: ShapedArray,
+    indices: ShapedArray,
+    operand_axes: Axes,
+    index_axes: Axes,
+    index_axes_name: str,
+) -> None:
+    """Raises TypeError unless batching axes of operand and indices go together."""
+    check_axes(op, "operand_batching_dims", operand_axes, operand.ndim)
+    check_axes(op, index_axes_name, index_axes, indices.ndim, ordered=False)
+    title = op.capitalize()
+    if indices.ndim - 1 in index_axes:
+        raise TypeError(
+            f"{title} op cannot have the index vector dimension as a batching dimension; got "
+            f"{index_axes}."
+        )
+    if len(operand_axes) != len(index_axes):
+        raise TypeError(
+            f"{title} op requires equal numbers of operand_batching_dims and {index_axes_name}, "
+            f"got {operand_axes} and {index_axes}."
+        )
+    extents = tuple([operand.shape[k] for k in operand_axes])
+    index_extents = tuple([indices.shape[k] for k in index_axes])
+    if extents != index_extents:
+        raise TypeError(
+            f"{title} op requires operand batching dimensions and indices batching dimensions to "
+            f"have the same shape, got {extents} and {index_extents}."
+        )
+
+
+def check_indices(op: str, indices: ShapedArray) -> None:
+    """Raises unless indices are integers (ValueError) of rank 1 or more (TypeError)."""
+    if not dtypes.issubdtype(indices.dtype, np.integer):
+        raise ValueError("indices must have an integer type")
+    if not indices.ndim:
+        raise TypeError(
+            f"{op.capitalize()} index leaf dimension must be within [0, rank(indices) + 1). "
+            f"rank(indices) is 0 and {op} index leaf dimension is -1."
+        )
+
+
+# --- gather -----------------------------------------------------------------------------------
+
+gather_p = declare("gather")
+
+
+@gather_p.abstract
+def _(
+    x: ShapedArray,
+    indices: ShapedArray,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    **_: Any,
+) -> ShapedArray:
+    check_indices("gather", indices)
+    offset, collapsed, index_map, batching, index_batching = dimension_numbers
+    out_rank = len(offset) + indices.ndim - 1
+    if list(offset) != sorted(offset):
+        raise TypeError(f"offset_dims in gather op must be sorted; got {offset}")
+    if len(set(offset)) != len(offset):
+        raise TypeError(f"offset_dims in gather op must not repeat; got: {offset}.")
+    for k, axis in enumerate(offset):
+        if not 0 <= axis < out_rank:
+            raise TypeError(
+                f"Offset dimension {k} in gather op is out of bounds; got {axis}, but should have "
+                f"been in [0, {out_rank})"
+            )
+    check_index_map("gather", "start_index_map", index_map, x, indices)
+    check_axes("gather", "collapsed_slice_dims", collapsed, x.ndim)
+    named = ("operand_batching_dims", batching)
+    check_disjoint("gather", ("collapsed_slice_dims", collapsed), named)
+    check_disjoint("gather", ("start_index_map", index_map), named)
+    check_batching("gather", x, indices, batching, index_batching, "start_indices_batching_dims")
+    # Where there are no indices no window is taken, and none is too large.
+    _check_slice_sizes(x, slice_sizes, offset, collapsed, batching, 0 not in indices.shape[:-1])
+    dropped = {*collapsed, *batching}
+    window = iter([n for k, n in enumerate(slice_sizes) if k not in dropped])
+    batch = iter(indices.shape[:-1])
+    return x.update(
+        shape=tuple([next(window) if k in offset else next(batch) for k in range(out_rank)])
+    )
+
+
+def _check_slice_sizes(
+    x: ShapedArray, sizes: Shape, offset: Axes, collapsed: Axes, batching: Axes, bounded: bool
+) -> None:
+    if len(sizes) != x.ndim:
+        raise TypeError(
+            "Gather op must have one slice size for every input dimension; got: "
+            f"len(slice_sizes)={len(sizes)}, input_shape.rank={x.ndim}"
+        )
+    if len(sizes) != len(offset) + len(collapsed) + len(batching):
+        raise TypeError(
+            "All components of the offset index in a gather op must either be a offset dimension "
+            f"or explicitly collapsed/batching; got len(slice_sizes)={len(sizes)}, "
+            f"output_slice_sizes={offset}, collapsed_slice_dims={collapsed}, "
+            f"operand_batching_dims={batching}."
+        )
+    for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
+        if not 0 <= size <= (extent if bounded else size):
+            raise TypeError(
+                f"Slice size at index {k} in gather op is out of range, must be within [0, "
+                f"{extent} + 1), got {size}."
+            )
+    for i, k in enumerate(collapsed):
+        if sizes[k] != 1:
+            raise TypeError(
+                "Gather op can only collapse slice dims with bound 1, but bound is "
+                f"{sizes[k]} for index {k} at position {i}."
+            )
+    for i, k in enumerate(batching):
+        if sizes[k] not in (0, 1):
+            raise TypeError(
+                "Gather op can only have operand batching dims with bound 0/1, but bound is "
+                f"{sizes[k]} for index {k} at position {i}."
+            )
+
+
+def _dims(numbers: GatherDimensionNumbers) -> GatherDims:
+    return GatherDims(*[tuple(map(int, axes)) for axes in numbers])
+
+
+def _fill(dtype: np.dtype, fill_value: Any) -> np.ndarray:
+    """The fill value as the array stores it; 0 if there is none."""
+    if fill_value is None:
+        return np.zeros((), dtype)
+    # A key: two words, alike.
+    if isinstance(fill_value, np.uint32) and dtype == np.uint64:  # pyright: ignore[reportArgumentType]
+        return np.asarray([fill_value, fill_value]).view(np.uint64).reshape(())
+    return scalar.convert(np.asarray(fill_value), dtype)
+
+
+@gather_p.eager
+def _(
+    x: np.ndarray,
+    indices: np.ndarray,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    mode: GatherScatterMode,
+    fill_value: Any,
+    **_: Any,
+) -> np.ndarray:
+    return indexing.gather(
+        x, indices, _dims(dimension_numbers), slice_sizes, MODES[mode],
+        _fill(x.dtype, fill_value),
+    )  # fmt: skip
+
+
+@gather_p.lower
+def _(
+    b: Any,
+    x: Any,
+    indices: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    mode: GatherScatterMode,
+    fill_value: Any,
+    **_: Any,
+) -> Any:
+    return b.gather(
+        x, indices, _dims(dimension_numbers), tuple(map(int, slice_sizes)), MODES[mode],
+        _fill(x.dtype, fill_value),
+    )  # fmt: skip
+
+
+def default_fill_value(dtype: Any) -> Any:
+    """What gather puts for slices out of range: NaN, the least or greatest integer, or True."""
+    if dtypes.is_extended(dtype):
+        return np.uint32(0xFFFFFFFF)
+    if dtypes.issubdtype(dtype, np.inexact):
+        return float("nan")
+    if dtypes.issubdtype(dtype, np.signedinteger):
+        return int(dtypes.iinfo(dtype).min)
+    if dtypes.issubdtype(dtype, np.unsignedinteger):
+        return int(dtypes.iinfo(dtype).max)
+    return True
+
+
+def _checked_fill_value(fill_value: Any, dtype: Any) -> Any:
+    """A fill value as a Python scalar."""
+    if fill_value is None:
+        return default_fill_value(dtype)
+    if isinstance(fill_value, Tracer) or shape_of(fill_value):
+        raise TypeError(f"fill_value of gather must be a known scalar, got {fill_value}")
+    if isinstance(fill_value, bool | int | float | complex):
+        return fill_value
+    value = np.asarray(getattr(fill_value, "_value", fill_value))
+    if dtypes.is_extended(dtype):
+        return np.uint32(value)
+    get_aval(value[()])  # raises for what is no number
+    return value.item()
+
+
+def gather(
+    operand: Any,
+    start_indices: Any,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Any,
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: str | GatherScatterMode | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Slices of `operand` of shape `slice_sizes` at the index vectors in `start_indices`.
+
+    Args:
+      operand: any array.
+      start_indices: integers; their last axis holds the index vectors.
+      dimension_numbers: roles of the axes.
+      slice_sizes: an extent per axis of `operand`.
+      unique_indices: a promise that no two slices overlap.
+      indices_are_sorted: a promise that index vectors ascend.
+      mode: what happens out of range, "promise_in_bounds" by default.
+      fill_value: a scalar put for slices out of range in mode "fill"; by default NaN, the least
+        signed or greatest unsigned integer, or True.
+
+    Raises:
+      TypeError: if shapes and dimension numbers do not go together.
+      ValueError: if indices are no integers, or there is no such mode.
+    """
+    parsed = (
+        GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
+    )
+    fill: Any = None
+    try:
+        if parsed is GatherScatterMode.FILL_OR_DROP:
+            dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+            fill = _checked_fill_value(fill_value, dtype)
+        return gather_p.bind(
+            operand,
+            start_indices,
+            dimension_numbers=GatherDimensionNumbers(*map(tuple, dimension_numbers)),
+            slice_sizes=canonical_shape(slice_sizes),
+            indices_are_sorted=bool(indices_are_sorted),
+            unique_indices=bool(unique_indices),
+            mode=parsed,
+            fill_value=fill,
+        )
+    except TypeError:
+        families.check_operands("gather", operand, start_indices)
+        raise
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """Slices of `src` across `axes` at positions that wrap around.
+
+    Args:
+      src: any array.
+      idxs: a vector of positions for each axis of `axes`, all of one length.
+      axes: different axes of `src`.
+
+    Returns: an array of shape [n, *other axes of `src`], n the vectors' length.
+    """
+    axes = tuple(axes)
+    shape = shape_of(src)
+    vectors = concatenation.concatenate([expand_dims(i, (1,)) for i in idxs], 1)
+    extents = np.asarray([shape[k] for k in axes], np.int32)
+    if vectors.dtype.itemsize < 4 or vectors.dtype.kind == "u":
+        vectors = convert.convert(vectors, np.dtype(np.int32))
+    sizes = convert.convert(extents.reshape(1, -1), vectors.dtype)
+    rest = binary.rem(vectors, sizes)
+    zero = convert.scalar_operand(0, vectors.dtype, False)
+    wrapped = select.select(compare.lt(rest, zero), binary.add(rest, sizes), rest)
+    return gather(
+        src,
+        wrapped,
+        GatherDimensionNumbers(
+            tuple(range(1, len(shape) - len(axes) + 1)), tuple(sorted(axes)), axes
+        ),
+        tuple([1 if k in axes else n for k, n in enumerate(shape)]),
+    )
+
+
+# --- batching -------------------------------------------------------------------------------------
+
+
+def after_batch_axis(axes: Axes) -> Axes:
+    """Axes of an array as axes of the array with a batch axis in front."""
+    return tuple([np.int64(axis + 1) for axis in axes])  # type: ignore[misc]
+
+
+def batch_gather(
+    args: Any,
+    dims: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    **params: Any,
+) -> tuple[Any, int]:
+    """The batching rule of gather: one gather, in which batch axes go together."""
+    (x, indices), (x_dim, indices_dim) = args, dims
+    offset, collapsed, index_map, batching, index_batching = dimension_numbers
+    shifted = after_batch_axis
+    if x_dim is not None:
+        x = rules.move_axis(x, x_dim, 0)
+        collapsed, index_map, batching = shifted(collapsed), shifted(index_map), shifted(batching)
+    if indices_dim is not None:
+        indices = rules.move_axis(indices, indices_dim, 0)
+        index_batching = shifted(index_batching)
+    size = shape_of(x if x_dim is not None else indices)[0]
+    if x_dim is None:
+        offset = tuple([axis + 1 for axis in offset])
+        indices_are_sorted = unique_indices = False
+    elif indices_dim is None:
+        offset = (0, *shifted(offset))
+        slice_sizes = (size, *slice_sizes)
+    else:
+        offset = shifted(offset)
+        batching, index_batching = (0, *batching), (0, *index_batching)
+        slice_sizes = (min(size, 1), *slice_sizes)
+    out = gather_p.bind(
+        x,
+        indices,
+        dimension_numbers=GatherDimensionNumbers(
+            offset, collapsed, index_map, batching, index_batching
+        ),
+        slice_sizes=slice_sizes,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        **params,
+    )
+    return out, 0
+
+
+gather_p.batch(batch_gather)

@@ -1,0 +1,378 @@
+"""Scatter: windows of updates combined into an array at computed positions.
+
+Six primitives differ in how an update meets the old value; `scatter` overwrites it, or, in
+`scatter_apply`, calls a function. What combines is recorded as a program of two scalars,
+`update_jaxpr`. Updates to one place are combined one after another, in the order of the indices.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.compiler.dims import ScatterDims
+from jitney.compiler.numerics import indexing
+from jitney.core import dtypes, source_info
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
+from jitney.core.primitive import Primitive, declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer
+from jitney.primitives import rules
+from jitney.primitives.array.shape import broadcast, canonical_shape
+from jitney.primitives.elementwise import binary, families
+from jitney.primitives.elementwise.convert import convert
+from jitney.primitives.indexing.gather import (
+    MODES,
+    Axes,
+    GatherScatterMode,
+    after_batch_axis,
+    check_axes,
+    check_batching,
+    check_disjoint,
+    check_index_map,
+    check_indices,
+)
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Roles of the axes of a scatter: the mirror image of `GatherDimensionNumbers`.
+
+    Attributes:
+      update_window_dims: axes of the updates that run over a window; the others run over the indices.
+      inserted_window_dims: axes of the operand that the updates lack; windows have extent 1 there.
+      scatter_dims_to_operand_dims: axes of the operand that the entries of an index vector move along.
+      operand_batching_dims: axes of the operand that go together with axes of the indices.
+      scatter_indices_batching_dims: those axes of the indices, in the same order.
+    """
+
+    update_window_dims: Axes
+    inserted_window_dims: Axes
+    scatter_dims_to_operand_dims: Axes
+    operand_batching_dims: Axes = ()
+    scatter_indices_batching_dims: Axes = ()
+
+
+def _check(
+    x: ShapedArray,
+    indices: ShapedArray,
+    updates: ShapedArray,
+    numbers: ScatterDimensionNumbers,
+) -> None:
+    check_indices("scatter", indices)
+    families.check_same_dtypes("scatter", (x, updates))
+    window, inserted, index_map, batching, index_batching = numbers
+    rank = len(window) + indices.ndim - 1
+    if updates.ndim != rank:
+        raise TypeError(f"Updates tensor must be of rank {rank}; got {updates.ndim}.")
+    check_axes("scatter", "update_window_dims", window, updates.ndim)
+    check_axes("scatter", "inserted_window_dims", inserted, x.ndim)
+    named = ("operand_batching_dims", batching)
+    check_disjoint("scatter", ("inserted_window_dims", inserted), named)
+    check_disjoint("scatter", ("scatter_dims_to_operand_dims", index_map), named)
+    check_batching("scatter", x, indices, batching, index_batching, "scatter_indices_batching_dims")
+    size = len(window) + len(inserted) + len(batching)
+    if size != x.ndim:
+        raise TypeError(
+            f"Scatter op has window of size {size}; doesn't match operand of rank {x.ndim}."
+        )
+    check_index_map("scatter", "scatter_dims_to_operand_dims", index_map, x, indices)
+    _check_bounds(x, indices, updates, numbers)
+
+
+def _check_bounds(
+    x: ShapedArray, indices: ShapedArray, updates: ShapedArray, numbers: ScatterDimensionNumbers
+) -> None:
+    """Raises TypeError if windows are larger than the operand, or not one per index vector."""
+    window = numbers.update_window_dims
+    dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    bounds = [n for k, n in enumerate(x.shape) if k not in dropped]
+    for axis, bound in zip(window, bounds, strict=True):
+        if updates.shape[axis] > bound:
+            raise TypeError(
+                "Bounds of the window dimensions of updates must not exceed the bounds of the "
+                f"corresponding dimensions of operand. For dimension {axis}, updates bound is "
+                f"{updates.shape[axis]}, operand bound is {bound}."
+            )
+    batch_axes = [k for k in range(updates.ndim) if k not in window]
+    for axis, extent in zip(batch_axes, indices.shape[:-1], strict=True):
+        if updates.shape[axis] != extent:
+            raise TypeError(
+                "Bounds of the scatter dimensions of updates must be the same as the bounds of the "
+                f"corresponding dimensions of scatter indices. For scatter dimension {axis}, "
+                f"updates bound is {updates.shape[axis]}, indices bound is {extent}."
+            )
+
+
+def _dims(numbers: ScatterDimensionNumbers) -> ScatterDims:
+    return ScatterDims(*[tuple(map(int, axes)) for axes in numbers])
+
+
+def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype) -> Any:
+    """The combining program, as the tensor IR has it."""
+    closed = ClosedJaxpr(update_jaxpr, update_consts)
+    return lowering.scalar_region(closed, (dtype, dtype))
+
+
+def batch_scatter(
+    prim: Primitive,
+    args: Any,
+    dims: Any,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    **params: Any,
+) -> tuple[Any, int]:
+    """The batching rule of a scatter: one scatter, in which batch axes go together."""
+    (x, indices, updates), (x_dim, indices_dim, updates_dim) = args, dims
+    size = rules.batch_size(args, dims)
+    x, updates = rules.to_front(x, x_dim, size), rules.to_front(updates, updates_dim, size)
+    window, inserted, index_map, batching, index_batching = dimension_numbers
+    window, inserted, index_map, batching = map(
+        after_batch_axis, (window, inserted, index_map, batching)
+    )
+    if indices_dim is None:
+        window = (0, *window)
+    else:
+        indices = rules.move_axis(indices, indices_dim, 0)
+        batching, index_batching = (0, *batching), (0, *after_batch_axis(index_batching))
+    numbers = ScatterDimensionNumbers(window, inserted, index_map, batching, index_batching)
+    return prim.bind(x, indices, updates, dimension_numbers=numbers, **params), 0
+
+
+def _declare(name: str, fn: str | None) -> Primitive:
+    """Declares the scatter that combines by the scalar function `fn`, None: by its program."""
+    prim = declare(name)
+
+    @prim.abstract
+    def _(
+        x: ShapedArray,
+        indices: ShapedArray,
+        updates: ShapedArray,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        **_: Any,
+    ) -> ShapedArray:
+        _check(x, indices, updates, dimension_numbers)
+        return x
+
+    @prim.eager
+    def _(
+        x: np.ndarray,
+        indices: np.ndarray,
+        updates: np.ndarray,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        update_jaxpr: Jaxpr | None,
+        update_consts: tuple[Any, ...],
+        **_: Any,
+    ) -> np.ndarray:
+        combine: Any = fn
+        if fn is None and update_jaxpr is not None:
+            region = _region(update_jaxpr, update_consts, x.dtype)
+            combine = lowering.elementwise_function(region)
+        dims = _dims(dimension_numbers)
+        return indexing.scatter(x, indices, updates, dims, combine, MODES[mode])
+
+    @prim.lower
+    def _(
+        b: Any,
+        x: Any,
+        indices: Any,
+        updates: Any,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        unique_indices: bool,
+        update_jaxpr: Jaxpr | None,
+        update_consts: tuple[Any, ...],
+        **_: Any,
+    ) -> Any:
+        combine: Any = fn
+        if fn == "sub":
+            combine, updates = "add", b.apply("neg", updates)
+        elif fn is None and update_jaxpr is not None:
+            combine = _region(update_jaxpr, update_consts, x.dtype)
+        dims = _dims(dimension_numbers)
+        return b.scatter(x, indices, updates, dims, combine, MODES[mode], unique_indices)
+
+    prim.batch(functools.partial(batch_scatter, prim))
+    return prim
+
+
+scatter_p = _declare("scatter", None)
+scatter_add_p = _declare("scatter-add", "add")
+scatter_sub_p = _declare("scatter-sub", "sub")
+scatter_mul_p = _declare("scatter-mul", "mul")
+scatter_min_p = _declare("scatter-min", "min")
+scatter_max_p = _declare("scatter-max", "max")
+
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=256)
+def _combining_program(fn: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
+    """`fn` of two scalars as a program; the same object each time."""
+    scalar = shaped_array((), dtype)
+    info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(fn), ("x", "y"))
+    return trace_to_jaxpr(lambda x, y: [fn(x, y)], [scalar, scalar], info)[0]
+
+
+def _bind(
+    prim: Primitive,
+    operand: Any,
+    indices: Any,
+    updates: Any,
+    numbers: ScatterDimensionNumbers,
+    update_jaxpr: Jaxpr | None,
+    update_consts: tuple[Any, ...],
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: str | GatherScatterMode | None,
+) -> Any:
+    try:
+        return prim.bind(
+            operand,
+            indices,
+            updates,
+            update_jaxpr=update_jaxpr,
+            update_consts=update_consts,
+            dimension_numbers=ScatterDimensionNumbers(*map(tuple, numbers)),
+            indices_are_sorted=bool(indices_are_sorted),
+            unique_indices=bool(unique_indices),
+            mode=GatherScatterMode.from_any(mode),
+        )
+    except TypeError:
+        families.check_operands(prim.name, operand, indices, updates)
+        raise
+
+
+def _public(
+    name: str, prim: Primitive, fn: Callable[[Any, Any], Any] | None, doc: str
+) -> Callable[..., Any]:
+    def function(
+        operand: Any,
+        scatter_indices: Any,
+        updates: Any,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+    ) -> Any:
+        program: Jaxpr | None = None
+        if fn is not None:
+            families.check_operands(prim.name, operand, scatter_indices, updates)
+            dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+            program = _combining_program(fn, dtype)
+        return _bind(
+            prim, operand, scatter_indices, updates, dimension_numbers, program, (),
+            indices_are_sorted, unique_indices, mode,
+        )  # fmt: skip
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "jax.lax"
+    function.__doc__ = f"""{doc}
+
+    Args:
+      operand: any array.
+      scatter_indices: integers; their last axis holds the index vectors.
+      updates: windows, of the operand's dtype.
+      dimension_numbers: roles of the axes.
+      indices_are_sorted: a promise that index vectors ascend.
+      unique_indices: a promise that no two windows overlap.
+      mode: what happens out of range: "fill" or "drop" leaves the window out (the default), "clip"
+        moves it inside, "promise_in_bounds" promises that there is none.
+
+    Raises:
+      TypeError: if dtypes differ, or shapes and dimension numbers do not go together.
+      ValueError: if indices are no integers, or there is no such mode.
+    """
+    return function
+
+
+scatter = _public("scatter", scatter_p, None, "`operand` with windows replaced by `updates`.")
+scatter_add = _public(
+    "scatter_add", scatter_add_p, binary.add, "`operand` with `updates` added to windows."
+)
+scatter_sub = _public(
+    "scatter_sub", scatter_sub_p, binary.sub, "`operand` with `updates` taken from windows."
+)
+scatter_mul = _public(
+    "scatter_mul", scatter_mul_p, binary.mul, "`operand` with windows multiplied by `updates`."
+)
+scatter_min = _public(
+    "scatter_min", scatter_min_p, binary.min, "`operand` with the lesser of windows and `updates`."
+)
+scatter_max = _public(
+    "scatter_max", scatter_max_p, binary.max, "`operand` with the greater of windows and `updates`."
+)
+
+
+def scatter_apply(
+    operand: Any,
+    scatter_indices: Any,
+    func: Callable[[Any], Any],
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    update_shape: Any = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """`operand` with `func` applied to the elements of windows, once for each time they come.
+
+    Args:
+      operand: any array.
+      scatter_indices: integers; their last axis holds the index vectors.
+      func: takes a scalar of the operand's dtype and gives one.
+      dimension_numbers: roles of the axes.
+      update_shape: the shape that updates would have.
+      indices_are_sorted: a promise that index vectors ascend.
+      unique_indices: a promise that no two windows overlap.
+      mode: as for `scatter`.
+
+    Raises:
+      ValueError: if `func` returns something else than an array.
+      TypeError: if it returns one of another type.
+      NotImplementedError: if `func` closes over tracers.
+    """
+    families.check_operands("scatter_apply", operand)
+    dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+    program, consts = _applying_program(func, dtype)
+    updates = broadcast(convert(0, dtype), canonical_shape(update_shape))
+    return _bind(
+        scatter_p, operand, scatter_indices, updates, dimension_numbers, program, consts,
+        indices_are_sorted, unique_indices, mode,
+    )  # fmt: skip
+
+
+def _applying_program(func: Callable[[Any], Any], dtype: Any) -> tuple[Jaxpr, tuple[Any, ...]]:
+    """(old, update) -> func(old) as a program, and its constants."""
+    scalar = shaped_array((), dtype)
+    info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(func), ("x", "_"))
+
+    def apply(old: Any, _: Any) -> list[Any]:
+        new = func(old)
+        if isinstance(new, list | tuple | dict | None.__class__):
+            raise ValueError(
+                f"Invalid return type from reduction function: {type(new)}. Reduction functions "
+                f"should only return an array. Full return value: {new}"
+            )
+        return [new]
+
+    program, results, consts = trace_to_jaxpr(apply, [scalar, scalar], info)
+    if any(isinstance(c, Tracer) for c in consts):
+        raise NotImplementedError("Reduction computations can't close over Tracers.")
+    result: Any = results[0]
+    if result.shape != () or result.dtype != dtype:
+        raise TypeError(
+            f"scatter_apply: func must give a scalar of the operand's dtype "
+            f"{dtypes.long_name(dtype)}, got {result.str_short()}"
+        )
+    return program, tuple(consts)

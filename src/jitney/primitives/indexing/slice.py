@@ -1,0 +1,536 @@
+"""Slices: static, dynamic, and their replacement.
+
+Start indices of dynamic slices are clamped so that the slice lies within the operand; negative ones
+count from the end.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import indexing
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.primitive import Primitive, declare
+from jitney.primitives import rules
+from jitney.primitives.array.shape import (
+    canonical_axis,
+    canonical_shape,
+    expand_dims,
+    shape_of,
+    squeeze,
+)
+from jitney.primitives.elementwise import binary, compare, convert, families, select
+from jitney.primitives.elementwise.families import Shape
+from jitney.primitives.indexing.gather import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    batch_gather,
+)
+from jitney.primitives.indexing.scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, instantiate
+
+_slice = slice
+
+# --- slice ------------------------------------------------------------------------------------
+
+slice_p = declare("slice", linear=True)
+
+
+@slice_p.abstract
+def _(
+    x: ShapedArray, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> ShapedArray:
+    if not len(start_indices) == len(limit_indices) == x.ndim:
+        raise TypeError(
+            "slice start_indices and limit_indices must have the length of the operand's shape, got "
+            f"start_indices {start_indices} and limit_indices {limit_indices} for operand shape "
+            f"{x.shape}."
+        )
+    sizes = tuple(hi - lo for lo, hi in zip(start_indices, limit_indices, strict=True))
+    if any(lo < 0 for lo in start_indices):
+        raise TypeError(
+            f"slice start_indices must have every element be nonnegative, got {start_indices}."
+        )
+    if any(hi > n for hi, n in zip(limit_indices, x.shape, strict=True)):
+        raise TypeError(
+            "slice limit_indices must be less than or equal to operand shape, got limit_indices "
+            f"{limit_indices} for operand shape {x.shape}."
+        )
+    if any(n < 0 for n in sizes):
+        raise TypeError(
+            "slice limit_indices must be greater than or equal to start_indices, got start_indices "
+            f"{start_indices} and limit_indices {limit_indices}."
+        )
+    steps = strides or (1,) * x.ndim
+    if len(steps) != x.ndim:
+        raise TypeError(
+            "slice strides must have length equal to the number of dimensions of the operand, got "
+            f"strides {strides} for operand shape {x.shape}."
+        )
+    if any(s <= 0 for s in steps):
+        raise TypeError(f"slice strides must be positive, got {strides}.")
+    return x.update(shape=tuple([-(-n // s) for n, s in zip(sizes, steps, strict=True)]))
+
+
+@slice_p.eager
+def _(
+    x: np.ndarray, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> np.ndarray:
+    return x[tuple(map(_slice, start_indices, limit_indices, strides or (1,) * x.ndim))]
+
+
+@slice_p.lower
+def _(b: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Any:
+    starts, limits = tuple(map(int, start_indices)), tuple(map(int, limit_indices))
+    return b.slice(x, starts, limits, tuple(map(int, strides)) if strides else (1,) * len(starts))
+
+
+def slice(  # noqa: A001
+    operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None
+) -> Any:
+    """Elements start, start + stride, ... below limit, along each axis."""
+    return _bind(
+        slice_p,
+        operand,
+        start_indices=canonical_shape(start_indices),
+        limit_indices=canonical_shape(limit_indices),
+        strides=None if strides is None else canonical_shape(strides),
+    )
+
+
+def slice_in_dim(
+    operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0
+) -> Any:
+    """A slice along one axis; None and negative bounds count as in Python."""
+    shape = shape_of(operand)
+    axis = canonical_axis(axis, len(shape))
+    n = shape[axis]
+
+    def bound(index: Any, default: int) -> int:
+        if index is None:
+            return default
+        index = operator.index(index)
+        return index + n if index < 0 else index
+
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis], limits[axis] = bound(start_index, 0), bound(limit_index, n)
+    strides[axis] = operator.index(stride)
+    return slice(operand, starts, limits, strides)
+
+
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """The element at `index` along one axis."""
+    index, axis = operator.index(index), canonical_axis(axis, len(shape_of(operand)))
+    n = shape_of(operand)[axis]
+    wrapped = index + n if index < 0 else index
+    if not 0 <= wrapped < n:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
+    result = slice_in_dim(operand, wrapped, wrapped + 1, 1, axis)
+    return result if keepdims else squeeze(result, (axis,))
+
+
+# --- dynamic_slice ------------------------------------------------------------------------------
+
+dynamic_slice_p = declare("dynamic_slice")
+
+
+def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
+    kinds = {s.dtype for s in starts}
+    if len(kinds) > 1 or any(not dtypes.issubdtype(d, np.integer) for d in kinds):
+        listed = ", ".join(dtypes.long_name(s.dtype) for s in starts)
+        raise TypeError(
+            f"index arguments to {name} must be integers of the same type, got: {listed}"
+        )
+    if any(s.shape for s in starts):
+        listed = ", ".join(s.str_short() for s in starts)
+        raise TypeError(f"start_indices arguments to {name} must be scalars, got indices {listed}")
+
+
+@dynamic_slice_p.abstract
+def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
+    if len(starts) != x.ndim or len(slice_sizes) != x.ndim:
+        raise TypeError(
+            "dynamic_slice needs a start index and a size per axis of the operand, got "
+            f"{len(starts)} start indices and slice_sizes {slice_sizes} for operand shape {x.shape}."
+        )
+    if any(size > n for size, n in zip(slice_sizes, x.shape, strict=True)):
+        raise TypeError(
+            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
+            f"{slice_sizes} for operand shape {x.shape}."
+        )
+    if any(size < 0 for size in slice_sizes):
+        raise TypeError(
+            "slice slice_sizes must be greater than or equal to zero, got slice_sizes of "
+            f"{slice_sizes}."
+        )
+    _check_index_types("dynamic_slice", starts)
+    return x.update(shape=tuple(slice_sizes))
+
+
+@dynamic_slice_p.eager
+def _(x: np.ndarray, *starts: np.ndarray, slice_sizes: Shape) -> np.ndarray:
+    return indexing.dynamic_slice(x, starts, slice_sizes)
+
+
+@dynamic_slice_p.lower
+def _(b: Any, x: Any, *starts: Any, slice_sizes: Shape) -> Any:
+    return b.dynamic_slice(x, starts, tuple(map(int, slice_sizes)))
+
+
+def start_operands(operand: Any, start_indices: Any, wraps: Any = True) -> list[Any]:
+    """Start indices as operands, negative ones counted from the end.
+
+    Args:
+      operand: what is to be sliced.
+      start_indices: a sequence of scalars or an array of rank 1, an index per axis.
+      wraps: whether negative indices count from the end, for all axes or each.
+
+    Raises:
+      ValueError: if there is not one index per axis, or a negative one that may not be.
+      TypeError: if `start_indices` is a scalar.
+    """
+    shape = shape_of(operand)
+    if isinstance(start_indices, list | tuple):
+        starts = list(start_indices)
+    else:
+        rows = shape_of(start_indices)
+        if len(rows) != 1:
+            raise TypeError(f"start indices must be a sequence or a vector, got shape {rows}")
+        starts = [squeeze(slice(start_indices, (k,), (k + 1,), (1,)), (0,)) for k in range(rows[0])]
+    if len(starts) != len(shape):
+        raise ValueError(
+            "Length of slice indices must match number of operand dimensions "
+            f"({len(starts)} vs {shape})"
+        )
+    wrap = wraps if isinstance(wraps, list | tuple) else [wraps] * len(starts)
+    if len(wrap) != len(starts):
+        raise ValueError(
+            f"allow_negative_indices must have an entry per start index, got {len(wrap)} for "
+            f"{len(starts)}"
+        )
+    return [_start(s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
+
+
+def _start(start: Any, n: int, wraps: bool) -> Any:
+    """One start index along an axis of extent `n`. Python integers get the default dtype."""
+    if isinstance(start, int | np.integer) and not isinstance(start, bool):
+        value = int(start)
+        if value < 0 and not wraps:
+            raise ValueError(
+                f"Index {value} is out of bounds for dimension {n} if allow_negative_indices=False"
+            )
+        dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64  # type: ignore[attr-defined]
+        if value < 0:
+            value += n
+        return np.asarray(value).astype(dtypes.canonicalize_dtype(dtype))[()]
+    aval: Any = get_aval(start)
+    if not wraps or not dtypes.issubdtype(aval.dtype, np.signedinteger):
+        return start
+    negative = compare.lt(start, convert.scalar_operand(0, aval.dtype, aval.weak_type))
+    whole = convert.convert(start, aval.dtype, False)
+    moved = binary.add(whole, convert.scalar_operand(n, aval.dtype, False))
+    return select.select(negative, moved, start)
+
+
+def _bind(prim: Primitive, *operands: Any, **params: Any) -> Any:
+    try:
+        return prim.bind(*operands, **params)
+    except TypeError:
+        families.check_operands(prim.name, *operands)
+        raise
+
+
+def dynamic_slice(
+    operand: Any,
+    start_indices: Any,
+    slice_sizes: Any,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """The block of shape `slice_sizes` at `start_indices`, moved inside if it sticks out.
+
+    Args:
+      operand: any array.
+      start_indices: one integer per axis.
+      slice_sizes: extents, static.
+      allow_negative_indices: whether negative indices count from the end, for all axes or each.
+    """
+    starts = start_operands(operand, start_indices, allow_negative_indices)
+    return _bind(dynamic_slice_p, operand, *starts, slice_sizes=canonical_shape(slice_sizes))
+
+
+def _one_axis(
+    operand: Any, start_index: Any, axis: int, allow_negative_indices: bool
+) -> tuple[list[Any], list[bool], int]:
+    rank = len(shape_of(operand))
+    axis = canonical_axis(axis, rank)
+    # Start indices have one dtype: that of the one given.
+    zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]  # type: ignore[attr-defined]
+    starts: list[Any] = [zero] * rank
+    starts[axis] = start_index
+    wraps = [False] * rank
+    wraps[axis] = allow_negative_indices
+    return starts, wraps, axis
+
+
+def dynamic_slice_in_dim(
+    operand: Any,
+    start_index: Any,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """`slice_size` elements along `axis` from `start_index` on."""
+    starts, wraps, axis = _one_axis(operand, start_index, axis, allow_negative_indices)
+    sizes = list(shape_of(operand))
+    sizes[axis] = operator.index(slice_size)
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=wraps)
+
+
+def dynamic_index_in_dim(
+    operand: Any,
+    index: Any,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """The element at `index` along `axis`."""
+    result = dynamic_slice_in_dim(
+        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
+    )
+    return result if keepdims else squeeze(result, (axis,))
+
+
+# --- dynamic_update_slice -------------------------------------------------------------------------
+
+dynamic_update_slice_p = declare("dynamic_update_slice")
+
+
+@dynamic_update_slice_p.abstract
+def _(x: ShapedArray, update: ShapedArray, *starts: ShapedArray) -> ShapedArray:
+    if x.ndim != update.ndim:
+        raise TypeError(
+            "dynamic_update_slice update must have the same rank as operand, got update shape "
+            f"{update.shape} for operand shape {x.shape}."
+        )
+    if len(starts) != x.ndim:
+        raise TypeError(
+            "dynamic_update_slice start_indices must have length equal to the rank of operand, got "
+            f"{len(starts)} indices for operand shape {x.shape}."
+        )
+    if any(size > n for size, n in zip(update.shape, x.shape, strict=True)):
+        raise TypeError(
+            "dynamic_update_slice update shape must be smaller than operand shape, got update "
+            f"shape {update.shape} for operand shape {x.shape}."
+        )
+    families.check_same_dtypes("dynamic_update_slice", (x, update))
+    _check_index_types("dynamic_update_slice", starts)
+    return shaped_array(x.shape, x.dtype, x.weak_type and update.weak_type)
+
+
+@dynamic_update_slice_p.eager
+def _(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
+    return indexing.dynamic_update_slice(x, update, starts)
+
+
+@dynamic_update_slice_p.lower
+def _(b: Any, x: Any, update: Any, *starts: Any) -> Any:
+    return b.dynamic_update_slice(x, update, starts)
+
+
+def dynamic_update_slice(
+    operand: Any,
+    update: Any,
+    start_indices: Any,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """`operand` with the block at `start_indices` replaced by `update`."""
+    starts = start_operands(operand, start_indices, allow_negative_indices)
+    return _bind(dynamic_update_slice_p, operand, update, *starts)
+
+
+def dynamic_update_slice_in_dim(
+    operand: Any,
+    update: Any,
+    start_index: Any,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """`operand` with the elements along `axis` from `start_index` on replaced by `update`."""
+    starts, wraps, _ = _one_axis(operand, start_index, axis, allow_negative_indices)
+    return dynamic_update_slice(operand, update, starts, allow_negative_indices=wraps)
+
+
+def dynamic_update_index_in_dim(
+    operand: Any,
+    update: Any,
+    index: Any,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """`operand` with the element at `index` along `axis` replaced by `update`."""
+    rank = len(shape_of(operand))
+    axis = canonical_axis(axis, rank)
+    if len(shape_of(update)) != rank:
+        update = expand_dims(update, (axis,))
+    return dynamic_update_slice_in_dim(
+        operand, update, index, axis, allow_negative_indices=allow_negative_indices
+    )
+
+
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _pad_back(
+    ct: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> Any:
+    """`ct` where the slice was, zeros elsewhere."""
+    spread = strides is not None and any(s != 1 for s in strides)
+    steps: Any = [np.int64(s) for s in strides or ()] if spread else [1] * len(start_indices)
+    config: list[tuple[Any, Any, Any]] = []
+    for n, low, step, taken in zip(
+        rules.shape_of(x), start_indices, steps, rules.shape_of(ct), strict=True
+    ):
+        end = low + (taken - 1) * step + 1 if taken else low
+        config.append((low, np.int64(n - end), step - 1))
+    return rules.op("pad")(ct, rules.const(ct, 0), padding_config=tuple(config))
+
+
+rules.deflinear(slice_p, _pad_back)
+
+
+@slice_p.batch
+def _(
+    args: Any, dims: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> tuple[Any, int]:
+    (x,), (d,) = args, dims
+
+    def with_axis(values: Shape, value: int) -> Shape:
+        return (*values[:d], value, *values[d:])
+
+    out = slice_p.bind(
+        x,
+        start_indices=with_axis(start_indices, 0),
+        limit_indices=with_axis(limit_indices, shape_of(x)[d]),
+        strides=None if strides is None else with_axis(strides, 1),
+    )
+    return out, d
+
+
+@dynamic_slice_p.jvp
+def _(primals: Any, tangents: Any, *, slice_sizes: Shape) -> tuple[Any, Any]:
+    t = tangents[0]
+    if type(t) is Zero:
+        out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
+        return out, rules.zero_tangent(out)
+    tangent = dynamic_slice_p.bind(t, *primals[1:], slice_sizes=slice_sizes)  # first, as in JAX
+    return dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes), tangent
+
+
+dynamic_slice_p.jet(jet.piecewise_linear(dynamic_slice_p))
+
+
+@dynamic_slice_p.transpose
+def _(ct: Any, x: Any, *starts: Any, slice_sizes: Shape) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(rules.aval_of(x))] + [None] * len(starts)
+    moved = dynamic_update_slice_p.bind(rules.zeros_like(x), ct, *starts)
+    return [moved] + [None] * len(starts)
+
+
+def _index_vectors(starts: Any, dims: Any) -> tuple[Any, int | None]:
+    """Start indices as index vectors, and where their batch axis is."""
+    broadcast, concatenate = rules.op("broadcast_in_dim"), rules.op("concatenate")
+    if all(d is None for d in dims):
+        parts = [broadcast(s, shape=(1,), broadcast_dimensions=(), sharding=None) for s in starts]
+        return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=0)), None
+    size = rules.batch_size(starts, dims)
+    parts = [
+        broadcast(s, shape=(size, 1), broadcast_dimensions=() if d is None else (0,), sharding=None)
+        for s, d in zip(starts, dims, strict=True)
+    ]
+    return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=1)), 0
+
+
+@dynamic_slice_p.batch
+def _(args: Any, dims: Any, *, slice_sizes: Shape) -> tuple[Any, int]:
+    x, *starts = args
+    if not starts:
+        return x, 0
+    vectors, vectors_dim = _index_vectors(starts, dims[1:])
+    axes = tuple(range(len(slice_sizes)))
+    return batch_gather(
+        (x, vectors),
+        (dims[0], vectors_dim),
+        dimension_numbers=GatherDimensionNumbers(axes, (), axes),
+        slice_sizes=slice_sizes,
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )
+
+
+@dynamic_update_slice_p.jvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    starts = primals[2:]
+    out = dynamic_update_slice_p.bind(*primals)
+    if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
+        return out, rules.zero_tangent(out)
+    t, u = map(instantiate, tangents[:2])
+    return out, dynamic_update_slice_p.bind(t, u, *starts)
+
+
+dynamic_update_slice_p.jet(jet.piecewise_linear(dynamic_update_slice_p))
+
+
+@dynamic_update_slice_p.transpose
+def _(ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
+    rest = [None] * len(starts)
+    if type(ct) is Zero:
+        return [
+            *(Zero(rules.aval_of(v)) if rules.is_linear(v) else None for v in (x, update)),
+            *rest,
+        ]
+    of_x = of_update = None
+    if rules.is_linear(x):
+        nothing = Zero(rules.aval_of(update)).instantiate()
+        of_x = dynamic_update_slice_p.bind(ct, nothing, *starts)
+    if rules.is_linear(update):
+        of_update = dynamic_slice_p.bind(ct, *starts, slice_sizes=rules.shape_of(update))
+    return [of_x, of_update, *rest]
+
+
+@dynamic_update_slice_p.batch
+def _(args: Any, dims: Any) -> tuple[Any, int]:
+    x, update, *starts = args
+    if not starts:
+        return rules.to_front(update, dims[1], rules.batch_size(args, dims)), 0
+    vectors, vectors_dim = _index_vectors(starts, dims[2:])
+    axes = tuple(range(len(starts)))
+    return batch_scatter(
+        scatter_p,
+        (x, vectors, update),
+        (dims[0], vectors_dim, dims[1]),
+        dimension_numbers=ScatterDimensionNumbers(axes, (), axes),
+        update_jaxpr=None,
+        update_consts=(),
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+    )
+
+
+for _prim in (slice_p, dynamic_slice_p, dynamic_update_slice_p):
+    assert not _prim.missing(), _prim

@@ -1,0 +1,1 @@
+"""Contractions, factorizations, and linear systems."""

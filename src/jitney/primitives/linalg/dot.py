@@ -1,0 +1,357 @@
+"""Contractions: `dot_general` and its simple cases."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import contraction, scalar
+from jitney.core import dtypes, text
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.jaxpr import JaxprEqn
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.elementwise import families
+from jitney.primitives.linalg.precision import (
+    Precision as Precision,
+    canonical_precision,
+    computation_dtype,
+)
+
+DotDimensionNumbers = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
+
+
+dot_general_p = declare("dot_general")
+
+
+def _check_axes(side: str, aval: ShapedArray, contracting: Any, batch: Any) -> None:
+    if not all(0 <= a < aval.ndim for a in (*contracting, *batch)):
+        raise TypeError(
+            f"dot_general requires {side} dimension numbers to be nonnegative and less than the "
+            f"number of axes of the {side} value, got {side}_batch of {batch} and "
+            f"{side}_contracting of {contracting} for {side} of rank {aval.ndim}"
+        )
+    for kind, axes in (("batch", batch), ("contracting", contracting)):
+        if len(set(axes)) != len(axes):
+            raise TypeError(
+                f"dot_general requires {side} {kind} dimensions to be distinct, got "
+                f"{side}_{kind} {axes}."
+            )
+    if set(contracting) & set(batch):
+        raise TypeError(
+            f"dot_general requires {side} batch dimensions to be disjoint from contracting "
+            f"dimensions, got {side}_batch {batch} and {side}_contracting {contracting}."
+        )
+
+
+@dot_general_p.abstract
+def _(
+    x: ShapedArray,
+    y: ShapedArray,
+    *,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: Any,
+    out_sharding: Any,
+) -> ShapedArray:
+    (cx, cy), (bx, by) = dimension_numbers
+    _check_axes("lhs", x, cx, bx)
+    _check_axes("rhs", y, cy, by)
+    if len(bx) != len(by):
+        raise TypeError(
+            "dot_general requires equal numbers of lhs_batch and rhs_batch dimensions, got "
+            f"lhs_batch {bx} and rhs_batch {by}."
+        )
+    for kind, px, py in (
+        ("lhs batch dimensions and rhs batch dimensions", bx, by),
+        ("contracting dimensions", cx, cy),
+    ):
+        left, right = tuple([x.shape[k] for k in px]), tuple([y.shape[k] for k in py])
+        if left != right:
+            raise TypeError(
+                f"dot_general requires {kind} to have the same shape, got {left} and {right}."
+            )
+    for aval in (x, y):
+        families.check_dtype("dot_general", aval.dtype, (*(families.NUMERIC or ()), np.bool_))
+    common = _higher(x.dtype, y.dtype)
+    if preferred_element_type is not None:
+        _check_preferred(preferred_element_type, common)
+    shape = (
+        *[x.shape[k] for k in bx],
+        *[n for k, n in enumerate(x.shape) if k not in cx and k not in bx],
+        *[n for k, n in enumerate(y.shape) if k not in cy and k not in by],
+    )
+    weak = x.weak_type and y.weak_type and preferred_element_type is None
+    return shaped_array(shape, preferred_element_type or common, weak)
+
+
+_KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
+
+
+def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The dtype of a product of `a` and `b`: the higher kind, then more bits, then bfloat16 over
+    float16 and signed over unsigned."""
+    if a == b:
+        return a
+
+    def rank(dtype: np.dtype) -> tuple[int, int, bool]:
+        (kind,) = [i for i, k in enumerate(_KINDS) if dtypes.issubdtype(dtype, k)]
+        preferred = dtype == dtypes.bfloat16 or dtypes.issubdtype(dtype, np.signedinteger)
+        return kind, dtypes.itemsize_bits(dtype), preferred
+
+    return b if rank(b) > rank(a) else a
+
+
+def _same_width(a: np.dtype, b: np.dtype) -> bool:
+    return dtypes.itemsize_bits(a) == dtypes.itemsize_bits(b)
+
+
+def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
+    """Raises TypeError if a result of dtype `preferred` would lose bits of integers."""
+    bits = dtypes.itemsize_bits(common) // (2 if common.kind == "c" else 1)
+    free = common == families.BOOL or dtypes.issubdtype(common, np.floating)
+    if (
+        preferred != common
+        and not free
+        and (preferred == families.BOOL or dtypes.itemsize_bits(preferred) < bits)
+    ):
+        raise TypeError(
+            "`preferred_element_type` must not be narrower than the original type, got "
+            f"preferred_element_type of {dtypes.long_name(preferred)} for result type of "
+            f"{dtypes.long_name(common)}."
+        )
+
+
+def _dtypes(x: Any, y: Any, precision: Any, preferred: Any) -> tuple[np.dtype, np.dtype, np.dtype]:
+    """(dtype that operands are converted to first, dtype of the contraction, of the result)."""
+    common = _higher(x.dtype, y.dtype)
+    result = common if preferred is None else preferred
+    wide = _higher(common, result)
+    if x.dtype != y.dtype and common.kind in "fV" and _same_width(x.dtype, y.dtype):
+        # Neither of two float formats of one width holds the numbers of the other.
+        common = wide = _higher(wide, np.dtype(np.float32))
+    if {common, result} == {np.dtype(np.float16), np.dtype(dtypes.bfloat16)}:
+        wide = np.dtype(np.float32)
+    return common, computation_dtype(precision, wide), result
+
+
+@dot_general_p.eager
+def _(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: Any,
+    out_sharding: Any,
+) -> np.ndarray:
+    contract, batch = dimension_numbers
+    common, wide, result = _dtypes(x, y, precision, preferred_element_type)
+    x, y = scalar.convert(x, common), scalar.convert(y, common)
+    return scalar.convert(contraction.dot(x, y, contract, batch, wide), result)
+
+
+@dot_general_p.lower
+def _(
+    b: Any,
+    x: Any,
+    y: Any,
+    *,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: Any,
+    out_sharding: Any,
+) -> Any:
+    (cx, cy), (bx, by) = dimension_numbers
+    common, wide, result = _dtypes(x, y, precision, preferred_element_type)
+    x, y = b.convert(x, common), b.convert(y, common)
+    contract = tuple(map(int, cx)), tuple(map(int, cy))
+    batch = tuple(map(int, bx)), tuple(map(int, by))
+    return b.convert(b.dot(x, y, contract, batch, wide), result)
+
+
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Sum of products over paired axes.
+
+    Args:
+      lhs, rhs: arrays.
+      dimension_numbers: ((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs)).
+      precision: see `jitney.primitives.linalg.precision`.
+      preferred_element_type: dtype of accumulation and result.
+
+    Returns: an array with the batch axes first, then the free axes of lhs, then those of rhs.
+    """
+    (cx, cy), (bx, by) = dimension_numbers
+    numbers = (
+        (_ints(cx), _ints(cy)),
+        (_ints(bx), _ints(by)),
+    )
+    if preferred_element_type is not None:
+        dtypes.check_user_dtype_supported(preferred_element_type, "dot_general")
+        preferred_element_type = dtypes.canonicalize_dtype(preferred_element_type)
+    precision = canonical_precision(precision)
+    try:
+        return dot_general_p.bind(
+            lhs,
+            rhs,
+            dimension_numbers=numbers,
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+            out_sharding=out_sharding,
+        )
+    except TypeError:
+        families.check_operands("dot_general", lhs, rhs)
+        raise
+
+
+def _ints(axes: Any) -> tuple[int, ...]:
+    """Axes as a tuple of ints; one axis counts as a sequence of one."""
+    if isinstance(axes, int):
+        return (axes,)
+    return tuple([operator.index(a) for a in axes])
+
+
+def dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Product of vectors or matrices; with `dimension_numbers`, `dot_general`."""
+    if dimension_numbers is not None:
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    left, right = shape_of(lhs), shape_of(rhs)
+    if not (1 <= len(left) <= 2 and 1 <= len(right) <= 2 and left[-1] == right[0]):
+        raise ValueError(
+            "jax.lax.dot: dimension_numbers must be specified when not performing simple un-batched "
+            "matrix-matrix, matrix-vector, or vector-vector products; got "
+            f"lhs_shape={left} rhs_shape={right}"
+        )
+    numbers = (((len(left) - 1,), (0,)), ((), ()))
+    return dot_general(lhs, rhs, numbers, precision, preferred_element_type)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """Products of matrices in the last two axes, for each index of the leading ones."""
+    left, right = shape_of(lhs), shape_of(rhs)
+    if len(left) < 2 or len(right) < 2:
+        raise ValueError(
+            f"Arguments to batch_matmul must be at least 2D, got {len(left)}, {len(right)}"
+        )
+    if len(left) != len(right):
+        raise ValueError(
+            f"Arguments to batch_matmul must have same ndim, got {len(left)}, {len(right)}"
+        )
+    rank = len(left)
+    batch = tuple(range(rank - 2))
+    return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (batch, batch)), precision)
+
+
+def _print_dot(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    params = eqn.params
+    contract, batch = params["dimension_numbers"]
+    numbers = tuple(tuple(list(axes) for axes in pair) for pair in (contract, batch))
+    shown: list[tuple[str, Any]] = [("dimension_numbers", numbers)]
+    for name in ("precision", "preferred_element_type", "out_sharding"):
+        if params[name] is not None:
+            shown.append((name, params[name]))
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["dot_general"] = _print_dot
+
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+def _transposed(
+    ct: Any, x: Any, y: Any, numbers: Any, precision: Any, preferred: Any, swapped: bool
+) -> Any:
+    """Cotangent of the first operand x of a contraction with y; the other way round if `swapped`."""
+    (cx, cy), (bx, by) = numbers
+    rank_x, rank_y = len(rules.shape_of(x)), len(rules.shape_of(y))
+    free_x = [k for k in range(rank_x) if k not in cx and k not in bx]
+    free_y = [k for k in range(rank_y) if k not in cy and k not in by]
+    n_batch = len(bx)
+    if swapped:
+        ct_free_y = tuple(range(n_batch, n_batch + len(free_y)))
+    else:
+        ct_free_y = tuple(range(n_batch + len(free_x), n_batch + len(free_x) + len(free_y)))
+    batch = tuple(range(n_batch))
+    dtype = rules.aval_of(x).dtype
+    out = dot_general_p.bind(
+        ct,
+        y,
+        dimension_numbers=((ct_free_y, tuple(free_y)), (batch, tuple(by))),
+        precision=precision,
+        preferred_element_type=None if preferred is None else dtype,
+        out_sharding=None,
+    )
+    # Axes of `out`: batch, free ones of x, contracted ones in the order of y's axes.
+    order = sorted(range(len(cy)), key=lambda k: cy[k])
+    axes = [*bx, *free_x, *(cx[k] for k in order)]
+    permutation = tuple(int(k) for k in np.argsort(axes))
+    if permutation != tuple(range(len(permutation))):
+        out = rules.op("transpose")(out, permutation=permutation)
+    if rules.aval_of(out).dtype != dtype:
+        out = rules.op("convert_element_type")(out, new_dtype=dtype, weak_type=False, sharding=None)
+    return out
+
+
+def _by_left(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+    return _transposed(
+        ct, x, y, params["dimension_numbers"], params["precision"],
+        params["preferred_element_type"], False,
+    )  # fmt: skip
+
+
+def _by_right(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+    (cx, cy), (bx, by) = params["dimension_numbers"]
+    return _transposed(
+        ct, y, x, ((cy, cx), (by, bx)), params["precision"], params["preferred_element_type"], True
+    )
+
+
+rules.defbilinear(dot_general_p, _by_left, _by_right)
+
+
+@dot_general_p.batch
+def _(args: Any, dims: Any, *, dimension_numbers: Any, **params: Any) -> Any:
+    (x, y), (dx, dy) = args, dims
+    (cx, cy), (bx, by) = dimension_numbers
+    n_batch = len(bx)
+
+    def moved(axes: Any, d: int | None) -> tuple[int, ...]:
+        return tuple(axes) if d is None else tuple(map(int, rules.shifted_axes(axes, d)))
+
+    contract = moved(cx, dx), moved(cy, dy)
+    batch = moved(bx, dx), moved(by, dy)
+    if dx is not None and dy is not None:
+        batch = (dx, *batch[0]), (dy, *batch[1])
+        position = 0
+    elif dx is not None:
+        free = [k for k in range(len(rules.shape_of(x))) if k not in contract[0] + batch[0]]
+        position = n_batch + free.index(dx)
+    else:
+        assert dy is not None
+        n_free = len(rules.shape_of(x)) - len(cx) - n_batch
+        free = [k for k in range(len(rules.shape_of(y))) if k not in contract[1] + batch[1]]
+        position = n_batch + n_free + free.index(dy)
+    out = dot_general_p.bind(x, y, dimension_numbers=(contract, batch), **params)
+    return out, position

@@ -1,0 +1,534 @@
+"""Factorisations and triangular systems: `cholesky`, `lu`, `qr`, `eigh`, `eig`, `svd`, ...
+
+Matrices are the last two axes, leading axes are a batch. Programs call LAPACK by address
+(`compiler/lapack.py`), and for what is rarer NumPy and SciPy from the host; small matrices are written
+out (`compiler/hlo/matrices.py`). Derivatives are products of matrices and
+triangular systems.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lapack
+from jitney.compiler.hlo import matrices as small
+from jitney.compiler.numerics import linalg as meanings
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.elementwise import binary, families, unary
+from jitney.primitives.elementwise.convert import convert_element_type
+from jitney.primitives.linalg import matrix_helpers as mat
+from jitney.primitives.linalg.matrix_functions import matrix_function, underivable
+from jitney.primitives.rules import shape_of
+from jitney.transforms.zero import Zero
+
+INT32 = np.dtype(np.int32)
+
+
+def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ...], int, int]:
+    """(batch, rows, columns) of a matrix operand."""
+    families.check_dtype(name, x.dtype, families.INEXACT, position)
+    if len(x.shape) < 2:
+        raise TypeError(
+            f"Input {position} to {name} must have rank at least 2, but got shape={x.shape}"
+        )
+    return x.shape[:-2], x.shape[-2], x.shape[-1]
+
+
+def square(name: str, x: ShapedArray, which: str = "The input") -> tuple[tuple[int, ...], int]:
+    """(batch, rows) of a square matrix operand."""
+    batch, m, n = _matrix(name, x)
+    if m != n:
+        raise ValueError(f"{which} to {name} must be a square matrix. Got shape {x.shape}.")
+    return batch, n
+
+
+def _real(dtype: Any) -> Any:
+    return meanings.real_dtype(dtype)
+
+
+def zero_tangents(outs: Any) -> Any:
+    """Results, and that they do not change."""
+    return outs, [rules.zero_tangent(x) for x in outs]
+
+
+# --- cholesky -------------------------------------------------------------------------------------
+
+cholesky_p = declare("cholesky")
+
+
+@cholesky_p.abstract
+def _(x: ShapedArray) -> ShapedArray:
+    square("cholesky", x)
+    return shaped_array(x.shape, x.dtype)
+
+
+matrix_function(
+    cholesky_p,
+    meanings.cholesky,
+    lambda x: lapack.Routine("cholesky", (x.shape[-1],)),
+    small.cholesky,
+)
+
+
+@cholesky_p.jvp
+def _(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    factor = cholesky_p.bind(x)
+    if type(t) is Zero:
+        return factor, rules.zero_tangent(factor)
+    right = solve_triangular(factor, t, left_side=False, lower=True, adjoint=True)
+    inner = solve_triangular(factor, right, left_side=True, lower=True)
+    half = binary.sub(mat.tril(inner), binary.mul(mat.only_diagonal(inner), mat.scalar(inner, 0.5)))
+    return factor, mat.matmul(factor, half)
+
+
+# --- triangular_solve -----------------------------------------------------------------------------
+
+triangular_solve_p = declare("triangular_solve")
+
+
+@triangular_solve_p.abstract
+def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArray:
+    name = "triangular_solve"
+    _matrix(name, b, 1)
+    if len(a.shape) != len(b.shape):
+        ranks = [len(a.shape) - 2, len(b.shape) - 2]
+        raise TypeError(
+            f"All inputs to {name} must have the same number of batch dimensions, but got {ranks} "
+            "batch dimensions for the inputs."
+        )
+    batch, n = square(name, a, "The first input")
+    families.check_same_dtypes(name, (a, b))
+    if batch != b.shape[:-2] or b.shape[-2 if left_side else -1] != n:
+        raise ValueError(f"Incompatible shapes for arguments to {name}: {a.shape} and {b.shape}.")
+    return shaped_array(b.shape, b.dtype)
+
+
+def _solving_routine(
+    a: ShapedArray, b: ShapedArray, *, left_side: bool, lower: bool, transpose_a: bool,
+    conjugate_a: bool, unit_diagonal: bool,
+) -> lapack.Routine | None:  # fmt: skip
+    if conjugate_a and not transpose_a:
+        return None
+    form = transpose_a * (1 + (conjugate_a and a.dtype.kind == "c"))
+    return lapack.Routine(
+        "triangular_solve", (*b.shape[-2:], left_side, lower, int(form), unit_diagonal)
+    )
+
+
+matrix_function(
+    triangular_solve_p,
+    meanings.triangular_solve,
+    _solving_routine,
+    small.triangular_solve,
+    linear=True,
+)
+
+
+def solve_triangular(
+    a: Any, b: Any, *, left_side: bool, lower: bool, adjoint: bool = False, unit: bool = False
+) -> Any:
+    """The solution of a triangular system of `a`, or of its conjugate transpose if `adjoint`."""
+    return triangular_solve_p.bind(
+        a, b, conjugate_a=adjoint and mat.is_complex(a), left_side=left_side, lower=lower,
+        transpose_a=adjoint, unit_diagonal=unit,
+    )  # fmt: skip
+
+
+@triangular_solve_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    (a, b), (ta, tb) = primals, tangents
+    out = triangular_solve_p.bind(a, b, **params)
+    if type(ta) is Zero:
+        if type(tb) is Zero:
+            return out, rules.zero_tangent(out)
+        return out, triangular_solve_p.bind(a, tb, **params)
+    unit = int(params["unit_diagonal"])
+    change = mat.tril(ta, -unit) if params["lower"] else mat.triu(ta, unit)
+    if params["transpose_a"]:
+        change = mat.transpose(change)
+    if params["conjugate_a"]:
+        change = mat.conj(change)
+    product = mat.matmul(change, out) if params["left_side"] else mat.matmul(out, change)
+    right = unary.neg(product) if type(tb) is Zero else binary.sub(tb, product)
+    return out, triangular_solve_p.bind(a, right, **params)
+
+
+@triangular_solve_p.transpose
+def _(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
+    assert rules.is_linear(b) and not rules.is_linear(a)
+    if type(ct) is Zero:
+        return [None, Zero(b.aval.to_cotangent_aval())]
+    return [None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)]
+
+
+# --- lu -------------------------------------------------------------------------------------------
+
+lu_p = declare("lu", multiple_results=True)
+
+
+@lu_p.abstract
+def _(x: ShapedArray) -> list[ShapedArray]:
+    batch, m, n = _matrix("lu", x)
+    return [
+        shaped_array(x.shape, x.dtype),
+        shaped_array((*batch, min(m, n)), INT32),
+        shaped_array((*batch, m), INT32),
+    ]
+
+
+matrix_function(lu_p, meanings.lu, lambda x: lapack.Routine("lu", x.shape[-2:]), small.lu)
+
+
+@lu_p.jvp
+def _(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    factors, pivots, order = lu_p.bind(x)
+    if type(t) is Zero:
+        return zero_tangents([factors, pivots, order])
+    m, n = shape_of(x)[-2:]
+    k = min(m, n)
+    # L and U are made square by rows and columns of the unit matrix.
+    low = binary.add(mat.widened(mat.tril(mat.window(factors, m, k), -1), m, m), mat.eye(m, m, x))
+    corner = mat.triu(mat.window(factors, k, n))
+    if n > k:
+        rest = binary.sub(mat.eye(n, n, x), mat.widened(mat.eye(k, k, x), n, n))
+        up = binary.add(mat.widened(corner, n, n), rest)
+    else:
+        up = corner
+    inner = solve_triangular(low, mat.take_rows(t, order), left_side=True, lower=True, unit=True)
+    inner = solve_triangular(up, inner, left_side=False, lower=False)
+    tangent = binary.add(mat.matmul(low, mat.tril(inner, -1)), mat.matmul(mat.triu(inner), up))
+    zero = [rules.zero_tangent(pivots), rules.zero_tangent(order)]
+    return [factors, pivots, order], [tangent, *zero]
+
+
+lu_pivots_to_permutation_p = declare("lu_pivots_to_permutation")
+
+
+@lu_pivots_to_permutation_p.abstract
+def _(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
+    families.check_dtype("lu_pivots_to_permutation", pivots.dtype, families.INTEGER)
+    if not pivots.shape or permutation_size < pivots.shape[-1]:
+        raise ValueError(
+            f"Output permutation size {permutation_size} has to exceed the trailing dimension of the "
+            f"pivots. Got pivots size {pivots.shape}"
+        )
+    return shaped_array((*pivots.shape[:-1], permutation_size), INT32)
+
+
+def _permutation(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:
+    return meanings.pivots_to_permutation(pivots, permutation_size)
+
+
+matrix_function(lu_pivots_to_permutation_p, _permutation)
+rules.def_zero_derivative(lu_pivots_to_permutation_p)
+
+
+# --- qr -------------------------------------------------------------------------------------------
+
+qr_p = declare("qr", multiple_results=True)
+
+
+@qr_p.abstract
+def _(x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> list[ShapedArray]:
+    batch, m, n = _matrix("qr", x)
+    k = m if full_matrices else min(m, n)
+    outs = [shaped_array((*batch, m, k), x.dtype), shaped_array((*batch, k, n), x.dtype)]
+    return [*outs, shaped_array((*batch, n), INT32)] if pivoting else outs
+
+
+def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> Any:
+    return meanings.qr(x, pivoting, full_matrices)
+
+
+def _qr_routine(x: ShapedArray, *, pivoting: bool, full_matrices: bool, **_: Any) -> Any:
+    m, n = x.shape[-2:]
+    return None if pivoting else lapack.Routine("qr", (m, n, m if full_matrices else min(m, n)))
+
+
+matrix_function(qr_p, _qr, _qr_routine)
+
+
+@qr_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    outs = qr_p.bind(x, **params)
+    if type(t) is Zero:
+        return zero_tangents(outs)
+    q, r, *order = outs
+    m, n = shape_of(x)[-2:]
+    k, size = min(m, n), shape_of(q)[-1]
+    if order:
+        t = mat.transpose(mat.take_rows(mat.transpose(t), order[0]))
+    moved = solve_triangular(mat.window(r, k, k), mat.window(t, m, k), left_side=False, lower=False)
+    inner = mat.matmul(mat.adjoint(q), moved)
+    low = mat.widened(mat.tril(inner, -1), size, size)
+    turn = binary.sub(low, mat.adjoint(low))
+    if mat.is_complex(x):
+        phase = mat.widened(mat.only_diagonal(inner), size, size)
+        turn = binary.add(turn, binary.sub(phase, real_of(phase)))
+    if size < m:
+        rest = binary.sub(moved, mat.matmul(q, inner))
+        dq = binary.add(mat.matmul(q, turn), rest)
+    else:
+        dq = mat.matmul(q, turn)
+    dr = mat.triu(binary.sub(mat.matmul(mat.adjoint(q), t), mat.matmul(turn, r)))
+    return outs, [dq, dr, *map(rules.zero_tangent, order)]
+
+
+def real_of(x: Any) -> Any:
+    """The real part, in the dtype of `x`."""
+    return convert_element_type(unary.real(x), mat.dtype_of(x)) if mat.is_complex(x) else x
+
+
+# --- eigh -----------------------------------------------------------------------------------------
+
+eigh_p = declare("eigh", multiple_results=True)
+
+
+def _chosen(subset: tuple[int, int] | None, size: int) -> int:
+    return size if subset is None else subset[1] - subset[0]
+
+
+@eigh_p.abstract
+def _(
+    x: ShapedArray, *, lower: bool, subset_by_index: Any, sort_eigenvalues: bool, algorithm: Any
+) -> list[ShapedArray]:
+    batch, n = square("eigh", x)
+    d = _chosen(subset_by_index, n)
+    return [shaped_array((*batch, n, d), x.dtype), shaped_array((*batch, d), _real(x.dtype))]
+
+
+def _eigh(
+    x: np.ndarray, *, lower: bool, subset_by_index: Any, sort_eigenvalues: bool, algorithm: Any
+) -> Any:
+    vectors, values = meanings.eigh(x, lower)
+    if subset_by_index is None:
+        return [vectors, values]
+    chosen = slice(*subset_by_index)
+    return [vectors[..., chosen], values[..., chosen]]
+
+
+def _eigh_routine(x: ShapedArray, *, lower: bool, subset_by_index: Any, **_: Any) -> Any:
+    return lapack.Routine("eigh", (x.shape[-1], int(lower))) if subset_by_index is None else None
+
+
+matrix_function(eigh_p, _eigh, _eigh_routine)
+
+
+@eigh_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    vectors, values = outs = eigh_p.bind(x, **params)
+    if type(t) is Zero:
+        return zero_tangents(outs)
+    n = shape_of(x)[-1]
+    if _chosen(params["subset_by_index"], n) != n:
+        raise NotImplementedError("Derivatives not defined for partial eigen decomposition.")
+    inner = mat.matmul(mat.adjoint(vectors), mat.matmul(mat.symmetrize(t), vectors))
+    values_ = convert_element_type(values, mat.dtype_of(x))
+    gaps = binary.sub(mat.as_row(values_), mat.as_column(values_))
+    dvectors = mat.matmul(vectors, binary.mul(off_diagonal_inverse(gaps), inner))
+    diagonal = mat.diagonal(inner)
+    return outs, [dvectors, unary.real(diagonal) if mat.is_complex(x) else diagonal]
+
+
+def off_diagonal_inverse(gaps: Any) -> Any:
+    """1 / gaps off the diagonal, 0 on it."""
+    n = shape_of(gaps)[-1]
+    unit = mat.eye(n, n, gaps)
+    return binary.sub(unary.integer_pow(binary.add(gaps, unit), -1), unit)
+
+
+# --- systems -------------------------------------------------------------------------------------
+
+
+def solve(a: Any, b: Any) -> Any:
+    """a^-1 @ b, for operands with equal batch axes."""
+    factors, _, order = lu_p.bind(a)
+    x = solve_triangular(factors, mat.take_rows(b, order), left_side=True, lower=True, unit=True)
+    return solve_triangular(factors, x, left_side=True, lower=False)
+
+
+# --- svd ------------------------------------------------------------------------------------------
+
+svd_p = declare("svd", multiple_results=True)
+
+
+@svd_p.abstract
+def _(
+    x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any
+) -> list[ShapedArray]:
+    batch, m, n = _matrix("svd", x)
+    k = _chosen(subset_by_index, min(m, n))
+    values = shaped_array((*batch, k), _real(x.dtype))
+    if not compute_uv:
+        return [values]
+    rows, columns = (m, n) if full_matrices else (k, k)
+    left, right = (*batch, m, rows), (*batch, columns, n)
+    return [values, shaped_array(left, x.dtype), shaped_array(right, x.dtype)]
+
+
+def _svd(
+    x: np.ndarray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any
+) -> Any:
+    if subset_by_index is None:
+        return meanings.svd(x, full_matrices, compute_uv)
+    chosen = slice(*subset_by_index)
+    values, *vectors = meanings.svd(x, False, compute_uv)
+    if vectors:
+        vectors = [vectors[0][..., chosen], vectors[1][..., chosen, :]]
+    return [values[..., chosen], *vectors]
+
+
+def _svd_routine(
+    x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, **_: Any
+) -> Any:
+    if subset_by_index is not None:
+        return None
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    vectors = (-1, -1) if not compute_uv else (m, n) if full_matrices else (k, k)
+    return lapack.Routine("svd", (m, n, *vectors))
+
+
+matrix_function(svd_p, _svd, _svd_routine)
+
+
+@svd_p.jvp
+def _(primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool, **params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    m, n = shape_of(x)[-2:]
+    if type(t) is Zero:
+        outs = svd_p.bind(x, full_matrices=full_matrices, compute_uv=compute_uv, **params)
+        return zero_tangents(outs)
+    if params["subset_by_index"] is not None:
+        raise NotImplementedError(
+            "Derivatives not defined for partial singular value decomposition."
+        )
+    if compute_uv and full_matrices and m != n:
+        raise NotImplementedError(
+            "Singular value decomposition JVP not implemented for full matrices"
+        )
+    values, u, vh = svd_p.bind(x, full_matrices=False, compute_uv=True, **params)
+    v = mat.adjoint(vh)
+    inner = mat.matmul(mat.adjoint(u), mat.matmul(t, v))
+    diagonal = mat.diagonal(inner)
+    dvalues = unary.real(diagonal) if mat.is_complex(x) else diagonal
+    if not compute_uv:
+        return [values], [dvalues]
+    s = convert_element_type(values, mat.dtype_of(x))
+    row, column = mat.as_row(s), mat.as_column(s)
+    gaps = binary.mul(binary.add(row, column), binary.sub(row, column))
+    inverse = off_diagonal_inverse(gaps)
+    by_row, by_column = binary.mul(row, inner), binary.mul(column, inner)
+    turn_u = binary.mul(inverse, binary.add(by_row, mat.adjoint(by_row)))
+    turn_v = binary.mul(inverse, binary.add(by_column, mat.adjoint(by_column)))
+    is_zero = convert_element_type(_is_zero(row), mat.dtype_of(x))
+    reciprocal = binary.sub(unary.integer_pow(binary.add(row, is_zero), -1), is_zero)
+    if mat.is_complex(x):
+        phase = mat.only_diagonal(binary.sub(inner, mat.adjoint(inner)))
+        half = binary.mul(reciprocal, mat.scalar(x, 0.5))
+        turn_u = binary.add(turn_u, binary.mul(phase, half))
+    du, dv = mat.matmul(u, turn_u), mat.matmul(v, turn_v)
+    if m > n:
+        du = binary.add(du, _outside(u, mat.matmul(t, v), reciprocal))
+    if n > m:
+        dv = binary.add(dv, _outside(v, mat.matmul(mat.adjoint(t), u), reciprocal))
+    return [values, u, vh], [dvalues, du, mat.adjoint(dv)]
+
+
+def _is_zero(x: Any) -> Any:
+    from jitney.primitives.elementwise.compare import eq
+
+    return eq(x, mat.scalar(x, 0))
+
+
+def _outside(basis: Any, x: Any, factors: Any) -> Any:
+    """What of the columns of `x` is orthogonal to `basis`, scaled."""
+    inside = mat.matmul(basis, mat.matmul(mat.adjoint(basis), x))
+    return binary.mul(binary.sub(x, inside), factors)
+
+
+# --- without derivatives ---------------------------------------------------------------------------
+
+geqrf_p = declare("geqrf", multiple_results=True)
+householder_product_p = declare("householder_product")
+hessenberg_p = declare("hessenberg", multiple_results=True)
+tridiagonal_p = declare("tridiagonal", multiple_results=True)
+schur_p = declare("schur", multiple_results=True)
+cholesky_update_p = declare("cholesky_update")
+
+
+@geqrf_p.abstract
+def _(x: ShapedArray) -> list[ShapedArray]:
+    batch, m, n = _matrix("geqrf", x)
+    return [shaped_array(x.shape, x.dtype), shaped_array((*batch, min(m, n)), x.dtype)]
+
+
+@householder_product_p.abstract
+def _(x: ShapedArray, taus: ShapedArray) -> ShapedArray:
+    _, m, n = _matrix("householder_product", x)
+    if m < n or taus.shape[-1] > n:
+        raise ValueError(f"householder_product got shapes {x.shape} and {taus.shape}")
+    return shaped_array(x.shape, x.dtype)
+
+
+@hessenberg_p.abstract
+def _(x: ShapedArray) -> list[ShapedArray]:
+    batch, n = square("hessenberg", x)
+    return [shaped_array(x.shape, x.dtype), shaped_array((*batch, max(n - 1, 0)), x.dtype)]
+
+
+@tridiagonal_p.abstract
+def _(x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
+    batch, n = square("tridiagonal", x)
+    if n == 0:
+        raise TypeError("Input to tridiagonal must have non-empty matrices")
+    real = _real(x.dtype)
+    return [
+        shaped_array(x.shape, x.dtype), shaped_array((*batch, n), real),
+        shaped_array((*batch, n - 1), real), shaped_array((*batch, n - 1), x.dtype),
+    ]  # fmt: skip
+
+
+@schur_p.abstract
+def _(x: ShapedArray, *, compute_schur_vectors: bool, **_: Any) -> list[ShapedArray]:
+    square("schur", x)
+    return [shaped_array(x.shape, x.dtype)] * (1 + compute_schur_vectors)
+
+
+def _schur(x: np.ndarray, *, compute_schur_vectors: bool, **_: Any) -> Any:
+    return meanings.schur(x, compute_schur_vectors)
+
+
+@cholesky_update_p.abstract
+def _(r: ShapedArray, w: ShapedArray) -> ShapedArray:
+    _, n = square("cholesky_update", r)
+    if w.shape[-1:] != (n,):
+        raise ValueError(f"cholesky_update got shapes {r.shape} and {w.shape}")
+    return shaped_array(r.shape, r.dtype)
+
+
+matrix_function(geqrf_p, meanings.geqrf, lambda x: lapack.Routine("geqrf", x.shape[-2:]))
+matrix_function(
+    householder_product_p,
+    meanings.householder_product,
+    lambda x, taus: lapack.Routine("householder_product", (*x.shape[-2:], taus.shape[-1])),
+)
+underivable(geqrf_p)
+underivable(householder_product_p)
+
+for _prim, _meaning in (
+    (hessenberg_p, meanings.hessenberg),
+    (tridiagonal_p, meanings.tridiagonal),
+    (schur_p, _schur),
+    (cholesky_update_p, meanings.cholesky_update),
+):
+    matrix_function(_prim, _meaning)
+    underivable(_prim)

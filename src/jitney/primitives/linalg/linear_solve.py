@@ -1,0 +1,252 @@
+"""Solutions of linear equations with derivatives of their own: `custom_linear_solve`.
+
+The derivative of x = A^-1 b is A^-1 (db - dA x), its transpose a solution with A^T: both solve with the
+user's functions, whatever these do inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from jitney.compiler import lower as lowering
+from jitney.core import pytrees
+from jitney.core.avals import get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.primitives import rules
+from jitney.primitives.elementwise.convert import as_value
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+
+class _LinearSolveTuple(NamedTuple):
+    """One thing for each of the functions."""
+
+    matvec: Any
+    vecmat: Any
+    solve: Any
+    transpose_solve: Any
+
+    def transposed(self) -> _LinearSolveTuple:
+        return _LinearSolveTuple(self.vecmat, self.matvec, self.transpose_solve, self.solve)
+
+
+linear_solve_p = declare("custom_linear_solve", multiple_results=True)
+
+
+@linear_solve_p.abstract
+def _(*avals: Any, const_lengths: Any, jaxprs: Any) -> Any:
+    return jaxprs.solve.out_avals
+
+
+def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list[Any]]:
+    """The constants of each function, and the right hand side."""
+    parts: list[list[Any]] = []
+    start = 0
+    for n in lengths:
+        parts.append(list(args[start : start + n]))
+        start += n
+    return _LinearSolveTuple(*parts), list(args[start:])
+
+
+@linear_solve_p.lower
+def _(b: Any, *nodes: Any, const_lengths: Any, jaxprs: Any) -> Any:
+    consts, rhs = _split(nodes, const_lengths)
+    return lowering.inline(b, jaxprs.solve, [*consts.solve, *rhs])
+
+
+linear_solve_p.absent(
+    "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
+)
+
+
+@linear_solve_p.jvp
+def _(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: Any) -> Any:
+    params = {"const_lengths": const_lengths, "jaxprs": jaxprs}
+    n_consts = sum(const_lengths)
+    x = linear_solve_p.bind(*primals, **params)
+    consts, _ = _split(primals, const_lengths)
+    dconsts, db = _split(tangents, const_lengths)
+    n_x = len(db)  # further results of the solver have no derivative
+    if any(not isinstance(t, Zero) for t in dconsts.matvec):
+        matvec: ClosedJaxpr = jaxprs.matvec
+        zeros = [Zero(get_aval(v).to_tangent_aval()) for v in x[:n_x]]
+        _, dax = jvp_flat(
+            lambda *xs: eval_jaxpr(matvec.jaxpr, matvec.consts, *xs),
+            [*consts.matvec, *x[:n_x]],
+            [*dconsts.matvec, *zeros],
+        )
+        db = [
+            t if isinstance(d, Zero) else add_tangents(t, rules.op("neg")(d))
+            for t, d in zip(db, dax, strict=True)
+        ]
+    if all(isinstance(t, Zero) for t in db):
+        return x, [Zero(get_aval(v).to_tangent_aval()) for v in x]
+    dx = linear_solve_p.bind(*primals[:n_consts], *[instantiate(t) for t in db], **params)
+    rest = [Zero(get_aval(v).to_tangent_aval()) for v in x[n_x:]]
+    return x, [*dx[:n_x], *rest]
+
+
+@linear_solve_p.transpose
+def _(cts: Any, *args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
+    if jaxprs.transpose_solve is None:
+        raise TypeError(
+            "transpose_solve required for backwards mode automatic differentiation of "
+            "custom_linear_solve"
+        )
+    consts, b = _split(args, const_lengths)
+    n = sum(const_lengths)
+    flat = [c for part in consts.transposed() for c in part]
+    if any(type(c) is UndefinedPrimal for c in flat):
+        raise TypeError("custom_linear_solve is linear in its right hand side alone")
+    if all(type(ct) is Zero for ct in cts[: len(b)]):
+        return [None] * n + [Zero(x.aval.to_cotangent_aval()) for x in b]
+    given = [instantiate(ct) for ct in cts[: len(b)]]
+    out = linear_solve_p.bind(
+        *flat, *given, const_lengths=const_lengths.transposed(), jaxprs=jaxprs.transposed()
+    )
+    return [None] * n + list(out[: len(b)])
+
+
+@linear_solve_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, *, const_lengths: Any, jaxprs: Any) -> Any:
+    const_dims, b_dims = _split(dims, const_lengths)
+    n_b = len(b_dims)
+    batched = _LinearSolveTuple(*([d is not None for d in part] for part in const_dims))
+    b_batched = [d is not None for d in b_dims]
+    n_out = len(jaxprs.solve.out_avals)
+    x_batched = list(b_batched)
+    while True:  # what is mapped in x is mapped in b = A x, and the other way round
+        wider = list(x_batched)
+        for jaxpr, flags in zip(jaxprs, batched, strict=True):
+            if jaxpr is not None:
+                _, found = batch_jaxpr(jaxpr, axis_data, (*flags, *x_batched), False)
+                wider = [a or b for a, b in zip(wider, found[:n_b], strict=True)]
+        if wider == x_batched:
+            break
+        x_batched = wider
+    x_flags = tuple(x_batched)
+
+    def of(jaxpr: ClosedJaxpr | None, flags: list[bool]) -> ClosedJaxpr | None:
+        if jaxpr is None:
+            return None
+        extra = len(jaxpr.out_avals) - n_b
+        wanted = x_flags + (False,) * extra
+        return batch_jaxpr(jaxpr, axis_data, (*flags, *x_flags), wanted)[0]
+
+    programs = _LinearSolveTuple(*(of(j, f) for j, f in zip(jaxprs, batched, strict=True)))
+    _, out_batched = batch_jaxpr(
+        jaxprs.solve, axis_data, (*batched.solve, *x_flags), x_flags + (False,) * (n_out - n_b)
+    )
+    moved = [
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(args[: -n_b or None], dims[: -n_b or None], strict=True)
+    ]
+    rhs = [
+        rules.to_front(x, d, axis_data.size) if m else x
+        for x, d, m in zip(args[-n_b:], b_dims, x_flags, strict=True)
+    ]
+    outs = linear_solve_p.bind(*moved, *rhs, const_lengths=const_lengths, jaxprs=programs)
+    return outs, [0 if m else None for m in out_batched]
+
+
+# --- the public function ----------------------------------------------------------------------------
+
+
+def _traced(
+    name: str, fun: Callable[..., Any], tree: Any, avals: Sequence[Any], has_aux: bool = False
+) -> tuple[ClosedJaxpr, list[Any], Any]:
+    """(program: constants, operands -> results; values of the constants; structure of the aux)."""
+    aux: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        out = fun(pytrees.tree_unflatten(tree, xs))
+        rest: list[Any] = []
+        if has_aux:
+            if not isinstance(out, tuple) or len(out) != 2:
+                raise TypeError(f"{name}() must return a pair (solution, aux), got {out!r}")
+            out, more = out
+            rest, aux_tree = pytrees.tree_flatten(more)
+            aux.append(aux_tree)
+        leaves, out_tree = pytrees.tree_flatten(out)
+        if out_tree != tree:
+            raise TypeError(
+                f"{name}() output pytree structure must match b, got {out_tree} and {tree}."
+            )
+        shapes = [rules.shape_of(x) for x in leaves]
+        wanted = [a.shape for a in avals]  # type: ignore[attr-defined]
+        if shapes != wanted:
+            raise ValueError(f"{name}() output shapes must match b, got {shapes} and {wanted}")
+        return [*leaves, *rest]
+
+    info = DebugInfo(f"custom_linear_solve {name}", name)
+    jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
+    whole = jaxpr.replace(
+        constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],
+        debug_info=jaxpr.debug_info._replace(arg_names=None),
+    )  # fmt: skip
+    return ClosedJaxpr(whole, []), list(consts), aux[0] if aux else None
+
+
+def custom_linear_solve(
+    matvec: Callable[..., Any],
+    b: Any,
+    solve: Callable[[Callable[..., Any], Any], Any],
+    transpose_solve: Callable[[Callable[..., Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """The solution x of matvec(x) = b by `solve`, differentiated as a solution.
+
+    Args:
+      matvec: a linear function from pytrees like b to such; what it closes over may be
+        differentiated by.
+      b: a pytree of arrays.
+      solve: (matvec, b) -> x.
+      transpose_solve: (transpose of matvec, b) -> x; needed for reverse derivatives.
+      symmetric: whether `matvec` is its own transpose, so that `solve` does for both.
+      has_aux: whether solvers return (x, anything else).
+
+    Returns: x, or (x, what else `solve` returned).
+
+    Raises:
+      TypeError: if structures do not fit.
+      ValueError: if shapes do not fit.
+    """
+    leaves, tree = pytrees.tree_flatten(b)
+    values = [as_value(x) for x in leaves]
+    avals = [get_aval(x) for x in values]
+    matvec_jaxpr, matvec_consts, _ = _traced("matvec", matvec, tree, avals)
+    solve_jaxpr, solve_consts, aux_tree = _traced(
+        "solve", lambda x: solve(matvec, x), tree, avals, has_aux
+    )
+    vecmat_jaxpr, vecmat_consts = (matvec_jaxpr, matvec_consts) if symmetric else (None, [])
+    back_jaxpr, back_consts = (solve_jaxpr, solve_consts) if symmetric else (None, [])
+    if transpose_solve is not None and not symmetric:
+
+        def vecmat(x: Any) -> Any:
+            cts = pytrees.tree_leaves(x)
+            operands = [*matvec_consts, *(UndefinedPrimal(a) for a in avals)]
+            outs = backward_pass(matvec_jaxpr.jaxpr, [], operands, cts)
+            return pytrees.tree_unflatten(
+                tree, [instantiate(t) for t in outs[len(matvec_consts) :]]
+            )
+
+        vecmat_jaxpr, vecmat_consts, _ = _traced("vecmat", vecmat, tree, avals)
+        back_jaxpr, back_consts, _ = _traced(
+            "transpose_solve", lambda x: transpose_solve(vecmat, x), tree, avals, has_aux
+        )
+    consts = (matvec_consts, vecmat_consts, solve_consts, back_consts)
+    outs = linear_solve_p.bind(
+        *(c for part in consts for c in part),
+        *values,
+        const_lengths=_LinearSolveTuple(*(len(part) for part in consts)),
+        jaxprs=_LinearSolveTuple(matvec_jaxpr, vecmat_jaxpr, solve_jaxpr, back_jaxpr),
+    )
+    x = pytrees.tree_unflatten(tree, outs[: len(avals)])
+    return (x, pytrees.tree_unflatten(aux_tree, outs[len(avals) :])) if has_aux else x

@@ -1,0 +1,183 @@
+"""Linear systems: `solve` by LU factors, `tridiagonal_solve`; products `symmetric_product`, `ormqr`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import linalg as meanings
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.annotations import stop_gradient
+from jitney.primitives.array.creation import broadcasted_iota
+from jitney.primitives.elementwise import binary, families, unary
+from jitney.primitives.linalg import factorizations, matrix_helpers as mat
+from jitney.primitives.linalg.linear_solve import custom_linear_solve
+from jitney.primitives.linalg.matrix_functions import matrix_function, underivable
+from jitney.primitives.reduction.sort import sort_key_val
+from jitney.primitives.rules import shape_of
+from jitney.transforms.zero import Zero, instantiate
+
+
+def inverse_permutation(order: Any) -> Any:
+    """The permutation that undoes `order`, along the last axis."""
+    shape = shape_of(order)
+    places = broadcasted_iota(mat.INT32, shape, len(shape) - 1)
+    return sort_key_val(order, places)[1]
+
+
+def lu_solve(factors: Any, order: Any, b: Any, trans: int = 0) -> Any:
+    """The solution of op(A) @ X = b, where A[order] = L @ U.
+
+    Args:
+      factors: L below the diagonal, and U.
+      order: the permutation of rows.
+      b: right sides, of the batch of `factors`.
+      trans: 0 for A, 1 for its transpose, 2 for its conjugate transpose.
+    """
+    solve_by = factorizations.triangular_solve_p.bind
+    if trans == 0:
+        x = factorizations.solve_triangular(
+            factors, mat.take_rows(b, order), left_side=True, lower=True, unit=True
+        )
+        return factorizations.solve_triangular(factors, x, left_side=True, lower=False)
+    settings = {
+        "left_side": True, "transpose_a": True, "conjugate_a": trans == 2 and mat.is_complex(factors)
+    }  # fmt: skip
+    x = solve_by(factors, b, lower=False, unit_diagonal=False, **settings)
+    x = solve_by(factors, x, lower=True, unit_diagonal=True, **settings)
+    return mat.take_rows(x, inverse_permutation(order))
+
+
+def solve(a: Any, b: Any) -> Any:
+    """a^-1 @ b, for matrices of one batch; derivatives use the same factors."""
+    factors, _, order = factorizations.lu_p.bind(stop_gradient(a))
+    return custom_linear_solve(
+        lambda x: mat.matmul(a, x),
+        b,
+        solve=lambda _, y: lu_solve(factors, order, y),
+        transpose_solve=lambda _, y: lu_solve(factors, order, y, trans=1),
+    )
+
+
+# --- tridiagonal_solve ----------------------------------------------------------------------------
+
+tridiagonal_solve_p = declare("tridiagonal_solve")
+
+
+@tridiagonal_solve_p.abstract
+def _(
+    dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
+) -> ShapedArray:
+    families.check_same_dtypes("tridiagonal_solve", (dl, d, du, b))
+    families.check_dtype("tridiagonal_solve", b.dtype, families.INEXACT)
+    if dl.shape != d.shape or du.shape != d.shape or b.shape[:-1] != d.shape:
+        raise ValueError(
+            "tridiagonal_solve: diagonals must have one shape, that of b without its last axis; got "
+            f"{dl.shape}, {d.shape}, {du.shape} and {b.shape}"
+        )
+    return shaped_array(b.shape, b.dtype)
+
+
+def _tridiagonal_solve(
+    dl: np.ndarray, d: np.ndarray, du: np.ndarray, b: np.ndarray, *, perturb_singular: bool
+) -> np.ndarray:
+    return meanings.tridiagonal_solve(dl, d, du, b, perturb_singular)
+
+
+matrix_function(tridiagonal_solve_p, _tridiagonal_solve, linear=True)
+
+
+def _shifted(x: Any, by: int) -> Any:
+    """`x` moved along the last but one axis, zeros moved in."""
+    from jitney.primitives.array.concatenation import pad
+
+    edges = [(0, 0, 0)] * (len(shape_of(x)) - 2) + [(by, -by, 0), (0, 0, 0)]
+    return pad(x, mat.scalar(x, 0), edges)
+
+
+def _tridiagonal_product(dl: Any, d: Any, du: Any, x: Any) -> Any:
+    low = binary.mul(mat.as_column(dl), _shifted(x, 1))
+    up = binary.mul(mat.as_column(du), _shifted(x, -1))
+    return binary.add(binary.add(low, binary.mul(mat.as_column(d), x)), up)
+
+
+@tridiagonal_solve_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    *diagonals, b = primals
+    *changes, tb = tangents
+    out = tridiagonal_solve_p.bind(*diagonals, b, **params)
+    if all(type(t) is Zero for t in changes):
+        if type(tb) is Zero:
+            return out, rules.zero_tangent(out)
+        return out, tridiagonal_solve_p.bind(*diagonals, tb, **params)
+    dl, d, du = map(instantiate, changes)
+    product = _tridiagonal_product(dl, d, du, out)
+    right = unary.neg(product) if type(tb) is Zero else binary.sub(tb, product)
+    return out, tridiagonal_solve_p.bind(*diagonals, right, **params)
+
+
+@tridiagonal_solve_p.transpose
+def _(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
+    assert rules.is_linear(b)
+    if type(ct) is Zero:
+        return [None, None, None, Zero(b.aval.to_cotangent_aval())]
+    low, up = (mat.as_column(x) for x in (dl, du))
+    flat = d.shape
+    from jitney.primitives.array.shape import reshape
+
+    low, up = reshape(_shifted(up, 1), flat), reshape(_shifted(low, -1), flat)
+    return [None, None, None, tridiagonal_solve_p.bind(low, d, up, ct, **params)]
+
+
+# --- products -------------------------------------------------------------------------------------
+
+symmetric_product_p = declare("symmetric_product")
+ormqr_p = declare("ormqr")
+
+
+@symmetric_product_p.abstract
+def _(a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float) -> ShapedArray:
+    families.check_same_dtypes("symmetric_product", (a, c))
+    if c.shape != (*a.shape[:-1], a.shape[-2]):
+        raise ValueError(
+            "symmetric_update expects compatible shapes for the two inputs; got "
+            f"{a.shape} and {c.shape}"
+        )
+    return shaped_array(c.shape, c.dtype)
+
+
+def _symmetric_product(a: np.ndarray, c: np.ndarray, *, alpha: float, beta: float) -> np.ndarray:
+    return (alpha * (a @ np.swapaxes(a, -1, -2)) + beta * c).astype(c.dtype)
+
+
+matrix_function(symmetric_product_p, _symmetric_product)
+underivable(symmetric_product_p)
+
+
+@ormqr_p.abstract
+def _(
+    a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
+) -> ShapedArray:
+    families.check_same_dtypes("ormqr", (a, taus, c))
+    if a.shape[-2] != c.shape[-2 if left else -1]:
+        raise ValueError(f"ormqr got incompatible shapes: {a.shape} and {c.shape}")
+    return shaped_array(c.shape, c.dtype)
+
+
+def _ormqr(
+    a: np.ndarray, taus: np.ndarray, c: np.ndarray, *, left: bool, transpose: bool
+) -> np.ndarray:
+    m, n = a.shape[-2:]
+    full = np.zeros((*a.shape[:-1], m), a.dtype)
+    full[..., : min(m, n)] = a[..., : min(m, n)]
+    q = meanings.householder_product(full, taus)
+    if transpose:
+        q = np.swapaxes(q, -1, -2).conj()
+    return (q @ c if left else c @ q).astype(c.dtype)
+
+
+matrix_function(ormqr_p, _ormqr)
+underivable(ormqr_p)

@@ -1,0 +1,104 @@
+"""Functions on each matrix of a batch: how their primitives are evaluated, lowered and mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lapack, lower as lowering
+from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.numerics.linalg import wide, wide_dtype
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import Primitive
+from jitney.primitives import rules
+from jitney.transforms.zero import Zero
+
+
+def matrix_function(
+    prim: Primitive,
+    reference: Callable[..., Any],
+    routine: Callable[..., lapack.Routine | None] | None = None,
+    small: Callable[..., Any] | None = None,
+    linear: bool = False,
+) -> None:
+    """Gives `prim` the meaning of a function on the last two axes of arrays, batched over the others.
+
+    Args:
+      prim: with a rule `abstract`.
+      reference: the function, of a whole batch, by NumPy and SciPy. It is called from the host where
+        there is nothing else.
+      routine: of the operands' types and the parameters, LAPACK's routine; None if there is none.
+      small: lowers small matrices by writing the function out, or gives None.
+      linear: whether it has a transpose.
+    """
+    several = prim.multiple_results
+
+    def chosen(avals: Sequence[ShapedArray], params: dict[str, Any]) -> lapack.Routine | None:
+        """LAPACK's routine for operands of these types, as they are computed."""
+        if routine is None:
+            return None
+        dtype = wide_dtype(avals[0].dtype)
+        is_native = lapack.is_native(dtype, *[a.shape for a in avals])
+        return routine(*avals, **params) if is_native else None
+
+    def results(avals: Sequence[ShapedArray], params: dict[str, Any]) -> Sequence[ShapedArray]:
+        outs = prim.result_type(tuple(avals), params)[0]
+        return outs if several else [outs]
+
+    @prim.eager
+    def _(*xs: np.ndarray, **params: Any) -> Any:
+        avals = [shaped_array(x.shape, x.dtype) for x in xs]
+        call = chosen(avals, params)
+        if call is None:
+            return reference(*xs, **params)
+        outs = results(avals, params)
+        types = [(out.shape, wide_dtype(out.dtype)) for out in outs]
+        found = lapack.run(call, list(map(wide, xs)), types)
+        found = [x.astype(out.dtype, copy=False) for x, out in zip(found, outs, strict=True)]
+        return found if several else found[0]
+
+    def host(*xs: np.ndarray, **params: Any) -> list[np.ndarray]:
+        found = reference(*xs, **params)
+        return [np.ascontiguousarray(x) for x in (found if several else [found])]
+
+    @prim.lower_with_avals
+    def _(b: Any, avals: Sequence[ShapedArray], *nodes: Any, **params: Any) -> Any:
+        built = None if small is None else small(b, *nodes, **params)
+        if built is not None:
+            return built
+        types = [lowering.tensor_type(a) for a in results(avals, params)]
+        call = chosen(avals, params)
+        if call is None:
+            found = b.host_call(prim.name, partial(host, **params), nodes, types)
+        else:
+            wide_types = [TensorType(t.shape, wide_dtype(t.dtype)) for t in types]
+            operands = [b.convert(x, wide_dtype(x.dtype)) for x in nodes]
+            found = b.library_call(call, operands, wide_types)
+            found = [b.convert(x, t.dtype) for x, t in zip(found, types, strict=True)]
+        return found if several else found[0]
+
+    @prim.batch
+    def _(args: Any, dims: Any, **params: Any) -> Any:
+        size = rules.batch_size(args, dims)
+        moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+        out = prim.bind(*moved, **params)
+        return (out, [0] * len(out)) if several else (out, 0)
+
+    if not linear:
+        prim.absent("transpose", why="not linear")
+
+
+def underivable(prim: Primitive) -> None:
+    """Says that `prim` has no derivative."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+        if any(type(t) is not Zero for t in tangents):
+            raise NotImplementedError(f"Differentiation rule for '{prim.name}' not implemented")
+        out = prim.bind(*primals, **params)
+        if prim.multiple_results:
+            return out, [rules.zero_tangent(x) for x in out]
+        return out, rules.zero_tangent(out)

@@ -1,0 +1,151 @@
+"""What rules about matrices are written with: products, triangles, diagonals of the last two axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.primitives.array.creation import broadcasted_iota, full
+from jitney.primitives.array.shape import broadcast_in_dim, transpose as permute
+from jitney.primitives.elementwise import binary, compare, unary
+from jitney.primitives.elementwise.convert import convert_element_type
+from jitney.primitives.elementwise.select import select_n
+from jitney.primitives.indexing.gather import GatherDimensionNumbers, gather
+from jitney.primitives.linalg.dot import dot_general
+from jitney.primitives.linalg.precision import Precision
+from jitney.primitives.reduction.reduce import reduce_sum
+from jitney.primitives.rules import aval_of, shape_of
+
+INT32 = np.dtype(np.int32)
+
+
+def dtype_of(x: Any) -> Any:
+    """dtype of an operand."""
+    return aval_of(x).dtype
+
+
+def is_complex(x: Any) -> bool:
+    """Whether an operand is complex."""
+    return dtypes.issubdtype(dtype_of(x), np.complexfloating)
+
+
+def scalar(like: Any, value: Any) -> Any:
+    """`value` in the dtype of `like`."""
+    return np.asarray(value).astype(dtype_of(like))[()]
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """x @ y for operands with equal batch axes."""
+    rank = len(shape_of(x))
+    batch = tuple(range(rank - 2))
+    numbers = (((rank - 1,), (rank - 2,)), (batch, batch))
+    return dot_general(x, y, numbers, Precision.HIGHEST)
+
+
+def transpose(x: Any) -> Any:
+    """`x` with its last two axes exchanged."""
+    rank = len(shape_of(x))
+    return permute(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; `x` itself if it is real."""
+    return unary.conj(x) if is_complex(x) else x
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose."""
+    return conj(transpose(x))
+
+
+def symmetrize(x: Any) -> Any:
+    """(x + x^H) / 2."""
+    return binary.mul(binary.add(x, adjoint(x)), scalar(x, 0.5))
+
+
+def _rows_and_columns(shape: tuple[int, ...]) -> tuple[Any, Any]:
+    rank = len(shape)
+    return broadcasted_iota(INT32, shape, rank - 2), broadcasted_iota(INT32, shape, rank - 1)
+
+
+def zeros(shape: tuple[int, ...], like: Any) -> Any:
+    """Zeros of `shape` in the dtype of `like`."""
+    return full(shape, scalar(like, 0))
+
+
+def tril(x: Any, k: int = 0) -> Any:
+    """Elements on and below diagonal `k`, zeros above."""
+    shape = shape_of(x)
+    rows, columns = _rows_and_columns(shape)
+    mask = compare.ge(binary.add(rows, np.int32(k)), columns)
+    return select_n(mask, zeros(shape, x), x)
+
+
+def triu(x: Any, k: int = 0) -> Any:
+    """Elements on and above diagonal `k`, zeros below."""
+    shape = shape_of(x)
+    rows, columns = _rows_and_columns(shape)
+    mask = compare.ge(binary.add(rows, np.int32(k - 1)), columns)
+    return select_n(mask, x, zeros(shape, x))
+
+
+def eye(m: int, n: int, like: Any) -> Any:
+    """Ones on the diagonal, with the batch axes and the dtype of `like`."""
+    rows, columns = _rows_and_columns((*shape_of(like)[:-2], m, n))
+    return convert_element_type(compare.eq(rows, columns), dtype_of(like))
+
+
+def only_diagonal(x: Any) -> Any:
+    """`x` with zeros off the diagonal."""
+    shape = shape_of(x)
+    mask = compare.eq(*_rows_and_columns(shape))
+    return select_n(mask, zeros(shape, x), x)
+
+
+def diagonal(x: Any) -> Any:
+    """The diagonals of square matrices."""
+    return reduce_sum(only_diagonal(x), (len(shape_of(x)) - 1,))
+
+
+def as_row(v: Any) -> Any:
+    """A vector (*batch, n) as a matrix (*batch, 1, n)."""
+    *batch, n = shape_of(v)
+    return broadcast_in_dim(v, (*batch, 1, n), (*range(len(batch)), len(batch) + 1))
+
+
+def as_column(v: Any) -> Any:
+    """A vector (*batch, n) as a matrix (*batch, n, 1)."""
+    shape = shape_of(v)
+    return broadcast_in_dim(v, (*shape, 1), tuple(range(len(shape))))
+
+
+def take_rows(x: Any, rows: Any) -> Any:
+    """x[rows] for each element of the batch; `rows` are integers (*batch, m)."""
+    shape = shape_of(x)
+    rank = len(shape)
+    batch = tuple(range(rank - 2))
+    if 0 in shape_of(rows):
+        return zeros((*shape_of(rows), shape[-1]), x)
+    numbers = GatherDimensionNumbers((rank - 1,), (rank - 2,), (rank - 2,), batch, batch)
+    return gather(x, as_column(rows), numbers, (1,) * (rank - 1) + shape[-1:])
+
+
+def window(x: Any, rows: int, columns: int) -> Any:
+    """The upper left corner of a matrix."""
+    from jitney.primitives.indexing.slice import slice as cut
+
+    shape = shape_of(x)
+    return cut(x, (0,) * len(shape), (*shape[:-2], rows, columns), (1,) * len(shape))
+
+
+def widened(x: Any, rows: int, columns: int) -> Any:
+    """A matrix with zeros below and on the right, up to an extent of `rows`, `columns`."""
+    from jitney.primitives.array.concatenation import pad
+
+    *batch, m, n = shape_of(x)
+    if (m, n) == (rows, columns):
+        return x
+    edges = [(0, 0, 0)] * len(batch) + [(0, rows - m, 0), (0, columns - n, 0)]
+    return pad(x, scalar(x, 0), edges)

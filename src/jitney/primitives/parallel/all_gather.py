@@ -1,0 +1,464 @@
+"""Exchanges along named axes: `all_gather`, `all_to_all`, `psum_scatter`.
+
+Like the reductions of `collectives`, they become operations on positional axes when the axis of that
+name is batched; a named axis that is left has extent 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import pytrees
+from jitney.core.avals import ShapedArray
+from jitney.core.primitive import Primitive, declare
+from jitney.primitives import rules
+from jitney.primitives.array import shape as shapes
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.parallel.collectives import (
+    NO_GROUPS,
+    axis_extent,
+    checked_groups,
+    has_name,
+    names_of,
+)
+from jitney.transforms.batch import AxisData
+
+Shape = tuple[int, ...]
+
+
+def _no_groups(groups: Any) -> None:
+    if groups is not None:
+        raise NotImplementedError(NO_GROUPS)
+
+
+def _reshape(x: Any, new_sizes: Sequence[int]) -> Any:
+    return shapes.reshape(x, tuple(new_sizes))
+
+
+def _split(x: Any, axis: int, parts: int) -> Any:
+    """`x` with `axis` divided into `parts` and the rest."""
+    s = rules.shape_of(x)
+    return _reshape(x, (*s[:axis], parts, s[axis] // parts, *s[axis + 1 :]))
+
+
+def _merge(x: Any, axis: int) -> Any:
+    """`x` with `axis` and the next as one."""
+    s = rules.shape_of(x)
+    return _reshape(x, (*s[:axis], s[axis] * s[axis + 1], *s[axis + 2 :]))
+
+
+def _of_extent_one(prim: Primitive, meaning: Any) -> None:
+    """Sets what the operation is along axes of extent 1: a change of shape."""
+
+    @prim.eager
+    def _(x: np.ndarray, **params: Any) -> np.ndarray:
+        return x.reshape(meaning(x.shape, **params))
+
+    @prim.lower
+    def _(b: Any, x: Any, **params: Any) -> Any:
+        return b.reshape(x, meaning(x.shape, **params))
+
+
+def _only_one(size: int, name: str) -> None:
+    if size != 1:
+        raise NameError(
+            f"{name} over an axis of extent {size} that is not in scope: it must run under the vmap "
+            "that names the axis"
+        )
+
+
+def same_shape(prim: Primitive) -> None:
+    """Type and meaning of an operation that keeps shapes."""
+
+    @prim.abstract
+    def _(x: ShapedArray, **_: Any) -> ShapedArray:
+        return x
+
+    _of_extent_one(prim, lambda shape, **_: shape)
+
+
+# --- all_gather -----------------------------------------------------------------------------------
+
+all_gather_p = declare("all_gather", linear=True)
+
+
+def _gathered(
+    shape: Shape, *, all_gather_dimension: int, axis_size: int, tiled: bool, **_: Any
+) -> Shape:
+    k = all_gather_dimension
+    if tiled:
+        return (*shape[:k], shape[k] * axis_size, *shape[k + 1 :])
+    return (*shape[:k], axis_size, *shape[k:])
+
+
+@all_gather_p.abstract
+def _(x: ShapedArray, **params: Any) -> ShapedArray:
+    return x.update(shape=_gathered(x.shape, **params))
+
+
+def _gathered_alone(shape: Shape, **params: Any) -> Shape:
+    _only_one(params["axis_size"], "all_gather")
+    return _gathered(shape, **params)
+
+
+_of_extent_one(all_gather_p, _gathered_alone)
+
+
+@all_gather_p.batch_with_axis
+def _(
+    axis_data: AxisData,
+    args: Any,
+    dims: Any,
+    *,
+    all_gather_dimension: int,
+    axis_name: Any,
+    axis_index_groups: Any,
+    axis_size: int,
+    tiled: bool,
+) -> Any:
+    (x,), (d,) = args, dims
+    k = all_gather_dimension
+    if not has_name(axis_data, axis_name):
+        moved = k + 1 if d is not None and d <= k else k
+        out = all_gather_p.bind(
+            x, all_gather_dimension=moved, axis_name=axis_name, axis_size=axis_size,
+            axis_index_groups=axis_index_groups, tiled=tiled,
+        )  # fmt: skip
+        if d is None:
+            return out, None
+        return out, d + (not tiled and moved <= d)
+    _no_groups(axis_index_groups)
+    if d is None:
+        s = rules.shape_of(x)
+        kept = tuple(i + (i >= k) for i in range(len(s)))
+        out = rules.op("broadcast_in_dim")(
+            x, shape=(*s[:k], axis_size, *s[k:]), broadcast_dimensions=kept, sharding=None
+        )
+    else:
+        out = rules.move_axis(x, d, k)
+    return _merge(out, k) if tiled else out, None
+
+
+def _all_gather_transpose(ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> Any:
+    return reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
+
+
+rules.deflinear(all_gather_p, _all_gather_transpose)
+
+
+def all_gather(
+    x: Any,
+    axis_name: Any,
+    *,
+    axis_index_groups: Any = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
+) -> Any:
+    """All instances' values, along a new axis.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the named axis or axes.
+      axis_index_groups: not for axes of `vmap`.
+      axis: where the new axis is.
+      tiled: whether values are concatenated along `axis` instead.
+      to: accepted for compatibility.
+
+    Raises:
+      NameError: if a name is not in scope.
+    """
+    names = names_of(axis_name, "all_gather")
+
+    def one(leaf: Any) -> Any:
+        value = as_value(leaf)
+        rank = len(value.shape) + (not tiled)
+        k = axis % rank if -rank <= axis < rank else axis
+        for i, name in enumerate(reversed(names)):
+            size = axis_extent(name, "all_gather")
+            value = all_gather_p.bind(
+                value, all_gather_dimension=k, axis_name=(name,), axis_size=size,
+                axis_index_groups=checked_groups(axis_index_groups, size), tiled=tiled,
+            )  # fmt: skip
+            if i and not tiled:
+                value = _merge(value, k)
+        return value
+
+    return pytrees.tree_map(one, x)
+
+
+# --- psum_scatter ---------------------------------------------------------------------------------
+
+reduce_scatter_p = declare("reduce_scatter", linear=True)
+
+
+def _scattered(
+    shape: Shape, *, scatter_dimension: int, axis_size: int, tiled: bool, **_: Any
+) -> Shape:
+    k = scatter_dimension
+    n = shape[k]
+    if tiled:
+        if n % axis_size:
+            raise ValueError(
+                f"tiled reduce_scatter: extent {n} of scatter dimension {k} must be divisible by the "
+                f"axis size {axis_size}"
+            )
+        return (*shape[:k], n // axis_size, *shape[k + 1 :])
+    if n != axis_size:
+        raise ValueError(
+            f"reduce_scatter: extent {n} of scatter dimension {k} must match the axis size {axis_size}"
+        )
+    return (*shape[:k], *shape[k + 1 :])
+
+
+@reduce_scatter_p.abstract
+def _(x: ShapedArray, **params: Any) -> ShapedArray:
+    return x.update(shape=_scattered(x.shape, **params))
+
+
+def _scattered_alone(shape: Shape, **params: Any) -> Shape:
+    _only_one(params["axis_size"], "psum_scatter")
+    return _scattered(shape, **params)
+
+
+_of_extent_one(reduce_scatter_p, _scattered_alone)
+
+
+@reduce_scatter_p.batch_with_axis
+def _(
+    axis_data: AxisData,
+    args: Any,
+    dims: Any,
+    *,
+    scatter_dimension: int,
+    axis_name: Any,
+    axis_index_groups: Any,
+    axis_size: int,
+    tiled: bool,
+) -> Any:
+    (x,), (d,) = args, dims
+    k = scatter_dimension
+    if not has_name(axis_data, axis_name):
+        moved = k + (d is not None and d <= k)
+        out = reduce_scatter_p.bind(
+            x, scatter_dimension=moved, axis_name=axis_name, axis_size=axis_size,
+            axis_index_groups=axis_index_groups, tiled=tiled,
+        )  # fmt: skip
+        if d is None:
+            return out, None
+        return out, d - (not tiled and moved < d)
+    _no_groups(axis_index_groups)
+    if d is None:
+        out = rules.op("mul")(x, rules.const(x, axis_size))
+    else:
+        out = rules.op("reduce_sum")(x, axes=(d,), out_sharding=None)
+    return _split(out, k, axis_size) if tiled else out, k
+
+
+def _reduce_scatter_transpose(ct: Any, x: Any, *, scatter_dimension: int, **params: Any) -> Any:
+    return all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
+
+
+rules.deflinear(reduce_scatter_p, _reduce_scatter_transpose)
+
+
+def psum_scatter(
+    x: Any,
+    axis_name: Any,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """Sum over a named axis, of which each instance gets its part.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the named axis or axes.
+      scatter_dimension: the axis that is divided; as long as the named one, unless `tiled`.
+      axis_index_groups: not for axes of `vmap`.
+      tiled: whether the axis stays, with a part of its extent.
+
+    Raises:
+      NameError: if a name is not in scope.
+      ValueError: if extents do not fit.
+    """
+    names = names_of(axis_name, "psum_scatter")
+
+    def one(leaf: Any) -> Any:
+        value = as_value(leaf)
+        k = shapes.canonical_axis(scatter_dimension, len(value.shape))
+        for i, name in enumerate(names):
+            size = axis_extent(name, "psum_scatter")
+            if i < len(names) - 1 and not tiled:
+                value = _split(value, k, size)
+            _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
+            value = reduce_scatter_p.bind(
+                value, scatter_dimension=k, axis_name=(name,), axis_size=size,
+                axis_index_groups=checked_groups(axis_index_groups, size), tiled=tiled,
+            )  # fmt: skip
+        return value
+
+    return pytrees.tree_map(one, x)
+
+
+# --- all_to_all -----------------------------------------------------------------------------------
+
+all_to_all_p = declare("all_to_all", linear=True)
+
+
+@all_to_all_p.abstract
+def _(
+    x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: Any, **_: Any
+) -> ShapedArray:
+    n = axis_extent(axis_name, "all_to_all")
+    extents = list(x.shape)
+    if extents[split_axis] % n:
+        raise ValueError(
+            f"all_to_all requires the extent {extents[split_axis]} of the split axis to be divisible "
+            f"by the size {n} of the axis {axis_name}"
+        )
+    extents[split_axis] //= n
+    extents[concat_axis] *= n
+    return x.update(shape=tuple(extents))
+
+
+# Its type depends on the extent of the axis in scope: never remembered.
+all_to_all_p.result_type = (  # type: ignore[method-assign]
+    lambda avals, params: all_to_all_p.abstract_eval(*avals, **params)
+)
+_of_extent_one(all_to_all_p, lambda shape, **_: shape)
+
+
+@all_to_all_p.batch_with_axis
+def _(
+    axis_data: AxisData, args: Any, dims: Any, *, split_axis: int, concat_axis: int, axis_name: Any,
+    **params: Any,
+) -> Any:  # fmt: skip
+    (x,), (d,) = args, dims
+    s, c = split_axis, concat_axis
+    if axis_data.name is None or axis_name != axis_data.name:
+        if d is not None:
+            s, c = s + (d <= s), c + (d <= c)
+        out = all_to_all_p.bind(x, split_axis=s, concat_axis=c, axis_name=axis_name, **params)
+        return out, d
+    _no_groups(params["axis_index_groups"])
+    n = axis_data.size
+    if d is None:
+        x, d = rules.to_front(x, None, n), 0
+    if s == c:
+        out = _split(rules.move_axis(x, d, 0), s + 1, n)
+        order = list(range(len(rules.shape_of(out))))
+        order[0], order[s + 1] = s + 1, 0
+        return _merge(shapes.transpose(out, tuple(order)), s + 1), 0
+    out = _merge(rules.move_axis(x, d, c), c)
+    return _split(out, s, n), s
+
+
+def _all_to_all_transpose(
+    ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any
+) -> Any:
+    return all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
+
+
+rules.deflinear(all_to_all_p, _all_to_all_transpose)
+
+
+def all_to_all(
+    x: Any,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """Exchanges a named axis for a positional one.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the named axis.
+      split_axis: the positional axis that is distributed over the instances.
+      concat_axis: where what comes from the instances is put.
+      axis_index_groups: not for axes of `vmap`.
+      tiled: whether both axes stay, one shorter, one longer; otherwise `split_axis` is as long as
+        the named axis and goes away, and there is a new axis at `concat_axis`.
+
+    Raises:
+      NameError: if the name is not in scope.
+      ValueError: if extents do not fit.
+    """
+    names = names_of(axis_name, "all_to_all")
+    if len(names) != 1:
+        return pytrees.tree_map(
+            lambda leaf: _all_to_all_of_several(
+                as_value(leaf), names, split_axis, concat_axis, tiled
+            ),
+            x,
+        )
+    name = names[0]
+    size = axis_extent(name, "all_to_all")
+    groups = checked_groups(axis_index_groups, size)
+
+    def one(leaf: Any) -> Any:
+        value = as_value(leaf)
+        s = shapes.canonical_axis(split_axis, len(value.shape))
+        c = shapes.canonical_axis(concat_axis, len(value.shape))
+        drop = None
+        if not tiled:
+            if value.shape[s] != size:
+                raise ValueError(
+                    "all_to_all requires the size of the mapped axis axis_name to equal "
+                    f"x.shape[split_axis], but they are {size} and {value.shape[s]} respectively."
+                )
+            if s < c:
+                c += 1
+                value, drop = shapes.expand_dims(value, (c,)), s
+            elif s > c:
+                s += 1
+                value, drop = shapes.expand_dims(value, (c,)), s
+        elif value.shape[s] % size:
+            raise ValueError(
+                f"The size of all_to_all split_axis ({value.shape[s]}) has to be divisible by the size "
+                f"of the named axis axis_name ({size})"
+            )
+        out = all_to_all_p.bind(
+            value, split_axis=s, concat_axis=c, axis_name=name, axis_index_groups=groups,
+            tiled=tiled,
+        )  # fmt: skip
+        return out if drop is None else shapes.squeeze(out, (drop,))
+
+    return pytrees.tree_map(one, x)
+
+
+def _all_to_all_of_several(
+    x: Any, names: Any, split_axis: int, concat_axis: int, tiled: bool
+) -> Any:
+    """The exchange for several axes as one, the first varying slowest: axis by axis, in place."""
+    s = shapes.canonical_axis(split_axis, len(x.shape))
+    c = shapes.canonical_axis(concat_axis, len(x.shape))
+    sizes = [axis_extent(name, "all_to_all") for name in names]
+    parts = [*sizes, -1] if tiled else sizes
+    out = shapes.reshape(x, (*x.shape[:s], *_known(parts, x.shape[s]), *x.shape[s + 1 :]))
+    for i, name in enumerate(names):
+        out = all_to_all(out, name, s + i, s + i)
+    for _ in names[1:]:
+        out = _merge(out, s)  # the source, as one axis at `s`
+    if not tiled:
+        return rules.move_axis(out, s, c)
+    return _merge(rules.move_axis(out, s, c), c)
+
+
+def _known(parts: Sequence[int], whole: int) -> list[int]:
+    rest = whole
+    for p in parts:
+        rest //= max(p, 1) if p != -1 else 1
+    return [rest if p == -1 else p for p in parts]
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+    """Swaps a named axis and the positional `axis` of the same extent: see `all_to_all`."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)

@@ -1,0 +1,279 @@
+"""Reductions over named axes, and questions about them: `psum`, `pmax`, `pmin`, `pmean`, `axis_index`.
+
+`vmap` names its axis; an operation over the name is one over the positional axis once it is batched.
+A named axis that no `vmap` has taken away belongs to a mesh of one device: its extent is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import reduction
+from jitney.core import pytrees
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import Primitive, declare
+from jitney.core.trace import Tracer, state
+from jitney.primitives import rules
+from jitney.primitives.elementwise.convert import as_value, convert_element_type
+from jitney.transforms.batch import AxisData
+
+NO_GROUPS = "axis_index_groups are not supported for axes of vmap"
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def is_positional(axis: Any) -> bool:
+    """Whether an axis is given by its position."""
+    return isinstance(axis, int | np.integer) and not isinstance(axis, bool)
+
+
+def axis_extent(name: Any, asked_by: str) -> int:
+    """The extent of the innermost axis in scope called `name`.
+
+    Raises:
+      NameError: if there is none.
+    """
+    for known, size in reversed(state.axis_env):
+        if known == name:
+            return size
+    raise NameError(
+        f"Found an unbound axis name: {name}. To fix this, please call {asked_by} under "
+        f"`jax.vmap(..., axis_name={name!r})` or `jax.shard_map`."
+    )
+
+
+def names_of(axis_name: Any, asked_by: str) -> tuple[Any, ...]:
+    """One name or several as a tuple; all must be in scope.
+
+    Raises:
+      NameError: if one is not.
+    """
+    names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
+    for name in names:
+        if not is_positional(name):
+            axis_extent(name, asked_by)
+    return names
+
+
+def axis_size(axis_name: Any) -> int:
+    """The extent of a named axis, or the product of the extents of several.
+
+    Raises:
+      NameError: if a name is not in scope.
+    """
+    return math.prod(axis_extent(name, "axis_size") for name in names_of(axis_name, "axis_size"))
+
+
+def checked_groups(groups: Any, size: int) -> Any:
+    """`axis_index_groups` as tuples.
+
+    Raises:
+      ValueError: if groups do not divide the axis into parts of one size.
+    """
+    if groups is None:
+        return None
+    parts = tuple(tuple(g) for g in groups)
+    if len({len(g) for g in parts}) > 1:
+        raise ValueError("axis_index_groups must all be the same size")
+    if sorted(i for g in parts for i in g) != list(range(size)):
+        raise ValueError("axis_index_groups must cover all indices exactly once")
+    return parts
+
+
+# --- reductions -----------------------------------------------------------------------------------
+
+
+def _positional(axes: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(int(a) for a in axes if is_positional(a))
+
+
+def _named(axes: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(a for a in axes if not is_positional(a))
+
+
+def _reduction(name: str, fn: str, *, linear: bool = False) -> Primitive:
+    """Declares the reduction over named and positional axes by `fn`."""
+    prim = declare(name, linear=linear)
+
+    @prim.abstract
+    def _(x: ShapedArray, *, axes: Any, axis_index_groups: Any) -> ShapedArray:
+        gone = _positional(axes)
+        return x.update(shape=tuple(n for k, n in enumerate(x.shape) if k not in gone))
+
+    @prim.eager
+    def _(x: np.ndarray, *, axes: Any, axis_index_groups: Any) -> np.ndarray:
+        names_of(_named(axes), name)
+        return reduction.reduce(x, fn, _positional(axes))
+
+    @prim.lower
+    def _(b: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+        return b.reduce(x, fn, _positional(axes)) if _positional(axes) else x
+
+    @prim.batch_with_axis
+    def _(axis_data: AxisData, args: Any, dims: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+        (x,), (d,) = args, dims
+        over_it = axis_data.name is not None and axis_data.name in axes
+        if over_it and axis_index_groups is not None:
+            raise NotImplementedError(NO_GROUPS)
+        if d is None:
+            rest = tuple(a for a in axes if is_positional(a) or a != axis_data.name)
+            out = prim.bind(x, axes=rest, axis_index_groups=axis_index_groups) if rest else x
+            if over_it and linear:
+                out = rules.op("mul")(rules.const(out, axis_data.size), out)
+            return out, None
+        shifted: list[Any] = []
+        for a in axes:
+            if is_positional(a):
+                shifted.append(int(a) + (a >= d))
+            else:
+                shifted.append(d if a == axis_data.name else a)
+        out = prim.bind(x, axes=tuple(shifted), axis_index_groups=axis_index_groups)
+        return out, None if over_it else d - sum(a < d for a in _positional(shifted))
+
+    return prim
+
+
+psum_p = _reduction("psum", "add", linear=True)
+pmax_p = _reduction("pmax", "max")
+pmin_p = _reduction("pmin", "min")
+for _prim in (pmax_p, pmin_p):
+    _prim.absent("jvp", "transpose", why="which element is the extreme one is not recorded")
+
+
+def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+    gone = _positional(axes)
+    if gone:
+        shape = rules.shape_of(x)
+        kept = tuple(np.int64(k) for k in range(len(shape)) if k not in gone)
+        ct = rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
+    return psum_p.bind(ct, axes=_named(axes), axis_index_groups=axis_index_groups)
+
+
+rules.deflinear(psum_p, _psum_transpose)
+
+
+def _reduce_tree(prim: Primitive, x: Any, axis_name: Any, groups: Any) -> Any:
+    axes = names_of(axis_name, prim.name)
+    if groups is not None:
+        if _positional(axes):
+            raise ValueError("axis_index_groups only supported for sums over just named axes")
+        groups = checked_groups(groups, math.prod(axis_extent(a, prim.name) for a in axes))
+    leaves, tree = pytrees.tree_flatten(x)
+    extent = 1 if groups is None else len(groups[0])
+    if groups is None:
+        extent = math.prod(axis_extent(a, prim.name) for a in _named(axes))
+    out: list[Any] = []
+    for leaf in leaves:
+        if isinstance(leaf, Tracer) or _positional(axes):
+            value = as_value(leaf)
+            if prim is psum_p and value.dtype == np.bool_:
+                value = convert_element_type(value, np.int32)
+            rank = len(value.shape)
+            if any(not -rank <= a < rank for a in axes if is_positional(a)):
+                raise ValueError(
+                    f"{prim.name} over axes {axes} of an operand of shape {value.shape}"
+                )
+            places = tuple(a % rank if is_positional(a) and a < 0 else a for a in axes)
+            if state.trace is state.eval_trace and _named(axes):
+                names_of(_named(axes), prim.name)
+            out.append(prim.bind(value, axes=places, axis_index_groups=groups))
+        elif prim is not psum_p:
+            out.append(leaf)
+        else:  # the same number everywhere
+            if getattr(leaf, "dtype", None) == np.bool_ or isinstance(leaf, bool):
+                leaf = int(leaf) if isinstance(leaf, bool) else convert_element_type(leaf, np.int32)
+            plain = isinstance(leaf, int | float | complex | np.ndarray | np.generic)
+            out.append(leaf * extent if plain else leaf * rules.const(leaf, extent))
+    return pytrees.tree_unflatten(tree, out)
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Sum over the axis or axes called `axis_name`; constants are multiplied by the extent.
+
+    Args:
+      x: a pytree of arrays; booleans count as integers.
+      axis_name: a name, or a tuple of names and positions.
+      axis_index_groups: indices to be summed among themselves; not for axes of `vmap`.
+
+    Returns: a pytree of arrays of the same shape, but for positional axes.
+
+    Raises:
+      NameError: if a name is not in scope.
+    """
+    return _reduce_tree(psum_p, x, axis_name, axis_index_groups)
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Largest element over the axis or axes called `axis_name`: see `psum`."""
+    return _reduce_tree(pmax_p, x, axis_name, axis_index_groups)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Smallest element over the axis or axes called `axis_name`: see `psum`."""
+    return _reduce_tree(pmin_p, x, axis_name, axis_index_groups)
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Mean over the axis or axes called `axis_name`: see `psum`."""
+    total = psum(x, axis_name, axis_index_groups=axis_index_groups)
+    n = psum(1, axis_name, axis_index_groups=axis_index_groups)
+    return pytrees.tree_map(lambda leaf: leaf / n, total)
+
+
+# --- axis_index -----------------------------------------------------------------------------------
+
+axis_index_p = declare("axis_index")
+
+
+@axis_index_p.abstract
+def _(*, axis_name: Any) -> ShapedArray:
+    return shaped_array((), np.dtype(np.int32))
+
+
+@axis_index_p.eager
+def _(*, axis_name: Any) -> np.ndarray:
+    axis_extent(axis_name, "axis_index")
+    return np.zeros((), np.int32)
+
+
+@axis_index_p.lower
+def _(b: Any, *, axis_name: Any) -> Any:
+    return b.full((), 0, np.dtype(np.int32))
+
+
+@axis_index_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any) -> Any:
+    if axis_data.name is None or axis_name != axis_data.name:
+        return axis_index_p.bind(axis_name=axis_name), None
+    size = axis_data.size
+    out = rules.op("iota")(dtype=np.dtype(np.int32), shape=(size,), dimension=0, sharding=None)
+    return out, 0
+
+
+axis_index_p.absent("jvp", "transpose", why="has no operand")
+
+
+def axis_index(axis_name: Any) -> Any:
+    """This instance's index along a named axis, or along several as if they were one: int32.
+
+    Raises:
+      NameError: if a name is not in scope.
+    """
+    names = names_of(axis_name, "axis_index")
+    if not isinstance(axis_name, tuple | list):
+        return axis_index_p.bind(axis_name=axis_name)
+    index: Any = 0
+    inner = 1
+    for name in reversed(names):
+        index = index + axis_index_p.bind(axis_name=name) * inner
+        inner *= axis_extent(name, "axis_index")
+    return as_value(index)
+
+
+def has_name(axis_data: AxisData, names: tuple[Any, ...]) -> bool:
+    """Whether a collective over `names` is over the axis being batched."""
+    return axis_data.name is not None and axis_data.name in names

@@ -1,0 +1,160 @@
+"""Permutations along named axes: `ppermute`, `pshuffle`, `pbroadcast`; see `all_gather`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import pytrees
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array import shape as shapes
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.select import select
+from jitney.primitives.indexing.gather import index_take
+from jitney.primitives.indexing.slice import index_in_dim
+from jitney.primitives.parallel.all_gather import all_gather, same_shape
+from jitney.primitives.parallel.collectives import (
+    axis_extent,
+    axis_index_p,
+    has_name,
+    names_of,
+)
+from jitney.transforms.batch import AxisData
+
+# --- ppermute -------------------------------------------------------------------------------------
+
+ppermute_p = declare("ppermute", linear=True)
+same_shape(ppermute_p)
+
+
+@ppermute_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any, perm: Any) -> Any:
+    (x,), (d,) = args, dims
+    if not has_name(axis_data, axis_name):
+        return ppermute_p.bind(x, axis_name=axis_name, perm=perm), d
+    size = axis_data.size
+    source = np.zeros(size, np.int32)
+    reached = np.zeros(size, bool)
+    for src, dst in perm:
+        source[dst], reached[dst] = src, True
+    if d is None:
+        if reached.all():
+            return x, None
+        x = rules.to_front(x, None, size)
+    else:
+        x = index_take(rules.move_axis(x, d, 0), (source,), (0,))
+    if not reached.all():  # who receives nothing has zeros
+        shape = rules.shape_of(x)
+        mask = shapes.broadcast_in_dim(as_value(reached), shape, (0,))
+        x = select(mask, x, rules.zeros_like(x))
+    return x, 0
+
+
+def _ppermute_transpose(ct: Any, x: Any, *, axis_name: Any, perm: Any) -> Any:
+    return ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((dst, src) for src, dst in perm))
+
+
+rules.deflinear(ppermute_p, _ppermute_transpose)
+
+
+def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
+    """Each value goes from one instance to another; who receives nothing has zeros.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the named axis.
+      perm: pairs (from, to); no index is twice at either place.
+
+    Raises:
+      NameError: if the name is not in scope.
+      ValueError: if an index occurs twice or is out of range.
+    """
+    names = names_of(axis_name, "ppermute")
+    pairs = tuple((int(a), int(b)) for a, b in perm)
+    size = 1
+    for name in names:
+        size *= axis_extent(name, "ppermute")
+    for side in ([a for a, _ in pairs], [b for _, b in pairs]):
+        if len(set(side)) != len(side) or not all(0 <= i < size for i in side):
+            raise ValueError(
+                "ppermute: sources and destinations must be unique and within the axis of size "
+                f"{size}, got {pairs}"
+            )
+    if len(names) > 1:
+        return pytrees.tree_map(lambda leaf: _permute_several(leaf, names, pairs, size), x)
+    return pytrees.tree_map(
+        lambda leaf: ppermute_p.bind(as_value(leaf), axis_name=names, perm=pairs), x
+    )
+
+
+def _permute_several(leaf: Any, names: Any, pairs: Any, size: int) -> Any:
+    """The permutation of several axes as one: everything is gathered, and the source selected."""
+    from jitney.primitives.indexing.slice import dynamic_index_in_dim
+    from jitney.primitives.parallel.collectives import axis_index
+
+    source = np.full(size, size, np.int32)
+    for src, dst in pairs:
+        source[dst] = src
+    gathered = all_gather(leaf, names)
+    nothing = shapes.broadcast_in_dim(
+        rules.zeros_like(index_in_dim(gathered, 0, 0, False)),
+        (1, *gathered.shape[1:]),
+        tuple(range(1, len(gathered.shape))),
+    )
+    everything = rules.op("concatenate")(gathered, nothing, dimension=0)
+    own = dynamic_index_in_dim(as_value(source), axis_index(names), 0, False)
+    return dynamic_index_in_dim(everything, own, 0, False)
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Any) -> Any:
+    """`ppermute` where instance i gets the value of instance perm[i].
+
+    Raises:
+      ValueError: if `perm` is no permutation.
+    """
+    if set(perm) != set(range(len(perm))):
+        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+    return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
+
+
+# --- pbroadcast -----------------------------------------------------------------------------------
+
+pbroadcast_p = declare("pbroadcast", linear=True)
+same_shape(pbroadcast_p)
+
+
+@pbroadcast_p.batch_with_axis
+def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any, source: int) -> Any:
+    (x,), (d,) = args, dims
+    if axis_data.name is None or axis_name != axis_data.name:
+        return pbroadcast_p.bind(x, axis_name=axis_name, source=source), d
+    if d is None:
+        return x, None
+    return index_in_dim(x, source, d, False), None
+
+
+def _pbroadcast_transpose(ct: Any, x: Any, *, axis_name: Any, source: int) -> Any:
+    total = rules.op("psum")(ct, axes=(axis_name,), axis_index_groups=None)
+    is_source = rules.op("eq")(axis_index_p.bind(axis_name=axis_name), np.int32(source))
+    return select(is_source, total, rules.zeros_like(total))
+
+
+rules.deflinear(pbroadcast_p, _pbroadcast_transpose)
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """The value of the instance with index `source`, for all.
+
+    Raises:
+      NameError: if the name is not in scope.
+      ValueError: if there is no such instance.
+    """
+    (name,) = names_of(axis_name, "pbroadcast")
+    size = axis_extent(name, "pbroadcast")
+    if not 0 <= source < size:
+        raise ValueError(f"pbroadcast: there is no index {source} in an axis of size {size}")
+    return pytrees.tree_map(
+        lambda leaf: pbroadcast_p.bind(as_value(leaf), axis_name=name, source=source), x
+    )

@@ -1,0 +1,211 @@
+"""Running folds along an axis: sums, products, extremes, log-sum-exp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import reduction
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray
+from jitney.core.primitive import Primitive, declare
+from jitney.primitives import rules
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.elementwise import binary, families, taylor, unary
+from jitney.primitives.elementwise.compare import eq
+from jitney.transforms import jet
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.zero import Zero
+
+
+def _cumulative(
+    name: str, fn: str, accepts: families.Accepts, doc: str, *, linear: bool = False
+) -> tuple[Primitive, Callable[..., Any]]:
+    prim = declare(name, linear=linear)
+
+    @prim.abstract
+    def _(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+        if axis < 0:
+            raise ValueError(f"{name} does not allow negative axes, got {axis}")
+        if axis >= x.ndim:
+            raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
+        if not families.is_accepted(x.dtype, accepts):
+            raise TypeError(
+                f"{name} does not accept dtype {dtypes.long_name(x.dtype)}. "
+                "Accepted dtypes are subtypes of number."
+            )
+        return x
+
+    @prim.eager
+    def _(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:
+        return reduction.cumulative(x, fn, axis, reverse)
+
+    @prim.lower
+    def _(b: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+        return b.cumulative(x, fn, axis, reverse)
+
+    def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+        try:
+            return prim.bind(operand, axis=int(axis), reverse=bool(reverse))
+        except TypeError:
+            families.check_operands(name, operand)
+            raise
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "jax.lax"
+    return prim, function
+
+
+cumsum_p, cumsum = _cumulative(
+    "cumsum",
+    "add",
+    families.NUMERIC,
+    "Running sum along `axis`, from the end if `reverse`.",
+    linear=True,
+)
+cumprod_p, cumprod = _cumulative(
+    "cumprod", "mul", families.NUMERIC, "Running product along `axis`, from the end if `reverse`."
+)
+cummax_p, cummax = _cumulative(
+    "cummax", "max", families.NUMERIC, "Running maximum along `axis`, from the end if `reverse`."
+)
+cummin_p, cummin = _cumulative(
+    "cummin", "min", families.NUMERIC, "Running minimum along `axis`, from the end if `reverse`."
+)
+cumlogsumexp_p, cumlogsumexp = _cumulative(
+    "cumlogsumexp",
+    "logaddexp",
+    families.INEXACT,
+    "Running log(sum(exp(x))) along `axis`, from the end if `reverse`.",
+)
+
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _part(x: Any, start: int, limit: int, stride: int, axis: int) -> Any:
+    shape = shape_of(x)
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis], limits[axis], strides[axis] = start, limit, stride
+    return rules.op("slice")(
+        x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=tuple(strides)
+    )
+
+
+def _interleaved(even: Any, odd: Any, axis: int) -> Any:
+    """even[0], odd[0], even[1], odd[1], ... along `axis`."""
+    rank, more = len(shape_of(even)), shape_of(even)[axis] > shape_of(odd)[axis]
+
+    def spread(x: Any, low: int, high: int) -> Any:
+        config = tuple([(low, high, 1) if k == axis else (0, 0, 0) for k in range(rank)])
+        return rules.op("pad")(x, rules.const(x, 0), padding_config=config)
+
+    return binary.add(spread(even, 0, 0 if more else 1), spread(odd, 1, 1 if more else 0))
+
+
+def scan_by_halves(
+    combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], axis: int
+) -> list[Any]:
+    """The running folds of `xs`, taken together, by the associative `combine`.
+
+    The depth is logarithmic in the extent: neighbours are combined, pairs folded, and what lies
+    between is filled in.
+    """
+    n = shape_of(xs[0])[axis]
+    if n < 2:
+        return xs
+    pairs = combine(
+        [_part(x, 0, n - 1, 2, axis) for x in xs], [_part(x, 1, n, 2, axis) for x in xs]
+    )
+    odd = scan_by_halves(combine, pairs, axis)
+    before = [_part(x, 0, n // 2 - 1, 1, axis) for x in odd] if n % 2 == 0 else odd
+    even = combine(before, [_part(x, 2, n, 2, axis) for x in xs])
+    even = [
+        rules.op("concatenate")(_part(x, 0, 1, 1, axis), e, dimension=axis)
+        for x, e in zip(xs, even, strict=True)
+    ]
+    return [_interleaved(e, o, axis) for e, o in zip(even, odd, strict=True)]
+
+
+def _scan(combine: Any, xs: list[Any], axis: int, reverse: bool) -> list[Any]:
+    if reverse:
+        xs = [rules.op("rev")(x, dimensions=(axis,)) for x in xs]
+    outs = scan_by_halves(combine, xs, axis)
+    return [rules.op("rev")(x, dimensions=(axis,)) for x in outs] if reverse else outs
+
+
+def _by_scan(prim: Primitive, combine: Callable[[Any, Any], Any]) -> None:
+    """The forward derivative is that of a scan by `combine`."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+        def scan(x: Any) -> list[Any]:
+            return _scan(lambda a, b: [combine(a[0], b[0])], [x], axis, reverse)
+
+        (out,), (tangent,) = jvp_flat(scan, primals, tangents)
+        return out, tangent
+
+
+_by_scan(cumprod_p, binary.mul)
+_by_scan(cummax_p, binary.max)
+_by_scan(cummin_p, binary.min)
+cummax_p.jet(jet.piecewise_linear(cummax_p))
+cummin_p.jet(jet.piecewise_linear(cummin_p))
+taylor.composed(
+    cumprod_p,
+    lambda x, axis, reverse: _scan(lambda a, b: [binary.mul(a[0], b[0])], [x], axis, reverse)[0],
+)
+
+
+def _ratio(x: Any, y: Any) -> Any:
+    """exp(x - y); 1 where both are the same infinity."""
+    gap = binary.sub(x, y)
+    if rules.aval_of(x).dtype.kind != "c":
+        infinite = eq(unary.abs(y), rules.const(y, np.inf))
+        both = binary.bitwise_and(eq(x, y), infinite)
+        gap = rules.op("select_n")(both, gap, rules.zeros_like(gap))
+    return unary.exp(gap)
+
+
+@cumlogsumexp_p.jvp
+def _(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    y = cumlogsumexp_p.bind(x, axis=axis, reverse=reverse)
+    n = shape_of(x)[axis]
+    if type(t) is Zero:
+        return y, rules.zero_tangent(y)
+    # dy[i] = exp(y[i-1] - y[i]) dy[i-1] + exp(x[i] - y[i]) dx[i]: no factor is above 1.
+    own = binary.mul(_ratio(x, y), t)
+    if n < 2:
+        return y, own
+    ends = ((1, n), (0, n - 1)) if reverse else ((0, n - 1), (1, n))
+    before, after = (_part(y, *end, 1, axis) for end in ends)
+    decay = _ratio(before, after)
+    config = [(0, 0, 0)] * len(shape_of(x))
+    config[axis] = (0, 1, 0) if reverse else (1, 0, 0)
+    decay = rules.op("pad")(decay, rules.const(decay, 0), padding_config=tuple(config))
+
+    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+        return [binary.mul(a[0], b[0]), binary.add(binary.mul(b[0], a[1]), b[1])]
+
+    return y, _scan(combine, [decay, own], axis, reverse)[1]
+
+
+rules.deflinear(
+    cumsum_p,
+    lambda ct, x, *, axis, reverse: cumsum_p.bind(ct, axis=axis, reverse=not reverse),
+)
+
+for _prim in (cumsum_p, cumprod_p, cummax_p, cummin_p, cumlogsumexp_p):
+
+    @_prim.batch
+    def _(
+        args: Any, dims: Any, *, axis: int, reverse: bool, _prim: Primitive = _prim
+    ) -> tuple[Any, int]:
+        (x,), (d,) = args, dims
+        return _prim.bind(x, axis=axis + (d <= axis), reverse=reverse), d
+
+    if "transpose" not in _prim.rules:
+        _prim.absent("transpose", why="not linear")

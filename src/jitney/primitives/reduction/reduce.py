@@ -1,0 +1,473 @@
+"""Reductions over axes: sums, products, extremes, logic, arg-extremes, and folds by any function."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.compiler.numerics import reduction
+from jitney.core import dtypes, pytrees, staging, text
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
+from jitney.core.primitive import Primitive, declare
+from jitney.core.trace import Tracer
+from jitney.primitives import rules
+from jitney.primitives.elementwise import binary, families, taylor
+from jitney.transforms import jet
+from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.zero import Zero
+
+Axes = tuple[int, ...]
+
+
+def _check_axes(axes: Axes, x: ShapedArray) -> None:
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"duplicate value in 'axes' of reduction: {axes}")
+    if not all(0 <= a < x.ndim for a in axes):
+        raise ValueError(
+            f"reduction axes {axes} contains out-of-bounds indices for {x.str_short()}."
+        )
+
+
+def _without(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
+    return tuple([n for k, n in enumerate(shape) if k not in axes])
+
+
+def _monoid(
+    name: str, fn: Any, accepts: families.Accepts, doc: str, *, linear: bool = False
+) -> tuple[Primitive, Callable[..., Any]]:
+    """Declares the reduction `name` by the monoid `fn`; returns it and its public function."""
+    prim = declare(name, linear=linear)
+    extra = {"out_sharding": None} if name == "reduce_sum" else {}
+
+    @prim.abstract
+    def _(x: ShapedArray, *, axes: Axes, **_: Any) -> ShapedArray:
+        if fn in ("and", "or", "xor") and x.dtype.kind not in "biu":
+            raise TypeError(
+                "logical reduction requires operand dtype bool or int, got "
+                f"{dtypes.long_name(x.dtype)}."
+            )
+        _check_axes(axes, x)
+        if not families.is_accepted(x.dtype, accepts):
+            raise TypeError(
+                f"{name} does not accept dtype {dtypes.long_name(x.dtype)}. "
+                "Accepted dtypes are subtypes of number."
+            )
+        return x.update(shape=_without(x.shape, axes))
+
+    @prim.eager
+    def _(x: np.ndarray, *, axes: Axes, **_: Any) -> np.ndarray:
+        return reduction.reduce(x, fn, axes)
+
+    @prim.lower
+    def _(b: Any, x: Any, *, axes: Axes, **_: Any) -> Any:
+        if fn == "add" and x.dtype == np.bool_:
+            return b.reduce(x, "or", axes)
+        if x.dtype.itemsize == 2 and x.dtype.kind in "fV" and fn in ("add", "mul"):
+            wide = b.reduce(b.convert(x, np.float32), fn, axes)
+            return b.convert(wide, x.dtype)
+        return b.reduce(x, fn, tuple(map(int, axes)))
+
+    bind = prim.bind
+
+    def function(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+        try:
+            return bind(operand, axes=tuple([operator.index(a) for a in axes]), **extra)
+        except TypeError:
+            families.check_operands(name, operand)
+            raise
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "jax.lax"
+    return prim, function
+
+
+reduce_sum_p, reduce_sum = _monoid(
+    "reduce_sum", "add", families.NUMERIC, "Sum over `axes`; integers wrap.", linear=True
+)
+reduce_prod_p, reduce_prod = _monoid(
+    "reduce_prod", "mul", families.NUMERIC, "Product over `axes`; integers wrap."
+)
+reduce_max_p, reduce_max = _monoid(
+    "reduce_max", "max", None, "Largest element over `axes`; NaN if there is one."
+)
+reduce_min_p, reduce_min = _monoid(
+    "reduce_min", "min", None, "Smallest element over `axes`; NaN if there is one."
+)
+reduce_and_p, reduce_and = _monoid("reduce_and", "and", families.BITS, "Bitwise and over `axes`.")
+reduce_or_p, reduce_or = _monoid("reduce_or", "or", families.BITS, "Bitwise or over `axes`.")
+reduce_xor_p, reduce_xor = _monoid(
+    "reduce_xor", "xor", families.BITS, "Bitwise exclusive or over `axes`."
+)
+
+# --- arg-extremes -------------------------------------------------------------------------------
+
+
+def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..., Any]]:
+    prim = declare(name)
+
+    @prim.abstract
+    def _(x: ShapedArray, *, axes: Axes, index_dtype: Any) -> ShapedArray:
+        (axis,) = axes
+        if not 0 <= axis < x.ndim:
+            raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
+        if x.shape[axis] < 1:
+            raise ValueError(
+                f"argmin and argmax require non-empty reduced dimension. operand.shape={x.shape} "
+                f"{axis=}"
+            )
+        if not dtypes.issubdtype(index_dtype, np.integer):
+            raise TypeError(
+                f"index_dtype must be an integer type, but got {dtypes.long_name(index_dtype)}"
+            )
+        families.check_dtype("gt" if kind == "max" else "lt", x.dtype, families.ORDERED, 0)
+        return shaped_array(_without(x.shape, axes), np.dtype(index_dtype))
+
+    @prim.eager
+    def _(x: np.ndarray, *, axes: Axes, index_dtype: Any) -> np.ndarray:
+        return reduction.arg_reduce(x, kind, axes[0], index_dtype)
+
+    @prim.lower
+    def _(b: Any, x: Any, *, axes: Axes, index_dtype: Any) -> Any:
+        return b.arg_reduce(x, kind, int(axes[0]), np.dtype(index_dtype))
+
+    def function(operand: Any, axis: int, index_dtype: Any) -> Any:
+        dtype = dtypes.canonicalize_dtype(np.dtype(index_dtype))
+        try:
+            return prim.bind(operand, axes=(operator.index(axis),), index_dtype=dtype)
+        except TypeError:
+            families.check_operands(name, operand)
+            raise
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "jax.lax"
+    return prim, function
+
+
+argmax_p, argmax = _arg_extreme(
+    "argmax", "max", "Index of the first largest element along `axis`; NaN counts as largest."
+)
+argmin_p, argmin = _arg_extreme(
+    "argmin", "min", "Index of the first smallest element along `axis`; NaN counts as smallest."
+)
+
+# --- any fold -----------------------------------------------------------------------------------
+
+reduce_p = declare("reduce", multiple_results=True)
+
+
+@reduce_p.abstract
+def _(
+    *avals: ShapedArray, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes
+) -> list[ShapedArray]:
+    operands, inits = avals[: len(avals) // 2], avals[len(avals) // 2 :]
+    if any(i.shape for i in inits):
+        raise ValueError(f"reduce found non-scalar initial value: {[i.shape for i in inits]}")
+    if any(x.dtype != i.dtype for x, i in zip(operands, inits, strict=True)):
+        raise TypeError(
+            "reduce operand dtypes should match corresponding initial value dtypes, got "
+            f"operands={list(operands)} and initial_values={list(inits)}"
+        )
+    if any(x.shape != operands[0].shape for x in operands):
+        raise ValueError(f"reduce operands must have one shape, got {[x.shape for x in operands]}")
+    _check_axes(dimensions, operands[0])
+    outs: list[Any] = jaxpr.out_avals
+    found = [(a.shape, a.dtype) for a in outs]
+    wanted = [(i.shape, i.dtype) for i in inits]
+    if found != wanted:
+        raise ValueError(
+            "reduce computation must return scalars of the dtypes of the initial values, got "
+            f"{[a.str_short() for a in jaxpr.out_avals]} for {[i.str_short() for i in inits]}"
+        )
+    shape = _without(operands[0].shape, dimensions)
+    return [
+        shaped_array(shape, x.dtype, x.weak_type and i.weak_type)
+        for x, i in zip(operands, inits, strict=True)
+    ]
+
+
+@reduce_p.lower
+def _(b: Any, *nodes: Any, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+    xs, inits = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
+    if not dimensions:
+        return list(xs)
+    fn = _monoid_of(jaxpr)
+    if fn is not None and xs[0].dtype.itemsize >= 4:
+        folded = b.reduce(xs[0], fn, dimensions)
+        return [b.apply(fn, b.broadcast(inits[0], folded.shape, ()), folded)]
+    types = [lowering.scalar_type(x.dtype) for x in (*xs, *xs)]
+    body = b.region(types, lambda inner, *args: lowering.inline(inner, jaxpr, args))
+    return b.reduce_region(xs, inits, dimensions, body)
+
+
+reduce_p.absent("eager", why="its fold is a program: evaluated as a compiled one (runtime.eager)")
+
+
+def _monoid_of(jaxpr: ClosedJaxpr) -> Any:
+    """The name of the monoid that is all of `jaxpr`, or None."""
+    inner = jaxpr.jaxpr
+    if len(inner.eqns) != 1 or len(inner.invars) != 2 or len(inner.outvars) != 1:
+        return None
+    (eqn,) = inner.eqns
+    whole = list(eqn.invars) == list(inner.invars) and inner.outvars[0] is eqn.outvars[0]
+    monoids = ("add", "mul", "max", "min", "and", "or", "xor")
+    return eqn.primitive.name if whole and eqn.primitive.name in monoids else None
+
+
+def _print_reduce(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    params = {**eqn.params, "computation": str(eqn.params["computation"])}
+    return text.eqn_with_params(eqn, sorted(params.items()), context, settings)
+
+
+text.printing_rules["reduce"] = _print_reduce
+
+# Functions of `jax.lax` that make a fold from their neutral element a reduction of its own.
+_MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
+    binary.add: ("add", reduce_sum),
+    binary.mul: ("mul", reduce_prod),
+    binary.max: ("max", reduce_max),
+    binary.min: ("min", reduce_min),
+    binary.bitwise_and: ("and", reduce_and),
+    binary.bitwise_or: ("or", reduce_or),
+    binary.bitwise_xor: ("xor", reduce_xor),
+}
+
+
+def _special_case(computation: Any, operand: Any, init: Any) -> Callable[..., Any] | None:
+    """The reduction that folding `operand` from `init` by `computation` is, if there is one."""
+    try:
+        found = _MONOIDS.get(computation)
+    except TypeError:
+        return None
+    value = getattr(init, "_value", init)
+    if found is None or not isinstance(
+        value, np.ndarray | np.generic | bool | int | float | complex
+    ):
+        return None
+    fn, function = found
+    dtype: Any = get_aval(operand).dtype  # type: ignore[attr-defined]
+    if dtypes.is_extended(dtype) or np.shape(value):
+        return None
+    neutral = reduction.neutral(fn, dtype)
+    return function if np.asarray(value) == neutral else None
+
+
+def reduce(
+    operands: Any,
+    init_values: Any,
+    computation: Callable[[Any, Any], Any],
+    dimensions: Sequence[int],
+    out_sharding: Any = None,
+) -> Any:
+    """`operands` (a pytree of arrays of one shape) folded over `dimensions` by `computation`.
+
+    Args:
+      operands: arrays of one shape.
+      init_values: scalars to start from, in the same structure, of the operands' dtypes; neutral
+        for `computation`.
+      computation: (accumulators, elements) -> accumulators, associative; on scalars.
+      dimensions: axes to fold over.
+      out_sharding: accepted for compatibility.
+
+    Raises:
+      ValueError: if structures or shapes differ, or for axes that are out of bounds.
+      TypeError: if an initial value is not of its operand's dtype.
+      NotImplementedError: if `computation` uses tracers of a transformation outside.
+    """
+    xs, tree = pytrees.tree_flatten(operands)
+    inits, init_tree = pytrees.tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
+        )
+    if not xs:
+        raise ValueError("reduce requires at least one operand")
+    axes = tuple([operator.index(d) for d in dimensions])
+    if len(xs) == 1:
+        monoid = _special_case(computation, xs[0], inits[0])
+        if monoid is not None:
+            operand: Any = get_aval(xs[0])
+            start: Any = get_aval(inits[0])
+            if operand.weak_type and not start.weak_type:
+                xs = [
+                    rules.op("convert_element_type")(
+                        xs[0], new_dtype=operand.dtype, weak_type=False, sharding=None
+                    )
+                ]
+            return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
+    avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]  # type: ignore[attr-defined]
+
+    def flat(*args: Any) -> list[Any]:
+        n = len(xs)
+        left, right = (pytrees.tree_unflatten(tree, part) for part in (args[:n], args[n:]))
+        out, out_tree = pytrees.tree_flatten(computation(left, right))
+        if out_tree != tree:
+            raise ValueError(f"reduce computation must return {tree}, got {out_tree}")
+        return out
+
+    jaxpr, _, consts = staging.trace_to_jaxpr(flat, [*avals, *avals], DebugInfo("reduce", "reduce"))
+    if any(isinstance(c, Tracer) for c in consts):
+        raise NotImplementedError("the computation of reduce uses a value traced outside of it")
+    out = reduce_p.bind(
+        *xs,
+        *inits,
+        computation=computation,
+        jaxpr=ClosedJaxpr(jaxpr, consts),
+        dimensions=axes,
+    )
+    return pytrees.tree_unflatten(tree, out)
+
+
+# --- derivatives and batching ---------------------------------------------------------------------
+
+
+def _sum_transpose(ct: Any, x: Any, *, axes: Axes, out_sharding: Any) -> Any:
+    shape = rules.shape_of(x)
+    kept = tuple(k for k in range(len(shape)) if k not in axes)
+    return rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
+
+
+rules.deflinear(reduce_sum_p, _sum_transpose)
+
+
+def _extreme_jvp(t: Any, out: Any, x: Any, *, axes: Axes) -> Any:
+    # The tangent is the mean of the tangents at the extreme elements.
+    shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
+    place = rules.op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
+    where = rules.op("convert_element_type")(
+        rules.op("eq")(x, place), new_dtype=rules.aval_of(t).dtype, weak_type=False, sharding=None
+    )
+    count = reduce_sum_p.bind(where, axes=axes, out_sharding=None)
+    total = reduce_sum_p.bind(
+        rules.op("mul")(t, where, out_dtype=None), axes=axes, out_sharding=None
+    )
+    return rules.op("div")(total, count)
+
+
+rules.defjvp2(reduce_max_p, _extreme_jvp)
+rules.defjvp2(reduce_min_p, _extreme_jvp)
+
+
+for _prim in (reduce_max_p, reduce_min_p):
+    _prim.jet(jet.piecewise_linear(_prim))
+
+
+def _by_pairs(xs: Sequence[Any], axes: Axes, combine: Any, inits: Sequence[Any]) -> list[Any]:
+    """`xs`, folded together over `axes` by combining neighbours: made of operations with derivatives.
+
+    `combine` is associative; it need not commute. `inits` are what is left of no elements.
+    """
+    folded = list(xs)
+    for axis in sorted(axes, reverse=True):
+        while (n := rules.shape_of(folded[0])[axis]) > 1:
+            last = [_cut(x, axis, n - 1, n) for x in folded] if n % 2 else []
+            first, second = ([_cut(x, axis, k, n - n % 2, 2) for x in folded] for k in (0, 1))
+            folded = list(combine(first, second))
+            if last:
+                join = rules.op("concatenate")
+                folded = [join(x, end, dimension=axis) for x, end in zip(folded, last, strict=True)]
+        if n == 0:
+            shape = list(rules.shape_of(folded[0]))
+            shape[axis] = 1
+            folded = [rules.broadcast_to_result(i, tuple(shape)) for i in inits]
+        folded = [rules.op("squeeze")(x, dimensions=(axis,)) for x in folded]
+    return folded
+
+
+def _cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
+    shape = rules.shape_of(x)
+    low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    low[axis], high[axis], strides[axis] = start, stop, step
+    return rules.op("slice")(
+        x, start_indices=tuple(low), limit_indices=tuple(high), strides=tuple(strides)
+    )
+
+
+def _product(x: Any, *, axes: Axes) -> Any:
+    """The product over `axes` by multiplying halves, the shorter one with a 1: as JAX prints it."""
+    one = rules.const(x, 1)
+    for axis in sorted(axes, reverse=True):
+        while (n := rules.shape_of(x)[axis]) > 1:
+            half = (n + 1) // 2
+            low, high = _cut(x, axis, 0, half), _cut(x, axis, half, n)
+            if n % 2:
+                rank = len(rules.shape_of(x))
+                config = tuple((0, int(k == axis), 0) for k in range(rank))
+                high = rules.op("pad")(high, one, padding_config=config)
+            x = rules.op("mul")(low, high, out_dtype=None)
+        if n == 0:
+            shape = list(rules.shape_of(x))
+            shape[axis] = 1
+            x = rules.broadcast_to_result(one, tuple(shape))
+        x = rules.op("squeeze")(x, dimensions=(axis,))
+    return x
+
+
+@reduce_prod_p.jvp
+def _(primals: Any, tangents: Any, *, axes: Axes) -> Any:
+    (out,), (dout,) = jvp_flat(lambda x: [_product(x, axes=axes)], primals, tangents)
+    return out, dout
+
+
+taylor.composed(reduce_prod_p, _product)
+
+
+rules.reducer(
+    reduce_sum_p, reduce_prod_p, reduce_max_p, reduce_min_p, reduce_and_p, reduce_or_p,
+    reduce_xor_p, argmax_p, argmin_p,
+)  # fmt: skip
+rules.def_zero_derivative(reduce_and_p, reduce_or_p, reduce_xor_p, argmax_p, argmin_p)
+for _prim in (
+    reduce_prod_p, reduce_max_p, reduce_min_p, reduce_and_p, reduce_or_p, reduce_xor_p, argmax_p,
+    argmin_p, reduce_p,
+):  # fmt: skip
+    _prim.absent("transpose", why="not linear")
+
+
+@reduce_p.jvp
+def _(
+    primals: Any, tangents: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes
+) -> Any:
+    n = len(primals) // 2
+    xs, inits = primals[:n], primals[n:]
+    if any(type(t) is not Zero for t in tangents[n:]):
+        raise NotImplementedError("the derivative of lax.reduce by its init values is not defined")
+
+    def combine(low: Sequence[Any], high: Sequence[Any]) -> Sequence[Any]:
+        whole = vectorized_program(jaxpr, rules.shape_of(low[0]))
+        return eval_jaxpr(whole.jaxpr, whole.consts, *low, *high)
+
+    def folded(*ys: Any) -> Sequence[Any]:
+        outs = _by_pairs(ys, dimensions, combine, inits)
+        starts = [rules.broadcast_to_result(i, rules.shape_of(outs[0])) for i in inits]
+        return combine(starts, outs)
+
+    return jvp_flat(folded, xs, tangents[:n])
+
+
+def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJaxpr:
+    """A program of scalars as one of arrays of `shape`, elementwise."""
+    for size in reversed(shape):
+        batched = (True,) * len(closed.in_avals)
+        closed, _ = batch_jaxpr(closed, AxisData(None, size), batched, True)
+    return closed
+
+
+@reduce_p.batch
+def _(args: Any, dims: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+    n = len(args) // 2
+    if any(d is not None for d in dims[n:]):
+        raise NotImplementedError("lax.reduce: init values cannot be batched")
+    size = rules.batch_size(args, dims)
+    xs = [rules.to_front(x, d, size) for x, d in zip(args[:n], dims[:n], strict=True)]
+    axes = tuple(k + 1 for k in dimensions)
+    out = reduce_p.bind(*xs, *args[n:], computation=computation, jaxpr=jaxpr, dimensions=axes)
+    return out, [0] * n

@@ -1,0 +1,262 @@
+"""Reductions over windows by any associative function, applied in order; `windows` has the usual."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import indexing
+from jitney.core import dtypes, pytrees
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import Primitive, declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.core.trace import Tracer
+from jitney.primitives import rules
+from jitney.primitives.array.concatenation import pad
+from jitney.primitives.array.shape import broadcast_in_dim
+from jitney.primitives.elementwise import binary, compare
+from jitney.primitives.elementwise.compare import ge_p, le_p
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.select import select
+from jitney.primitives.indexing.slice import slice as slice_of
+from jitney.primitives.reduction.reduce import vectorized_program
+from jitney.primitives.reduction.windows import (
+    dilated,
+    highest,
+    lower_by,
+    lowest,
+    padtype_to_pads,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_sum_p,
+    result_shape,
+    select_and_gather_add_p,
+    with_axis,
+)
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.zero import Zero, instantiate
+
+reduce_window_p = declare("reduce_window", multiple_results=True)
+
+
+@reduce_window_p.abstract
+def _(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+    operands = avals[: len(avals) // 2]
+    return [shaped_array(result_shape(x.shape, params), x.dtype, False) for x in operands]
+
+
+def _fold_by_program(*values: Any, jaxpr: Any, consts: Any, **params: Any) -> list[Any]:
+    n = len(values) // 2
+    closed = jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)
+
+    def combine(a: Sequence[Any], b: Sequence[Any]) -> Sequence[Any]:
+        whole = vectorized_program(closed, rules.shape_of(a[0]))
+        return eval_jaxpr(whole.jaxpr, whole.consts, *a, *b)
+
+    return _fold_in_order(values[:n], values[n:], combine, params)
+
+
+def _fold_in_order(
+    xs: Sequence[Any], inits: Sequence[Any], combine: Any, params: dict[str, Any]
+) -> list[Any]:
+    """Windows folded element by element, from the initial values on; what is padding is left out."""
+    shape = rules.shape_of(xs[0])
+    out_shape = result_shape(shape, params)
+    total = [broadcast_in_dim(i, out_shape, ()) for i in inits]
+    if 0 in out_shape:
+        return total
+    config = [
+        (lo, hi, d - 1)
+        for (lo, hi), d in zip(params["padding"], params["base_dilation"], strict=True)
+    ]
+    inside: np.ndarray | None = None
+    if any(c != (0, 0, 0) for c in config):
+        low, high, between = zip(*config, strict=True)
+        inside = indexing.pad(np.ones(shape, bool), np.asarray(False), low, high, between)
+        xs = [pad(x, i, config) for x, i in zip(xs, inits, strict=True)]
+    strides = params["window_strides"]
+    for place in itertools.product(*map(range, params["window_dimensions"])):
+        starts = [p * d for p, d in zip(place, params["window_dilation"], strict=True)]
+        stops = [a + (n - 1) * t + 1 for a, n, t in zip(starts, out_shape, strides, strict=True)]
+        new = list(combine(total, [slice_of(x, starts, stops, strides) for x in xs]))
+        if inside is not None:
+            there = inside[tuple(map(slice, starts, stops, strides))]
+            if not there.all():
+                new = [select(as_value(there), a, b) for a, b in zip(new, total, strict=True)]
+        total = new
+    return total
+
+
+lower_by(reduce_window_p, _fold_by_program)
+
+
+@reduce_window_p.jvp
+def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    extreme = _extreme_of(params["jaxpr"])
+    if extreme is not None and isinstance(tangents[1], Zero):
+        return _extreme_jvp(extreme, primals, tangents[0], params)
+    if any(not isinstance(t, Zero) for t in tangents[len(primals) // 2 :]):
+        tangents = [instantiate(t) for t in tangents]
+    return jvp_flat(lambda *xs: _fold_by_program(*xs, **params), primals, tangents)
+
+
+def _extreme_of(program: Any) -> tuple[Primitive, Primitive] | None:
+    """For a fold that takes the larger or the smaller one: its primitive, and the comparison."""
+    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+    if len(jaxpr.eqns) != 1 or [*jaxpr.eqns[0].invars] != [*jaxpr.invars]:
+        return None
+    if dtypes.issubdtype(jaxpr.invars[0].aval.dtype, np.complexfloating):
+        return None
+    return _EXTREMES.get(jaxpr.eqns[0].primitive.name)
+
+
+_EXTREMES = {"max": (reduce_window_max_p, ge_p), "min": (reduce_window_min_p, le_p)}
+
+
+def _extreme_jvp(
+    extreme: tuple[Primitive, Primitive], primals: Any, tangent: Any, params: dict[str, Any]
+) -> Any:
+    """As of the extremes, the first of equal elements counts; none where the initial value does."""
+    (prim, chosen_by), (x, init) = extreme, primals
+    window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
+    (out,) = reduce_window_p.bind(x, init, **params)
+    moved = select_and_gather_add_p.bind(tangent, x, select_prim=chosen_by, **window)
+    found = prim.bind(x, **window)
+    is_chosen = compare.eq(out, found)
+    is_chosen = binary.bitwise_or(is_chosen, compare.ne(out, out))
+    return [out], [select(is_chosen, moved, rules.zeros_like(moved))]
+
+
+reduce_window_p.absent("transpose", why="its derivative is made of other operations")
+
+
+@reduce_window_p.batch
+def _(args: Any, dims: Any, **params: Any) -> Any:
+    n = len(args) // 2
+    if any(d is not None for d in dims[n:]):
+        raise NotImplementedError("reduce_window with initial values that are mapped")
+    size = rules.batch_size(args, dims)
+    moved = [rules.to_front(x, d, size) for x, d in zip(args[:n], dims[:n], strict=True)]
+    return reduce_window_p.bind(*moved, *args[n:], **with_axis(params, 0)), [0] * n
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    return not isinstance(value, Tracer) and bool(np.all(np.asarray(value) == wanted))
+
+
+def _special(computation: Any, init: Any, dtype: Any) -> Primitive | None:
+    if computation is binary.add and _is(init, 0) and dtype != np.bool_:
+        return reduce_window_sum_p
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return None
+    if computation is binary.max and _is(init, lowest(dtype)):
+        return reduce_window_max_p
+    if computation is binary.min and _is(init, highest(dtype)):
+        return reduce_window_min_p
+    return None
+
+
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
+    """Windows of an array, each folded to one element.
+
+    Args:
+      operand: an array, or a pytree of arrays of one shape.
+      init_value: the neutral element, or a pytree of them.
+      computation: the associative function of two elements, or of two pytrees of elements.
+      window_dimensions: extents of the window.
+      window_strides: how far windows are from each other; 1 by default.
+      padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each axis.
+      base_dilation: 1 more than the number of neutral elements put between elements.
+      window_dilation: how far elements of a window are from each other.
+
+    Raises:
+      TypeError: if lengths or dtypes do not fit.
+    """
+    leaves, tree = pytrees.tree_flatten(operand)
+    init_leaves, init_tree = pytrees.tree_flatten(init_value)
+    if tree != init_tree:
+        raise ValueError(
+            f"reduce_window operands and initial values must match in structure: {tree}, {init_tree}"
+        )
+    xs = [as_value(x) for x in leaves]
+    inits = [
+        i if isinstance(i, Tracer) else np.asarray(i).astype(x.dtype)[()]
+        for i, x in zip(init_leaves, xs, strict=True)
+    ]
+    if any(i.shape for i in inits):
+        raise TypeError(
+            "reduce_window expected init_values to be scalars but init_values have shapes "
+            f"{[i.shape for i in inits]}."
+        )
+    shape = xs[0].shape
+    rank = len(shape)
+    params: dict[str, Any] = {}
+    given = {
+        "window_dimensions": window_dimensions, "window_strides": window_strides,
+        "base_dilation": base_dilation, "window_dilation": window_dilation,
+    }  # fmt: skip
+    for name, value in given.items():
+        params[name] = (1,) * rank if value is None else tuple(int(v) for v in value)
+        if len(params[name]) != rank:
+            raise TypeError(
+                f"reduce_window got the wrong number of {name} for operand: got operand shape {shape} "
+                f"with {name} {params[name]}."
+            )
+        if any(v < 1 for v in params[name]):
+            raise TypeError(f"reduce_window {name} must be positive, got {params[name]}")
+    if isinstance(padding, str) or not isinstance(padding, Sequence):
+        padding = padtype_to_pads(
+            [dilated(n, d) for n, d in zip(shape, params["base_dilation"], strict=True)],
+            [
+                dilated(n, d)
+                for n, d in zip(params["window_dimensions"], params["window_dilation"], strict=True)
+            ],
+            params["window_strides"],
+            padding,
+        )
+    params["padding"] = tuple((int(lo), int(hi)) for lo, hi in padding)
+    if len(params["padding"]) != rank:
+        raise TypeError(
+            f"reduce_window got the wrong number of padding entries for operand of shape {shape}: "
+            f"{params['padding']}"
+        )
+    prim = _special(computation, inits[0], xs[0].dtype) if len(xs) == 1 else None
+    if prim is not None:
+        return pytrees.tree_unflatten(tree, [prim.bind(xs[0], **params)])
+    n = len(xs)
+
+    def flat(*values: Any) -> list[Any]:
+        out = computation(
+            pytrees.tree_unflatten(tree, values[:n]), pytrees.tree_unflatten(tree, values[n:])
+        )
+        outs, out_tree = pytrees.tree_flatten(out)
+        if out_tree != tree:
+            raise TypeError(f"reduce_window computation must return {tree}, got {out_tree}")
+        return outs
+
+    avals = [shaped_array((), x.dtype) for x in xs]
+    jaxpr, out_avals, consts = trace_to_jaxpr(
+        flat, [*avals, *avals], DebugInfo("reduce_window", getattr(computation, "__name__", "fold"))
+    )
+    for aval, found in zip(avals, out_avals, strict=True):
+        if found.shape != () or found.dtype != aval.dtype:  # type: ignore[attr-defined]
+            raise TypeError(
+                "reduce_window computation must return scalars of the operands' dtypes, got "
+                f"{found.str_short()}"
+            )
+    outs = reduce_window_p.bind(*xs, *inits, jaxpr=jaxpr, consts=tuple(consts), **params)
+    return pytrees.tree_unflatten(tree, outs)

@@ -1,0 +1,198 @@
+"""Sorting: `sort` of several operands by keys, `top_k`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.numerics import order
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.shape import canonical_axis, shape_of
+from jitney.primitives.elementwise import families
+from jitney.primitives.indexing.gather import GatherDimensionNumbers, gather
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero
+
+sort_p = declare("sort", multiple_results=True)
+
+
+@sort_p.abstract
+def _(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
+    if any(a.shape != avals[0].shape for a in avals):
+        shapes = " ".join(str(a.shape) for a in avals)
+        raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+    return [shaped_array(a.shape, a.dtype, a.weak_type) for a in avals]
+
+
+@sort_p.eager
+def _(*xs: np.ndarray, dimension: int, is_stable: bool, num_keys: int) -> list[np.ndarray]:
+    return order.sort(xs, dimension, num_keys, is_stable)
+
+
+@sort_p.lower
+def _(b: Any, *xs: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+    return b.sort(xs, dimension, num_keys, is_stable)
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Elements in ascending order along `dimension`.
+
+    Args:
+      operand: an array, or a sequence of arrays of one shape that are sorted together.
+      dimension: axis.
+      is_stable: whether equal elements keep their order.
+      num_keys: how many of the operands are compared, the first foremost.
+
+    NaN is last; -0.0 and 0.0 are equal; complex numbers are ordered by real part, then imaginary part.
+    """
+    if isinstance(operand, Sequence):
+        if len(operand) == 0:
+            raise TypeError("Sort requires at least one operand")
+        if not 1 <= num_keys <= len(operand):
+            raise ValueError(f"{num_keys=} must be between 1 and {len(operand)=}")
+        families.check_operands("sort", *operand)
+        axis = canonical_axis(dimension, len(shape_of(operand[0])))
+        return tuple(sort_p.bind(*operand, dimension=axis, is_stable=is_stable, num_keys=num_keys))
+    if num_keys != 1:
+        raise ValueError(f"{num_keys=} must equal 1 for a single operand.")
+    families.check_operands("sort", operand)
+    axis = canonical_axis(dimension, len(shape_of(operand)))
+    return sort_p.bind(operand, dimension=axis, is_stable=is_stable, num_keys=1)[0]
+
+
+def sort_key_val(
+    keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
+) -> tuple[Any, Any]:
+    """`keys` sorted along `dimension`, and `values` in the same order."""
+    families.check_operands("sort", keys, values)
+    axis = canonical_axis(dimension, len(shape_of(keys)))
+    k, v = sort_p.bind(keys, values, dimension=axis, is_stable=is_stable, num_keys=1)
+    return k, v
+
+
+top_k_p = declare("top_k", multiple_results=True)
+
+
+@top_k_p.abstract
+def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        raise ValueError("top_k is not compatible with complex inputs.")
+    families.check_dtype("top_k", x.dtype, families.ORDERED)
+    if k > x.shape[axis]:
+        raise ValueError(
+            "k argument to top_k must be no larger than size along axis; got "
+            f"{k=} with shape={list(x.shape)} and {axis=}"
+        )
+    if x.shape[axis] - 1 > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"top_k returns int32 indices, which cannot count the elements of shape={list(x.shape)} "
+            f"along {axis=}. They will overflow."
+        )
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    return [shaped_array(shape, x.dtype, x.weak_type), shaped_array(shape, np.dtype(np.int32))]
+
+
+@top_k_p.eager
+def _(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:
+    return list(order.top_k(x, k, axis))
+
+
+@top_k_p.lower
+def _(b: Any, x: Any, *, k: int, axis: int) -> list[Any]:
+    return b.top_k(x, k, axis)
+
+
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
+    """[the k largest elements along `axis`, descending; their int32 indices]."""
+    families.check_operands("top_k", operand)
+    k = operator.index(k)
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+    axis = canonical_axis(axis, len(shape_of(operand)))
+    return top_k_p.bind(operand, k=k, axis=axis)
+
+
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _chosen(x: Any, indices: Any, axis: int, others: tuple[Any, ...]) -> Any:
+    """Elements of `x` along `axis` at `indices`, whose last axis is of extent 1."""
+    numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
+    return gather(x, indices, numbers, (1,) * len(shape_of(x)))
+
+
+@sort_p.jvp
+def _(
+    primals: Any, tangents: Any, *, dimension: int, is_stable: bool, num_keys: int
+) -> tuple[list[Any], list[Any]]:
+    # Tangents go where their elements go: positions are sorted along.
+    params = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
+    shape = shape_of(primals[0])
+    # Nothing can be chosen from an empty array.
+    if 0 in shape or all(type(t) is Zero for t in tangents):
+        outs = sort_p.bind(*primals, **params)
+        return outs, [rules.zero_tangent(x) for x in outs]
+    position_dtype = np.dtype(np.uint32 if shape[dimension] < 1 << 32 else np.uint64)
+    positions = rules.op("iota")(
+        dtype=position_dtype, shape=shape, dimension=dimension, sharding=None
+    )
+    *outs, order_ = sort_p.bind(*primals, positions, **params)
+    rank = len(shape)
+    indices = rules.op("broadcast_in_dim")(
+        order_, shape=(*shape, 1), broadcast_dimensions=tuple(range(rank)), sharding=None
+    )
+    others = tuple([np.int64(k) for k in range(rank) if k != dimension])
+    moved = [
+        rules.zero_tangent(out) if type(t) is Zero else _chosen(t, indices, dimension, others)
+        for out, t in zip(outs, tangents, strict=True)
+    ]
+    return outs, moved
+
+
+@sort_p.batch
+def _(args: Any, dims: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[int]]:
+    size = rules.batch_size(args, dims)
+    place = next(d for d in dims if d is not None)
+    xs: list[Any] = []
+    for x, d in zip(args, dims, strict=True):
+        if d is None:
+            shape = shape_of(x)
+            kept = tuple([k for k in range(len(shape) + 1) if k != place])
+            x = rules.op("broadcast_in_dim")(
+                x, shape=(*shape[:place], size, *shape[place:]), broadcast_dimensions=kept,
+                sharding=None,
+            )  # fmt: skip
+        xs.append(x if d is None else rules.move_axis(x, d, place))
+    outs = sort_p.bind(*xs, dimension=dimension + (place <= dimension), **params)
+    return outs, [place] * len(outs)
+
+
+@top_k_p.jvp
+def _(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
+    (x,), (t,) = primals, tangents
+    values, indices = top_k_p.bind(x, k=k, axis=axis)
+    no_tangent = rules.zero_tangent(indices)
+    if type(t) is Zero or 0 in shape_of(x):
+        return [values, indices], [rules.zero_tangent(values), no_tangent]
+    shape = shape_of(indices)
+    vectors = rules.op("reshape")(indices, new_sizes=(*shape, 1), dimensions=None, sharding=None)
+    others = tuple([i for i in range(len(shape)) if i != axis])
+    return [values, indices], [_chosen(t, vectors, axis, others), no_tangent]
+
+
+@top_k_p.batch
+def _(args: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any], list[int]]:
+    (x,), (d,) = args, dims
+    return top_k_p.bind(x, k=k, axis=axis + (d <= axis)), [d, d]
+
+
+sort_p.jet(jet.piecewise_linear(sort_p))
+top_k_p.jet(jet.piecewise_linear(top_k_p))
+sort_p.absent("transpose", why="not linear")
+top_k_p.absent("transpose", why="not linear")

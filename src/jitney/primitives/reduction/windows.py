@@ -1,0 +1,399 @@
+"""Reductions over windows: sums and extremes, and the derivatives of the extremes.
+
+They go axis by axis, the last first: windows are folded from shifted slices, long windows by doubling
+(`fold_windows`); primitives are lowered by tracing that. Of several equal extremes the first one has
+the derivative. `reduce_window` has the folds by any other function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import Primitive, declare
+from jitney.core.staging import trace_to_jaxpr
+from jitney.primitives import rules
+from jitney.primitives.array.concatenation import pad
+from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import broadcast_in_dim, canonical_shape, reshape
+from jitney.primitives.elementwise import binary, families
+from jitney.primitives.elementwise.compare import ge, ge_p, le, le_p
+from jitney.primitives.elementwise.convert import convert_element_type
+from jitney.primitives.elementwise.select import select
+from jitney.primitives.indexing.scatter import ScatterDimensionNumbers, scatter_add
+from jitney.primitives.indexing.slice import slice as slice_of
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero
+
+Shape = tuple[int, ...]
+Pads = tuple[tuple[int, int], ...]
+_DIRECT = 8  # windows up to this length are folded element by element
+
+
+# --- shapes -----------------------------------------------------------------------------------------
+
+
+def dilated(n: int, dilation: int) -> int:
+    """Extent of an axis of `n` elements of which each is `dilation` after the one before."""
+    return 0 if n == 0 else (n - 1) * dilation + 1
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+) -> list[tuple[int, int]]:
+    """The padding in numbers that "VALID", "SAME" or "SAME_LOWER" stands for.
+
+    Raises:
+      RuntimeError: if the name is another one.
+      TypeError: if `padding` is not a name.
+    """
+    kind = padding.upper() if isinstance(padding, str) else getattr(padding, "name", None)
+    if kind is None:
+        raise TypeError(f"padtype_to_pads needs a padding by name, such as 'SAME', got {padding!r}")
+    if kind == "VALID":
+        return [(0, 0)] * len(in_shape)
+    if kind not in ("SAME", "SAME_LOWER"):
+        raise RuntimeError(
+            f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}."
+        )
+    out: list[tuple[int, int]] = []
+    for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
+        total = max(int((-(-n // s) - 1) * s + w - n), 0)
+        half = total // 2
+        out.append((half, total - half) if kind == "SAME" else (total - half, half))
+    return out
+
+
+def reduce_window_shape_tuple(
+    operand_shape: Sequence[int],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Shape:
+    """Shape of the result of a reduction over windows."""
+    operand_shape = canonical_shape(operand_shape)
+    given = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    rank = len(operand_shape)
+    sequences = [g for g in given if g is not None]
+    if not all(isinstance(g, Sequence | np.ndarray) and len(g) == rank for g in sequences):
+        raise TypeError(
+            f"reduce_window needs sequences with an entry for each axis of shape {operand_shape}, "
+            f"got window_dimensions {window_dimensions}, window_strides {window_strides}, "
+            f"padding {padding}, base_dilation {base_dilation}, window_dilation {window_dilation}"
+        )
+    base = base_dilation or (1,) * rank
+    spread = window_dilation or (1,) * rank
+    out: list[int] = []
+    for k in range(rank):
+        length = dilated(operand_shape[k], base[k]) + sum(padding[k])
+        window = dilated(window_dimensions[k], spread[k])
+        out.append(0 if length < window else (length - window) // window_strides[k] + 1)
+    return tuple(out)
+
+
+def result_shape(shape: Shape, params: dict[str, Any]) -> Shape:
+    """Shape of the result of windows over an array of `shape`."""
+    return reduce_window_shape_tuple(
+        shape, params["window_dimensions"], params["window_strides"], params["padding"],
+        params.get("base_dilation"), params.get("window_dilation"),
+    )  # fmt: skip
+
+
+# --- the fold ---------------------------------------------------------------------------------------
+
+
+def fold_windows(
+    xs: Sequence[Any],
+    inits: Sequence[Any],
+    combine: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]],
+    params: dict[str, Any],
+) -> list[Any]:
+    """Windows of `xs`, arrays of one shape, folded by the associative `combine`.
+
+    Args:
+      xs: operands.
+      inits: neutral elements, with which the operands are padded.
+      combine: (earlier values, later values) -> values, elementwise.
+      params: of the window: dimensions, strides, padding, dilations.
+    """
+    shape = rules.shape_of(xs[0])
+    rank = len(shape)
+    out_shape = result_shape(shape, params)
+    if 0 in out_shape:
+        return [
+            broadcast_in_dim(convert_element_type(i, x.dtype), out_shape, ())
+            for x, i in zip(xs, inits, strict=True)
+        ]
+    base = params.get("base_dilation") or (1,) * rank
+    spread = params.get("window_dilation") or (1,) * rank
+    config = [(lo, hi, d - 1) for (lo, hi), d in zip(params["padding"], base, strict=True)]
+    parts = list(xs)
+    if any(c != (0, 0, 0) for c in config):
+        parts = [pad(x, i, config) for x, i in zip(xs, inits, strict=True)]
+    for k in reversed(range(rank)):
+        parts = _fold_axis(
+            parts, combine, k, params["window_dimensions"][k], params["window_strides"][k], spread[k],
+            out_shape[k],
+        )  # fmt: skip
+    return parts
+
+
+def _fold_axis(
+    parts: list[Any], combine: Any, axis: int, window: int, stride: int, spread: int, n: int
+) -> list[Any]:
+    def shifted(values: Sequence[Any], start: int, length: int, step: int) -> list[Any]:
+        out: list[Any] = []
+        for v in values:
+            s = rules.shape_of(v)
+            starts = [start if k == axis else 0 for k in range(len(s))]
+            stops = [start + (length - 1) * step + 1 if k == axis else m for k, m in enumerate(s)]
+            steps = [step if k == axis else 1 for k in range(len(s))]
+            out.append(slice_of(v, starts, stops, steps))
+        return out
+
+    if window <= _DIRECT:
+        total = shifted(parts, 0, n, stride)
+        for i in range(1, window):
+            total = list(combine(total, shifted(parts, i * spread, n, stride)))
+        return total
+    # current: folds of `size` neighbours; a window is made of such for the binary digits of its length.
+    total, done, size, current = None, 0, 1, parts
+    while True:
+        if window & size:
+            piece = shifted(current, done * spread, n, stride)
+            total = piece if total is None else list(combine(total, piece))
+            done += size
+        if 2 * size > window:
+            assert total is not None
+            return total
+        length = rules.shape_of(current[0])[axis] - size * spread
+        current = list(
+            combine(shifted(current, 0, length, 1), shifted(current, size * spread, length, 1))
+        )
+        size *= 2
+
+
+def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Any]]) -> None:
+    """Lowers `prim` by tracing `meaning(*arrays, **params)`, which returns a sequence."""
+
+    @prim.lower
+    def _(b: Any, *nodes: Any, **params: Any) -> Any:
+        avals = [shaped_array(n.shape, n.dtype) for n in nodes]
+        info = DebugInfo("lowering", prim.name)
+        jaxpr, _, consts = trace_to_jaxpr(lambda *xs: meaning(*xs, **params), avals, info)
+        outs = lowering.inline(b, ClosedJaxpr(jaxpr, consts), nodes)
+        return outs if prim.multiple_results else outs[0]
+
+    prim.absent(
+        "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
+    )
+
+
+def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
+    """The parameters of windows that do not extend over one more axis, at `d`."""
+    neutral = {
+        "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
+        "window_dilation": 1,
+    }  # fmt: skip
+    return {k: (*v[:d], neutral[k], *v[d:]) if k in neutral else v for k, v in params.items()}
+
+
+# --- sums and extremes ------------------------------------------------------------------------------
+
+
+def lowest(dtype: Any) -> Any:
+    """The neutral element of the maximum."""
+    if dtypes.issubdtype(dtype, np.inexact):
+        return np.asarray(-np.inf, dtype)
+    return np.asarray(False if dtype == np.bool_ else dtypes.iinfo(dtype).min, dtype)
+
+
+def highest(dtype: Any) -> Any:
+    """The neutral element of the minimum."""
+    if dtypes.issubdtype(dtype, np.inexact):
+        return np.asarray(np.inf, dtype)
+    return np.asarray(True if dtype == np.bool_ else dtypes.iinfo(dtype).max, dtype)
+
+
+def _monoid(name: str, op: Any, neutral: Any, linear: bool = False) -> Primitive:
+    prim = declare(name, linear=linear)
+
+    @prim.abstract
+    def _(x: ShapedArray, **params: Any) -> ShapedArray:
+        families.check_dtype(name, x.dtype, families.NUMERIC if linear else families.ORDERED)
+        return x.update(shape=result_shape(x.shape, params))
+
+    def meaning(x: Any, **params: Any) -> Any:
+        narrow = linear and x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+        wide = convert_element_type(x, np.float32) if narrow else x
+        out = fold_windows([wide], [neutral(wide.dtype)], lambda a, b: [op(a[0], b[0])], params)
+        return [convert_element_type(out[0], x.dtype)] if narrow else out
+
+    lower_by(prim, meaning)
+
+    @prim.batch
+    def _(args: Any, dims: Any, **params: Any) -> Any:
+        return prim.bind(args[0], **with_axis(params, dims[0])), dims[0]
+
+    return prim
+
+
+reduce_window_sum_p = _monoid(
+    "reduce_window_sum", binary.add, lambda dtype: np.zeros((), dtype), linear=True
+)
+reduce_window_max_p = _monoid("reduce_window_max", binary.max, lowest)
+reduce_window_min_p = _monoid("reduce_window_min", binary.min, highest)
+
+
+def _sum_transpose(ct: Any, x: Any, **params: Any) -> Any:
+    shape, out_shape = rules.shape_of(x), rules.shape_of(ct)
+    config: list[Any] = []
+    for k, n in enumerate(shape):
+        reach = (params["window_dimensions"][k] - 1) * params["window_dilation"][k]
+        stride = params["window_strides"][k]
+        low = reach - params["padding"][k][0]
+        whole = reach + dilated(n, params["base_dilation"][k])
+        high = whole - low - dilated(out_shape[k], stride)
+        config.append((np.int64(low), np.int64(high), stride - 1))
+    padded = pad(ct, np.zeros((), ct.dtype)[()], config)
+    ones = (1,) * len(shape)
+    return reduce_window_sum_p.bind(
+        padded, base_dilation=ones, padding=((0, 0),) * len(shape),
+        window_dilation=params["window_dilation"], window_dimensions=params["window_dimensions"],
+        window_strides=params["base_dilation"],
+    )  # fmt: skip
+
+
+rules.deflinear(reduce_window_sum_p, _sum_transpose)
+
+
+def _extreme_jvp(prim: Primitive, chosen_by: Primitive) -> None:
+    rules.defjvp(
+        prim,
+        lambda t, x, **params: select_and_gather_add_p.bind(t, x, select_prim=chosen_by, **params),
+    )
+    prim.jet(jet.piecewise_linear(prim))
+    prim.absent("transpose", why="not linear")
+
+
+_extreme_jvp(reduce_window_max_p, ge_p)
+_extreme_jvp(reduce_window_min_p, le_p)
+
+# --- tangents and cotangents of extremes --------------------------------------------------------------
+
+select_and_gather_add_p = declare("select_and_gather_add")
+
+
+@select_and_gather_add_p.abstract
+def _(t: ShapedArray, x: ShapedArray, **params: Any) -> ShapedArray:
+    return t.update(shape=result_shape(x.shape, params))
+
+
+def _chooser(select_prim: Primitive) -> tuple[Any, Any]:
+    """(comparison, neutral element) of a choice."""
+    return (ge, lowest) if select_prim is ge_p else (le, highest)
+
+
+def _choose(x: Any, other: Any, fill: Any, select_prim: Primitive, params: dict[str, Any]) -> Any:
+    """For each window, the value of `other` where `x` is extreme first."""
+    better, neutral = _chooser(select_prim)
+
+    def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        keep = better(a[0], b[0])
+        return [select(keep, a[0], b[0]), select(keep, a[1], b[1])]
+
+    return fold_windows([x, other], [neutral(x.dtype), fill], combine, params)[1]
+
+
+lower_by(
+    select_and_gather_add_p,
+    lambda t, x, select_prim, **params: [_choose(x, t, np.zeros((), t.dtype), select_prim, params)],
+)
+rules.defjvp(
+    select_and_gather_add_p,
+    lambda dt, t, x, **params: select_and_gather_add_p.bind(dt, x, **params),
+    None,
+)
+
+
+@select_and_gather_add_p.transpose
+def _(
+    ct: Any, t: Any, x: Any, *, base_dilation: Shape, window_dilation: Shape, **params: Any
+) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(t.aval.to_cotangent_aval()), None]
+    if any(d != 1 for d in window_dilation):
+        raise NotImplementedError(
+            "reverse derivatives of extremes over windows are defined for windows without dilation"
+        )
+    if all(d == 1 for d in base_dilation):
+        return [select_and_scatter_add_p.bind(ct, x, **params), None]
+    # What dilation puts between elements is chosen only where a window holds nothing else.
+    _, neutral = _chooser(params["select_prim"])
+    dilated = pad(x, neutral(x.dtype)[()], [(0, 0, d - 1) for d in base_dilation])
+    out = select_and_scatter_add_p.bind(ct, dilated, **params)
+    return [slice_of(out, (0,) * out.ndim, out.shape, base_dilation), None]
+
+
+select_and_scatter_add_p = declare("select_and_scatter_add")
+
+
+@select_and_scatter_add_p.abstract
+def _(source: ShapedArray, x: ShapedArray, **_: Any) -> ShapedArray:
+    return source.update(shape=x.shape)
+
+
+def _scattered(source: Any, x: Any, *, select_prim: Primitive, padding: Pads, **params: Any) -> Any:
+    shape = x.shape
+    size = math.prod(shape)
+    # Padding is chosen only where a window holds nothing else; what goes there is dropped.
+    places = reshape(iota(np.int32, size), shape)
+    chosen = _choose(
+        x, places, np.asarray(size, np.int32), select_prim, {**params, "padding": padding}
+    )
+    zeros = broadcast_in_dim(np.zeros((), source.dtype), (size + 1,), ())
+    n = math.prod(source.shape)
+    numbers = ScatterDimensionNumbers(
+        update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+    )
+    flat = scatter_add(zeros, reshape(chosen, (n, 1)), reshape(source, (n,)), numbers)
+    return [reshape(slice_of(flat, (0,), (size,)), shape)]
+
+
+lower_by(select_and_scatter_add_p, _scattered)
+rules.defjvp(
+    select_and_scatter_add_p,
+    lambda t, source, x, **params: select_and_scatter_add_p.bind(t, x, **params),
+    None,
+)
+
+
+@select_and_scatter_add_p.transpose
+def _(ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(source.aval.to_cotangent_aval()), None]
+    ones = (1,) * len(rules.shape_of(x))
+    out = select_and_gather_add_p.bind(ct, x, base_dilation=ones, window_dilation=ones, **params)
+    return [out, None]
+
+
+for _prim in (select_and_gather_add_p, select_and_scatter_add_p):
+    _prim.jet(jet.piecewise_linear(_prim))
+
+    @_prim.batch
+    def _(args: Any, dims: Any, _prim: Primitive = _prim, **params: Any) -> Any:
+        size = rules.batch_size(args, dims)
+        moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+        return _prim.bind(*moved, **with_axis(params, 0)), 0

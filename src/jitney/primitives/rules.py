@@ -1,0 +1,324 @@
+"""Common forms of derivative, transposition and batching rules: what families of primitives share.
+
+    defjvp(p, rule, ...)      tangent = sum of rule_i(t_i, *primals, **params)
+    defjvp2(p, rule, ...)     the same, with the result: rule_i(t_i, answer, *primals, **params)
+    deflinear(p, transpose)   one linear operand
+    defbilinear(p, ...)       linear in each of two operands
+    vectorized(p)             elementwise on one operand; broadcasting(p) on several
+
+Other primitives are looked up by name, so that this module depends on none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import get_aval
+from jitney.core.primitive import Primitive, registry
+from jitney.transforms import jet
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+Rule = Callable[..., Any]
+
+
+def op(name: str) -> Callable[..., Any]:
+    """`bind` of the primitive called `name`."""
+    prim = registry.get(name)
+    if prim is None:  # its module has not been asked for yet
+        from jitney.primitives import load_all
+
+        load_all.load()
+        prim = registry[name]
+    return prim.bind
+
+
+def is_linear(x: Any) -> bool:
+    """Whether a transposition rule is to give the cotangent of operand `x`."""
+    return type(x) is UndefinedPrimal
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """Shape of an operand, linear or not."""
+    shape = getattr(x, "shape", None)
+    return shape if type(shape) is tuple else np.shape(x)
+
+
+def aval_of(x: Any) -> Any:
+    """Type of an operand, linear or not."""
+    return x.aval if type(x) is UndefinedPrimal else get_aval(x)
+
+
+_PYTHON: dict[str, Any] = {"f": float, "i": int, "u": int, "c": complex}
+
+
+def const(like: Any, value: Any) -> Any:
+    """`value` as a scalar operand of the dtype and weakness of `like`."""
+    aval = aval_of(like)
+    if aval.weak_type and aval.dtype.kind in _PYTHON:
+        return _PYTHON[aval.dtype.kind](value)
+    return np.asarray(value).astype(aval.dtype)[()]
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of the type of `x`."""
+    return Zero(aval_of(x)).instantiate()
+
+
+def zero_tangent(out: Any) -> Zero:
+    """The zero tangent of a result."""
+    return Zero(get_aval(out).to_tangent_aval())
+
+
+# --- forward derivatives ------------------------------------------------------------------------
+
+
+def defjvp(prim: Primitive, *rules: Rule | None) -> None:
+    """Sets the forward derivative of a primitive of one result, operand by operand."""
+
+    def derivative(primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+        total: Any = None
+        for rule, t in zip(rules, tangents, strict=True):
+            if rule is not None and type(t) is not Zero:
+                part = rule(t, *primals, **params)
+                total = part if total is None else add_tangents(total, part)
+        return total
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        out = prim.bind(*primals, **params)
+        total = derivative(primals, tangents, params)
+        return out, zero_tangent(out) if total is None else total
+
+    def of_series(primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+        total = derivative(primals, tangents, params)
+        return zero_tangent(primals[0]) if total is None else total
+
+    prim.jet(jet.by_partials(prim, of_series))
+
+
+def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
+    """`defjvp` with rules that are also given the result."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        out = prim.bind(*primals, **params)
+        total: Any = None
+        for rule, t in zip(rules, tangents, strict=True):
+            if rule is not None and type(t) is not Zero:
+                part = rule(t, out, *primals, **params)
+                total = part if total is None else add_tangents(total, part)
+        return out, zero_tangent(out) if total is None else total
+
+
+def def_zero_derivative(*prims: Primitive) -> None:
+    """Says that the derivative is zero wherever it exists: steps, comparisons, integers."""
+    for prim in prims:
+
+        @prim.jvp
+        def _(
+            primals: Any, tangents: Any, _prim: Primitive = prim, **params: Any
+        ) -> tuple[Any, Any]:
+            out = _prim.bind(*primals, **params)
+            if _prim.multiple_results:
+                return out, [zero_tangent(x) for x in out]
+            return out, zero_tangent(out)
+
+        prim.jet(jet.constant(prim))
+
+
+def deflinear(prim: Primitive, transpose: Rule) -> None:
+    """One operand, linear: the tangent is the operation on the tangent.
+
+    `transpose(ct, x, **params)` gives the cotangent of the operand.
+    """
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        return prim.bind(*primals, **params), prim.bind(*tangents, **params)
+
+    prim.jet(jet.linear(prim))
+
+    @prim.transpose
+    def _(ct: Any, x: Any, **params: Any) -> list[Any]:
+        return [ct if type(ct) is Zero else transpose(ct, x, **params)]
+
+
+def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None:
+    """Linear in all operands together (or in the first `n_linear`): zeros are filled in."""
+
+    @prim.jvp
+    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        out = prim.bind(*primals, **params)
+        n = len(primals) if n_linear is None else n_linear
+        if all(type(t) is Zero for t in tangents[:n]):
+            zero = [zero_tangent(x) for x in out] if prim.multiple_results else zero_tangent(out)
+            return out, zero
+        given = [instantiate(t) for t in tangents[:n]]
+        return out, prim.bind(*given, *primals[n:], **params)
+
+    prim.jet(jet.piecewise_linear(prim))
+
+
+def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
+    """Linear in each of two operands.
+
+    `left(ct, x, y, **params)` gives the cotangent of x, `right` that of y; the linear operand is an
+    `UndefinedPrimal`.
+    """
+
+    def by_left(t: Any, x: Any, y: Any, **params: Any) -> Any:
+        return prim.bind(t, y, **params)
+
+    def by_right(t: Any, x: Any, y: Any, **params: Any) -> Any:
+        return prim.bind(x, t, **params)
+
+    defjvp(prim, by_left, by_right)
+    prim.jet(jet.bilinear(prim))
+
+    @prim.transpose
+    def _(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
+        if type(ct) is Zero:
+            return [ct if is_linear(x) else None, ct if is_linear(y) else None]
+        if is_linear(x) and is_linear(y):
+            raise TypeError(f"{prim}: a product of two linear values is not linear")
+        if is_linear(x):
+            return [left(ct, x, y, **params), None]
+        return [None, right(ct, x, y, **params)]
+
+
+def unbroadcast(x: Any, ct: Any) -> Any:
+    """The cotangent `ct` of a broadcast operand, summed down to the operand's shape."""
+    if type(ct) is Zero:
+        return Zero(aval_of(x).to_cotangent_aval())
+    shape, full = shape_of(x), shape_of(ct)
+    if shape == full:
+        return ct
+    axes = tuple(k for k, n in enumerate(full) if not shape or (shape[k] == 1 and n != 1))
+    out = op("reduce_sum")(ct, axes=axes, out_sharding=None)
+    if shape_of(out) == shape:
+        return out
+    return op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
+
+
+def broadcast_to_result(t: Any, shape: tuple[int, ...]) -> Any:
+    """A tangent stretched as its operand was: scalars and extents of 1."""
+    old = shape_of(t)
+    if old == shape:
+        return t
+    dims = () if not old else tuple(range(len(shape)))
+    return op("broadcast_in_dim")(t, shape=shape, broadcast_dimensions=dims, sharding=None)
+
+
+# --- batching -----------------------------------------------------------------------------------
+
+
+def vectorized(*prims: Primitive) -> None:
+    """One operand, and the same thing done to each of its elements."""
+    for prim in prims:
+
+        @prim.batch
+        def _(args: Any, dims: Any, _prim: Primitive = prim, **params: Any) -> tuple[Any, Any]:
+            return _prim.bind(*args, **params), dims[0]
+
+
+def move_axis(x: Any, source: int, destination: int) -> Any:
+    """`x` with one axis moved."""
+    rank = len(shape_of(x))
+    source, destination = source % rank, destination % rank
+    if source == destination:
+        return x
+    order = [k for k in range(rank) if k != source]
+    order.insert(destination, source)
+    return op("transpose")(x, permutation=tuple(order))
+
+
+def insert_axes(x: Any, positions: tuple[int, ...]) -> Any:
+    """`x` with axes of extent 1 at `positions` of the result."""
+    shape = shape_of(x)
+    rank = len(shape) + len(positions)
+    kept = tuple(k for k in range(rank) if k not in positions)
+    full = [1] * rank
+    for k, n in zip(kept, shape, strict=True):
+        full[k] = n
+    return op("broadcast_in_dim")(
+        x, shape=tuple(full), broadcast_dimensions=tuple(map(np.int64, kept)), sharding=None
+    )
+
+
+def broadcasting(*prims: Primitive) -> None:
+    """Elementwise on several operands of one rank, scalars aside."""
+    for prim in prims:
+
+        @prim.batch
+        def _(args: Any, dims: Any, _prim: Primitive = prim, **params: Any) -> tuple[Any, Any]:
+            args, dim = align(args, dims)
+            return _prim.bind(*args, **params), dim
+
+
+def align(args: Any, dims: Any) -> tuple[list[Any], int]:
+    """Operands with their batch axes in one place, of one rank but for true scalars; and the place."""
+    mapped = [(x, d) for x, d in zip(args, dims, strict=True) if d is not None]
+    shapes = {(shape_of(x), d) for x, d in mapped}
+    others = [x for x, d in zip(args, dims, strict=True) if d is None]
+    if len(shapes) == 1 and all(not shape_of(x) for x in others):
+        return list(args), mapped[0][1]
+    ranks = [len(shape_of(x)) - (d is not None) for x, d in zip(args, dims, strict=True)]
+    rank = max(ranks)
+    moved = [
+        move_axis(x, d, 0) if d is not None else insert_axes(x, (0,)) if r else x
+        for x, d, r in zip(args, dims, ranks, strict=True)
+    ]
+    out = [  # an operand of lower rank with a batch axis gets the others' rank
+        _widen(x, rank - r) if d is not None and r < rank else x
+        for x, d, r in zip(moved, dims, ranks, strict=True)
+    ]
+    return out, 0
+
+
+def _widen(x: Any, n: int) -> Any:
+    """`x` with `n` axes of extent 1 behind the first."""
+    shape = shape_of(x)
+    full = (*shape[:1], *(1,) * n, *shape[1:])
+    kept = (0, *range(n + 1, len(full)))
+    return op("broadcast_in_dim")(x, shape=full, broadcast_dimensions=kept, sharding=None)
+
+
+def to_front(x: Any, dim: int | None, size: int) -> Any:
+    """`x` with its batch axis in front, made by repetition where there is none."""
+    if dim is not None:
+        return move_axis(x, dim, 0)
+    shape = shape_of(x)
+    kept = tuple(map(np.int64, range(1, len(shape) + 1)))
+    return op("broadcast_in_dim")(x, shape=(size, *shape), broadcast_dimensions=kept, sharding=None)
+
+
+def batch_size(args: Any, dims: Any) -> int:
+    """The extent of the batch axis."""
+    return next(shape_of(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
+
+
+def shifted_axes(axes: Any, dim: int) -> tuple[np.int64, ...]:
+    """Axes of an operand as axes of the operand with a batch axis at `dim`."""
+    return tuple(np.int64(a + (a >= dim)) for a in axes)
+
+
+def reducer(*prims: Primitive) -> None:
+    """Reductions over the parameter `axes`."""
+    for prim in prims:
+
+        @prim.batch
+        def _(args: Any, dims: Any, _prim: Primitive = prim, **params: Any) -> tuple[Any, Any]:
+            (x,), (d,) = args, dims
+            axes = shifted_axes(params.pop("axes"), d)
+            out = _prim.bind(x, axes=axes, **params)
+            return out, d - sum(a < d for a in axes)
+
+
+def is_float0(aval: Any) -> bool:
+    """Whether a type holds no tangent information."""
+    return aval.dtype == dtypes.float0

@@ -1,0 +1,55 @@
+"""What the transformations need to do themselves: see `transforms.algebra`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray
+from jitney.primitives.array.shape import broadcast_in_dim_p, shape_of
+from jitney.primitives.elementwise.binary import add_any_p, mul_p
+from jitney.primitives.rules import const, move_axis
+from jitney.transforms.algebra import algebra
+
+
+def zeros(aval: Any) -> Any:
+    """Zeros of type `aval`: a NumPy scalar for a scalar, or float0 data without content."""
+    assert isinstance(aval, ShapedArray), aval
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    scalar = np.zeros((), aval.dtype)
+    zero = scalar.item() if aval.weak_type else scalar[()]
+    if not aval.shape:
+        return zero
+    return broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=(), sharding=None)
+
+
+def add(x: Any, y: Any) -> Any:
+    """The sum of two cotangents."""
+    if getattr(x, "dtype", None) == dtypes.float0:
+        return x
+    return add_any_p.bind(x, y)
+
+
+def insert_axis(x: Any, position: int, size: int) -> Any:
+    """`x` repeated along a new axis at `position`."""
+    shape = shape_of(x)
+    full = (*shape[:position], size, *shape[position:])
+    dims = tuple(np.int64(k) for k in range(len(full)) if k != position)
+    return broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=dims, sharding=None)
+
+
+def scale(x: Any, factor: float) -> Any:
+    """`x` times a number."""
+    return mul_p.bind(x, const(x, factor), out_dtype=None)
+
+
+def install() -> None:
+    """Hands the operations to the transformations."""
+    algebra.zeros = zeros
+    algebra.add = add
+    algebra.move_axis = move_axis
+    algebra.insert_axis = insert_axis
+    algebra.scale = scale
