@@ -67,4 +67,4 @@ def test_importing_loads_neither_compiler_nor_scipy():
         check=True,
     ).stdout.split()
     assert not [m for m in out if m.split(".")[0] in HEAVY]
-    assert "jitney.compiler.codegen.engine" not in out
+    assert "jitney.compiler.llvm.engine" not in out

@@ -16,9 +16,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.target import Target, host
-from jitney.compiler.codegen.values import Value, kind_of, memory_bytes, type_text
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import Target, host
+from jitney.compiler.llvm.values import Value, kind_of, memory_bytes, type_text
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

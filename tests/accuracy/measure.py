@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from harness import Loop, samples, ulps
 from reference import REFERENCES, domain
 
-from jitney.compiler.codegen.target import X86_AVX2, X86_SSE4, Target, host
+from jitney.compiler.llvm.target import X86_AVX2, X86_SSE4, Target, host
 from jitney.compiler.scalar import table
 
 

@@ -13,8 +13,9 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax, random
 from jitney.compiler import pipeline
-from jitney.compiler.codegen import engine, program
+from jitney.compiler.codegen import program
 from jitney.compiler.hlo.digest import digest
+from jitney.compiler.llvm import engine
 from jitney.core import config
 from jitney.runtime import disk_cache
 from jitney.runtime.native import _loader

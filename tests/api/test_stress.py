@@ -7,7 +7,8 @@ import numpy as np
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.compiler.codegen import engine, program
+from jitney.compiler.codegen import program
+from jitney.compiler.llvm import engine
 
 
 def _modules_alive() -> int:

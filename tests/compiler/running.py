@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from jitney.compiler.codegen import engine, program as code, target as targets
+from jitney.compiler.codegen import program as code
 from jitney.compiler.hlo import interpret, ir
+from jitney.compiler.llvm import engine, target as targets
 from jitney.core.avals import shaped_array
 from jitney.core.record import replace
 from jitney.runtime import preload

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "accuracy"))
 from harness import Loop, samples, ulps
 from reference import REFERENCES, SAMPLED, domain
 
-from jitney.compiler.codegen.target import X86_AVX2, X86_SSE4, host
+from jitney.compiler.llvm.target import X86_AVX2, X86_SSE4, host
 from jitney.compiler.numerics import scalar as meanings
 from jitney.compiler.numerics.complex_parts import PARTS, names_of
 from jitney.compiler.scalar import powers, table
@@ -225,8 +225,8 @@ def test_half_precision_rounds_after_each_function():
 
 
 def test_functions_without_native_code_say_so():
-    from jitney.compiler.codegen.emit import Emitter
-    from jitney.compiler.codegen.values import Value
+    from jitney.compiler.llvm.emit import Emitter
+    from jitney.compiler.llvm.values import Value
 
     x = Value("%x", "f32")
     assert table.emit(Emitter(host()), "igamma", F32, [x, x], F32) is None

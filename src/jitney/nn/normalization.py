@@ -12,6 +12,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
+from jitney.numpy.log_sums import axes_of, logsumexp
 from jitney.numpy.util import promote_dtypes_inexact
 
 
@@ -48,65 +49,6 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     return result if where is None else jnp.where(where, result, -jnp.inf)
 
 
-def logsumexp(
-    a: Any,
-    axis: Any = None,
-    b: Any = None,
-    keepdims: bool = False,
-    return_sign: bool = False,
-    where: Any = None,
-) -> Any:
-    """log(sum(b exp(a))) along `axis`, without overflow.
-
-    Args:
-      a: array.
-      axis: an axis, several, or None for all.
-      b: factors, broadcast against `a`.
-      keepdims: whether summed axes stay, of extent one.
-      return_sign: whether to return the sign of the sum as well, so that it may be negative.
-      where: elements to count.
-    """
-    if b is not None:
-        a_arr, b_arr = promote_dtypes_inexact(a, b)
-        a_arr = jnp.where(b_arr != 0, a_arr, -jnp.inf)
-    else:
-        (a_arr,) = promote_dtypes_inexact(a)
-        b_arr = None
-    if where is not None:
-        a_arr = jnp.where(where, a_arr, 0)
-    axes = _axes_of(axis, a_arr.ndim)
-    real = a_arr.real if dtypes.issubdtype(a_arr.dtype, np.complexfloating) else a_arr
-    a_max = jnp.max(real, axis=axes, keepdims=keepdims, where=where, initial=-jnp.inf)
-    a_max = lax.stop_gradient(lax.select(jnp.isfinite(a_max), a_max, lax.full_like(a_max, 0)))
-    spread = a_max if keepdims else jnp.expand_dims(a_max, axes)
-    terms = lax.exp(lax.sub(a_arr, spread.astype(a_arr.dtype)))
-    if b_arr is not None:
-        terms = lax.mul(terms, jnp.broadcast_to(b_arr, terms.shape))
-    total = jnp.sum(terms, axis=axes, keepdims=keepdims, where=where)
-    sign = lax.sign(total)
-    if return_sign or not np.issubdtype(a_arr.dtype, np.complexfloating):
-        magnitude = lax.abs(total)
-    else:
-        magnitude = total
-    out = lax.add(lax.log(magnitude), a_max.astype(magnitude.dtype))
-    if return_sign:
-        return out, sign
-    if b_arr is not None and not np.issubdtype(out.dtype, np.complexfloating):
-        # A negative sum has no real logarithm.
-        out = jnp.where(sign < 0, jnp.array(np.nan, dtype=out.dtype), out)
-    return out
-
-
-def _axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise ValueError(f"axis {a} is out of bounds for array of dimension {ndim}")
-    return tuple(a % ndim for a in axes)
-
-
 @jit_when_traced(static_argnames=("axis", "keepdims"))
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
     """log(mean(exp(x))) along `axis`, without overflow.
@@ -120,7 +62,7 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
     x = jnp.asarray(x)
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     if where is None:
-        count: Any = float(math.prod(x.shape[a] for a in _axes_of(axis, x.ndim)))
+        count: Any = float(math.prod(x.shape[a] for a in axes_of(axis, x.ndim)))
     else:
         count = jnp.count_nonzero(jnp.broadcast_to(where, x.shape), axis=axis, keepdims=keepdims)
     return total - jnp.log(count)

@@ -375,7 +375,7 @@ def _log_fold(scale: float) -> Callable[..., Any]:
     """log(sum(exp(x))) in units of `scale`: of 1, or of the logarithm of 2."""
 
     def fold(x: Any, *, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-        from jitney.nn.normalization import logsumexp
+        from jitney.numpy.log_sums import logsumexp
 
         out = logsumexp(x if scale == 1 else x * scale, axis, keepdims=keepdims, where=where)
         out = out if scale == 1 else out / scale

@@ -29,10 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.codegen import engine, natives
+from jitney.compiler.codegen import natives
 from jitney.compiler.codegen.linked import CompiledProgram, Links
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
+from jitney.compiler.llvm import engine
 from jitney.core import config, dtypes, forking
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native

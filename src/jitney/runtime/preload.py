@@ -20,7 +20,8 @@ started = False
 @cache
 def linker() -> None:
     """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
-    from jitney.compiler.codegen import engine, natives
+    from jitney.compiler.codegen import natives
+    from jitney.compiler.llvm import engine
     from jitney.runtime import device
     from jitney.runtime.native import _loader, _native
 
@@ -58,7 +59,7 @@ def start() -> None:
 
 
 def _load() -> None:
-    from jitney.compiler.codegen import engine
+    from jitney.compiler.llvm import engine
 
     compiler()
     with forking.llvm:

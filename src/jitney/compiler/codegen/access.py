@@ -10,8 +10,8 @@ are gathered as the aligned words that contain them, and stored by a function th
 
 from __future__ import annotations
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import (
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import (
     BITS,
     Value,
     constant,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value, constant, register_kind, type_text
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value, constant, register_kind, type_text
 from jitney.compiler.scalar import table
 
 

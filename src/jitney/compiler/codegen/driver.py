@@ -17,13 +17,13 @@ import numpy as np
 
 from jitney.compiler import blas, lapack
 from jitney.compiler.codegen import natives, polls
-from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
-from jitney.compiler.codegen.target import Target
-from jitney.compiler.codegen.values import Value, constant
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.kernels.schedule import ordered_axes, schedule
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import Target
+from jitney.compiler.llvm.values import Value, constant
 from jitney.compiler.parallel import GEMM_PARALLEL_ABOVE, PARALLEL_ABOVE
 from jitney.compiler.plan import ir
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
 
 Place = tuple[int, Affine]  # a buffer, and a linear position
 

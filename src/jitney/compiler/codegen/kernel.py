@@ -18,10 +18,15 @@ import numpy as np
 
 from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
-from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import lanes_hint, loop_order, outermost
-from jitney.compiler.codegen.target import Target
-from jitney.compiler.codegen.values import (
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.effort import called_functions
+from jitney.compiler.kernels.ir import Affine, Kernel
+from jitney.compiler.kernels.loops import Carried
+from jitney.compiler.kernels.schedule import schedule
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import Target
+from jitney.compiler.llvm.values import (
     BITS,
     Value,
     constant,
@@ -30,11 +35,6 @@ from jitney.compiler.codegen.values import (
     register_kind,
     type_text,
 )
-from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.effort import called_functions
-from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loops import Carried
-from jitney.compiler.kernels.schedule import schedule
 from jitney.compiler.numerics.complex_parts import PARTS
 from jitney.compiler.scalar import complexes, powers, table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitney.compiler import cost
+from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import Carried, LoopKernel

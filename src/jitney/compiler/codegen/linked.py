@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.codegen import engine, natives
+from jitney.compiler.codegen import natives
 from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.llvm import engine
 from jitney.core.record import record
 
 

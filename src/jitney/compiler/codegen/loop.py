@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import body_cost, statement_key
 from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, looks
-from jitney.compiler.codegen.target import Target
-from jitney.compiler.codegen.values import Value
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.loops import (
     Carried,
@@ -21,6 +18,9 @@ from jitney.compiler.kernels.loops import (
     counted_by,
     varying,
 )
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import Target
+from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.convert import convert
 
 

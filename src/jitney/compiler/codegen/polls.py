@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 
-from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel_key import body_cost, loop_order
-from jitney.compiler.codegen.values import Value, constant
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
 from jitney.compiler.kernels.schedule import schedule
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value, constant
 
 POLL = "poll"  # the runtime's function
 SUCCEEDED = constant(1, "i32")

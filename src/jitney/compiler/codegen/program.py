@@ -12,16 +12,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jitney.compiler.codegen import engine, natives, polls
+from jitney.compiler.codegen import natives, polls
 from jitney.compiler.codegen.driver import DriverWriter
-from jitney.compiler.codegen.emit import Emitter
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import body_cost, content_key
 from jitney.compiler.codegen.linked import CompiledProgram, Links
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
-from jitney.compiler.codegen.target import host
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.llvm import engine
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import host
 from jitney.compiler.plan import ir
 from jitney.core import forking
 

@@ -15,8 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from jitney.compiler import cost
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import cost, ir, walk
 from jitney.compiler.kernels.build import is_affine_reshape
 from jitney.core.record import record
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jitney.compiler import cost
-from jitney.compiler.codegen.values import BITS, register_kind
+from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
 from jitney.compiler.kernels.loops import LoopKernel, varying
+from jitney.compiler.llvm.values import BITS, register_kind
 from jitney.compiler.scalar.effort import REGISTER_BITS, function_effort
 
 # Units (`scalar/effort.py`) of a loop kernel: about a second of LLVM's time. The largest kernels of

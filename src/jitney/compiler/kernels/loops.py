@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.codegen.values import kind_of
 from jitney.compiler.hlo import ir as hlo, trips, walk
 from jitney.compiler.kernels import build, ir
 from jitney.compiler.kernels.build import (
@@ -36,6 +35,7 @@ from jitney.compiler.kernels.build import (
     shifted,
 )
 from jitney.compiler.kernels.ir import Affine
+from jitney.compiler.llvm.values import kind_of
 from jitney.core.record import record
 
 MOST_CARRIED = 96  # scalars per lane: what registers and the first cache hold

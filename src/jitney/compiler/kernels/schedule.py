@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from jitney.compiler import cost
+from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loops import LoopKernel

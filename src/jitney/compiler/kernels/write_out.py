@@ -14,7 +14,7 @@ What does not depend on the axis is computed once, and several sums grow at the 
 
 from __future__ import annotations
 
-from jitney.compiler import cost
+from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Fold, Kernel
 from jitney.compiler.kernels.schedule import least_estimate, map_indices

@@ -9,8 +9,8 @@ with 48 digits.
 
 from __future__ import annotations
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.exponential import exp_inside
 from jitney.compiler.scalar.kit import horner
 

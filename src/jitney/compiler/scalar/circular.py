@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value, constant
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value, constant
 from jitney.compiler.scalar.kit import (
     MANTISSA,
     high_bits,

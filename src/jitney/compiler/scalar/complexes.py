@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
 from jitney.compiler.numerics.complex_parts import PARTS, Part
 from jitney.compiler.scalar import circular, exponential, inverse, logarithm
 from jitney.compiler.scalar.kit import INF, two_product, two_sum

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
 
 HALF_KINDS = ("f16", "bf16")
 

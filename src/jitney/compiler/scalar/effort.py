@@ -15,9 +15,9 @@ from functools import cache
 
 import numpy as np
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.target import X86_AVX2
-from jitney.compiler.codegen.values import Value, kind_of, register_kind
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import X86_AVX2
+from jitney.compiler.llvm.values import Value, kind_of, register_kind
 from jitney.compiler.scalar import table
 
 REGISTER_BITS = X86_AVX2.vector_bits

@@ -6,8 +6,8 @@ are minimax fits by `tools/minimax.py`.
 
 from __future__ import annotations
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.kit import horner, power_of_two, rounded_product, scaled
 
 LOG2_E = 1.4426950408889634

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import BITS, Value, constant
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import BITS, Value, constant
 from jitney.compiler.scalar.integers import is_constant
 from jitney.compiler.scalar.kit import BIAS, INF, MANTISSA, int_kind
 

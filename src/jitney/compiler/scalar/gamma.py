@@ -5,8 +5,8 @@ Coefficients are minimax fits by `tools/minimax.py`.
 
 from __future__ import annotations
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.circular import circular_of_half_turns
 from jitney.compiler.scalar.kit import INF, NAN, horner
 from jitney.compiler.scalar.logarithm import log

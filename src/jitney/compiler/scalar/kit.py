@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import BITS, Value, constant
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import BITS, Value, constant
 
 INF = float("inf")
 NAN = float("nan")

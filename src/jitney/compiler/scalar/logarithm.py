@@ -6,8 +6,8 @@ x = m 2^n with m in [3/4, 3/2); log x = n ln 2 + log m. Coefficients are minimax
 
 from __future__ import annotations
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import Value
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.kit import (
     BIAS,
     INF,

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.target import X86_AVX2
-from jitney.compiler.codegen.values import Value, kind_of
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import X86_AVX2
+from jitney.compiler.llvm.values import Value, kind_of
 from jitney.compiler.scalar import table
 
 MEMORY = "store"  # in place of a function: asks whether elements can be loaded and stored

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jitney.compiler.codegen.emit import Emitter
-from jitney.compiler.codegen.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
 from jitney.compiler.scalar import (
     bessel,
     circular,

@@ -13,8 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from jitney.compiler import cost
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import cost, ir, walk
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.trips import is_invariant
 

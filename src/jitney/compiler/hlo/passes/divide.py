@@ -20,8 +20,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jitney.compiler import cost
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import cost, ir, walk
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.passes.carries import keeping, with_more
 from jitney.compiler.hlo.passes.turns import (

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
-from jitney.compiler.codegen.target import Target, host
+from jitney.compiler.llvm.target import Target, host
 from jitney.core import forking
 
 

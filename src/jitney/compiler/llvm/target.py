@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jitney.compiler.codegen.values import BITS
+from jitney.compiler.llvm.values import BITS
 from jitney.core.record import record, replace
 
 

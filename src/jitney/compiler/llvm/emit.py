@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from jitney.compiler.codegen.target import Target
-from jitney.compiler.codegen.values import (
+from jitney.compiler.llvm.target import Target
+from jitney.compiler.llvm.values import (
     BITS,
     FLOAT_KINDS,
     Value,

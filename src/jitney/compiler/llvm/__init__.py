@@ -1,0 +1,1 @@
+"""LLVM: values and instructions as text, targets, and from text to machine code."""

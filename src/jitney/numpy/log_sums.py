@@ -1,0 +1,75 @@
+"""Logarithms of sums of exponentials: `jax.nn.logsumexp`, and what folds by `logaddexp` are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney import lax
+from jitney.core import dtypes
+from jitney.numpy import reductions
+from jitney.numpy.selection import where as choose
+from jitney.numpy.ufuncs import isfinite
+from jitney.numpy.util import promote_dtypes_inexact
+from jitney.primitives.array.shape import broadcast_to, expand_dims
+
+
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """log(sum(b exp(a))) along `axis`, without overflow.
+
+    Args:
+      a: array.
+      axis: an axis, several, or None for all.
+      b: factors, broadcast against `a`.
+      keepdims: whether summed axes stay, of extent one.
+      return_sign: whether to return the sign of the sum as well, so that it may be negative.
+      where: elements to count.
+    """
+    if b is not None:
+        a_arr, b_arr = promote_dtypes_inexact(a, b)
+        a_arr = choose(b_arr != 0, a_arr, -np.inf)
+    else:
+        (a_arr,) = promote_dtypes_inexact(a)
+        b_arr = None
+    if where is not None:
+        a_arr = choose(where, a_arr, 0)
+    axes = axes_of(axis, a_arr.ndim)
+    real = a_arr.real if dtypes.issubdtype(a_arr.dtype, np.complexfloating) else a_arr
+    a_max = reductions.max(real, axis=axes, keepdims=keepdims, where=where, initial=-np.inf)
+    a_max = lax.stop_gradient(lax.select(isfinite(a_max), a_max, lax.full_like(a_max, 0)))
+    spread = a_max if keepdims else expand_dims(a_max, axes)
+    terms = lax.exp(lax.sub(a_arr, spread.astype(a_arr.dtype)))
+    if b_arr is not None:
+        terms = lax.mul(terms, broadcast_to(b_arr, terms.shape))
+    total = reductions.sum(terms, axis=axes, keepdims=keepdims, where=where)
+    sign = lax.sign(total)
+    if return_sign or not np.issubdtype(a_arr.dtype, np.complexfloating):
+        magnitude = lax.abs(total)
+    else:
+        magnitude = total
+    out = lax.add(lax.log(magnitude), a_max.astype(magnitude.dtype))
+    if return_sign:
+        return out, sign
+    if b_arr is not None and not np.issubdtype(out.dtype, np.complexfloating):
+        # A negative sum has no real logarithm.
+        out = choose(sign < 0, np.asarray(np.nan, out.dtype), out)
+    return out
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """`axis` (one, several, or None for all) as positions that are not negative."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    for a in axes:
+        if not -ndim <= a < ndim:
+            raise ValueError(f"axis {a} is out of bounds for array of dimension {ndim}")
+    return tuple(a % ndim for a in axes)
