@@ -108,6 +108,7 @@ from jitney import lax as lax
 from jitney import memory as memory
 from jitney import nn as nn
 from jitney import numpy as numpy
+from jitney import ops as ops
 from jitney import random as random
 from jitney import sharding as sharding
 from jitney import stages as stages

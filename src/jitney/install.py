@@ -24,8 +24,10 @@ from jitney import version
 
 # Packages of the implementation; their names mean nothing in JAX.
 _INTERNAL = frozenset(
-    {"__main__", "api", "cli", "compiler", "install", "runtime", "transforms", "wiring"}
+    "__main__ api cli compiler install primitives runtime transforms wiring".split()
 )
+
+_ABSENT = object()
 
 
 def _own_name(fullname: str) -> str:
@@ -40,18 +42,16 @@ class _Jax(ModuleType):
     __version_info__ = version.__version_info__
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return getattr(importlib.import_module("jitney"), name)
-        except AttributeError:
-            raise AttributeError(
-                f"module 'jax' has no attribute {name!r}", name=name, obj=self
-            ) from None
+        found = getattr(importlib.import_module("jitney"), name, _ABSENT)
+        if found is _ABSENT or name in _INTERNAL:
+            raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=self)
+        return found
 
     def __reduce__(self) -> Any:
         return importlib.import_module, ("jax",)  # cloudpickle does so with plain modules alone
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(importlib.import_module("jitney"))})
+        return sorted({*super().__dir__(), *dir(importlib.import_module("jitney"))} - _INTERNAL)
 
 
 class _Loader(importlib.abc.Loader):

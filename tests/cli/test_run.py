@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
+import importlib
 import sys
 import jax
 import jax.tree_util as tree_util
@@ -19,10 +20,14 @@ import jitney.tree_util
 assert tree_util is jitney.tree_util is jax.tree_util
 assert tree_util.__spec__.name == "jitney.tree_util"
 assert jax.__version__ == "0.10.2" and sys.modules["__main__"].__dict__ is globals()
-try:
-    import jax.compiler
-except ModuleNotFoundError as error:
-    assert error.name == "jax.compiler"
+for name in ("compiler", "primitives", "runtime", "transforms", "api"):
+    try:
+        importlib.import_module("jax." + name)
+    except ModuleNotFoundError as error:
+        assert error.name == "jax." + name
+    else:
+        raise AssertionError(name)
+    assert not hasattr(jax, name) and name not in dir(jax)
 print(__name__, sys.argv, sys.path[0], __file__)
 if len(sys.argv) > 1:
     sys.exit(int(sys.argv[1]))

@@ -1,7 +1,7 @@
 """Primitives: the operations that programs are made of, each with all of its rules.
 
 A primitive has six slots. Each is set once, by assignment or by the decorator of the same name, or
-is marked absent with a reason; `slots()` tells which. `tests/test_ops_complete.py` walks all
+is marked absent with a reason; `slots()` tells which. `tests/test_primitives_complete.py` walks all
 primitives and fails on an empty slot.
 
     abstract   (*avals, **params) -> aval, or list of avals     type rule; raises the user's errors

@@ -1,0 +1,167 @@
+"""`jax.ops`: reductions of rows by the segment that each belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.trace import concrete_or_error
+from jitney.numpy import creation, reductions, util
+from jitney.numpy.indexing import get
+from jitney.primitives.array.shape import broadcast_to, expand_dims
+from jitney.primitives.indexing.scatter import (
+    ScatterDimensionNumbers,
+    scatter_add,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+)
+
+__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+
+def segment_sum(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Sums of the rows of each segment; 0 for a segment without rows.
+
+    Args:
+      data: an array whose first axis has the rows.
+      segment_ids: the segment of each row, integers.
+      num_segments: the number of segments, a Python number under `jit`; by default the greatest of
+        `segment_ids` and 1 more.
+      indices_are_sorted: promises that `segment_ids` ascend.
+      unique_indices: promises that no two of them are equal.
+      bucket_size: rows that are reduced by themselves, before their results are; all by default.
+      mode: what becomes of rows whose segment is out of range: "drop" (the default), or "clip".
+      out_sharding: unused on one device.
+
+    Returns: an array of shape (num_segments, *data.shape[1:]) and the dtype of `data`.
+
+    Raises:
+      ConcretizationTypeError: if the number of segments is a traced value.
+      ValueError: if there is not one row for each element of `segment_ids`.
+
+    Example:
+      >>> segment_sum(jnp.array([1.0, 2.0, 4.0]), jnp.array([1, 0, 1]))
+      Array([2., 5.], dtype=float32)
+    """
+    return _reduced(scatter_add, 0, reductions.sum, data, segment_ids, num_segments, indices_are_sorted,
+                    unique_indices, bucket_size, mode)  # fmt: skip
+
+
+def segment_prod(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Products of the rows of each segment; 1 for a segment without rows. See `segment_sum`."""
+    return _reduced(scatter_mul, 1, reductions.prod, data, segment_ids, num_segments,
+                    indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
+
+
+def segment_max(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Maxima of the rows of each segment; -inf, or the least integer, for one without rows.
+
+    See `segment_sum`.
+    """
+    return _reduced(scatter_max, _lowest(data), reductions.max, data, segment_ids, num_segments,
+                    indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
+
+
+def segment_min(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Minima of the rows of each segment; inf, or the greatest integer, for one without rows.
+
+    See `segment_sum`.
+    """
+    return _reduced(scatter_min, _highest(data), reductions.min, data, segment_ids, num_segments,
+                    indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
+
+
+def _lowest(data: Any) -> Any:
+    dtype = util.dtype_of(data)
+    if dtypes.issubdtype(dtype, np.integer):
+        return dtypes.iinfo(dtype).min
+    return False if dtype == np.bool_ else -np.inf
+
+
+def _highest(data: Any) -> Any:
+    dtype = util.dtype_of(data)
+    if dtypes.issubdtype(dtype, np.integer):
+        return dtypes.iinfo(dtype).max
+    return True if dtype == np.bool_ else np.inf
+
+
+def _reduced(
+    scatter: Callable[..., Any], neutral: Any, reduction: Callable[..., Any], data: Any,
+    segment_ids: Any, num_segments: int | None, indices_are_sorted: bool, unique_indices: bool,
+    bucket_size: int | None, mode: Any,
+) -> Any:  # fmt: skip
+    """Rows scattered into neutral elements, bucket by bucket."""
+    util.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
+    data, segment_ids = creation.asarray(data), creation.asarray(segment_ids)
+    if num_segments is None:
+        num_segments = reductions.max(segment_ids, initial=-1) + 1
+    count = concrete_or_error(int, num_segments, "segment_sum: num_segments")
+    if count < 0:
+        raise ValueError("num_segments must be non-negative.")
+    rest = data.shape[1:]
+    data = broadcast_to(data, (*segment_ids.shape, *rest))
+    numbers = ScatterDimensionNumbers(tuple(range(1, data.ndim)), (0,), (0,))
+
+    def of_rows(rows: Any, ids: Any) -> Any:
+        return scatter(
+            creation.full((count, *rest), neutral, data.dtype), expand_dims(ids, (ids.ndim,)), rows,
+            numbers, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+        )  # fmt: skip
+
+    rows = data.shape[0]
+    size = bucket_size or rows
+    if size >= rows:
+        return of_rows(data, segment_ids)
+    parts = [
+        of_rows(get(data, slice(k, k + size)), get(segment_ids, slice(k, k + size)))
+        for k in range(0, rows, size)
+    ]
+    return creation.asarray(reduction(creation.array(parts), axis=0), dtype=data.dtype)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "jax.ops"
+
+
+def __dir__() -> list[str]:
+    return __all__
