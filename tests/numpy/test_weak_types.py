@@ -60,7 +60,9 @@ jnp.power(jnp.full(3, x), True)
 jnp.power(jnp.ones(3), jnp.asarray(2))
 jnp.power(x, x)
 jnp.sinc(jnp.full(3, x))
+lax.dynamic_update_slice(jnp.full(3, x), jnp.full(1, x), (1,))
 lax.full_like(e, 2)
+lax.top_k(jnp.full(3, x), 2)[1]
 lax.reduce_window(jnp.full(3, 2.0 * x), jnp.array(0.5), lax.max, (2,), (1,), "SAME")
 """.strip().splitlines()
 

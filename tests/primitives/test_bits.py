@@ -95,3 +95,12 @@ def test_what_32_bits_cannot_count():
     assert all(type(n) is int for pair in pads for n in pair)
     with pytest.raises(TypeError, match="scalars"):
         lax.reduce_window(np.ones(3), np.ones(1), lax.add, (1,), (1,), "VALID")
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int2"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_limits_of_narrow_integers(dtype, shape):
+    x = jitney.numpy.ones(shape, dtype)
+    for f in (jitney.lax.clamp, jitney.jit(jitney.lax.clamp)):
+        out = f(x, x, x)
+        assert np.asarray(out).dtype == out.dtype == x.dtype

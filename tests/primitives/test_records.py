@@ -165,7 +165,7 @@ def results_of_jax(program, arrays, directory):
 def directory(request):
     """Where results of JAX are kept; None where pytest keeps nothing."""
     cache = getattr(request.config, "cache", None)
-    return None if cache is None else cache.mkdir("jitney_results_of_jax")
+    return None if cache is None else cache.mkdir("jitney_oracle")
 
 
 def compare(record, dtype, x64, directory=None):

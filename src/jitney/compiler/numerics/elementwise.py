@@ -37,7 +37,8 @@ def select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
     """min(max(x, low), high); NaN in any operand gives NaN."""
-    return scalar.function("clamp")(low, x, high)
+    # Of arrays without axes NumPy makes scalars, those of 4 bits without a dtype of their own.
+    return np.asarray(scalar.function("clamp")(low, x, high), x.dtype)
 
 
 def bitcast(x: np.ndarray, dtype: Any) -> np.ndarray:

@@ -333,7 +333,7 @@ def _(x: ShapedArray, update: ShapedArray, *starts: ShapedArray) -> ShapedArray:
         )
     families.check_same_dtypes("dynamic_update_slice", (x, update))
     _check_index_types("dynamic_update_slice", starts)
-    return shaped_array(x.shape, x.dtype, x.weak_type and update.weak_type)
+    return shaped_array(x.shape, x.dtype, False)
 
 
 @dynamic_update_slice_p.eager

@@ -95,7 +95,7 @@ def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
             f"along {axis=}. They will overflow."
         )
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
-    return [shaped_array(shape, x.dtype, x.weak_type), shaped_array(shape, np.dtype(np.int32))]
+    return [shaped_array(shape, dtype, x.weak_type) for dtype in (x.dtype, np.dtype(np.int32))]
 
 
 @top_k_p.eager
