@@ -57,3 +57,17 @@ def test_whole_programs():
             want = numpy_programs.run(steps, [jnp.asarray(x) for x in inputs])
             got = jitney.jit(lambda *xs, steps=steps: numpy_programs.run(steps, xs))(*inputs)
             assert [x.aval.str_short() for x in got] == [x.aval.str_short() for x in want], seed
+
+
+def test_what_has_no_elements_costs_nothing():
+    """The derivative by an empty array is empty: nothing of the function is left in its program."""
+
+    def f(x):
+        a = jnp.eye(3) * 4 + jnp.tanh(jnp.resize(jnp.mean(x, axis=-1), (3, 3)))
+        return jnp.linalg.qr(a)[1].sum()
+
+    gradient = jitney.jit(jitney.hessian(f))
+    x = np.zeros((2, 0), np.float32)
+    text = gradient.lower(x).as_text("kernels")
+    assert "launch" not in text and "library" not in text
+    assert gradient(x).shape == (2, 0, 2, 0)

@@ -65,6 +65,9 @@ class Builder:
     # --- interning --------------------------------------------------------------------------------
 
     def _make(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
+        """The node, made once; a constant if it has no elements: nothing is computed for it."""
+        if type(type_) is TensorType and 0 in type_.shape and kind is not ir.Parameter:
+            return self.constant(np.empty(type_.shape, type_.dtype))
         key = (kind, type_, fields)
         node = self._interned.get(key)
         if node is None:

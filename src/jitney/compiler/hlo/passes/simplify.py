@@ -244,14 +244,12 @@ def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
     if isinstance(x, ir.Broadcast) and not x.x.shape:
         return b.broadcast(x.x, node.shape, ())
     if isinstance(x, ir.Slice):
-        # A slice of nothing may start behind the last element.
         starts = tuple(
-            min(s + lo * t, size)
-            for s, lo, t, size in zip(x.starts, node.starts, x.strides, x.x.shape, strict=True)
+            s + lo * t for s, lo, t in zip(x.starts, node.starts, x.strides, strict=True)
         )
         strides = tuple(p * q for p, q in zip(x.strides, node.strides, strict=True))
         limits = tuple(
-            start + (n - 1) * step + 1 if n else start
+            start + (n - 1) * step + 1
             for start, n, step in zip(starts, node.shape, strides, strict=True)
         )
         return b.slice(x.x, starts, limits, strides)
