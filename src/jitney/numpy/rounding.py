@@ -12,7 +12,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.numpy import util
 from jitney.primitives.elementwise import binary, select, unary
-from jitney.primitives.elementwise.convert import convert, scalar_operand
+from jitney.primitives.elementwise.convert import convert
 
 __all__ = ["around", "round"]
 
@@ -49,9 +49,10 @@ def _round(x: Any, decimals: int) -> Any:
     if decimals > 0 and decimals > np.log10(float(dtypes.finfo(working).max)):
         return x  # no number has so many decimals, and scaling would overflow
     x = convert(x, working) if narrow else x
-    factor = scalar_operand(10.0**decimals, x.dtype, False)
+    factor = util.scalar_like(x, 10.0**decimals)
     scaled = select.round(binary.mul(x, factor), select.RoundingMethod.TO_NEAREST_EVEN)
-    return convert(binary.div(scaled, factor), old)
+    out = binary.div(scaled, factor)
+    return convert(out, old) if narrow else out
 
 
 def around(a: Any, decimals: int = 0, out: None = None) -> Any:

@@ -281,7 +281,7 @@ def _index_axes(
 ) -> None:
     """What gathers and scatters have in common."""
     rank = len(x.shape)
-    fine = indices.dtype.kind in "iu" and len(indices.shape) >= 1
+    fine = dtypes.issubdtype(indices.dtype, np.integer) and len(indices.shape) >= 1
     _need(fine, f"{op}.C1: indices are {indices.type}")
     fine = indices.shape[-1:] == (len(index_map),)
     _need(fine, f"{op}.C2: {len(index_map)} axes for index vectors in {indices.type}")
