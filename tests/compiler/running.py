@@ -11,6 +11,7 @@ import pytest
 from jitney.compiler.codegen import program as code
 from jitney.compiler.hlo import interpret, ir
 from jitney.compiler.llvm import engine, target as targets
+from jitney.core import config
 from jitney.core.avals import shaped_array
 from jitney.core.record import replace
 from jitney.runtime import preload
@@ -46,8 +47,7 @@ def code_for(name: str) -> Iterator[None]:
 
 def compiled(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of `module`, compiled, with the result of every stage verified."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JITNEY_CHECK", "1")
+    with config.enable_checks(True):  # in this thread: tests call this from several
         built = preload.compiler().compile_module(module)
     native = Program(
         built.entry,
