@@ -29,6 +29,8 @@ e * 2
 e * x
 jnp.insert(x, 0, 2)
 jnp.gcd(x, x)
+jax.nn.logsumexp(x)
+jax.nn.logsumexp(jnp.asarray(x), b=2)
 jax.nn.softplus(x)
 jax.nn.softplus(e)
 jax.nn.softplus(jnp.arange(3, dtype="int32"))

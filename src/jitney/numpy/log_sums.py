@@ -13,6 +13,7 @@ from jitney.numpy.selection import where as choose
 from jitney.numpy.ufuncs import isfinite
 from jitney.numpy.util import promote_dtypes_inexact
 from jitney.primitives.array.shape import broadcast_to, expand_dims
+from jitney.primitives.elementwise.convert import as_value
 
 
 def logsumexp(
@@ -34,10 +35,10 @@ def logsumexp(
       where: elements to count.
     """
     if b is not None:
-        a_arr, b_arr = promote_dtypes_inexact(a, b)
+        a_arr, b_arr = map(as_value, promote_dtypes_inexact(a, b))
         a_arr = choose(b_arr != 0, a_arr, -np.inf)
     else:
-        (a_arr,) = promote_dtypes_inexact(a)
+        (a_arr,) = map(as_value, promote_dtypes_inexact(a))
         b_arr = None
     if where is not None:
         a_arr = choose(where, a_arr, 0)
