@@ -104,3 +104,12 @@ def test_limits_of_narrow_integers(dtype, shape):
     for f in (jitney.lax.clamp, jitney.jit(jitney.lax.clamp)):
         out = f(x, x, x)
         assert np.asarray(out).dtype == out.dtype == x.dtype
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_powers_of_a_half_are_no_square_roots(dtype):
+    x = np.array([-np.inf, -0.0, 0.0, 4.0, np.inf]).astype(jnp.dtype(dtype))
+    for f in (lambda x: x**0.5, jitney.jit(lambda x: x**0.5)):
+        out = np.asarray(f(jnp.asarray(x)), np.float64)
+        np.testing.assert_array_equal(out, [np.inf, 0, 0, 2, np.inf])
+        assert not np.signbit(out[1])

@@ -211,6 +211,23 @@ def _clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
     return _table["min"](_table["max"](low, x), high)
 
 
+_power = _table["pow"]
+
+
+@_meaning("pow")
+def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    out = _power(x, y)
+    # For the exponent 0.5 NumPy takes the square root, which is -0 at -0 and NaN at -inf.
+    if (
+        out.dtype.kind in "fV"
+        and out.size
+        and not any(np.asarray(y).strides)
+        and np.ravel(y)[0] == 0.5
+    ):
+        out = np.where(np.isinf(x), np.abs(x), out + np.zeros((), out.dtype)).astype(out.dtype)
+    return out
+
+
 @_meaning("nextafter")
 def _nextafter(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(x == y, y, np.nextafter(x, y))  # NumPy keeps the sign of x in float16
