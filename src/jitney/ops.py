@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, reductions, util
 from jitney.numpy.indexing import get
@@ -19,6 +16,7 @@ from jitney.primitives.indexing.scatter import (
     scatter_min,
     scatter_mul,
 )
+from jitney.primitives.reduction.windows import highest, lowest
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
@@ -89,7 +87,8 @@ def segment_max(
 
     See `segment_sum`.
     """
-    return _reduced(scatter_max, _lowest(data), reductions.max, data, segment_ids, num_segments,
+    neutral = lowest(util.dtype_of(data))
+    return _reduced(scatter_max, neutral, reductions.max, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
 
 
@@ -107,22 +106,9 @@ def segment_min(
 
     See `segment_sum`.
     """
-    return _reduced(scatter_min, _highest(data), reductions.min, data, segment_ids, num_segments,
+    neutral = highest(util.dtype_of(data))
+    return _reduced(scatter_min, neutral, reductions.min, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
-
-
-def _lowest(data: Any) -> Any:
-    dtype = util.dtype_of(data)
-    if dtypes.issubdtype(dtype, np.integer):
-        return dtypes.iinfo(dtype).min
-    return False if dtype == np.bool_ else -np.inf
-
-
-def _highest(data: Any) -> Any:
-    dtype = util.dtype_of(data)
-    if dtypes.issubdtype(dtype, np.integer):
-        return dtypes.iinfo(dtype).max
-    return True if dtype == np.bool_ else np.inf
 
 
 def _reduced(

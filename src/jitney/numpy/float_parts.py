@@ -14,16 +14,11 @@ from jitney.numpy.creation import zeros_like
 from jitney.numpy.selection import where
 from jitney.numpy.ufuncs import isinf, isnan, signbit
 from jitney.primitives.elementwise import binary, compare, unary
-from jitney.primitives.elementwise.convert import bitcast_convert_type, convert, scalar_operand
+from jitney.primitives.elementwise.convert import bitcast_convert_type, convert
 
 __all__ = ["copysign", "frexp", "ldexp", "modf", "spacing"]
 
 _INT32 = np.dtype(np.int32)
-
-
-def _like(x: Any, value: Any) -> Any:
-    """`value` as a scalar of the dtype of `x`."""
-    return scalar_operand(value, x.dtype, False)
 
 
 @jit_when_traced
@@ -40,12 +35,8 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     """(fraction, integer part), both with the sign of x."""
     util.check_no_out("modf", out)
     (x,) = util.promote_args_inexact("modf", x)
-    whole = where(compare.ge(x, _zero(x)), unary.floor(x), unary.ceil(x))
+    whole = where(compare.ge(x, util.strong_scalar_like(x, 0)), unary.floor(x), unary.ceil(x))
     return binary.sub(x, whole), whole
-
-
-def _zero(x: Any) -> Any:
-    return scalar_operand(0, util.dtype_of(x), False)
 
 
 @jit_when_traced
@@ -65,21 +56,25 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     exponent_bits = bits - mantissa_bits - 1
     bias = 2 ** (exponent_bits - 1) - 1
     # Subnormal numbers are made normal first.
-    small = compare.lt(unary.abs(x), _like(x, info.smallest_normal))
-    scaled = where(small, binary.mul(x, _like(x, 2.0**mantissa_bits)), x)
+    small = compare.lt(unary.abs(x), util.strong_scalar_like(x, info.smallest_normal))
+    scaled = where(small, binary.mul(x, util.strong_scalar_like(x, 2.0**mantissa_bits)), x)
     shift = where(small, np.int32(-mantissa_bits), np.int32(0))
     pattern = bitcast_convert_type(scaled, np.dtype(f"int{bits}"))
-    exponent = binary.shift_right_arithmetic(pattern, _like(pattern, mantissa_bits))
-    exponent = binary.bitwise_and(exponent, _like(pattern, 2**exponent_bits - 1))
-    exponent = binary.sub(exponent, _like(pattern, bias))
-    exponent = convert(binary.add(exponent, _like(pattern, 1)), _INT32)
+    exponent = binary.shift_right_arithmetic(
+        pattern, util.strong_scalar_like(pattern, mantissa_bits)
+    )
+    exponent = binary.bitwise_and(exponent, util.strong_scalar_like(pattern, 2**exponent_bits - 1))
+    exponent = binary.sub(exponent, util.strong_scalar_like(pattern, bias))
+    exponent = convert(binary.add(exponent, util.strong_scalar_like(pattern, 1)), _INT32)
     exponent = binary.add(shift, exponent)
     field = (2**exponent_bits - 1) << mantissa_bits
-    pattern = binary.bitwise_and(pattern, _like(pattern, ~field))
-    pattern = binary.bitwise_or(pattern, _like(pattern, (bias - 1) << mantissa_bits))
+    pattern = binary.bitwise_and(pattern, util.strong_scalar_like(pattern, ~field))
+    pattern = binary.bitwise_or(
+        pattern, util.strong_scalar_like(pattern, (bias - 1) << mantissa_bits)
+    )
     mantissa = bitcast_convert_type(pattern, x.dtype)
     special = binary.bitwise_or(isinf(x), isnan(x))
-    special = binary.bitwise_or(special, compare.eq(x, _zero(x)))
+    special = binary.bitwise_or(special, compare.eq(x, util.strong_scalar_like(x, 0)))
     exponent = where(special, zeros_like(exponent), exponent)
     return where(special, x, mantissa), exponent
 
@@ -88,7 +83,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 def _frexp_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (dx,) = primals, tangents
     mantissa, exponent = _frexp(x)
-    scale = binary.pow(_like(x, 2), convert(unary.neg(exponent), x.dtype))
+    scale = binary.pow(util.strong_scalar_like(x, 2), convert(unary.neg(exponent), x.dtype))
     nothing = np.zeros(np.shape(exponent), dtypes.float0)
     return (mantissa, exponent), (binary.mul(dx, scale), nothing)
 
@@ -109,12 +104,12 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     mantissa, exponent = frexp(x1)
     total = binary.add(convert(exponent, x1.dtype), x2)
     # The greatest numbers have an exponent whose power of 2 is not a number of the format.
-    positive = compare.gt(total, _zero(total))
-    mantissa = where(positive, binary.mul(mantissa, _like(mantissa, 2)), mantissa)
-    positive = compare.gt(total, _zero(total))
-    power = where(positive, binary.sub(total, _like(total, 1)), total)
-    scaled = binary.mul(mantissa, binary.pow(_like(power, 2), power))
-    special = binary.bitwise_or(isinf(x1), compare.eq(x1, _zero(x1)))
+    positive = compare.gt(total, util.strong_scalar_like(total, 0))
+    mantissa = where(positive, binary.mul(mantissa, util.strong_scalar_like(mantissa, 2)), mantissa)
+    positive = compare.gt(total, util.strong_scalar_like(total, 0))
+    power = where(positive, binary.sub(total, util.strong_scalar_like(total, 1)), total)
+    scaled = binary.mul(mantissa, binary.pow(util.strong_scalar_like(power, 2), power))
+    special = binary.bitwise_or(isinf(x1), compare.eq(x1, util.strong_scalar_like(x1, 0)))
     return where(special, x1, scaled)
 
 
@@ -124,13 +119,13 @@ def spacing(x: Any, /) -> Any:
     x = util.ensure_arraylike("spacing", x)
     if util.is_complex(x.dtype):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
-    upward = _like(x, np.inf)
+    upward = util.strong_scalar_like(x, np.inf)
     away = upward if x.dtype == np.float16 else copysign(upward, x)
     if away.shape != x.shape:
         away = util.broadcast_arrays(away, x)[0]
     distance = binary.sub(binary.nextafter(x, away), x)
-    least = _like(x, dtypes.finfo(x.dtype).smallest_subnormal)
-    none = compare.eq(distance, _zero(x))
+    least = util.strong_scalar_like(x, dtypes.finfo(x.dtype).smallest_subnormal)
+    none = compare.eq(distance, util.strong_scalar_like(x, 0))
     return where(none, least if x.dtype == np.float16 else copysign(least, x), distance)
 
 

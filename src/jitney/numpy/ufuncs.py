@@ -87,18 +87,13 @@ reciprocal = float_function("reciprocal", unary.reciprocal, "1 / x, elementwise.
 def log10(x: Any, /) -> Any:
     """Logarithm to base 10, elementwise."""
     (x,) = promote_args_inexact("log10", x)
-    return _on_parts(unary.log(x), lambda y: _const(y, np.log10(np.e)), binary.mul)
+    return _on_parts(unary.log(x), lambda y: util.strong_scalar_like(y, np.log10(np.e)), binary.mul)
 
 
 def log2(x: Any, /) -> Any:
     """Logarithm to base 2, elementwise."""
     (x,) = promote_args_inexact("log2", x)
-    return _on_parts(unary.log(x), lambda y: unary.log(_const(y, 2)), binary.div)
-
-
-def _const(like: Any, value: Any) -> Any:
-    """`value` as a scalar of the dtype of `like`."""
-    return convert.scalar_operand(value, util.dtype_of(like), False)
+    return _on_parts(unary.log(x), lambda y: unary.log(util.strong_scalar_like(y, 2)), binary.div)
 
 
 def _on_parts(x: Any, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any]) -> Any:
@@ -294,12 +289,12 @@ def isinf(x: Any, /) -> Any:
     check_arraylike("isinf", x)
     dtype = util.dtype_of(x)
     if util.is_floating(dtype):
-        return compare.eq(unary.abs(x), _const(x, np.inf))
+        return compare.eq(unary.abs(x), util.strong_scalar_like(x, np.inf))
     if util.is_complex(dtype):
         re, im = unary.real(x), unary.imag(x)
         return binary.bitwise_or(
-            compare.eq(unary.abs(re), _const(re, np.inf)),
-            compare.eq(unary.abs(im), _const(im, np.inf)),
+            compare.eq(unary.abs(re), util.strong_scalar_like(re, np.inf)),
+            compare.eq(unary.abs(im), util.strong_scalar_like(im, np.inf)),
         )
     return creation.full_like(x, False, dtype=np.bool_)
 
@@ -321,7 +316,7 @@ def _is_infinity(name: str, x: Any, infinity: float, out: Any) -> Any:
     if util.is_complex(dtype):
         raise ValueError("isposinf/isneginf are not well defined for complex types")
     if util.is_floating(dtype):
-        return compare.eq(x, _const(x, infinity))
+        return compare.eq(x, util.strong_scalar_like(x, infinity))
     return creation.full_like(x, False, dtype=np.bool_)
 
 

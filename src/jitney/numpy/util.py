@@ -47,6 +47,11 @@ def type_of(x: Any) -> tuple[Any, bool]:
     return aval.dtype, aval.weak_type  # type: ignore[attr-defined]
 
 
+def strong_scalar_like(x: Any, value: Any) -> Any:
+    """`value` as a scalar of the dtype of `x`, not weakly typed."""
+    return scalar_operand(value, dtype_of(x), False)
+
+
 def scalar_like(x: Any, value: Any) -> Any:
     """`value` as a scalar of the dtype of `x`; weakly typed if `x` is a weakly typed scalar."""
     dtype, weak = type_of(x)

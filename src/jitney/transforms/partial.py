@@ -115,22 +115,18 @@ def partial_eval_jaxpr(
     info = DebugInfo("known", closed.jaxpr.debug_info.func_src_info)
     known_jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     known_jaxpr, _ = dce_jaxpr(known_jaxpr, (True,) * len(known_jaxpr.outvars))
-    jaxpr, out_unknown, n_residuals = parts[0]
-    late = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+    late, out_unknown, n_residuals = parts[0]
     return ClosedJaxpr(known_jaxpr, consts), ClosedJaxpr(late, []), out_unknown, n_residuals
 
 
 def _live(jaxpr: Jaxpr, residuals: list[Any]) -> tuple[Jaxpr, list[Any]]:
-    """`jaxpr`, whose constants are `residuals`, without dead code and what it alone needed."""
-    jaxpr, _ = dce_jaxpr(jaxpr, (True,) * len(jaxpr.outvars))
-    used = {a for eqn in jaxpr.eqns for a in eqn.invars if isinstance(a, Var)}
-    used.update(v for v in jaxpr.outvars if isinstance(v, Var))
-    keep = [v in used for v in jaxpr.constvars]
-    constvars = [v for v, k in zip(jaxpr.constvars, keep, strict=True) if k]
-    return (
-        jaxpr.replace(constvars=constvars),
-        [r for r, k in zip(residuals, keep, strict=True) if k],
-    )
+    """`jaxpr` without dead code, its constants the first operands; those of `residuals` it needs."""
+    n = len(residuals)
+    merged = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+    live, needed = dce_jaxpr(merged, (True,) * len(jaxpr.outvars))
+    kept = [v for v, need in zip(live.invars[:n], needed[:n], strict=True) if need]
+    residuals = [r for r, need in zip(residuals, needed[:n], strict=True) if need]
+    return live.replace(invars=[*kept, *live.invars[n:]]), residuals
 
 
 def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:

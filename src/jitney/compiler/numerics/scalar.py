@@ -222,7 +222,7 @@ def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out.dtype.kind in "fV"
         and out.size
         and not any(np.asarray(y).strides)
-        and np.ravel(y)[0] == 0.5
+        and np.asarray(y).flat[0] == 0.5
     ):
         out = np.where(np.isinf(x), np.abs(x), out + np.zeros((), out.dtype)).astype(out.dtype)
     return out

@@ -105,8 +105,15 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return jvp_flat(lambda *xs: _fold_by_program(*xs, **params), primals, tangents)
 
 
-def _extreme_of(program: Any) -> tuple[Primitive, Primitive] | None:
-    """For a fold that takes the larger or the smaller one: its primitive, and the comparison."""
+_Extreme = tuple[Primitive, Primitive, Callable[[Any, Any], Any]]
+_EXTREMES: dict[str, _Extreme] = {
+    "max": (reduce_window_max_p, ge_p, binary.max),
+    "min": (reduce_window_min_p, le_p, binary.min),
+}
+
+
+def _extreme_of(program: Any) -> _Extreme | None:
+    """For a fold that takes the larger or the smaller one: its primitive, comparison and function."""
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     if len(jaxpr.eqns) != 1 or [*jaxpr.eqns[0].invars] != [*jaxpr.invars]:
         return None
@@ -115,20 +122,14 @@ def _extreme_of(program: Any) -> tuple[Primitive, Primitive] | None:
     return _EXTREMES.get(jaxpr.eqns[0].primitive.name)
 
 
-_EXTREMES = {"max": (reduce_window_max_p, ge_p), "min": (reduce_window_min_p, le_p)}
-
-
-def _extreme_jvp(
-    extreme: tuple[Primitive, Primitive], primals: Any, tangent: Any, params: dict[str, Any]
-) -> Any:
+def _extreme_jvp(extreme: _Extreme, primals: Any, tangent: Any, params: dict[str, Any]) -> Any:
     """As of the extremes, the first of equal elements counts; none where the initial value does."""
-    (prim, chosen_by), (x, init) = extreme, primals
+    (prim, chosen_by, of_two), (x, init) = extreme, primals
     window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
-    (out,) = reduce_window_p.bind(x, init, **params)
-    moved = select_and_gather_add_p.bind(tangent, x, select_prim=chosen_by, **window)
     found = prim.bind(x, **window)
-    is_chosen = compare.eq(out, found)
-    is_chosen = binary.bitwise_or(is_chosen, compare.ne(out, out))
+    out = of_two(broadcast_in_dim(init, rules.shape_of(found), ()), found)
+    moved = select_and_gather_add_p.bind(tangent, x, select_prim=chosen_by, **window)
+    is_chosen = binary.bitwise_or(compare.eq(out, found), compare.ne(out, out))
     return [out], [select(is_chosen, moved, rules.zeros_like(moved))]
 
 
