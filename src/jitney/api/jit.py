@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -155,8 +156,9 @@ def jit_when_traced(
     """For library functions that JAX stages as one `jit` equation.
 
     Outside of any trace the Python body runs directly, eagerly, or as a compiled program: if calls of
-    one signature are many (`api/tiering.py`), or if an operand has `compiled_from` elements or more,
-    for functions that are then many times as fast, and whose results do not change by a bit.
+    one signature are many (`api/tiering.py`), or if an operand, or a result of the static `shape`, has
+    `compiled_from` elements or more, for functions that are then many times as fast, and whose results
+    do not change by a bit.
     Within a trace the call becomes a `jit` equation named `name` (the function's own name by default);
     with `inline`, the body's own equations, and then many calls alone do not make it compiled.
     """
@@ -183,7 +185,10 @@ def jit_when_traced(
         large = (
             compiled_from is not None
             and is_eager
-            and any(getattr(x, "size", 0) >= compiled_from for x in args)
+            and (
+                any(getattr(x, "size", 0) >= compiled_from for x in args)
+                or math.prod(kwargs.get("shape", ())) >= compiled_from
+            )
         )
         if not large and inline:
             return body(*args, **kwargs)

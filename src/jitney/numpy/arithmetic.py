@@ -383,7 +383,7 @@ def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
     return where(compare.lt(x1, x2), x2, x1), where(compare.lt(x1, x2), x1, x2)
 
 
-@jit_when_traced
+@jit_when_traced(compiled_from=LARGE)
 def gcd(x1: Any, x2: Any) -> Any:
     """Greatest common divisor."""
     from jitney.numpy.euclid import gcd_of
@@ -393,7 +393,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     return gcd_of(unary.abs(x1) if _signed(x1) else x1, unary.abs(x2) if _signed(x2) else x2)
 
 
-@jit_when_traced
+@jit_when_traced(compiled_from=LARGE)
 def lcm(x1: Any, x2: Any) -> Any:
     """Least common multiple."""
     x1, x2 = _integers("lcm", x1, x2)

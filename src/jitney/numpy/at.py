@@ -352,8 +352,14 @@ def _update_at_once(x: Any, index: Any, values: Any, ufunc: np.ufunc | None) -> 
         return None
     old = x._value
     try:
-        part = old[found]
-        if np.ndim(part) < new.ndim:
+        part = None
+        if found and all([type(k) is np.ndarray and k.dtype.kind != "b" for k in found]):
+            # (To read that many elements only for their rank would take as long as to write them.)
+            rank = max([k.ndim for k in found]) + old.ndim - len(found)
+        else:
+            part = old[found]
+            rank = np.ndim(part)
+        if rank < new.ndim:
             return None
         out = old.copy()
         if ufunc is None:

@@ -27,6 +27,7 @@ from jitney.primitives.array.shape import (
 )
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.indexing.slice import slice_in_dim
 from jitney.primitives.reduction import sort as lax_sort
 
@@ -310,7 +311,12 @@ def interp(
     )
 
 
-@partial(jit_when_traced, name="_interp", static_argnames=("left_mode", "right_mode"))
+@partial(
+    jit_when_traced,
+    name="_interp",
+    static_argnames=("left_mode", "right_mode"),
+    compiled_from=LARGE,
+)
 def _interp(
     x: Any,
     xp: Any,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
@@ -32,6 +33,7 @@ from jitney.primitives.array.shape import (
 )
 from jitney.primitives.elementwise import binary, compare, select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.primitives.indexing.slice import dynamic_slice, dynamic_slice_p, slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
@@ -98,6 +100,8 @@ def getitem(x: Any, index: Any) -> Any:
         elif type(value) is np.ndarray:
             found = numpy_index(index)
             if found is not None:
+                if max([getattr(item, "size", 0) for item in found], default=0) >= LARGE:
+                    return _get_many(x, index)
                 try:
                     out = np.asarray(value[found])
                 except IndexError:
@@ -105,6 +109,19 @@ def getitem(x: Any, index: Any) -> Any:
                 aval = x.aval
                 return array_from_numpy(out, shaped_array(out.shape, aval.dtype, aval.weak_type))
     return get(x, index)
+
+
+def _get_many(x: ArrayImpl, index: Any) -> Any:
+    """Outside of any trace, elements at very many positions: by a compiled program if all are."""
+    items = index if isinstance(index, tuple) else (index,)
+    if all([isinstance(item, ArrayImpl) and item.dtype.kind in "iu" for item in items]):
+        return _points(x, *items)
+    return get(x, index)
+
+
+@jit_when_traced(inline=True, compiled_from=LARGE)
+def _points(x: Any, *items: Any) -> Any:
+    return get(x, items)
 
 
 # --- by operations --------------------------------------------------------------------------------

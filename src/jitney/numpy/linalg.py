@@ -44,6 +44,7 @@ from jitney.primitives.array.shape import (
 )
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.linalg import linear_systems, matrix_helpers as mat
 from jitney.primitives.reduction.reduce import reduce_prod, reduce_sum
 
@@ -103,7 +104,7 @@ def _of_dtype(value: Any, like: Any) -> Any:
 # --- factorisations -------------------------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("upper", "symmetrize_input"))
+@partial(jit_when_traced, static_argnames=("upper", "symmetrize_input"), compiled_from=LARGE)
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """Lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
 

@@ -11,6 +11,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.primitives.elementwise import convert
+from jitney.primitives.elementwise.large import LARGE
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of
 from jitney.random.keys import check_key, random_bits, split
 
@@ -55,7 +56,7 @@ def uniform(
     )
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=LARGE)
 def _uniform(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtype) -> Any:
     minval = lax.convert_element_type(minval, dtype)
     maxval = lax.convert_element_type(maxval, dtype)
@@ -133,7 +134,7 @@ def _limited(x: Any, dtype: Any) -> Any:
     return lax.convert_element_type(jnp.clip(x, *bounds), dtype)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=LARGE)
 def _randint(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtype) -> Any:
     _check_integers(minval, maxval)
     broadcast_shape("randint", shape, np.shape(minval), np.shape(maxval))
@@ -189,7 +190,7 @@ def bernoulli(
     return _bernoulli(key, p, shape=final, mode=mode)
 
 
-@jit_when_traced(static_argnames=("shape", "mode"))
+@jit_when_traced(static_argnames=("shape", "mode"), compiled_from=LARGE)
 def _bernoulli(key: Any, p: Any, *, shape: Shape, mode: str) -> Any:
     dtype = p.dtype
     if mode == "high":

@@ -5,7 +5,8 @@ is an attribute, into which the reader turns the argument; older ones know no su
 
 Under a mask, LLVM writes a branch for each lane of what the processor has no instruction for, and its
 time grows faster than their number. Elements of 8 and 16 bits have none where lanes lie apart: they
-are gathered as the aligned words that contain them, and stored by a function that a module has once.
+are gathered as the aligned words that contain them, and stored one by one, by functions that a module
+has once.
 """
 
 from __future__ import annotations
@@ -49,13 +50,31 @@ def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
     """What `pointers` point to, lane by lane; any value where `mask` does not hold."""
     if BITS[kind] >= BITS[WORD] or mask is None or not e.target.has_gather:
         return _gather(e, pointers, kind, mask)
+    lanes = pointers.lanes
+    name = f"jitney.gather.{mangled(kind, lanes)}"
+    if name not in e.functions:
+        e.functions[name] = _gather_function(e, name, kind, lanes)
+    call = f"call {type_text(kind, lanes)} @{name}({pointers!r}, {mask!r})"
+    return e.emit(call, kind, lanes)
+
+
+def _gather_function(e: Emitter, name: str, kind: str, lanes: int) -> str:
+    """Elements narrower than a word: the aligned words around them, shifted."""
+    inner = Emitter(e.target, e)
+    pointers, mask = Value("%places", "ptr", lanes), Value("%mask", "i1", lanes)
     # An aligned word never leaves the page of its parts, so all of it can be read.
-    address = e.cast("ptrtoint", pointers, "i64")
-    inside = e.and_(address, e.const(memory_bytes(WORD) - 1, address))
-    words = e.cast("inttoptr", e.sub(address, inside), "ptr")
-    word = _gather(e, words, WORD, mask)
-    shift = e.shl(e.trunc(inside, WORD), e.const(3, word))
-    return e.bitcast(e.trunc(e.lshr(word, shift), f"i{BITS[kind]}"), kind)
+    address = inner.cast("ptrtoint", pointers, "i64")
+    inside = inner.and_(address, inner.const(memory_bytes(WORD) - 1, address))
+    words = inner.cast("inttoptr", inner.sub(address, inside), "ptr")
+    word = _gather(inner, words, WORD, mask)
+    shift = inner.shl(inner.trunc(inside, WORD), inner.const(3, word))
+    found = inner.bitcast(inner.trunc(inner.lshr(word, shift), f"i{BITS[kind]}"), kind)
+    return f"""\
+define internal {found.type} @{name}({pointers!r}, {mask!r}) noinline {e.target.function_attributes} {{
+entry:
+{chr(10).join(inner.lines)}
+  ret {found!r}
+}}"""
 
 
 def _gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.array.shape import shape_of
-from jitney.primitives.elementwise import families
+from jitney.primitives.elementwise import families, large
 from jitney.primitives.linalg.precision import (
     Precision as Precision,
     canonical_precision,
@@ -28,6 +29,10 @@ DotDimensionNumbers = tuple[
 
 
 dot_general_p = declare("dot_general")
+
+MANY_PRODUCTS = (
+    1 << 24
+)  # of integers: NumPy, which has plain loops for them, needs as long as to compile
 
 
 def _check_axes(side: str, aval: ShapedArray, contracting: Any, batch: Any) -> None:
@@ -153,8 +158,20 @@ def _(
 ) -> np.ndarray:
     contract, batch = dimension_numbers
     common, wide, result = _dtypes(x, y, precision, preferred_element_type)
+    if wide.kind in "iu" and _products(x, y, dimension_numbers) >= MANY_PRODUCTS:
+        return large.compiled(
+            dot_general_p, x, y, dimension_numbers=dimension_numbers, precision=precision,
+            preferred_element_type=preferred_element_type, out_sharding=out_sharding,
+        )  # fmt: skip
     x, y = scalar.convert(x, common), scalar.convert(y, common)
     return scalar.convert(contraction.dot(x, y, contract, batch, wide), result)
+
+
+def _products(x: np.ndarray, y: np.ndarray, dimension_numbers: Any) -> int:
+    """How many products a contraction sums up."""
+    (_, contracted), (_, batch) = dimension_numbers
+    shared = {*contracted, *batch}
+    return x.size * math.prod([n for k, n in enumerate(y.shape) if k not in shared])
 
 
 @dot_general_p.lower
