@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jitney.api.signature import CallSpec, signature_of
-from jitney.core import linear_util as lu, pytrees, source_info
+from jitney.core import linear_util as lu, source_info
 from jitney.core.jaxpr import DebugInfo
+from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify as shaped_abstractify
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
+from jitney.core.pytree import pytrees
 
 
 class _Unravel:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import creation, reductions, util
+from jitney.numpy import creation, promotion, reductions
 from jitney.numpy.indexing import get
 from jitney.primitives.array.shape import broadcast_to, expand_dims
 from jitney.primitives.indexing.scatter import (
@@ -87,7 +87,7 @@ def segment_max(
 
     See `segment_sum`.
     """
-    neutral = lowest(util.dtype_of(data))
+    neutral = lowest(promotion.dtype_of(data))
     return _reduced(scatter_max, neutral, reductions.max, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
 
@@ -106,7 +106,7 @@ def segment_min(
 
     See `segment_sum`.
     """
-    neutral = highest(util.dtype_of(data))
+    neutral = highest(promotion.dtype_of(data))
     return _reduced(scatter_min, neutral, reductions.min, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
 
@@ -117,7 +117,7 @@ def _reduced(
     bucket_size: int | None, mode: Any,
 ) -> Any:  # fmt: skip
     """Rows scattered into neutral elements, bucket by bucket."""
-    util.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
+    promotion.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
     data, segment_ids = creation.asarray(data), creation.asarray(segment_ids)
     if num_segments is None:
         num_segments = reductions.max(segment_ids, initial=-1) + 1

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from jitney.api.autodiff import jvp, vjp
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
+from jitney.core.pytree import pytrees
 
 Tolerance = float | Mapping[Any, float] | None
 

@@ -1,9 +1,9 @@
-"""Short names of the functions on pytrees; `jax.tree`. See `jitney.core.pytrees`."""
+"""Short names of the functions on pytrees; `jax.tree`. See `jitney.core.pytree.pytrees`."""
 
 import dataclasses
 from typing import Any
 
-from jitney.core.pytrees import (
+from jitney.core.pytree.pytrees import (
     tree_all as all,
     tree_broadcast as broadcast,
     tree_flatten as flatten,

@@ -1,9 +1,9 @@
-"""Pytrees: nested containers of arrays; `jax.tree_util`. See `jitney.core.pytrees`."""
+"""Pytrees: nested containers of arrays; `jax.tree_util`. See `jitney.core.pytree.pytrees`."""
 
 from collections.abc import Hashable
 from typing import TypeVar
 
-from jitney.core.pytrees import (
+from jitney.core.pytree.pytrees import (
     DictKey as DictKey,
     FlattenedIndexKey as FlattenedIndexKey,
     GetAttrKey as GetAttrKey,

@@ -11,7 +11,7 @@ from typing import Any
 
 from jitney.core import jaxpr
 from jitney.core.array import Array
-from jitney.runtime import setup
+from jitney.runtime import native_setup
 
 
 def install() -> None:
@@ -29,7 +29,7 @@ def install() -> None:
         setattr(Array, name, member)
         if hasattr(member, "__qualname__"):
             member.__qualname__ = f"Array.{name}"
-    setup.install(Array)
+    native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
     tangent_algebra.install()
 

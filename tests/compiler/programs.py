@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import Node, TensorType
 
@@ -643,7 +643,7 @@ def program(c: Chooser, steps: int = 10) -> tuple[ir.Module, list[np.ndarray], l
     params = [b.parameter(i, t) for i, t in enumerate(types)]
     p = Pool(b, c, list(params), 2)
     grow(p, steps)
-    used = {x for node in walk.schedule(p.exact) for x in walk.operands(node)}
+    used = {x for node in traversal.schedule(p.exact) for x in traversal.operands(node)}
     ends = [node for node in p.exact if node not in used]
     results = [p.any() for _ in range(c.integer(0, 2))] + ends[-8:]
     exact = len(results)

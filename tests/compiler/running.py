@@ -14,7 +14,7 @@ from jitney.compiler.llvm import engine, target as targets
 from jitney.core import config
 from jitney.core.avals import shaped_array
 from jitney.core.record import replace
-from jitney.runtime import preload
+from jitney.runtime import lazy_compiler
 from jitney.runtime.native._native import Program
 
 # The host's own code, and code without masks, without fused multiply-add, with other vector widths.
@@ -48,7 +48,7 @@ def code_for(name: str) -> Iterator[None]:
 def compiled(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of `module`, compiled, with the result of every stage verified."""
     with config.enable_checks(True):  # in this thread: tests call this from several
-        built = preload.compiler().compile_module(module)
+        built = lazy_compiler.compiler().compile_module(module)
     native = Program(
         built.entry,
         len(inputs),

@@ -15,7 +15,7 @@ from running import check
 import jitney
 import jitney.numpy as jnp
 from jitney import lax, random
-from jitney.compiler.hlo.passes import divide
+from jitney.compiler.hlo.passes import loop_fission
 
 KEY = random.PRNGKey(3)
 UNARY = (
@@ -32,7 +32,7 @@ def loops_of(text):
 def whole(function, *args, monkeypatch):
     """Results of `function` compiled with its loops in one piece."""
     with monkeypatch.context() as patch:
-        patch.setattr(divide, "_division", lambda loop: None)
+        patch.setattr(loop_fission, "_division", lambda loop: None)
         jitney.clear_caches()
         found = jitney.tree.map(np.asarray, jitney.jit(function)(*args))
     jitney.clear_caches()
@@ -215,15 +215,15 @@ def test_memory_is_bounded():
 
 def test_random_programs(monkeypatch):
     for name, value in {"WORTH": 0.5, "TRANSFER": 0, "FEWEST_TURNS": 1}.items():
-        monkeypatch.setattr(divide, name, value)
+        monkeypatch.setattr(loop_fission, name, value)
     divided = []
-    build = divide._divided
+    build = loop_fission._divided
 
     def noted(b, loop, division):
         divided.append(division)
         return build(b, loop, division)
 
-    monkeypatch.setattr(divide, "_divided", noted)
+    monkeypatch.setattr(loop_fission, "_divided", noted)
     for seed in range(120):
         module, inputs, inexact = program(Chooser(5000 + seed), 24)
         check(module, inputs, inexact)

@@ -11,7 +11,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.compiler.kernels import effort, loops
+from jitney.compiler.kernels import effort, loop_kernel
 from jitney.compiler.plan import build
 from jitney.compiler.scalar.effort import function_effort, registers
 
@@ -106,7 +106,7 @@ def _built(body: Callable[[Any], Any], x: Any, monkeypatch: pytest.MonkeyPatch) 
     found: list[int] = []
     finished = build._finished
 
-    def watched(kernel: loops.LoopKernel) -> loops.LoopKernel | None:
+    def watched(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
         result = finished(kernel)
         found.append(effort.loop_effort(kernel if result is None else result))
         return result

@@ -10,7 +10,7 @@ from jitney import lax
 from jitney.compiler.hlo import interpret
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
-from jitney.compiler.hlo.passes import expand
+from jitney.compiler.hlo.passes import decompose
 from jitney.compiler.hlo.verify import verify
 
 DTYPES = [
@@ -48,9 +48,9 @@ def both(make, *xs):
     parameters = [b.parameter(i, TensorType(x.shape, x.dtype)) for i, x in enumerate(xs)]
     made = make(b, *parameters)
     module = b.module("f", parameters, made if isinstance(made, list) else [made])
-    written = expand.run(module)
+    written = decompose.run(module)
     verify(written)
-    assert not expand.is_needed(written.region)
+    assert not decompose.is_needed(written.region)
     with np.errstate(all="ignore"):
         return interpret.run(module, xs), interpret.run(written, xs)
 

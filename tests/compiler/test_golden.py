@@ -16,7 +16,7 @@ from jitney import lax
 from jitney.compiler import pipeline
 from jitney.compiler.hlo import interpret
 from jitney.compiler.hlo.parse import ParseError, parse_module
-from jitney.compiler.hlo.passes import expand, loops, simplify
+from jitney.compiler.hlo.passes import decompose, loops, simplify
 from jitney.compiler.hlo.text import print_module
 from jitney.compiler.hlo.verify import verify
 from jitney.compiler.plan.text import print_plan
@@ -109,7 +109,7 @@ def check_pass(file, case, run, rtol):
 
 @pytest.mark.parametrize("name", EXPANDED)
 def test_expanded(name):
-    check_pass("expand.txt", EXPANDED[name], expand.run, 0)
+    check_pass("expand.txt", EXPANDED[name], decompose.run, 0)
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -12,7 +12,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.runtime import preload
+from jitney.runtime import lazy_compiler
 
 NARROW = ("bool", "int8", "uint8", "int16", "uint16", "float16", "bfloat16")
 
@@ -81,7 +81,7 @@ def test_nothing_is_written_past_the_end(dtype: str, columns: int) -> None:
         return jitney.vmap(lambda row: jnp.gcd(row[row], row[row]))(x.T)
 
     x = np.asarray(_numbers((columns, 3), dtype))
-    built = preload.compiler().compile_module(jitney.jit(f).lower(x).compiler_ir())
+    built = lazy_compiler.compiler().compile_module(jitney.jit(f).lower(x).compiler_ir())
     out = np.full(x.nbytes + 128, 0xEE, np.uint8)
     entry = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(built.entry)
     arena = np.zeros(built.arena_bytes + 64, np.uint8)

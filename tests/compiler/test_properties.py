@@ -24,7 +24,7 @@ from jitney.compiler.kernels.ir import Kernel, Load, Store
 from jitney.compiler.kernels.parse import parse_kernel
 from jitney.compiler.kernels.schedule import collapse, ordered_axes
 from jitney.compiler.kernels.text import print_kernel
-from jitney.compiler.kernels.write_out import write_out
+from jitney.compiler.kernels.unroll import write_out
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.verify import verify_plan
 

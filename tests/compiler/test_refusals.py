@@ -16,7 +16,7 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.hlo import ir
 from jitney.compiler.kernels.build import KernelBuilder, NotExpressibleError, UnresolvedError
-from jitney.compiler.kernels.loops import LoopBuilder
+from jitney.compiler.kernels.loop_kernel import LoopBuilder
 
 W = np.linspace(-1, 1, 64).reshape(8, 8).astype(np.float32)
 

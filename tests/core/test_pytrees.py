@@ -18,7 +18,7 @@ from hypothesis import given, settings, strategies as st
 from jax.tree_util import keystr as jax_keystr
 
 from jitney import tree, tree_util
-from jitney.core import pytrees
+from jitney.core.pytree import pytrees
 
 
 class Point(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.compiler.hlo import interpret, matrices
+from jitney.compiler.hlo import interpret, small_linalg
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.numerics import linalg as meanings
@@ -42,7 +42,7 @@ def run(make, *arrays):
 def test_cholesky(n, dtype):
     for batch in BATCHES:
         x = definite(batch, n, dtype)
-        (low,) = run(matrices.cholesky, x)
+        (low,) = run(small_linalg.cholesky, x)
         assert low.dtype == dtype
         np.testing.assert_allclose(
             low, np.linalg.cholesky(x), rtol=BOUND[dtype], atol=4 * BOUND[dtype]
@@ -55,7 +55,7 @@ def test_matrices_that_have_no_cholesky_factor(value, n):
     for place in ((0, 0), (1, 1), (2, 2), (1, 0)):
         x = definite((3,), n, "float32")
         x[1, *place] = value
-        (low,) = run(matrices.cholesky, x)
+        (low,) = run(small_linalg.cholesky, x)
         expected = meanings.cholesky(x)
         np.testing.assert_allclose(low, expected, rtol=1e-5, atol=1e-5)
         assert np.isnan(low[1]).any() or place == (1, 0)
@@ -79,7 +79,7 @@ def test_matrices_that_have_no_cholesky_factor(value, n):
 def test_lu(shape, dtype):
     for batch in BATCHES:
         x = random(*batch, *shape, dtype=dtype)
-        found, expected = run(matrices.lu, x), meanings.lu(x)
+        found, expected = run(small_linalg.lu, x), meanings.lu(x)
         for a, b in zip(found, expected, strict=True):
             assert a.dtype == b.dtype
             np.testing.assert_allclose(a, b, rtol=0, atol=100 * BOUND[dtype])
@@ -95,7 +95,7 @@ def test_lu(shape, dtype):
 )  # fmt: skip
 def test_lu_of_singular_matrices_and_equal_pivots(x):
     x = x.astype(np.float32)
-    for a, b in zip(run(matrices.lu, x), meanings.lu(x), strict=True):
+    for a, b in zip(run(small_linalg.lu, x), meanings.lu(x), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
@@ -114,7 +114,9 @@ def test_triangular_solve(left_side, lower, transpose_a, unit_diagonal, dtype):
             a = random(*batch, n, n, dtype=dtype) + 2 * n**0.5 * np.eye(n, dtype=dtype)
             shape = (n, columns) if left_side else (columns, n)
             right = random(*batch, *shape, dtype=dtype)
-            (found,) = run(lambda b, x, y: matrices.triangular_solve(b, x, y, **params), a, right)
+            (found,) = run(
+                lambda b, x, y: small_linalg.triangular_solve(b, x, y, **params), a, right
+            )
             expected = meanings.triangular_solve(a, right, **params)
             scale = np.abs(expected).max()
             np.testing.assert_allclose(found, expected, rtol=0, atol=100 * BOUND[dtype] * scale)
@@ -124,7 +126,7 @@ def test_larger_and_other_matrices_are_left_to_lapack():
     for shape, dtype in (((7, 7), "float32"), ((2, 2), "complex64"), ((1, 9, 9), "float32")):
         b = Builder()
         x = b.parameter(0, TensorType(shape, np.dtype(dtype)))
-        assert matrices.cholesky(b, x) is None and matrices.lu(b, x) is None
+        assert small_linalg.cholesky(b, x) is None and small_linalg.lu(b, x) is None
         text = jitney.jit(jnp.linalg.cholesky).lower(np.zeros(shape, dtype)).as_text("hlo")
         assert "library_call" in text
 

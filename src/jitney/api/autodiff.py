@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit_call import fun_name
-from jitney.core import dtypes, pytrees, source_info
+from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import DebugInfo, Jaxpr
-from jitney.core.pytree_errors import equality_errors_pytreedef
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.shape_dtype import abstractify
-from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Tracer, state
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import JVPTrace, jvp_flat

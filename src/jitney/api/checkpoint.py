@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jitney.api.jit_call import JitCall, make_call
-from jitney.core import pytrees, source_info
+from jitney.core import source_info
 from jitney.core.avals import is_valid_operand
 from jitney.core.errors import ConcretizationTypeError, api_boundary
 from jitney.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify
-from jitney.core.staging import trace_to_jaxpr
 from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat
 

@@ -9,12 +9,13 @@ from typing import Any
 from jitney.api.custom_vjp import custom_vjp
 from jitney.api.jit_call import fun_name, trace_closed
 from jitney.compiler import lower as lowering
-from jitney.core import pytrees, source_info
+from jitney.core import source_info
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
-from jitney.core.staging import trace_to_jaxpr
+from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.transforms.linearize import has_tangent
 from jitney.transforms.transpose import UndefinedPrimal

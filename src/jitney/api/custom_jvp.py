@@ -9,9 +9,10 @@ from typing import Any
 from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
+from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_tangent
 from jitney.primitives.elementwise.convert import owned_results

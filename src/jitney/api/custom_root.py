@@ -8,7 +8,7 @@ from typing import Any
 from jitney.api.autodiff import jvp, linearize
 from jitney.api.custom_gradient import closure_convert
 from jitney.api.custom_jvp import custom_jvp
-from jitney.core import pytrees
+from jitney.core.pytree import pytrees
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg.linear_solve import custom_linear_solve
 from jitney.transforms.zero import Zero

@@ -11,12 +11,13 @@ import numpy as np
 from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
-from jitney.core import config, dtypes, pytrees
+from jitney.core import config, dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import UnexpectedTracerError, api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.staging import JaxprTrace, trace_to_jaxpr
+from jitney.core.jaxpr_trace import JaxprTrace, trace_to_jaxpr
+from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
 from jitney.primitives.call.custom import (
     FlatRule,

@@ -10,12 +10,13 @@ from jitney.api.inner_rules import inner_rule
 from jitney.api.jit_call import fun_name, trace_closed
 from jitney.api.signature import positional
 from jitney.compiler import lower as lowering
-from jitney.core import pytrees, source_info
+from jitney.core import source_info
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
 from jitney.primitives import rules
 from jitney.primitives.control import mapping

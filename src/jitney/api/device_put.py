@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
+from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer, state
 from jitney.primitives.array import placement
 from jitney.primitives.elementwise.convert import as_value

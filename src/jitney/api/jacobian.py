@@ -18,9 +18,10 @@ from jitney.api.autodiff import (
     vjp,
 )
 from jitney.api.vmap import vmap
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
+from jitney.core.pytree import pytrees
 from jitney.primitives.array.concatenation import split
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import reshape, shape_of

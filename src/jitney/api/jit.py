@@ -16,7 +16,7 @@ from jitney.api.signature import CallSpec
 from jitney.api.tiering import SAMPLE, TieredFunction
 from jitney.core.errors import api_boundary
 from jitney.core.trace import state
-from jitney.runtime import preload
+from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
 
 
@@ -140,7 +140,7 @@ def jit(
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline
     )
-    preload.start()
+    lazy_compiler.start()
     return JitFunction(call, fun)
 
 

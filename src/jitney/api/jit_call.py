@@ -28,11 +28,12 @@ from jitney.api.signature import (
     infer_argnums_and_argnames,
     signature_of,
 )
-from jitney.core import config, pytrees, source_info, staging
+from jitney.core import config, jaxpr_trace, source_info
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.liveness import live_inputs
+from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
@@ -258,7 +259,7 @@ class JitCall:
             outs, out_tree = pytrees.tree_flatten(out)
             if not all(isinstance(x, Tracer) or is_valid_operand(x) for x in outs):
                 paths = [pytrees.keystr(p) for p, _ in pytrees.tree_flatten_with_path(out)[0]]
-                staging.check_results(outs, info, paths)
+                jaxpr_trace.check_results(outs, info, paths)
             out_trees.append(out_tree)
             return outs
 
@@ -303,7 +304,7 @@ def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
     """(program, tracers of enclosing traces); the tracers are the program's first operands."""
-    jaxpr, _, consts = staging.trace_to_jaxpr(flat_fun, avals, info)
+    jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat_fun, avals, info)
     outer = [(v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if isinstance(x, Tracer)]
     if not outer:
         return ClosedJaxpr(jaxpr, consts), ()

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney.api.jit_call import make_call
-from jitney.core import pytrees
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.trace import extend_axis_env
 

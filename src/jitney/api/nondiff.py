@@ -11,7 +11,7 @@ from typing import Any
 
 from jitney.api.jit_call import JitCall, make_call
 from jitney.api.signature import signature_of
-from jitney.core import pytrees
+from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.device_put import device_put
-from jitney.core import pytrees
+from jitney.core.pytree import pytrees
 from jitney.runtime import device as devices
 from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.mesh import AxisType, Mesh

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jitney.core import pytrees
+from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.source_info import fun_sourceinfo
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
-from jitney.core import pytrees
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.pytree_errors import equality_errors_pytreedef
+from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch, sharding

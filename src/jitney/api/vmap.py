@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit_call import fun_name
-from jitney.core import pytrees
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
-from jitney.core.pytree_errors import prefix_errors
+from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import prefix_errors
 from jitney.primitives.array.shape import canonical_axis, shape_of
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to

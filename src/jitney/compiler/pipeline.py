@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler.codegen import program
 from jitney.compiler.hlo import ir, verify
-from jitney.compiler.hlo.passes import expand, loops, simplify, split_complex
+from jitney.compiler.hlo.passes import decompose, loops, simplify, split_complex
 from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
@@ -27,8 +27,8 @@ def optimize(module: ir.Module) -> ir.Module:
     module = _after(simplify.run, module)
     if split_complex.is_needed(module.region):
         module = _after(simplify.run, _after(split_complex.run, module))
-    if expand.is_needed(module.region):
-        module = _after(simplify.run, _after(expand.run, module))
+    if decompose.is_needed(module.region):
+        module = _after(simplify.run, _after(decompose.run, module))
     if loops.has_loops(module):
         module = _after(simplify.run, _after(loops.run, module))
     return module

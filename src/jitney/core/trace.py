@@ -3,7 +3,7 @@
 There is one current trace per thread. `Primitive.bind` hands the operation to it:
 
 - the evaluating trace (`jitney.runtime.eager`) computes at once;
-- a staging trace (`jitney.core.staging`) records an equation;
+- a staging trace (`jitney.core.jaxpr_trace`) records an equation;
 - transformations have traces of their own, which transform the operation and hand what comes out
   to their parent trace.
 

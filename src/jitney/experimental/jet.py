@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney import lax, numpy as jnp
-from jitney.core import linear_util as lu, pytrees
+from jitney.core import linear_util as lu
 from jitney.core.avals import is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.primitive import Primitive
+from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
 from jitney.interpreters.tables import RuleTable
 from jitney.primitives.elementwise.convert import as_value

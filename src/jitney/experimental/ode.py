@@ -20,8 +20,9 @@ from jitney.api.custom_gradient import closure_convert
 from jitney.api.custom_vjp import custom_vjp
 from jitney.api.jit import jit
 from jitney.api.vmap import vmap
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
+from jitney.core.pytree import pytrees
 from jitney.flatten_util import ravel_pytree
 
 # Nodes, stages, and weights of the results of orders 5 and (as a difference) 4.

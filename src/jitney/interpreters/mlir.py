@@ -17,9 +17,9 @@ from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import Node as Value, TensorType
 from jitney.core.avals import AbstractValue
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive
 from jitney.core.record import record
-from jitney.core.staging import trace_to_jaxpr
 from jitney.interpreters.tables import set_rule
 
 LoweringRule = Callable[..., Any]

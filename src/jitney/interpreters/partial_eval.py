@@ -8,12 +8,12 @@ from typing import Any
 from jitney.core import linear_util as lu
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from jitney.core.primitive import Primitive
-from jitney.core.staging import (
+from jitney.core.jaxpr_trace import (
     DynamicJaxprTracer as DynamicJaxprTracer,
     JaxprTrace,
     trace_to_jaxpr,
 )
+from jitney.core.primitive import Primitive
 from jitney.core.trace import set_current_trace, state
 from jitney.primitives.call.call import call_params, jit_p
 from jitney.transforms.partial import PartialTrace

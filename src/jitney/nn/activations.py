@@ -9,7 +9,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
-from jitney.numpy.util import promote_dtypes_inexact
+from jitney.numpy.promotion import promote_dtypes_inexact
 
 
 @custom_jvp

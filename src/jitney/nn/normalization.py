@@ -13,7 +13,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.numpy.log_sums import axes_of, logsumexp
-from jitney.numpy.util import promote_dtypes_inexact
+from jitney.numpy.promotion import promote_dtypes_inexact
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:

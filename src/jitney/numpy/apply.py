@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney.api.vmap import vmap
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array.shape import canonical_axis, expand_dims
 
 
@@ -20,8 +20,8 @@ def apply_along_axis(
       axis: the axis of the slices; the axes of the result of `func1d` come in its place.
       arr: an array.
     """
-    util.check_arraylike("apply_along_axis", arr)
-    arr = util.ensure_arraylike("apply_along_axis", arr)
+    promotion.check_arraylike("apply_along_axis", arr)
+    arr = promotion.ensure_arraylike("apply_along_axis", arr)
     axis = canonical_axis(axis, arr.ndim)
 
     def function(row: Any) -> Any:
@@ -40,7 +40,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
     Raises:
       ValueError: if a result has not the rank of `a`, nor one less.
     """
-    a = util.ensure_arraylike("apply_over_axes", a)
+    a = promotion.ensure_arraylike("apply_over_axes", a)
     for axis in axes:
         b = func(a, axis)
         if b.ndim == a.ndim:

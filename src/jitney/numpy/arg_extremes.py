@@ -10,9 +10,9 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
-from jitney.numpy import reductions, util
+from jitney.numpy import promotion, reductions
 from jitney.numpy.selection import where as choose
-from jitney.numpy.ufuncs import isnan
+from jitney.numpy.unary_math import isnan
 from jitney.primitives.array.shape import canonical_axis, reshape
 from jitney.primitives.reduction import reduce
 
@@ -20,8 +20,8 @@ __all__ = ["argmax", "argmin", "nanargmax", "nanargmin"]
 
 
 def _arg(name: str, op: Any, a: Any, axis: Any, out: Any, keepdims: bool | None) -> Any:
-    util.check_no_out(name, out)
-    x = util.ensure_arraylike(name, a)
+    promotion.check_no_out(name, out)
+    x = promotion.ensure_arraylike(name, a)
     if axis is None:
         axes = tuple(range(x.ndim))
         flat, dim = reshape(x, (x.size,)), 0
@@ -49,13 +49,13 @@ def argmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = N
 
 def nanargmax(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
     """`argmax` of the elements that are not NaN; -1 where all are."""
-    util.check_no_out("nanargmax", out)
+    promotion.check_no_out("nanargmax", out)
     return _nanargmax(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 
 
 def nanargmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
     """`argmin` of the elements that are not NaN; -1 where all are."""
-    util.check_no_out("nanargmin", out)
+    promotion.check_no_out("nanargmin", out)
     return _nanargmin(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 
 
@@ -70,8 +70,8 @@ def _nanargmin(a: Any, *, axis: Any, keepdims: bool) -> Any:
 
 
 def _nanarg(name: str, find: Any, fill: float, a: Any, axis: Any, keepdims: bool) -> Any:
-    x = util.ensure_arraylike(name, a)
-    if not util.is_inexact(x.dtype):
+    x = promotion.ensure_arraylike(name, a)
+    if not promotion.is_inexact(x.dtype):
         return find(x, axis, keepdims=keepdims)
     undefined = isnan(x)
     filled = choose(undefined, fill, x)

@@ -16,10 +16,10 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
-from jitney.numpy import util
+from jitney.numpy import promotion
+from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
 from jitney.numpy.selection import where
-from jitney.numpy.ufuncs import absolute, isnan, public
-from jitney.numpy.util import promote_args, promote_args_inexact, promote_args_numeric
+from jitney.numpy.unary_math import absolute, isnan, public
 from jitney.primitives.array import creation
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
 from jitney.primitives.elementwise.large import LARGE
@@ -37,14 +37,14 @@ def arithmetic(
         if isinstance(x, Array):
             aval = x.aval  # type: ignore[attr-defined]
             dtype = aval.dtype
-            if dtype != _BOOL and (dtype not in util.WIDE or config.x64_enabled()):
+            if dtype != _BOOL and (dtype not in promotion.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
                     if y.aval is aval:  # type: ignore[attr-defined]
                         return op(x, y)
                 elif dtype in _FLOATS if type(y) is float else type(y) is int and dtype in _NUMBERS:
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
         x, y = promote_args(name, x, y)
-        if bool_op is not None and util.dtype_of(x) == _BOOL:
+        if bool_op is not None and promotion.dtype_of(x) == _BOOL:
             return bool_op(x, y)
         return op(x, y)
 
@@ -98,24 +98,24 @@ nextafter = float_arithmetic(
 
 def _zero(x: Any) -> Any:
     """0 as a scalar of the type of `x`."""
-    return util.scalar_like(x, 0)
+    return promotion.scalar_like(x, 0)
 
 
 @jit_when_traced
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The largest integer not above x1 / x2; of integers an integer."""
     x1, x2 = promote_args_numeric("floor_divide", x1, x2)
-    dtype = util.dtype_of(x1)
+    dtype = promotion.dtype_of(x1)
     if dtypes.issubdtype(dtype, np.unsignedinteger):
         return binary.div(x1, x2)
-    if util.is_integer(dtype):
+    if promotion.is_integer(dtype):
         q = binary.div(x1, x2)
         differ = compare.ne(unary.sign(x1), unary.sign(x2))
         inexact = compare.ne(binary.rem(x1, x2), _zero(x1))
-        differ, inexact = (util.as_type(p, _BOOL, False) for p in (differ, inexact))
+        differ, inexact = (promotion.as_type(p, _BOOL, False) for p in (differ, inexact))
         below = binary.bitwise_and(differ, inexact)
-        return where(below, binary.sub(q, convert.scalar_operand(1, *util.type_of(q))), q)
-    if util.is_complex(dtype):
+        return where(below, binary.sub(q, convert.scalar_operand(1, *promotion.type_of(q))), q)
+    if promotion.is_complex(dtype):
         raise TypeError("floor_divide does not support complex-valued inputs")
     return _float_divmod(x1, x2)[0]
 
@@ -124,7 +124,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """(floor_divide(x1, x2), remainder(x1, x2))."""
     x1, x2 = promote_args_numeric("divmod", x1, x2)
-    if util.is_integer(util.dtype_of(x1)):
+    if promotion.is_integer(promotion.dtype_of(x1)):
         return floor_divide(x1, x2), remainder(x1, x2)
     return _float_divmod(x1, x2)
 
@@ -137,7 +137,9 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     differ = compare.ne(unary.sign(x2), unary.sign(mod))
     adjust = binary.bitwise_and(inexact, differ)
     mod = select.select(adjust, binary.add(mod, x2), mod)
-    div = select.select(adjust, binary.sub(div, convert.scalar_operand(1, *util.type_of(div))), div)
+    div = select.select(
+        adjust, binary.sub(div, convert.scalar_operand(1, *promotion.type_of(div))), div
+    )
     return select.round(div), mod
 
 
@@ -145,7 +147,7 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 def remainder(x1: Any, x2: Any, /) -> Any:
     """x1 - x2 floor(x1 / x2): the remainder that has the sign of x2."""
     x1, x2 = promote_args_numeric("remainder", x1, x2)
-    if util.is_integer(util.dtype_of(x1)):
+    if promotion.is_integer(promotion.dtype_of(x1)):
         x2 = _guard_zero(x2)
     mod = binary.rem(x1, x2)
     inexact = compare.ne(mod, _zero(mod))
@@ -157,7 +159,9 @@ def _guard_zero(x: Any) -> Any:
     """`x` with 1 in place of 0."""
     is_zero = compare.eq(x, _zero(x))
     return where(
-        is_zero, creation.full_like(x, 1) if util.shape_of(x) else util.scalar_like(x, 1), x
+        is_zero,
+        creation.full_like(x, 1) if promotion.shape_of(x) else promotion.scalar_like(x, 1),
+        x,
     )
 
 
@@ -167,8 +171,8 @@ mod = public(lambda x1, x2, /: remainder(x1, x2), "mod", remainder.__doc__ or ""
 @jit_when_traced
 def fmod(x1: Any, x2: Any, /) -> Any:
     """The remainder that has the sign of x1."""
-    util.check_arraylike("fmod", x1, x2)
-    if util.is_integer(dtypes.result_type(x1, x2)):
+    promotion.check_arraylike("fmod", x1, x2)
+    if promotion.is_integer(dtypes.result_type(x1, x2)):
         x2 = _guard_zero(convert.as_value(x2))
     return binary.rem(*promote_args_numeric("fmod", x1, x2))
 
@@ -182,14 +186,16 @@ def power(x1: Any, x2: Any, /) -> Any:
     An integer exponent that is no tracer gives a chain of multiplications; arrays of integers to the
     power of arrays of integers (not negative) stay integers.
     """
-    util.check_arraylike("power", x1, x2)
-    if _is_static_integer(x2, util.is_inexact(util.dtype_of(x1))):
-        (x1,) = util.promote_dtypes_numeric(x1)
+    promotion.check_arraylike("power", x1, x2)
+    if _is_static_integer(x2, promotion.is_inexact(promotion.dtype_of(x1))):
+        (x1,) = promotion.promote_dtypes_numeric(x1)
         return unary.integer_pow(x1, int(x2))
     base, exponent = promote_args_numeric("power", x1, x2)
-    if util.is_integer(util.dtype_of(base)):
+    if promotion.is_integer(promotion.dtype_of(base)):
         return _integer_power(base, exponent)
-    if util.is_integer(util.dtype_of(x2)) and util.shape_of(x2) == util.shape_of(exponent):
+    if promotion.is_integer(promotion.dtype_of(x2)) and promotion.shape_of(
+        x2
+    ) == promotion.shape_of(exponent):
         return binary.pow(base, x2)
     return binary.pow(base, exponent)
 
@@ -197,7 +203,7 @@ def power(x1: Any, x2: Any, /) -> Any:
 def _is_static_integer(x: Any, may_be_negative: bool) -> bool:
     """Whether exponent `x` is known; only in arrays are negative ones of integers no errors."""
     if isinstance(x, np.ndarray | ArrayImpl):
-        is_one = x.ndim == 0 and util.is_integer(x.dtype)
+        is_one = x.ndim == 0 and promotion.is_integer(x.dtype)
         return is_one and (may_be_negative or int(x) >= 0)
     return isinstance(x, int | np.integer)
 
@@ -206,11 +212,11 @@ def _is_static_integer(x: Any, may_be_negative: bool) -> bool:
 def _integer_power(x: Any, n: Any) -> Any:
     """x**n of integers, by squaring, over the bits of n that can matter."""
     is_zero = binary.bitwise_and(compare.eq(x, _zero(x)), compare.ne(n, _zero(n)))
-    dtype = util.dtype_of(x)
+    dtype = promotion.dtype_of(x)
     acc = where(
         is_zero, convert.scalar_operand(0, dtype, False), convert.scalar_operand(1, dtype, False)
     )
-    one = util.scalar_like(n, 1)
+    one = promotion.scalar_like(n, 1)
     # A base other than 0, 1 and -1 overflows any integer dtype before the exponent reaches 64.
     for _ in range(6):
         acc = where(binary.bitwise_and(n, one), binary.mul(acc, x), acc)
@@ -240,9 +246,9 @@ def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
 
 @partial(_custom_jvp_named, "logaddexp")
 def _logaddexp(x1: Any, x2: Any) -> Any:
-    if util.is_complex(util.dtype_of(x1)):
+    if promotion.is_complex(promotion.dtype_of(x1)):
         top = binary.max(x1, x2)
-        delta = binary.sub(binary.add(x1, x2), binary.mul(top, util.scalar_like(top, 2)))
+        delta = binary.sub(binary.add(x1, x2), binary.mul(top, promotion.scalar_like(top, 2)))
         total = binary.add(top, unary.log1p(unary.exp(delta)))
         return binary.complex(unary.real(total), _wrap_between(unary.imag(total), np.pi))
     top = binary.max(x1, x2)
@@ -255,17 +261,19 @@ def _logaddexp(x1: Any, x2: Any) -> Any:
 
 def _wrap_between(x: Any, bound: float) -> Any:
     """`x` brought into [-bound, bound) by multiples of 2 bound."""
-    width = util.scalar_like(x, 2 * bound)
-    moved = binary.rem(binary.add(x, util.scalar_like(x, bound)), width)
+    width = promotion.scalar_like(x, 2 * bound)
+    moved = binary.rem(binary.add(x, promotion.scalar_like(x, bound)), width)
     moved = select.select(compare.lt(moved, _zero(moved)), binary.add(moved, width), moved)
-    return binary.sub(moved, util.scalar_like(x, bound))
+    return binary.sub(moved, promotion.scalar_like(x, bound))
 
 
 def _softmax_weight(x: Any, out: Any, exp: Callable[[Any], Any]) -> Any:
     """exp(x - out), in which infinity is taken as 0, as in JAX; NaN where both are -inf."""
 
     def finite(v: Any) -> Any:
-        return where(compare.eq(v, util.scalar_like(v, np.inf)), util.scalar_like(v, 0), v)
+        return where(
+            compare.eq(v, promotion.scalar_like(v, np.inf)), promotion.scalar_like(v, 0), v
+        )
 
     return exp(binary.sub(finite(x), finite(out)))
 
@@ -281,9 +289,9 @@ def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
 @partial(_custom_jvp_named, "logaddexp2")
 def _logaddexp2(x1: Any, x2: Any) -> Any:
     top = binary.max(x1, x2)
-    if util.is_complex(util.dtype_of(x1)):
-        delta = binary.sub(binary.add(x1, x2), binary.mul(top, util.scalar_like(top, 2)))
-        tail = binary.mul(util.scalar_like(top, 1 / np.log(2)), unary.log1p(unary.exp2(delta)))
+    if promotion.is_complex(promotion.dtype_of(x1)):
+        delta = binary.sub(binary.add(x1, x2), binary.mul(top, promotion.scalar_like(top, 2)))
+        tail = binary.mul(promotion.scalar_like(top, 1 / np.log(2)), unary.log1p(unary.exp2(delta)))
         total = binary.add(top, tail)
         return binary.complex(
             unary.real(total), _wrap_between(unary.imag(total), float(np.pi / np.log(2)))
@@ -292,7 +300,7 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
     undefined = isnan(delta)
     other = binary.add(x1, x2)
     tail = unary.log1p(unary.exp2(unary.neg(unary.abs(delta))))
-    total = binary.add(top, binary.mul(util.scalar_like(tail, 1 / np.log(2)), tail))
+    total = binary.add(top, binary.mul(promotion.scalar_like(tail, 1 / np.log(2)), tail))
     return select.select(undefined, other, total)
 
 
@@ -318,21 +326,22 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
 def hypot(x1: Any, x2: Any, /) -> Any:
     """sqrt(x1**2 + x2**2), without overflow."""
     x1, x2 = promote_args_inexact("hypot", x1, x2)
-    if util.is_complex(util.dtype_of(x1)):
+    if promotion.is_complex(promotion.dtype_of(x1)):
         raise ValueError(
             "jnp.hypot is not well defined for complex-valued inputs. Please convert to real "
             "values first, such as by using abs(x)"
         )
     x1, x2 = unary.abs(x1), unary.abs(x2)
     infinite = binary.bitwise_or(
-        compare.eq(x1, util.scalar_like(x1, np.inf)), compare.eq(x2, util.scalar_like(x2, np.inf))
+        compare.eq(x1, promotion.scalar_like(x1, np.inf)),
+        compare.eq(x2, promotion.scalar_like(x2, np.inf)),
     )
     high, low = binary.max(x1, x2), binary.min(x1, x2)
     is_zero = compare.eq(high, _zero(high))
     safe = where(compare.eq(high, _zero(high)), creation.full_like(high, 1), high)
     ratio = unary.square(binary.div(low, safe))
-    length = binary.mul(high, unary.sqrt(binary.add(util.scalar_like(ratio, 1), ratio)))
-    return where(infinite, util.scalar_like(high, np.inf), where(is_zero, high, length))
+    length = binary.mul(high, unary.sqrt(binary.add(promotion.scalar_like(ratio, 1), ratio)))
+    return where(infinite, promotion.scalar_like(high, np.inf), where(is_zero, high, length))
 
 
 @jit_when_traced
@@ -343,7 +352,9 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     positive = compare.gt(x1, _zero(x1))
     middle = where(isnan(x1), x1, x2)
     return where(
-        negative, util.scalar_like(x1, 0), where(positive, util.scalar_like(x1, 1), middle)
+        negative,
+        promotion.scalar_like(x1, 0),
+        where(positive, promotion.scalar_like(x1, 1), middle),
     )
 
 
@@ -378,7 +389,7 @@ def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
     unfinished = compare.ne(x2, _zero(x2))
     x1, x2 = (
         where(unfinished, x2, x1),
-        where(compare.ne(x2, _zero(x2)), binary.rem(x1, x2), util.scalar_like(x2, 0)),
+        where(compare.ne(x2, _zero(x2)), binary.rem(x1, x2), promotion.scalar_like(x2, 0)),
     )
     return where(compare.lt(x1, x2), x2, x1), where(compare.lt(x1, x2), x1, x2)
 
@@ -389,7 +400,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     from jitney.numpy.euclid import gcd_of
 
     x1, x2 = _integers("gcd", x1, x2)
-    x1, x2 = util.broadcast_arrays(x1, x2)
+    x1, x2 = promotion.broadcast_arrays(x1, x2)
     return gcd_of(unary.abs(x1) if _signed(x1) else x1, unary.abs(x2) if _signed(x2) else x2)
 
 
@@ -400,15 +411,15 @@ def lcm(x1: Any, x2: Any) -> Any:
     x1, x2 = absolute(x1), absolute(x2)
     divisor = gcd(x1, x2)
     none = compare.eq(divisor, _zero(divisor))
-    return where(none, util.scalar_like(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
+    return where(none, promotion.scalar_like(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
 
 
 def _signed(x: Any) -> bool:
-    return dtypes.issubdtype(util.dtype_of(x), np.signedinteger)
+    return dtypes.issubdtype(promotion.dtype_of(x), np.signedinteger)
 
 
 def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
     promoted = promote_args(name, x1, x2)
-    if not util.is_integer(util.dtype_of(promoted[0])):
+    if not promotion.is_integer(promotion.dtype_of(promoted[0])):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
     return promoted

@@ -119,26 +119,26 @@ class ArrayMethods:
     @property
     def real(self) -> Any:
         """Real parts."""
-        from jitney.numpy.ufuncs import real
+        from jitney.numpy.unary_math import real
 
         return real(self)
 
     @property
     def imag(self) -> Any:
         """Imaginary parts."""
-        from jitney.numpy.ufuncs import imag
+        from jitney.numpy.unary_math import imag
 
         return imag(self)
 
     def conj(self) -> Any:
         """Complex conjugates."""
-        from jitney.numpy.ufuncs import conjugate
+        from jitney.numpy.unary_math import conjugate
 
         return conjugate(self)
 
     def conjugate(self) -> Any:
         """Complex conjugates."""
-        from jitney.numpy.ufuncs import conjugate
+        from jitney.numpy.unary_math import conjugate
 
         return conjugate(self)
 
@@ -240,13 +240,13 @@ class ArrayMethods:
         fill_value: Any = None,
     ) -> Any:
         """Elements at `indices` along `axis`."""
-        from jitney.numpy.taking import take
+        from jitney.numpy.take import take
 
         return take(self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
 
     def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Any:
         """Elements of `choices[x[i]]`."""
-        from jitney.numpy.taking import choose
+        from jitney.numpy.take import choose
 
         return choose(self, choices, out, mode)
 
@@ -260,13 +260,13 @@ class ArrayMethods:
         fill_value: Any = 0,
     ) -> Any:
         """Slices where `condition` holds."""
-        from jitney.numpy.where_true import compress
+        from jitney.numpy.nonzero import compress
 
         return compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
     def nonzero(self, *, fill_value: Any = None, size: int | None = None) -> Any:
         """Indices of the elements that are not zero."""
-        from jitney.numpy.where_true import nonzero
+        from jitney.numpy.nonzero import nonzero
 
         return nonzero(self, size=size, fill_value=fill_value)
 
@@ -284,7 +284,7 @@ class ArrayMethods:
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """The diagonal of two axes, as the last axis."""
-        from jitney.numpy.matrices import diagonal
+        from jitney.numpy.triangular import diagonal
 
         return diagonal(self, offset, axis1, axis2)
 

@@ -17,7 +17,7 @@ from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.trace import state
-from jitney.numpy import indexing, util
+from jitney.numpy import indexing, promotion
 from jitney.numpy.index_plan import plan
 from jitney.primitives.array.creation import full_like
 from jitney.primitives.array.shape import broadcast_to, expand_dims, rev, shape_of, squeeze
@@ -297,7 +297,7 @@ class IndexUpdateRef:
                 x, indices, func, numbers, update_shape=shape_of(updates), **options
             )
 
-        dtype, weak = util.type_of(self.array)
+        dtype, weak = promotion.type_of(self.array)
         zero = convert(0, dtype, weak)
         return self._scatter(
             op, zero, indices_are_sorted, unique_indices, mode, wrap_negative_indices
@@ -409,7 +409,7 @@ def scatter_update(
     indices = plain.indices()
     shape = p.result_shape
     _warn_if_unsafe(aval.dtype, values)
-    operand, values = util.promote_dtypes(x, values)
+    operand, values = promotion.promote_dtypes(x, values)
     if 0 in shape:
         return x
     values = _broadcast(values, shape)

@@ -7,8 +7,8 @@ from typing import Any
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
-from jitney.numpy import util
-from jitney.numpy.util import check_arraylike, promote_args_inexact
+from jitney.numpy import promotion
+from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.primitives.elementwise import binary, special, unary
 
 
@@ -16,9 +16,9 @@ from jitney.primitives.elementwise import binary, special, unary
 def i0(x: Any) -> Any:
     """Modified Bessel function of the first kind, order 0."""
     check_arraylike("i0", x)
-    if util.is_complex(util.dtype_of(x)):
+    if promotion.is_complex(promotion.dtype_of(x)):
         raise ValueError(
-            f"Unsupported input type to jax.numpy.i0: {dtypes.long_name(util.dtype_of(x))}"
+            f"Unsupported input type to jax.numpy.i0: {dtypes.long_name(promotion.dtype_of(x))}"
         )
     return _i0(*promote_args_inexact("i0", x))
 

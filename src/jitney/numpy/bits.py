@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.manipulation import moveaxis, swapaxes
 from jitney.numpy.padding import pad
 from jitney.numpy.reductions import sum as sum_of
-from jitney.numpy.ufuncs import to_bool
+from jitney.numpy.unary_math import to_bool
 from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, convert
@@ -39,8 +39,8 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
       axis: the axis; if None, `a` is flattened.
       bitorder: "big": the first is the highest bit; or "little".
     """
-    x = util.ensure_arraylike("packbits", a)
-    if not (util.is_integer(x.dtype) or x.dtype == np.bool_):
+    x = promotion.ensure_arraylike("packbits", a)
+    if not (promotion.is_integer(x.dtype) or x.dtype == np.bool_):
         raise TypeError("Expected an input array of integer or boolean data type")
     shifts = _weights(bitorder)
     x = convert(to_bool(x), _UINT8)
@@ -69,7 +69,7 @@ def unpackbits(
       count: how many bits are wanted; if negative, how many to leave out at the end.
       bitorder: as in `packbits`.
     """
-    x = util.ensure_arraylike("unpackbits", a)
+    x = promotion.ensure_arraylike("unpackbits", a)
     if x.dtype != _UINT8:
         raise TypeError("Expected an input array of unsigned byte data type")
     shifts = _weights(bitorder)

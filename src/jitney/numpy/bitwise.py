@@ -9,9 +9,9 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.numpy import util
-from jitney.numpy.ufuncs import bitwise_invert, bitwise_not, invert, public
-from jitney.numpy.util import promote_args
+from jitney.numpy import promotion
+from jitney.numpy.promotion import promote_args
+from jitney.numpy.unary_math import bitwise_invert, bitwise_not, invert, public
 from jitney.primitives.elementwise import binary, convert
 
 __all__ = [
@@ -43,12 +43,12 @@ bitwise_xor = _bits("bitwise_xor", binary.bitwise_xor, "The bits set in one of x
 
 def left_shift(x: Any, y: Any, /) -> Any:
     """x shifted left by y bits."""
-    return binary.shift_left(*util.promote_args_numeric("left_shift", x, y))
+    return binary.shift_left(*promotion.promote_args_numeric("left_shift", x, y))
 
 
 def bitwise_left_shift(x: Any, y: Any, /) -> Any:
     """x shifted left by y bits."""
-    return binary.shift_left(*util.promote_args_numeric("bitwise_left_shift", x, y))
+    return binary.shift_left(*promotion.promote_args_numeric("bitwise_left_shift", x, y))
 
 
 def right_shift(x1: Any, x2: Any, /) -> Any:
@@ -62,8 +62,8 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
 
 
 def _right_shift(name: str, x1: Any, x2: Any) -> Any:
-    x1, x2 = util.promote_args_numeric(name, x1, x2)
-    if dtypes.issubdtype(util.dtype_of(x1), np.unsignedinteger):
+    x1, x2 = promotion.promote_args_numeric(name, x1, x2)
+    if dtypes.issubdtype(promotion.dtype_of(x1), np.unsignedinteger):
         return binary.shift_right_logical(x1, x2)
     return binary.shift_right_arithmetic(x1, x2)
 

@@ -14,9 +14,9 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
-from jitney.numpy import util
-from jitney.numpy.ufuncs import isfinite, isnan, logical_not, public, to_bool
-from jitney.numpy.util import promote_args
+from jitney.numpy import promotion
+from jitney.numpy.promotion import promote_args
+from jitney.numpy.unary_math import isfinite, isnan, logical_not, public, to_bool
 from jitney.primitives.array.creation import full
 from jitney.primitives.array.shape import broadcast_shapes, shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
@@ -36,18 +36,18 @@ def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> F
         if isinstance(x, Array):
             aval = x.aval  # type: ignore[attr-defined]
             dtype = aval.dtype
-            if dtype in _REAL and (dtype not in util.WIDE or config.x64_enabled()):
+            if dtype in _REAL and (dtype not in promotion.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
                     if y.aval is aval:  # type: ignore[attr-defined]
                         return op(x, y)
                 elif type(y) is int or (type(y) is float and dtype in _FLOATS):
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
         x, y = promote_args(name, x, y)
-        dtype = util.dtype_of(x)
+        dtype = promotion.dtype_of(x)
         if dtype == dtypes.float0 and op in (compare.eq, compare.ne):
             # Values that hold nothing are equal; nothing else can be said of them.
             return full(broadcast_shapes(shape_of(x), shape_of(y)), op is compare.eq, _BOOL)
-        if ordered and util.is_complex(dtype):
+        if ordered and promotion.is_complex(dtype):
             return _lexicographic(op, x, y)
         return op(x, y)
 
@@ -82,8 +82,8 @@ def _logical(name: str, op: Function, doc: str) -> Function:
 
     def function(x: Any, y: Any, /) -> Any:
         x, y = promote_args(name, x, y)
-        if util.dtype_of(x) == np.bool_:
-            return op(util.as_type(x, _BOOL, False), util.as_type(y, _BOOL, False))
+        if promotion.dtype_of(x) == np.bool_:
+            return op(promotion.as_type(x, _BOOL, False), promotion.as_type(y, _BOOL, False))
         return op(to_bool(x), to_bool(y))
 
     return public(function, name, doc)
@@ -108,12 +108,12 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
       atol: absolute tolerance.
       equal_nan: whether NaN is close to NaN.
     """
-    if dtypes.is_extended(util.dtype_of(a)):
+    if dtypes.is_extended(promotion.dtype_of(a)):
         return equal(a, b)
-    a, b = util.promote_args_inexact("isclose", a, b)
-    dtype = util.dtype_of(a)
-    real = np.dtype(np.finfo(dtype).dtype) if util.is_complex(dtype) else dtype
-    rtol, atol = util.as_type(rtol, real, False), util.as_type(atol, real, False)
+    a, b = promotion.promote_args_inexact("isclose", a, b)
+    dtype = promotion.dtype_of(a)
+    real = np.dtype(np.finfo(dtype).dtype) if promotion.is_complex(dtype) else dtype
+    rtol, atol = promotion.as_type(rtol, real, False), promotion.as_type(atol, real, False)
     both_nan = binary.bitwise_and(isnan(a), isnan(b))
     finite = isfinite(b)
     distance = unary.abs(binary.sub(a, b))
@@ -128,7 +128,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     """True if all elements are close; see `isclose`."""
     from jitney.numpy.reductions import all as all_true
 
-    util.check_arraylike("allclose", a, b)
+    promotion.check_arraylike("allclose", a, b)
     return all_true(isclose(a, b, rtol, atol, equal_nan))
 
 

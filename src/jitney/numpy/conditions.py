@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jitney.numpy import selection, util
+from jitney.numpy import promotion, selection
 from jitney.numpy.arg_extremes import argmax
-from jitney.numpy.where_true import nonzero
+from jitney.numpy.nonzero import nonzero
 from jitney.primitives.array import creation
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_of
@@ -35,7 +35,7 @@ def where(
       fill_value: with one argument: what fills up to `size`.
     """
     if x is None and y is None:
-        util.check_arraylike("where", condition)
+        promotion.check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)
     if size is not None or fill_value is not None:
         raise ValueError(
@@ -54,9 +54,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         )
     if len(condlist) == 0:
         raise ValueError("condlist must be non-empty")
-    util.check_arraylike("select", *condlist, *choicelist, default)
+    promotion.check_arraylike("select", *condlist, *choicelist, default)
     conditions = [convert.convert(convert.as_value(c), np.dtype(bool)) for c in condlist]
-    *choices, default = util.promote_dtypes(*choicelist, default)
+    *choices, default = promotion.promote_dtypes(*choicelist, default)
     shape = broadcast_shapes(*[shape_of(a) for a in (*conditions, *choices, default)])
     conditions = [broadcast_to(c, shape) for c in conditions]
     choices = [broadcast_to(c, shape) for c in choices]
@@ -82,7 +82,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     from jitney.numpy.joining import concatenate
     from jitney.primitives.array.annotations import stop_gradient
 
-    util.check_arraylike("piecewise", x)
+    promotion.check_arraylike("piecewise", x)
     conditions = array(condlist, dtype=np.dtype(bool))
     count, given = conditions.shape[0], len(funclist)
     if given == count + 1:
@@ -110,7 +110,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         # Where another function counts, this one's derivative must not.
         here = compare.eq(index, convert.scalar_operand(k, index.dtype, False))
         operand = value
-        if util.is_inexact(value.dtype):
+        if promotion.is_inexact(value.dtype):
             operand = lax_select.select(here, value, stop_gradient(value))
         result = convert.convert(convert.as_value(function(operand, *args, **kw)), value.dtype)
         cases.append(broadcast_to(result, value.shape))

@@ -15,7 +15,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.trace import state
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
 from jitney.primitives.array.annotations import copy_p
@@ -90,7 +90,7 @@ def _array(x: Any, dtype: Any, must_copy: bool, ndmin: int) -> Any:
     if isinstance(x, Array):
         out = copy_p.bind(x) if must_copy else x
         out = out if dtype is None else convert(out, dtype)
-    elif kind in util.SCALARS:
+    elif kind in promotion.SCALARS:
         out = _scalar(x, dtype)
     elif isinstance(x, list | tuple):
         out = _of_sequence(x, dtype)
@@ -185,7 +185,7 @@ def _rebuilt(xs: Any, values: Iterator[Any]) -> list[Any]:
 def _common_dtype(leaves: list[Any]) -> Any:
     types: list[tuple[Any, bool]] = []
     for x in leaves:
-        types.append(util.type_of(x if is_valid_operand(x) else np.asarray(x)))
+        types.append(promotion.type_of(x if is_valid_operand(x) else np.asarray(x)))
     if any(dtypes.is_extended(t) for t, _ in types):
         return types[0][0]
     return dtypes.common_type(tuple(types))[0]
@@ -197,7 +197,7 @@ def _of_plain_sequence(xs: Any, leaves: list[Any], dtype: Any) -> Any:
         raise ValueError("None is not a valid value for jnp.array")
     if dtype is None:
         kinds = set(map(type, leaves))
-        plain = kinds <= util.SCALARS
+        plain = kinds <= promotion.SCALARS
         if not leaves:
             dtype = dtypes.canonicalize_dtype(np.float64)
         elif plain:
@@ -206,7 +206,7 @@ def _of_plain_sequence(xs: Any, leaves: list[Any], dtype: Any) -> Any:
             arrays = [np.asarray(x) for x in leaves]
             for a in arrays:
                 _as_ndarray(a, None)
-            dtype = _common_dtype([x if type(x) in util.SCALARS else a
+            dtype = _common_dtype([x if type(x) in promotion.SCALARS else a
                                    for x, a in zip(leaves, arrays, strict=True)])  # fmt: skip
     if dtypes.is_extended(dtype):
         raise TypeError(f"jnp.array: cannot make keys of dtype {dtype} of numbers")
@@ -229,7 +229,7 @@ def _joined(xs: Any, dtype: Any) -> Any:
     if not isinstance(xs, list | tuple):
         if isinstance(xs, Array):
             return convert(xs, dtype)
-        if type(xs) in util.SCALARS:
+        if type(xs) in promotion.SCALARS:
             return scalar_operand(xs, dtype, False)
         return _array(xs, dtype, False, 0)
     if not any(isinstance(x, Array) for x in _leaves(xs)):
@@ -302,7 +302,7 @@ def full(
     out_sharding: Any = None,
 ) -> Any:
     """An array of `shape` of `fill_value`, which may be an array that is broadcast."""
-    util.check_arraylike("full", fill_value)
+    promotion.check_arraylike("full", fill_value)
     shape = canonical_shape(shape)
     if dtype is not None:
         dtype = user_dtype(dtype, "full")
@@ -310,9 +310,9 @@ def full(
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any, weak_type: bool = False) -> Any:
-    if type(fill_value) in util.SCALARS:
+    if type(fill_value) in promotion.SCALARS:
         if dtype is None:
-            dtype, weak_type = util.type_of(fill_value)
+            dtype, weak_type = promotion.type_of(fill_value)
         return _constant(shape, fill_value, dtype, weak_type)
     fill = as_value(fill_value) if dtype is None else convert(fill_value, dtype, weak_type)
     if not shape_of(fill):
@@ -327,9 +327,9 @@ def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, Any, boo
         weak = bool(getattr(a, "weak_type", False))
         old = old if dtypes.is_extended(old) else dtypes.canonicalize_dtype(old)
     else:
-        util.check_arraylike(name, a)
+        promotion.check_arraylike(name, a)
         old_shape = shape_of(a)
-        old, weak = util.type_of(a)
+        old, weak = promotion.type_of(a)
     shape = old_shape if shape is None else canonical_shape(shape)
     if dtype is None:
         return shape, old, weak
@@ -373,7 +373,7 @@ def full_like(
     out_sharding: Any = None,
 ) -> Any:
     """`fill_value`, broadcast, in the shape and dtype of `a` where these are not given."""
-    util.check_arraylike("full_like", fill_value)
+    promotion.check_arraylike("full_like", fill_value)
     shape, dtype, weak = _prototype("full_like", a, dtype, shape)
     if shape_of(fill_value):
         weak = False
@@ -382,7 +382,7 @@ def full_like(
 
 def copy(a: Any, order: str | None = None) -> Any:
     """A copy of `a`."""
-    util.check_arraylike("copy", a)
+    promotion.check_arraylike("copy", a)
     return _array(a, None, True, 0)
 
 

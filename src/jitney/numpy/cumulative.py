@@ -10,9 +10,9 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.selection import where
-from jitney.numpy.ufuncs import isnan
+from jitney.numpy.unary_math import isnan
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import broadcast_to, canonical_axis, reshape
 from jitney.primitives.elementwise import convert
@@ -42,14 +42,14 @@ def _running(
       nan_as: what counts for NaN.
       promote: whether small integers become the default integer.
     """
-    x = util.ensure_arraylike(name, a)
+    x = promotion.ensure_arraylike(name, a)
     if dtype is not None:
         dtype = convert.user_dtype(dtype, name)
     if axis is None or x.ndim == 0:
         x = reshape(x, (x.size,))
         axis = 0
     axis = canonical_axis(axis, x.ndim)
-    if nan_as is not None and util.is_inexact(x.dtype):
+    if nan_as is not None and promotion.is_inexact(x.dtype):
         x = where(isnan(x), convert.scalar_operand(nan_as, x.dtype, False), x)
     if dtype is None:
         dtype = x.dtype
@@ -134,7 +134,7 @@ def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     """Running sum along `axis`; with `include_initial`, a 0 comes first."""
-    x = util.ensure_arraylike("cumulative_sum", x)
+    x = promotion.ensure_arraylike("cumulative_sum", x)
     axis = _array_api_axis("cumulative sum", x, axis)
     out = _promoting_cumsum(x, axis=axis, dtype=dtype)
     return _with_start(out, axis, 0) if include_initial else out
@@ -144,7 +144,7 @@ def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     """Running product along `axis`; with `include_initial`, a 1 comes first."""
-    x = util.ensure_arraylike("cumulative_prod", x)
+    x = promotion.ensure_arraylike("cumulative_prod", x)
     axis = _array_api_axis("cumulative product", x, axis)
     out = _running("cumulative_prod", lax_cumulative.cumprod, x, axis, dtype)
     return _with_start(out, axis, 1) if include_initial else out

@@ -11,7 +11,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.arithmetic import remainder
 from jitney.numpy.cumulative import cumsum
 from jitney.numpy.reductions import sum as sum_of
@@ -41,7 +41,7 @@ _BOOL = np.dtype(bool)
 
 def _edge(x: Any, value: Any, axis: int) -> Any:
     """What goes before or after `x` along `axis`; a scalar as one slice."""
-    util.check_arraylike("diff", value)
+    promotion.check_arraylike("diff", value)
     if not shape_of(value):
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         return broadcast_to(value, shape)
@@ -59,7 +59,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
       prepend: what to put before it first.
       append: what to put after it first.
     """
-    x = util.ensure_arraylike("diff", a)
+    x = promotion.ensure_arraylike("diff", a)
     n = operator.index(concrete_or_error(None, n, "'n' argument of jnp.diff"))
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.diff"))
     if n == 0:
@@ -75,7 +75,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if append is not None:
         parts.append(_edge(x, append, axis))
     if len(parts) > 1:
-        x = concatenate(util.promote_dtypes(*parts), axis)
+        x = concatenate(promotion.promote_dtypes(*parts), axis)
     op = compare.ne if x.dtype == _BOOL else binary.sub
     lead = (slice(None),) * axis
     for _ in range(n):
@@ -92,15 +92,15 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
       to_end: what to put after them.
       to_begin: what to put before them.
     """
-    x = util.ensure_arraylike("ediff1d", ary)
+    x = promotion.ensure_arraylike("ediff1d", ary)
     x = reshape(x, (x.size,))
     out = binary.sub(x[1:], x[:-1])
     if to_begin is not None:
-        util.check_arraylike("ediff1d", to_begin)
+        promotion.check_arraylike("ediff1d", to_begin)
         start = convert(to_begin, x.dtype)
         out = concatenate([reshape(start, (start.size,)), out], 0)
     if to_end is not None:
-        util.check_arraylike("ediff1d", to_end)
+        promotion.check_arraylike("ediff1d", to_end)
         end = convert(to_end, x.dtype)
         out = concatenate([out, reshape(end, (end.size,))], 0)
     return out
@@ -121,8 +121,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     """
     if edge_order is not None:
         raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
-    util.check_arraylike("gradient", f, *varargs)
-    x, *spacings = map(as_value, util.promote_dtypes_inexact(f, *varargs))
+    promotion.check_arraylike("gradient", f, *varargs)
+    x, *spacings = map(as_value, promotion.promote_dtypes_inexact(f, *varargs))
     axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
     if any(x.shape[k] < 2 for k in axes):
         raise ValueError(
@@ -132,7 +132,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     if not axes:
         return []
     if not spacings:
-        spacings = [scalar_operand(1, *util.type_of(x))] * len(axes)
+        spacings = [scalar_operand(1, *promotion.type_of(x))] * len(axes)
     elif len(spacings) == 1:
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
@@ -148,7 +148,7 @@ def _slopes(x: Any, h: Any, axis: int) -> Any:
     if shape_of(h):
         return _uneven_slopes(x, h, axis, first, last)
     middle = binary.sub(slice_in_dim(x, 2, n, axis=axis), slice_in_dim(x, 0, n - 2, axis=axis))
-    middle = binary.div(binary.mul(middle, scalar_operand(0.5, *util.type_of(x))), h)
+    middle = binary.div(binary.mul(middle, scalar_operand(0.5, *promotion.type_of(x))), h)
     last = binary.div(last, h)
     return concatenate([binary.div(first, h), middle, last], axis)
 
@@ -203,19 +203,19 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     from jitney.numpy.manipulation import moveaxis
 
     if x is None and shape_of(dx):
-        y, dx = map(as_value, util.promote_dtypes_inexact(y, dx))
+        y, dx = map(as_value, promotion.promote_dtypes_inexact(y, dx))
         axis = canonical_axis(axis, y.ndim)
         sums = binary.add(slice_in_dim(y, 1, None, axis=axis), slice_in_dim(y, 0, -1, axis=axis))
-        total = sum_of(binary.mul(*util.align_ranks("multiply", dx, sums)), axis=axis)
+        total = sum_of(binary.mul(*promotion.align_ranks("multiply", dx, sums)), axis=axis)
         return _times(scalar_operand(0.5, total.dtype, False), total)
     if x is None:
-        (y,) = map(as_value, util.promote_dtypes_inexact(y))
+        (y,) = map(as_value, promotion.promote_dtypes_inexact(y))
         y = moveaxis(y, axis, -1)
         total = sum_of(y, axis=-1)
         ends = binary.add(y[..., 0], y[..., -1])
         half = scalar_operand(0.5, y.dtype, False)
         return _times(dx, binary.sub(total, binary.mul(half, ends)))
-    y, x = map(as_value, util.promote_dtypes_inexact(y, x))
+    y, x = map(as_value, promotion.promote_dtypes_inexact(y, x))
     y = moveaxis(y, axis, -1)
     widths = diff(x) if x.ndim == 1 else moveaxis(diff(x, axis=axis), axis, -1)
     sums = binary.add(y[..., 1:], y[..., :-1])
@@ -224,8 +224,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def _times(x: Any, y: Any) -> Any:
-    x, y = map(as_value, util.promote_dtypes(x, y))
-    return binary.mul(*util.align_ranks("multiply", x, y))
+    x, y = map(as_value, promotion.promote_dtypes(x, y))
+    return binary.mul(*promotion.align_ranks("multiply", x, y))
 
 
 @partial(jit_when_traced, static_argnames=("axis",))
@@ -238,13 +238,13 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 6.28318530
       axis: the axis.
       period: the period.
     """
-    x = util.ensure_arraylike("unwrap", p)
-    if util.is_complex(x.dtype):
+    x = promotion.ensure_arraylike("unwrap", p)
+    if promotion.is_complex(x.dtype):
         raise ValueError("jnp.unwrap does not support complex inputs.")
     if x.shape[axis] == 0:
         return x
     common = dtypes.result_type(x, period)
-    whole = not util.is_inexact(common)
+    whole = not promotion.is_inexact(common)
     dtype = common
     period = convert(as_value(period), dtype)
     x = convert(x, dtype)
@@ -328,11 +328,11 @@ def _interp(
     left_mode: str | None,
     right_mode: str | None,
 ) -> Any:
-    util.check_arraylike("interp", x, xp, fp)
+    promotion.check_arraylike("interp", x, xp, fp)
     if shape_of(xp) != shape_of(fp) or len(shape_of(xp)) != 1:
         raise ValueError("xp and fp must be one-dimensional arrays of equal size")
-    x, xp = map(as_value, util.promote_dtypes_inexact(x, xp))
-    (fp,) = map(as_value, util.promote_dtypes_inexact(fp))
+    x, xp = map(as_value, promotion.promote_dtypes_inexact(x, xp))
+    (fp,) = map(as_value, promotion.promote_dtypes_inexact(fp))
     for mode in (left_mode, right_mode):
         if mode not in (None, "extrapolate"):
             raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jitney.core import dtypes
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
@@ -57,7 +57,7 @@ def einsum(
     Raises:
       ValueError: if the subscripts do not fit the operands.
     """
-    util.check_no_out("einsum", out)
+    promotion.check_no_out("einsum", out)
     # Loaded at the first use: few programs need it.
     import opt_einsum
 
@@ -71,7 +71,7 @@ def einsum(
             _Shape(shape_of(x)) if k % 2 == 0 and k // 2 < len(arrays) else x
             for k, x in enumerate(given)
         )
-    util.check_arraylike("einsum", *arrays)
+    promotion.check_arraylike("einsum", *arrays)
     found: Any = opt_einsum.contract_path(
         *args, einsum_call=True, use_blas=True, optimize=_strategy(optimize, len(arrays))
     )
@@ -112,10 +112,10 @@ def _einsum(
     preferred: Any,
     dot: Any,
 ) -> Any:
-    dtype, weak = dtypes.common_type(tuple([util.type_of(x) for x in arrays]))
+    dtype, weak = dtypes.common_type(tuple([promotion.type_of(x) for x in arrays]))
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, "einsum"), False
-    values = [convert.as_value(x) for x in util.promote_dtypes(*arrays)]
+    values = [convert.as_value(x) for x in promotion.promote_dtypes(*arrays)]
     if len(values) == 1:
         values = [convert.convert(values[0], dtype, weak)]
     for positions, equation in steps:

@@ -9,10 +9,10 @@ import numpy as np
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.creation import zeros_like
 from jitney.numpy.selection import where
-from jitney.numpy.ufuncs import isinf, isnan, signbit
+from jitney.numpy.unary_math import isinf, isnan, signbit
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import bitcast_convert_type, convert
 
@@ -24,8 +24,8 @@ _INT32 = np.dtype(np.int32)
 @jit_when_traced
 def copysign(x1: Any, x2: Any, /) -> Any:
     """|x1| with the sign of x2."""
-    x1, x2 = util.promote_args_inexact("copysign", x1, x2)
-    if util.is_complex(util.dtype_of(x1)):
+    x1, x2 = promotion.promote_args_inexact("copysign", x1, x2)
+    if promotion.is_complex(promotion.dtype_of(x1)):
         raise TypeError("copysign does not support complex-valued inputs")
     return where(signbit(x2), unary.neg(unary.abs(x1)), unary.abs(x1))
 
@@ -33,18 +33,18 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 @jit_when_traced
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     """(fraction, integer part), both with the sign of x."""
-    util.check_no_out("modf", out)
-    (x,) = util.promote_args_inexact("modf", x)
-    whole = where(compare.ge(x, util.strong_scalar_like(x, 0)), unary.floor(x), unary.ceil(x))
+    promotion.check_no_out("modf", out)
+    (x,) = promotion.promote_args_inexact("modf", x)
+    whole = where(compare.ge(x, promotion.strong_scalar_like(x, 0)), unary.floor(x), unary.ceil(x))
     return binary.sub(x, whole), whole
 
 
 @jit_when_traced
 def frexp(x: Any, /) -> tuple[Any, Any]:
     """(m, e) such that x = m 2**e and 0.5 <= |m| < 1; zeros, infinities and NaN stay, with e = 0."""
-    util.check_arraylike("frexp", x)
-    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("frexp", x))
-    if util.is_complex(x.dtype):
+    promotion.check_arraylike("frexp", x)
+    (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("frexp", x))
+    if promotion.is_complex(x.dtype):
         raise TypeError("frexp does not support complex-valued inputs")
     return _frexp(x)
 
@@ -56,25 +56,27 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     exponent_bits = bits - mantissa_bits - 1
     bias = 2 ** (exponent_bits - 1) - 1
     # Subnormal numbers are made normal first.
-    small = compare.lt(unary.abs(x), util.strong_scalar_like(x, info.smallest_normal))
-    scaled = where(small, binary.mul(x, util.strong_scalar_like(x, 2.0**mantissa_bits)), x)
+    small = compare.lt(unary.abs(x), promotion.strong_scalar_like(x, info.smallest_normal))
+    scaled = where(small, binary.mul(x, promotion.strong_scalar_like(x, 2.0**mantissa_bits)), x)
     shift = where(small, np.int32(-mantissa_bits), np.int32(0))
     pattern = bitcast_convert_type(scaled, np.dtype(f"int{bits}"))
     exponent = binary.shift_right_arithmetic(
-        pattern, util.strong_scalar_like(pattern, mantissa_bits)
+        pattern, promotion.strong_scalar_like(pattern, mantissa_bits)
     )
-    exponent = binary.bitwise_and(exponent, util.strong_scalar_like(pattern, 2**exponent_bits - 1))
-    exponent = binary.sub(exponent, util.strong_scalar_like(pattern, bias))
-    exponent = convert(binary.add(exponent, util.strong_scalar_like(pattern, 1)), _INT32)
+    exponent = binary.bitwise_and(
+        exponent, promotion.strong_scalar_like(pattern, 2**exponent_bits - 1)
+    )
+    exponent = binary.sub(exponent, promotion.strong_scalar_like(pattern, bias))
+    exponent = convert(binary.add(exponent, promotion.strong_scalar_like(pattern, 1)), _INT32)
     exponent = binary.add(shift, exponent)
     field = (2**exponent_bits - 1) << mantissa_bits
-    pattern = binary.bitwise_and(pattern, util.strong_scalar_like(pattern, ~field))
+    pattern = binary.bitwise_and(pattern, promotion.strong_scalar_like(pattern, ~field))
     pattern = binary.bitwise_or(
-        pattern, util.strong_scalar_like(pattern, (bias - 1) << mantissa_bits)
+        pattern, promotion.strong_scalar_like(pattern, (bias - 1) << mantissa_bits)
     )
     mantissa = bitcast_convert_type(pattern, x.dtype)
     special = binary.bitwise_or(isinf(x), isnan(x))
-    special = binary.bitwise_or(special, compare.eq(x, util.strong_scalar_like(x, 0)))
+    special = binary.bitwise_or(special, compare.eq(x, promotion.strong_scalar_like(x, 0)))
     exponent = where(special, zeros_like(exponent), exponent)
     return where(special, x, mantissa), exponent
 
@@ -83,7 +85,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 def _frexp_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (dx,) = primals, tangents
     mantissa, exponent = _frexp(x)
-    scale = binary.pow(util.strong_scalar_like(x, 2), convert(unary.neg(exponent), x.dtype))
+    scale = binary.pow(promotion.strong_scalar_like(x, 2), convert(unary.neg(exponent), x.dtype))
     nothing = np.zeros(np.shape(exponent), dtypes.float0)
     return (mantissa, exponent), (binary.mul(dx, scale), nothing)
 
@@ -91,41 +93,43 @@ def _frexp_jvp(primals: Any, tangents: Any) -> Any:
 @jit_when_traced
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """x1 2**x2, for integer x2."""
-    util.check_arraylike("ldexp", x1, x2)
-    kind = util.dtype_of(x2)
-    if not (util.is_integer(kind) or kind == np.bool_):
-        raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
-    if util.is_complex(util.dtype_of(x1)):
-        raise ValueError(f"ldexp not supported for input types {(util.dtype_of(x1), kind)}")
-    dtype = util.to_inexact(util.dtype_of(x1))
-    weak = util.type_of(x1)[1] and util.type_of(x2)[1]
+    promotion.check_arraylike("ldexp", x1, x2)
+    kind = promotion.dtype_of(x2)
+    if not (promotion.is_integer(kind) or kind == np.bool_):
+        raise ValueError(f"ldexp not supported for input types {(promotion.dtype_of(x1), kind)}")
+    if promotion.is_complex(promotion.dtype_of(x1)):
+        raise ValueError(f"ldexp not supported for input types {(promotion.dtype_of(x1), kind)}")
+    dtype = promotion.to_inexact(promotion.dtype_of(x1))
+    weak = promotion.type_of(x1)[1] and promotion.type_of(x2)[1]
     x1, x2 = convert(x1, dtype, weak), convert(x2, dtype, weak)
-    x1, x2 = util.broadcast_arrays(*util.promote_shapes("ldexp", x1, x2))
+    x1, x2 = promotion.broadcast_arrays(*promotion.promote_shapes("ldexp", x1, x2))
     mantissa, exponent = frexp(x1)
     total = binary.add(convert(exponent, x1.dtype), x2)
     # The greatest numbers have an exponent whose power of 2 is not a number of the format.
-    positive = compare.gt(total, util.strong_scalar_like(total, 0))
-    mantissa = where(positive, binary.mul(mantissa, util.strong_scalar_like(mantissa, 2)), mantissa)
-    positive = compare.gt(total, util.strong_scalar_like(total, 0))
-    power = where(positive, binary.sub(total, util.strong_scalar_like(total, 1)), total)
-    scaled = binary.mul(mantissa, binary.pow(util.strong_scalar_like(power, 2), power))
-    special = binary.bitwise_or(isinf(x1), compare.eq(x1, util.strong_scalar_like(x1, 0)))
+    positive = compare.gt(total, promotion.strong_scalar_like(total, 0))
+    mantissa = where(
+        positive, binary.mul(mantissa, promotion.strong_scalar_like(mantissa, 2)), mantissa
+    )
+    positive = compare.gt(total, promotion.strong_scalar_like(total, 0))
+    power = where(positive, binary.sub(total, promotion.strong_scalar_like(total, 1)), total)
+    scaled = binary.mul(mantissa, binary.pow(promotion.strong_scalar_like(power, 2), power))
+    special = binary.bitwise_or(isinf(x1), compare.eq(x1, promotion.strong_scalar_like(x1, 0)))
     return where(special, x1, scaled)
 
 
 def spacing(x: Any, /) -> Any:
     """The distance from x to the next number away from zero; of float16, as in NumPy, the one above."""
-    (x,) = util.promote_args_inexact("spacing", x)
-    x = util.ensure_arraylike("spacing", x)
-    if util.is_complex(x.dtype):
+    (x,) = promotion.promote_args_inexact("spacing", x)
+    x = promotion.ensure_arraylike("spacing", x)
+    if promotion.is_complex(x.dtype):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
-    upward = util.strong_scalar_like(x, np.inf)
+    upward = promotion.strong_scalar_like(x, np.inf)
     away = upward if x.dtype == np.float16 else copysign(upward, x)
     if away.shape != x.shape:
-        away = util.broadcast_arrays(away, x)[0]
+        away = promotion.broadcast_arrays(away, x)[0]
     distance = binary.sub(binary.nextafter(x, away), x)
-    least = util.strong_scalar_like(x, dtypes.finfo(x.dtype).smallest_subnormal)
-    none = compare.eq(distance, util.strong_scalar_like(x, 0))
+    least = promotion.strong_scalar_like(x, dtypes.finfo(x.dtype).smallest_subnormal)
+    none = compare.eq(distance, promotion.strong_scalar_like(x, 0))
     return where(none, least if x.dtype == np.float16 else copysign(least, x), distance)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import creation, joining, matrices, ranges
+from jitney.numpy import creation, joining, ranges, triangular
 from jitney.primitives.elementwise.convert import convert
 
 # NumPy's own: they only hand back the index.
@@ -47,7 +47,7 @@ class _Grid:
             return _slice_to_array(key, self._name)
         axes = [_slice_to_array(s, self._name) for s in key]
         common = _promoted(axes)
-        return self._combined(matrices.meshgrid(*common, indexing="ij", sparse=self._sparse))
+        return self._combined(triangular.meshgrid(*common, indexing="ij", sparse=self._sparse))
 
     def _combined(self, grids: list[Any]) -> Any:
         raise NotImplementedError(type(self).__name__)

@@ -11,7 +11,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array import concatenation
 from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, shape_of, transpose
 from jitney.primitives.elementwise.convert import as_value, convert, user_dtype
@@ -31,13 +31,13 @@ def _parts(name: str, arrays: Any) -> Any:
         parts = list(arrays)
     except TypeError:
         raise TypeError(f"Value after * must be an iterable, not {type(arrays).__name__}") from None
-    util.check_arraylike(name, *parts)
+    promotion.check_arraylike(name, *parts)
     return parts
 
 
 def _promoted(parts: Sequence[Any], dtype: Any, name: str) -> list[Any]:
     if dtype is None:
-        return util.promote_dtypes(*parts)
+        return promotion.promote_dtypes(*parts)
     dtype = user_dtype(dtype, name)
     return [convert(x, dtype) for x in parts]
 
@@ -96,7 +96,7 @@ def _flat(x: Any) -> Any:
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     """Arrays put one after the other along `axis`; see `concatenate`."""
-    util.check_arraylike("concat", *arrays)
+    promotion.check_arraylike("concat", *arrays)
     return concatenate(arrays, axis=axis)
 
 
@@ -108,7 +108,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     """
     parts = _parts("stack", arrays)
     if isinstance(parts, Array):
-        util.check_no_out("stack", out)
+        promotion.check_no_out("stack", out)
         if dtype is not None:
             parts = convert(parts, user_dtype(dtype, "stack"))
         rank = parts.ndim
@@ -120,7 +120,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
         return reshape(spread, x.shape)
     if not parts:
         raise ValueError("Need at least one array to stack.")
-    util.check_no_out("stack", out)
+    promotion.check_no_out("stack", out)
     shape = shape_of(parts[0])
     if any(shape_of(x) != shape for x in parts):
         listed = ", ".join(str(shape_of(x)) for x in parts)
@@ -189,7 +189,7 @@ def _block(xs: Any) -> tuple[Any, int]:
     if isinstance(xs, tuple):
         raise ValueError(f"jax.numpy.block does not allow tuples, got {xs}")
     if not isinstance(xs, list):
-        util.check_arraylike("block", xs)
+        promotion.check_arraylike("block", xs)
         return as_value(xs), 0
     if not xs:
         raise ValueError("jax.numpy.block does not allow empty list arguments")
@@ -228,7 +228,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def _at_least(name: str, arys: tuple[Any, ...], widen: Any) -> Any:
-    util.check_arraylike(name, *arys)
+    promotion.check_arraylike(name, *arys)
     out = [widen(as_value(x)) for x in arys]
     return out[0] if len(out) == 1 else out
 
@@ -237,7 +237,7 @@ def _at_least(name: str, arys: tuple[Any, ...], widen: Any) -> Any:
 
 
 def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
-    ary = util.ensure_arraylike(name, ary)
+    ary = promotion.ensure_arraylike(name, ary)
     axis = operator.index(concrete_or_error(None, axis, f"in jax.numpy.{name} argument `axis`"))
     size = ary.shape[axis]
     if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
@@ -280,7 +280,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """`split` along the second axis, or along the only one."""
-    ary = util.ensure_arraylike("hsplit", ary)
+    ary = promotion.ensure_arraylike("hsplit", ary)
     return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
@@ -291,7 +291,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices of `x` along `axis`, without that axis."""
-    x = util.ensure_arraylike("unstack", x)
+    x = promotion.ensure_arraylike("unstack", x)
     return concatenation.unstack(x, axis=canonical_axis(axis, x.ndim))
 
 

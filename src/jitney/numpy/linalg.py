@@ -17,7 +17,7 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit, jit_when_traced
 from jitney.core import dtypes
 from jitney.lax import linalg as lax
-from jitney.numpy import linear, util
+from jitney.numpy import products, promotion
 from jitney.numpy.matrix_norms import (
     matrix_norm as matrix_norm,
     norm as norm,
@@ -87,8 +87,8 @@ class SlogdetResult(NamedTuple):
 
 def _inexact(name: str, *operands: Any) -> Any:
     """Operands checked, of one inexact dtype, as values."""
-    util.check_arraylike(f"jnp.linalg.{name}", *operands)
-    values = [as_value(x) for x in util.promote_dtypes_inexact(*operands)]
+    promotion.check_arraylike(f"jnp.linalg.{name}", *operands)
+    values = [as_value(x) for x in promotion.promote_dtypes_inexact(*operands)]
     return values[0] if len(values) == 1 else values
 
 
@@ -452,7 +452,7 @@ def _squares_of_columns(x: Any) -> Any:
 @partial(jit_when_traced, static_argnames=("p",))
 def cond(x: Any, p: Any = None) -> Any:
     """The condition number in the norm `p`; None is 2."""
-    util.check_arraylike("cond", x)
+    promotion.check_arraylike("cond", x)
     x = _inexact("cond", x)
     if x.ndim < 2:
         raise ValueError(
@@ -493,7 +493,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
 @partial(jit_when_traced, static_argnames=("n",))
 def matrix_power(a: Any, n: int) -> Any:
     """`a` to the integer power `n`, by repeated squares; negative powers are of the inverse."""
-    util.check_arraylike("jnp.linalg.matrix_power", a)
+    promotion.check_arraylike("jnp.linalg.matrix_power", a)
     a = as_value(a)
     if a.ndim < 2:
         raise TypeError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
@@ -510,11 +510,11 @@ def matrix_power(a: Any, n: int) -> Any:
     out = None
     while True:
         if n & 1:
-            out = a if out is None else linear.matmul(out, a)
+            out = a if out is None else products.matmul(out, a)
         n >>= 1
         if not n:
             return out
-        a = linear.matmul(a, a)
+        a = products.matmul(a, a)
 
 
 # --- tensors ---------------------------------------------------------------------------------------
@@ -522,7 +522,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse of `tensordot(a, ., ind)`."""
-    a = util.ensure_arraylike("tensorinv", a)
+    a = promotion.ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
     if ind <= 0:
         raise ValueError(f"ind must be a positive integer; got ind={ind}")
@@ -538,7 +538,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
     """X with tensordot(a, X, X.ndim) = b; `axes` of `a` are moved to its end first."""
-    a, b = util.ensure_arraylike("tensorsolve", a, b)
+    a, b = promotion.ensure_arraylike("tensorsolve", a, b)
     if axes is not None:
         import jitney.numpy as jnp
 

@@ -13,9 +13,9 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error, is_concrete
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.joining import stack
-from jitney.numpy.matrices import diagonal
+from jitney.numpy.triangular import diagonal
 from jitney.primitives.array import concatenation, shape as lax_shape
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.shape import (
@@ -55,7 +55,7 @@ def reshape(
     Raises:
       TypeError: if the sizes differ.
     """
-    a = util.ensure_arraylike("reshape", a)
+    a = promotion.ensure_arraylike("reshape", a)
     new = _sizes(a.shape, shape)
     if order == "C":
         out = lax_shape.reshape(a, new)
@@ -91,7 +91,7 @@ def _sizes(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
 
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """All elements along one axis."""
-    a = util.ensure_arraylike("ravel", a)
+    a = promotion.ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
     return reshape(a, (a.size,), order)
@@ -102,7 +102,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     """Axes in the order `axes`; reversed by default."""
-    a = util.ensure_arraylike("transpose", a)
+    a = promotion.ensure_arraylike("transpose", a)
     if axes is None:
         axes = range(a.ndim)[::-1]
     return lax_shape.transpose(a, _wrapped_axes(axes, a.ndim))
@@ -115,13 +115,13 @@ def _wrapped_axes(axes: Any, rank: int) -> tuple[int, ...]:
 
 def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
     """Axes in the order `axes`."""
-    util.check_arraylike("permute_dims", a)
+    promotion.check_arraylike("permute_dims", a)
     return transpose(a, axes)
 
 
 def matrix_transpose(x: Any, /) -> Any:
     """The last two axes exchanged."""
-    x = util.ensure_arraylike("matrix_transpose", x)
+    x = promotion.ensure_arraylike("matrix_transpose", x)
     rank = x.ndim
     if rank < 2:
         raise ValueError(
@@ -132,7 +132,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Axes `source` moved to positions `destination`; the others keep their order."""
-    a = util.ensure_arraylike("moveaxis", a)
+    a = promotion.ensure_arraylike("moveaxis", a)
     sources, targets = canonical_axes(source, a.ndim), canonical_axes(destination, a.ndim)
     if len(sources) != len(targets):
         raise ValueError(f"Inconsistent number of elements: {len(sources)} vs {len(targets)}")
@@ -144,7 +144,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
-    a = util.ensure_arraylike("swapaxes", a)
+    a = promotion.ensure_arraylike("swapaxes", a)
     order = np.arange(a.ndim)
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return lax_shape.transpose(a, order.tolist())
@@ -153,7 +153,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 @partial(jit_when_traced, static_argnames=("axis", "start"))
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Axis `axis` moved in front of axis `start`."""
-    a = util.ensure_arraylike("rollaxis", a)
+    a = promotion.ensure_arraylike("rollaxis", a)
     rank = a.ndim
     start = operator.index(concrete_or_error(None, start, "'start' argument of jnp.rollaxis()"))
     axis = canonical_axis(axis, rank)
@@ -165,7 +165,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 def squeeze(a: Any, axis: Any = None) -> Any:
     """`a` without the axes `axis`, which have extent 1; by default without all of those."""
-    a = util.ensure_arraylike("squeeze", a)
+    a = promotion.ensure_arraylike("squeeze", a)
     if axis is None:
         axis = tuple(k for k, n in enumerate(a.shape) if n == 1)
     return lax_shape.squeeze(a, axis)
@@ -173,7 +173,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 def expand_dims(a: Any, axis: Any) -> Any:
     """`a` with axes of extent 1 put in at positions `axis` of the result."""
-    a = util.ensure_arraylike("expand_dims", a)
+    a = promotion.ensure_arraylike("expand_dims", a)
     if isinstance(axis, Array | np.ndarray):
         axis = concrete_or_error(np.asarray, axis, "axis argument of jnp.expand_dims").tolist()
     axes = axis if isinstance(axis, Sequence) else (axis,)
@@ -189,14 +189,14 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """`array` repeated to `shape` along new leading axes and axes of extent 1."""
-    util.check_arraylike("broadcast_to", array)
+    promotion.check_arraylike("broadcast_to", array)
     return lax_shape.broadcast_to(array, canonical_shape(shape))
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
     """Arrays broadcast to their common shape."""
-    util.check_arraylike("broadcast_arrays", *args)
-    return util.broadcast_arrays(*args)
+    promotion.check_arraylike("broadcast_arrays", *args)
+    return promotion.broadcast_arrays(*args)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
@@ -211,7 +211,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def flip(m: Any, axis: Any = None) -> Any:
     """Elements in reversed order along `axis`, along all axes by default."""
-    util.check_arraylike("flip", m)
+    promotion.check_arraylike("flip", m)
     return _flip(m, axis=axis if axis is None else _hashable(axis))
 
 
@@ -228,20 +228,20 @@ def _flip(m: Any, axis: Any = None) -> Any:
 
 def fliplr(m: Any) -> Any:
     """Elements in reversed order along the second axis."""
-    util.check_arraylike("fliplr", m)
+    promotion.check_arraylike("fliplr", m)
     return _flip(m, axis=1)
 
 
 def flipud(m: Any) -> Any:
     """Elements in reversed order along the first axis."""
-    util.check_arraylike("flipud", m)
+    promotion.check_arraylike("flipud", m)
     return _flip(m, axis=0)
 
 
 @partial(jit_when_traced, static_argnames=("k", "axes"))
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`m` turned `k` times by 90 degrees in the plane of `axes`, from the first to the second."""
-    m = util.ensure_arraylike("rot90", m)
+    m = promotion.ensure_arraylike("rot90", m)
     if m.ndim < 2:
         raise ValueError(
             "rot90 requires its first argument to have ndim at least two, but got first argument "
@@ -270,7 +270,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
       shift: how far; one for each axis, or one for all; may be traced.
       axis: one or several; if None, the flattened array is rolled.
     """
-    util.check_arraylike("roll", a)
+    promotion.check_arraylike("roll", a)
     a = as_value(a)
     if axis is None:
         return lax_shape.reshape(roll(lax_shape.reshape(a, (a.size,)), shift, 0), a.shape)
@@ -336,7 +336,7 @@ def shift_size(shift: Any) -> int:
 
 def tile(A: Any, reps: Any) -> Any:
     """`A` repeated as a whole, `reps` times along each axis."""
-    util.check_arraylike("tile", A)
+    promotion.check_arraylike("tile", A)
     x = as_value(A)
     try:
         counts = tuple(reps)
@@ -371,9 +371,9 @@ def repeat(
       ConcretizationTypeError: if `repeats` is traced and no length is given.
     """
     if isinstance(repeats, Array | np.ndarray) or np.isscalar(repeats):
-        util.check_arraylike("repeat", a, repeats)
+        promotion.check_arraylike("repeat", a, repeats)
     else:
-        util.check_arraylike("repeat", a)
+        promotion.check_arraylike("repeat", a)
         if not hasattr(repeats, "__index__"):
             raise TypeError(
                 f"repeat requires ndarray or scalar arguments, got {type(repeats)} at position 1."
@@ -420,7 +420,7 @@ def _repeat_each(x: Any, repeats: Any, axis: int, length: int) -> Any:
     """Slice k of `x` comes at as many places as `repeats[k]` says."""
     from jitney.numpy.creation import zeros
     from jitney.numpy.cumulative import cumsum
-    from jitney.numpy.taking import take
+    from jitney.numpy.take import take
 
     n = x.shape[axis]
     if n == 0:

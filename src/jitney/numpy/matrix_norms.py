@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from jitney.api.jit import jit_when_traced
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array.shape import canonical_axis, expand_dims, transpose
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import as_value, convert
@@ -16,8 +16,8 @@ from jitney.primitives.reduction.reduce import reduce_max, reduce_min, reduce_su
 
 
 def _operand(name: str, x: Any) -> Any:
-    util.check_arraylike(f"jnp.linalg.{name}", x)
-    return as_value(util.promote_dtypes_inexact(x)[0])
+    promotion.check_arraylike(f"jnp.linalg.{name}", x)
+    return as_value(promotion.promote_dtypes_inexact(x)[0])
 
 
 def _kept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -26,7 +26,7 @@ def _kept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 def _squares(x: Any) -> Any:
     """Squares of absolute values, real."""
-    return unary.real(x * unary.conj(x)) if util.is_complex(x.dtype) else x * x
+    return unary.real(x * unary.conj(x)) if promotion.is_complex(x.dtype) else x * x
 
 
 def _sum(x: Any, axes: tuple[int, ...]) -> Any:

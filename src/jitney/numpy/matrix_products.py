@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jitney.numpy import linear, matrices as shapes, util
+from jitney.numpy import products, promotion, triangular as shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg import matrix_helpers as mat
 
@@ -13,7 +13,7 @@ from jitney.primitives.linalg import matrix_helpers as mat
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     """The product of matrices, in the order that costs least; the first and last may be vectors."""
     arrays = list(arrays)
-    util.check_arraylike("jnp.linalg.multi_dot", *arrays)
+    promotion.check_arraylike("jnp.linalg.multi_dot", *arrays)
     if not arrays:
         raise ValueError("multi_dot requires at least one array")
     operands = [as_value(x) for x in arrays]
@@ -51,35 +51,37 @@ def _chain(xs: Any, splits: Any, i: int, j: int, precision: Any) -> Any:
         return xs[i]
     k = splits[i, j]
     left, right = _chain(xs, splits, i, k, precision), _chain(xs, splits, k + 1, j, precision)
-    return linear.dot(left, right, precision=precision)
+    return products.dot(left, right, precision=precision)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross product of vectors of 3 elements."""
-    x1, x2 = util.ensure_arraylike("jnp.linalg.cross", x1, x2)
+    x1, x2 = promotion.ensure_arraylike("jnp.linalg.cross", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they have "
             f"x1.shape[axis]={x1.shape[axis]} and x2.shape[axis]={x2.shape[axis]}"
         )
-    return linear.cross(x1, x2, axis=axis)
+    return products.cross(x1, x2, axis=axis)
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
     """All products of elements of two vectors."""
-    x1, x2 = util.ensure_arraylike("jnp.linalg.outer", x1, x2)
+    x1, x2 = promotion.ensure_arraylike("jnp.linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
             f"Input arrays must be one-dimensional, but they are x1.ndim={x1.ndim} x2.ndim={x2.ndim}"
         )
-    return linear.outer(x1, x2)
+    return products.outer(x1, x2)
 
 
 def matmul(
     x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
     """x1 @ x2."""
-    return linear.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+    return products.matmul(
+        x1, x2, precision=precision, preferred_element_type=preferred_element_type
+    )
 
 
 def tensordot(
@@ -87,7 +89,7 @@ def tensordot(
     preferred_element_type: Any = None, out_sharding: Any = None,
 ) -> Any:  # fmt: skip
     """Sum of products over several axes."""
-    return linear.tensordot(
+    return products.tensordot(
         x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
     )
 
@@ -102,7 +104,7 @@ def vecdot(
     preferred_element_type: Any = None,
 ) -> Any:
     """Sum of conj(x1) * x2 along `axis`."""
-    return linear.vecdot(
+    return products.vecdot(
         x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
     )
 
@@ -110,20 +112,20 @@ def vecdot(
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of the diagonal of the last two axes."""
     return shapes.trace(
-        util.ensure_arraylike("jnp.linalg.trace", x), offset, axis1=-2, axis2=-1, dtype=dtype
+        promotion.ensure_arraylike("jnp.linalg.trace", x), offset, axis1=-2, axis2=-1, dtype=dtype
     )
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonal of the last two axes."""
     return shapes.diagonal(
-        util.ensure_arraylike("jnp.linalg.diagonal", x), offset, axis1=-2, axis2=-1
+        promotion.ensure_arraylike("jnp.linalg.diagonal", x), offset, axis1=-2, axis2=-1
     )
 
 
 def matrix_transpose(x: Any, /) -> Any:
     """`x` with its last two axes exchanged."""
-    x = util.ensure_arraylike("jnp.linalg.matrix_transpose", x)
+    x = promotion.ensure_arraylike("jnp.linalg.matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(
             f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}"

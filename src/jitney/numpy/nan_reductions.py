@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.numpy import reductions, util
+from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import true_divide
 from jitney.numpy.selection import where as choose
-from jitney.numpy.ufuncs import isnan
+from jitney.numpy.unary_math import isnan
 from jitney.primitives.elementwise import binary, compare, convert, unary
 
 __all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
@@ -37,10 +37,10 @@ def _extreme(
     initial: Any,
     where: Any,
 ) -> Any:
-    util.check_no_out(name, out)
-    x = util.ensure_arraylike(name, a)
+    promotion.check_no_out(name, out)
+    x = promotion.ensure_arraylike(name, a)
     reductions.check_mask(name, where)
-    if not util.is_inexact(x.dtype):
+    if not promotion.is_inexact(x.dtype):
         return reduction(x, axis, None, keepdims, initial, where)
     value = reduction(_filled(x, fill), axis, None, keepdims, initial, where)
     if initial is not None:
@@ -76,11 +76,11 @@ def nanmin(
 
 
 def _fold(name: str, reduction: Callable[..., Any], fill: int, a: Any, out: Any, *args: Any) -> Any:
-    util.check_no_out(name, out)
-    x = util.ensure_arraylike(name, a)
+    promotion.check_no_out(name, out)
+    x = promotion.ensure_arraylike(name, a)
     axis, dtype, keepdims, initial, where = args
     reductions.check_mask(name, where)
-    x = _filled(x, fill) if util.is_inexact(x.dtype) else x
+    x = _filled(x, fill) if promotion.is_inexact(x.dtype) else x
     return reduction(x, axis, dtype, None, keepdims, initial, where)
 
 
@@ -122,10 +122,10 @@ def nanmean(
     where: Any = None,
 ) -> Any:
     """The mean over axes of what is not NaN."""
-    util.check_no_out("nanmean", out)
-    x = util.ensure_arraylike("nanmean", a)
+    promotion.check_no_out("nanmean", out)
+    x = promotion.ensure_arraylike("nanmean", a)
     reductions.check_mask("nanmean", where)
-    if not util.is_inexact(x.dtype):
+    if not promotion.is_inexact(x.dtype):
         return reductions.mean(x, axis, dtype, None, keepdims, where=where)
     dtype = x.dtype if dtype is None else dtype
     defined = unary.bitwise_not(isnan(x))
@@ -146,24 +146,24 @@ def nanvar(
     mean: Any = None,
 ) -> Any:
     """The variance over axes of what is not NaN."""
-    util.check_no_out("nanvar", out)
-    x = util.ensure_arraylike("nanvar", a)
+    promotion.check_no_out("nanvar", out)
+    x = promotion.ensure_arraylike("nanvar", a)
     reductions.check_mask("nanvar", where)
     carried, result = reductions.var_dtypes(x.dtype, dtype)
     x = convert.convert(x, carried)
     if mean is None:
         center = nanmean(x, axis, dtype=carried, keepdims=True, where=where)
     else:
-        center = util.promote_shapes("nanvar", x, util.as_type(mean, carried, False))[1]
+        center = promotion.promote_shapes("nanvar", x, promotion.as_type(mean, carried, False))[1]
     undefined = isnan(x)
     apart = choose(undefined, 0, binary.sub(x, center))
-    if util.is_complex(carried):
+    if promotion.is_complex(carried):
         squared = unary.real(binary.mul(apart, unary.conj(apart)))
     else:
         squared = unary.square(apart)
     defined = unary.bitwise_not(isnan(x))
     count = reductions.sum(defined, axis, keepdims=keepdims, where=where)
-    free = binary.sub(count, util.as_type(ddof, count.dtype, False))
+    free = binary.sub(count, promotion.as_type(ddof, count.dtype, False))
     too_few = compare.le(free, convert.scalar_operand(0, count.dtype, False))
     total = reductions.sum(squared, axis, keepdims=keepdims, where=where)
     total = choose(too_few, np.nan, total)
@@ -183,7 +183,7 @@ def nanstd(
     mean: Any = None,
 ) -> Any:
     """The standard deviation over axes of what is not NaN."""
-    util.check_no_out("nanstd", out)
+    promotion.check_no_out("nanstd", out)
     reductions.check_mask("nanstd", where)
     return unary.sqrt(
         nanvar(a, axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.core.array import Array
-from jitney.numpy import arithmetic, bitwise, comparison, linear, ufuncs
+from jitney.numpy import arithmetic, bitwise, comparison, products, unary_math
 from jitney.runtime.array import ArrayImpl
 
 _KNOWN_TYPES = (Array, np.ndarray, np.generic, bool, int, float, complex)
@@ -77,7 +77,7 @@ _ARITHMETIC: tuple[tuple[str, str, Callable[[Any, Any], Any]], ...] = (
     ("mod", "%", arithmetic.remainder),
     ("divmod", "divmod", arithmetic.divmod),
     ("pow", "**", arithmetic.power),
-    ("matmul", "@", linear.matmul),
+    ("matmul", "@", products.matmul),
     ("and", "&", bitwise.bitwise_and),
     ("or", "|", bitwise.bitwise_or),
     ("xor", "^", bitwise.bitwise_xor),
@@ -95,10 +95,10 @@ _COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], Any]], ...] = (
 )
 
 _UNARY: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-    ("neg", ufuncs.negative),
-    ("pos", ufuncs.positive),
-    ("abs", ufuncs.absolute),
-    ("invert", ufuncs.invert),
+    ("neg", unary_math.negative),
+    ("pos", unary_math.positive),
+    ("abs", unary_math.absolute),
+    ("invert", unary_math.invert),
 )
 
 

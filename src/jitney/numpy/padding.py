@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.creation import array, zeros
 from jitney.numpy.manipulation import flip, repeat
 from jitney.numpy.ranges import linspace
@@ -61,7 +61,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     Raises:
       ValueError: if an option does not go with the mode, or a width is negative.
     """
-    util.check_arraylike("pad", array)
+    promotion.check_arraylike("pad", array)
     x = as_value(array)
     widths = _pairs(_integers(pad_width), x.ndim, "pad_width")
     if any(n < 0 for pair in widths for n in pair):
@@ -269,14 +269,14 @@ def _statistic(x: Any, axis: int, low: int, high: int, *, mode: str, lengths: Wi
 
     def edge(part: Any, width: int) -> Any:
         value = function(part, axis=axis, keepdims=True)
-        if mode in ("mean", "median") and util.is_integer(x.dtype):
+        if mode in ("mean", "median") and promotion.is_integer(x.dtype):
             value = round_to(value)
         return repeat(convert(value, x.dtype), width, axis=axis)
 
     n = x.shape[axis]
     if lengths is None:
         value = function(x, axis=axis, keepdims=True)
-        if mode in ("mean", "median") and util.is_integer(x.dtype):
+        if mode in ("mean", "median") and promotion.is_integer(x.dtype):
             value = round_to(value)
         value = convert(value, x.dtype)
         before, after = repeat(value, low, axis=axis), repeat(value, high, axis=axis)

@@ -11,17 +11,17 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error, state
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.arithmetic import add, multiply
 from jitney.numpy.creation import array, ones, zeros
-from jitney.numpy.editing import trim_zeros
+from jitney.numpy.insert_delete import trim_zeros
 from jitney.numpy.joining import atleast_1d, concatenate
 from jitney.numpy.manipulation import broadcast_to
-from jitney.numpy.matrices import diag
 from jitney.numpy.ranges import arange
 from jitney.numpy.reductions import all as all_true, prod, sum as sum_of
 from jitney.numpy.selection import where
 from jitney.numpy.signal import convolve
+from jitney.numpy.triangular import diag
 from jitney.primitives.array.shape import expand_dims, shape_of
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise import binary, unary
@@ -42,8 +42,8 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
       x: where to evaluate.
       unroll: how many coefficients a turn of the loop takes.
     """
-    util.check_arraylike("polyval", p, x)
-    p, x = (as_value(v) for v in util.promote_dtypes(p, x))
+    promotion.check_arraylike("polyval", p, x)
+    p, x = (as_value(v) for v in promotion.promote_dtypes(p, x))
     shape = np.broadcast_shapes(p.shape[1:], x.shape)
     out = zeros(shape, x.dtype)
 
@@ -63,8 +63,8 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
 @jit_when_traced
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials."""
-    util.check_arraylike("polyadd", a1, a2)
-    x, y = (as_value(a) for a in util.promote_dtypes(a1, a2))
+    promotion.check_arraylike("polyadd", a1, a2)
+    x, y = (as_value(a) for a in promotion.promote_dtypes(a1, a2))
     if x.ndim == 0 or y.ndim == 0:
         raise IndexError("polyadd: coefficients must have at least one axis")
     if y.shape[0] > x.shape[0]:
@@ -75,8 +75,8 @@ def polyadd(a1: Any, a2: Any) -> Any:
 @jit_when_traced
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials."""
-    util.check_arraylike("polysub", a1, a2)
-    x, y = util.promote_dtypes(a1, a2)
+    promotion.check_arraylike("polysub", a1, a2)
+    x, y = promotion.promote_dtypes(a1, a2)
     return polyadd(x, unary.neg(y))
 
 
@@ -94,8 +94,8 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
       a2: coefficients.
       trim_leading_zeros: whether zeros in front are dropped first; values must be known then.
     """
-    util.check_arraylike("polymul", a1, a2)
-    x, y = (as_value(a) for a in util.promote_dtypes_inexact(a1, a2))
+    promotion.check_arraylike("polymul", a1, a2)
+    x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(a1, a2))
     if trim_leading_zeros and (x.shape[0] > 1 or y.shape[0] > 1):
         x, y = _trimmed(x), _trimmed(y)
     x = x if x.shape[0] else zeros((1,), y.dtype)
@@ -112,8 +112,8 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
       trim_leading_zeros: whether zeros in front of the remainder are dropped; values must be known
         then.
     """
-    util.check_arraylike("polydiv", u, v)
-    x, y = (as_value(a) for a in util.promote_dtypes_inexact(u, v))
+    promotion.check_arraylike("polydiv", u, v)
+    x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(u, v))
     m, n = x.shape[0] - 1, y.shape[0] - 1
     scale = 1 / y[0]
     quotient = zeros((max(m - n + 1, 1),), x.dtype)
@@ -138,7 +138,7 @@ def _order(name: str, m: Any, what: str) -> int:
 def polyder(p: Any, m: int = 1) -> Any:
     """The derivative of order `m`."""
     m = _order("polyder", m, "Order of derivative must be positive")
-    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("polyder", p))
+    (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("polyder", p))
     if m == 0:
         return x
     count = max(x.shape[0] - m, 0)
@@ -152,8 +152,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The integral of order `m`; `k` holds the constants, the first one's first, 0 by default."""
     m = _order("polyint", m, "Order of integral must be positive (see polyder)")
     k = 0 if k is None else k
-    util.check_arraylike("polyint", p, k)
-    x, constants = (as_value(a) for a in util.promote_dtypes_inexact(p, k))
+    promotion.check_arraylike("polyint", p, k)
+    x, constants = (as_value(a) for a in promotion.promote_dtypes_inexact(p, k))
     if m == 0:
         return x
     constants = atleast_1d(constants)
@@ -179,7 +179,7 @@ def _at_least_one(x: Any) -> Any:
 @jit_when_traced
 def poly(seq_of_zeros: Any) -> Any:
     """The polynomial with given roots, or the characteristic polynomial of a matrix."""
-    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("poly", seq_of_zeros))
+    (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("poly", seq_of_zeros))
     shape = x.shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != 0:
         from jitney.numpy.linalg import eigvals
@@ -202,8 +202,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
       p: coefficients.
       strip_zeros: whether zeros at both ends are dropped first; values must be known then.
     """
-    util.check_arraylike("roots", p)
-    x = atleast_1d(*util.promote_dtypes_inexact(p))
+    promotion.check_arraylike("roots", p)
+    x = atleast_1d(*promotion.promote_dtypes_inexact(p))
     if x.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     complex_dtype = dtypes.result_type(x.dtype, np.dtype(np.complex64))
@@ -287,9 +287,9 @@ def polyfit(
     """
     from jitney.numpy.linalg import inv, lstsq
 
-    util.check_arraylike("polyfit", x, y, *([] if w is None else [w]))
+    promotion.check_arraylike("polyfit", x, y, *([] if w is None else [w]))
     deg = operator.index(concrete_or_error(operator.index, deg, "deg must be int"))
-    x, y = (as_value(a) for a in util.promote_dtypes_inexact(x, y))
+    x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(x, y))
     if deg < 0:
         raise ValueError("expected deg >= 0")
     if x.ndim != 1:
@@ -341,7 +341,7 @@ def polyfit(
 @partial(jit_when_traced, static_argnames=("N", "increasing"))
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix whose columns are powers of `x`, the highest first unless `increasing`."""
-    x = util.ensure_arraylike("vander", x)
+    x = promotion.ensure_arraylike("vander", x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array")
     count = x.shape[0] if N is None else operator.index(N)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.numpy import reductions, util
+from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.selection import where
-from jitney.numpy.ufuncs import isnan
+from jitney.numpy.unary_math import isnan
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
@@ -40,7 +40,7 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
 def _check(name: str, a: Any, q: Any, out: Any, overwrite_input: bool, *weights: Any) -> None:
-    util.check_arraylike(name, a, q, *[w for w in weights if w is not None])
+    promotion.check_arraylike(name, a, q, *[w for w in weights if w is not None])
     if overwrite_input or out is not None:
         raise ValueError(f"jax.numpy.{name} does not support overwrite_input=True or out != None")
 
@@ -98,8 +98,8 @@ def nanquantile(
 
 
 def _percent(q: Any) -> Any:
-    (q,) = util.promote_dtypes_inexact(q)
-    return binary.div(q, scalar_operand(100, util.dtype_of(q), util.type_of(q)[1]))
+    (q,) = promotion.promote_dtypes_inexact(q)
+    return binary.div(q, scalar_operand(100, promotion.dtype_of(q), promotion.type_of(q)[1]))
 
 
 @partial(
@@ -211,8 +211,8 @@ def _quantile(
         raise NotImplementedError(
             f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights."
         )
-    (x,) = util.promote_dtypes_inexact(util.ensure_arraylike(name, a))
-    if util.is_complex(x.dtype):
+    (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike(name, a))
+    if promotion.is_complex(x.dtype):
         raise ValueError(
             f"{name} does not support complex input, as the operation is poorly defined."
         )
@@ -262,11 +262,11 @@ def _weights_like(x: Any, axis: Any, weights: Any) -> Any:
 def _pick(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any) -> Any:
     """The number between elements `low` and `high` that `method` says; their weights may be wider."""
     if method == "linear":
-        dtype = util.dtype_of(low_weight)
+        dtype = promotion.dtype_of(low_weight)
         low, high = convert(low, dtype), convert(high, dtype)
         return binary.add(
             *(
-                binary.mul(*util.align_ranks("multiply", x, weight))
+                binary.mul(*promotion.align_ranks("multiply", x, weight))
                 for x, weight in ((low, low_weight), (high, high_weight))
             )
         )
@@ -277,13 +277,15 @@ def _pick(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any) -
     if method == "midpoint":
         half = scalar_operand(0.5, low.dtype, False)
         return binary.mul(binary.add(low, high), half)
-    nearer_low = compare.le(high_weight, scalar_operand(0.5, util.dtype_of(high_weight), False))
+    nearer_low = compare.le(
+        high_weight, scalar_operand(0.5, promotion.dtype_of(high_weight), False)
+    )
     return select.select(nearer_low, low, high)
 
 
 def _between(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
     """The quantile of sorted elements, by two gathers."""
-    dtype = util.dtype_of(q)
+    dtype = promotion.dtype_of(q)
     n = scalar_operand(x.shape[dim], dtype, False)
     one, zero = scalar_operand(1, dtype, False), scalar_operand(0, dtype, False)
     place = binary.mul(q, binary.sub(n, one))
@@ -319,21 +321,21 @@ def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> A
     from jitney.numpy.indexing import get
     from jitney.primitives.array.creation import iota
 
-    dtype = util.dtype_of(q)
+    dtype = promotion.dtype_of(q)
     one = scalar_operand(1, dtype, False)
     n = reductions.sum(unary.bitwise_not(isnan(x)), axis=dim, dtype=dtype, keepdims=keepdims)
     q_rank = len(shape_of(q))
     shares = reshape(q, (*shape_of(q), *(1,) * n.ndim)) if q_rank else q
     if q_rank == 0 and n.ndim:
         shares = expand_dims(q, tuple(range(n.ndim)))
-    place = binary.mul(*util.align_ranks("multiply", shares, binary.sub(n, one)))
+    place = binary.mul(*promotion.align_ranks("multiply", shares, binary.sub(n, one)))
     low, high = unary.floor(place), unary.ceil(place)
     high_weight = binary.sub(place, low)
     low_weight = binary.sub(one, high_weight)
     zero = scalar_operand(0, dtype, False)
 
     def inside(k: Any) -> Any:
-        aligned = util.align_ranks("minimum", k, binary.sub(n, one))
+        aligned = promotion.align_ranks("minimum", k, binary.sub(n, one))
         return maximum(zero, minimum(*aligned))
 
     low, high = inside(low), inside(high)
@@ -359,7 +361,7 @@ def _by_weight(x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_na
     """The first of the sorted elements up to which weights add up to the share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
-    from jitney.numpy.taking import take_along_axis
+    from jitney.numpy.take import take_along_axis
     from jitney.primitives.indexing.slice import slice_in_dim
 
     weights = ones_like(x) if weights is None else weights
@@ -371,7 +373,7 @@ def _by_weight(x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_na
     last = slice_in_dim(total, n - 1, n, axis=dim)
     q_shape = shape_of(q)
     shares = reshape(convert(q, x.dtype), (*q_shape, *(1,) * x.ndim))
-    wanted = binary.mul(*util.align_ranks("multiply", shares, last))
+    wanted = binary.mul(*promotion.align_ranks("multiply", shares, last))
     reached = compare.lt(*[broadcast_to(y, (*q_shape, *x.shape)) for y in (total, wanted)])
     k = dim + len(q_shape)
     index = reductions.sum(convert(reached, _INT32), axis=k, keepdims=True)

@@ -12,8 +12,8 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
-from jitney.numpy.ufuncs import log10, public, sign
+from jitney.numpy import promotion
+from jitney.numpy.unary_math import log10, public, sign
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.shape import (
@@ -82,7 +82,7 @@ def arange(
 def _scalar_of(name: str, x: Any) -> Any:
     """Argument `name` as a Python or NumPy scalar."""
     x = concrete_or_error(None, x, f"It arose in the jnp.arange argument '{name}'")
-    util.check_arraylike("arange", x)
+    promotion.check_arraylike("arange", x)
     if np.ndim(x) != 0:
         raise ValueError(f"jax.numpy.arange: arguments must be scalars; got {name}={x}")
     if np.iscomplexobj(x):
@@ -90,7 +90,7 @@ def _scalar_of(name: str, x: Any) -> Any:
             "Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX "
             "v0.10.0."
         )
-    return x if type(x) in util.SCALARS else np.asarray(x)[()]
+    return x if type(x) in promotion.SCALARS else np.asarray(x)[()]
 
 
 def _plain(x: Any) -> Any:
@@ -133,7 +133,7 @@ def linspace(
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.linspace"))
     if dtype is not None:
         dtype = user_dtype(dtype, "linspace")
-    util.check_arraylike("linspace", start, stop)
+    promotion.check_arraylike("linspace", start, stop)
     return _linspace(
         start, stop, num=num, endpoint=bool(endpoint), retstep=bool(retstep), dtype=dtype, axis=axis
     )
@@ -155,9 +155,9 @@ def _linspace(
     start: Any, stop: Any, *, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
 ) -> Any:
     common = dtypes.result_type(start, stop)
-    working = util.to_inexact(common)
+    working = promotion.to_inexact(common)
     dtype = working if dtype is None else dtype
-    working = util.to_inexact(dtypes.wider(working, dtype))
+    working = promotion.to_inexact(dtypes.wider(working, dtype))
     start, stop = convert(start, working), convert(stop, working)
     shape = broadcast_shapes(shape_of(start), shape_of(stop))
     start, stop = broadcast_to(start, shape), broadcast_to(stop, shape)
@@ -176,7 +176,7 @@ def _linspace(
         if retstep and step is None:
             step = as_value(scalar_operand(math.nan, working, False))
         out = reshape(start, column) if num == 1 else _none(working, (*head, 0, *tail))
-    if util.is_integer(dtype) and not util.is_integer(working):
+    if promotion.is_integer(dtype) and not promotion.is_integer(working):
         out = unary.floor(out)
     out = convert(out, dtype)
     return (out, step) if retstep else out
@@ -192,7 +192,7 @@ def _lerp(
     start: Any, stop: Any, intervals: int, dtype: Any, rank: int, axis: int, column: Any
 ) -> Any:
     """start (1 - t) + stop t for t = 0, 1 / intervals, ..., 1 - 1 / intervals."""
-    real = np.finfo(dtype).dtype if util.is_complex(dtype) else dtype
+    real = np.finfo(dtype).dtype if promotion.is_complex(dtype) else dtype
     real = np.dtype(real)
     row = (1,) * axis + (intervals,) + (1,) * (rank - axis - 1)
     count = reshape(iota(real, intervals), row)
@@ -215,7 +215,7 @@ def logspace(
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.logspace"))
     if dtype is not None:
         dtype = user_dtype(dtype, "logspace")
-    util.check_arraylike("logspace", start, stop)
+    promotion.check_arraylike("logspace", start, stop)
     return _logspace(start, stop, base, num=num, endpoint=bool(endpoint), dtype=dtype, axis=axis)
 
 
@@ -226,11 +226,11 @@ def _logspace(
     common = (
         dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(start, stop, dtype)
     )
-    working = util.to_inexact(common)
+    working = promotion.to_inexact(common)
     dtype = working if dtype is None else dtype
     start, stop = convert(start, working), convert(stop, working)
     exponents = linspace(start, stop, num, endpoint, dtype=None, axis=axis)
-    out = binary.pow(*util.promote_shapes("pow", convert(base, working), exponents))
+    out = binary.pow(*promotion.promote_shapes("pow", convert(base, working), exponents))
     return convert(out, dtype)
 
 
@@ -247,7 +247,7 @@ def geomspace(
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.geomspace"))
     if dtype is not None:
         dtype = user_dtype(dtype, "geomspace")
-    util.check_arraylike("geomspace", start, stop)
+    promotion.check_arraylike("geomspace", start, stop)
     return _geomspace(start, stop, num=num, endpoint=bool(endpoint), dtype=dtype, axis=axis)
 
 
@@ -256,7 +256,7 @@ def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, a
     common = (
         dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(start, stop, dtype)
     )
-    working = util.to_inexact(common)
+    working = promotion.to_inexact(common)
     dtype = working if dtype is None else dtype
     start, stop = convert(start, working), convert(stop, working)
     signs = sign(start)
@@ -272,7 +272,7 @@ def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, a
 
 
 def _times(signs: Any, out: Any) -> Any:
-    return binary.mul(*util.promote_shapes("multiply", signs, out))
+    return binary.mul(*promotion.promote_shapes("multiply", signs, out))
 
 
 for _function in (arange, linspace, logspace, geomspace):

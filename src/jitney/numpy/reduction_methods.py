@@ -169,9 +169,9 @@ class ReductionMethods:
 
     def dot(self, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
         """Sum of products over the last axis and the last but one axis of `b`."""
-        from jitney.numpy import linear
+        from jitney.numpy import products
 
-        return linear.dot(
+        return products.dot(
             self, b, precision=precision, preferred_element_type=preferred_element_type
         )
 
@@ -184,6 +184,6 @@ class ReductionMethods:
         out: None = None,
     ) -> Any:
         """Sum along a diagonal."""
-        from jitney.numpy import matrices
+        from jitney.numpy import triangular
 
-        return matrices.trace(self, offset, axis1, axis2, dtype, out)
+        return triangular.trace(self, offset, axis1, axis2, dtype, out)

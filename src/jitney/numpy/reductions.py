@@ -24,7 +24,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.selection import where as choose
 from jitney.primitives.array.shape import (
     broadcast_to,
@@ -79,12 +79,12 @@ def reduced_axes(axis: Any, rank: int) -> tuple[int, ...]:
 
 def carrier(dtype: Any) -> Any:
     """The dtype in which sums of `dtype` are carried."""
-    return _F32 if dtype.itemsize == 2 and util.is_floating(dtype) else dtype
+    return _F32 if dtype.itemsize == 2 and promotion.is_floating(dtype) else dtype
 
 
 def sum_dtype(dtype: Any, promote: bool = True) -> Any:
     """dtype of the sum of values of `dtype`."""
-    if not (dtype == _BOOL or (promote and util.is_integer(dtype))):
+    if not (dtype == _BOOL or (promote and promotion.is_integer(dtype))):
         return dtype
     unsigned = dtypes.issubdtype(dtype, np.unsignedinteger)
     default = dtypes.canonicalize_dtype(np.uint64 if unsigned else np.int64)
@@ -106,8 +106,8 @@ def check_mask(name: str, where: Any) -> None:
     """Raises unless `where` is a boolean array, or not given."""
     if where is None:
         return
-    util.check_arraylike(name, where)
-    dtype = util.dtype_of(where)
+    promotion.check_arraylike(name, where)
+    dtype = promotion.dtype_of(where)
     if dtype != _BOOL:
         raise ValueError(
             f"jnp.{name}: where must be None or a boolean array; got where.dtype={dtype!r}."
@@ -139,11 +139,11 @@ def _reduction(
         sums have no result over nothing.
       others: see the module.
     """
-    util.check_no_out(name, out)
+    promotion.check_no_out(name, out)
     if isinstance(a, Array):
         x: Any = a
     else:
-        util.check_arraylike(name, a)
+        promotion.check_arraylike(name, a)
         x = convert.as_value(a)
     shape = x.shape
     axes = reduced_axes(static_axis(axis), len(shape))
@@ -178,7 +178,7 @@ def _reduction(
             raise ValueError(
                 f"initial value must be a scalar. Got array of shape {shape_of(initial)}"
             )
-        value = combine(util.as_type(initial, carried, False), value)
+        value = combine(promotion.as_type(initial, carried, False), value)
     if carried != result:
         value = convert.convert(value, result)
     return keep(value, axes, keepdims)
@@ -230,14 +230,14 @@ def least(dtype: Any) -> Any:
     """The least value of a dtype."""
     if dtype == _BOOL:
         return False
-    return int(dtypes.iinfo(dtype).min) if util.is_integer(dtype) else -np.inf
+    return int(dtypes.iinfo(dtype).min) if promotion.is_integer(dtype) else -np.inf
 
 
 def greatest(dtype: Any) -> Any:
     """The greatest value of a dtype."""
     if dtype == _BOOL:
         return True
-    return int(dtypes.iinfo(dtype).max) if util.is_integer(dtype) else np.inf
+    return int(dtypes.iinfo(dtype).max) if promotion.is_integer(dtype) else np.inf
 
 
 def max(
@@ -295,8 +295,8 @@ def amin(
 def _truth(
     name: str, a: Any, op: Any, neutral: bool, axis: Any, out: Any, keepdims: bool, where: Any
 ) -> Any:
-    util.check_no_out(name, out)
-    x = util.ensure_arraylike(name, a)
+    promotion.check_no_out(name, out)
+    x = promotion.ensure_arraylike(name, a)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         x = unary.real(x)  # as in JAX, the imaginary part does not count
     x = convert.convert(x, _BOOL)
@@ -322,8 +322,8 @@ def any(
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
     """The largest element less the smallest, over axes."""
-    util.check_no_out("ptp", out)
-    util.check_arraylike("ptp", a)
+    promotion.check_no_out("ptp", out)
+    promotion.check_arraylike("ptp", a)
     return _ptp(a, axis=static_axis(axis), keepdims=keepdims)
 
 
@@ -335,7 +335,7 @@ def _ptp(a: Any, *, axis: Any, keepdims: bool) -> Any:
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements over axes are not zero."""
-    x = util.ensure_arraylike("count_nonzero", a)
+    x = promotion.ensure_arraylike("count_nonzero", a)
     nonzero = compare.ne(x, convert.scalar_operand(0, x.dtype, x.weak_type))
     return sum(nonzero, axis, dtype=dtypes.canonicalize_dtype(np.int64), keepdims=keepdims)
 
@@ -361,10 +361,10 @@ def mean(
     where: Any = None,
 ) -> Any:
     """The arithmetic mean over axes."""
-    util.check_no_out("mean", out)
-    x = util.ensure_arraylike("mean", a)
+    promotion.check_no_out("mean", out)
+    x = promotion.ensure_arraylike("mean", a)
     if dtype is None:
-        result = util.to_inexact(x.dtype)
+        result = promotion.to_inexact(x.dtype)
         carried = carrier(result)
     else:
         carried = result = convert.user_dtype(dtype, "mean")
@@ -391,14 +391,14 @@ def average(
     """
     axis = static_axis(axis)
     if weights is None:
-        x = util.ensure_arraylike("average", a)
+        x = promotion.ensure_arraylike("average", a)
         value = mean(x, axis, keepdims=keepdims)
         if not returned:
             return value
         n = convert.scalar_operand(_size(x.shape, reduced_axes(axis, x.ndim)), value.dtype, False)
         return value, broadcast_to(n, value.shape)
-    util.check_arraylike("average", a, weights)
-    x, w = map(convert.as_value, util.promote_dtypes_inexact(a, weights))
+    promotion.check_arraylike("average", a, weights)
+    x, w = map(convert.as_value, promotion.promote_dtypes_inexact(a, weights))
     if x.shape != w.shape:
         if axis is None:
             raise ValueError("Axis must be specified when shapes of a and weights differ.")
@@ -422,7 +422,9 @@ def _times(x: Any, w: Any) -> Any:
 
 
 def _of_one_shape(x: Any, y: Any) -> tuple[Any, Any]:
-    return (x, y) if x.ndim == y.ndim or not y.ndim else tuple(util.align_ranks("divide", x, y))
+    return (
+        (x, y) if x.ndim == y.ndim or not y.ndim else tuple(promotion.align_ranks("divide", x, y))
+    )
 
 
 # --- variances ------------------------------------------------------------------------------------
@@ -456,8 +458,8 @@ def var(
       correction: another name of `ddof`.
       others: see the module.
     """
-    util.check_no_out("var", out)
-    util.check_arraylike("var", a)
+    promotion.check_no_out("var", out)
+    promotion.check_arraylike("var", a)
     ddof = _degrees(ddof, correction)
     check_mask("var", where)
     return _var(
@@ -473,16 +475,16 @@ def _checked(dtype: Any, name: str) -> Any:
 def var_dtypes(old: Any, dtype: Any) -> tuple[Any, Any]:
     """(dtype of the computation, of the result) of a variance."""
     if dtype is None:
-        inexact = util.to_inexact(old)
-        result = np.dtype(np.finfo(inexact).dtype) if util.is_complex(inexact) else inexact
+        inexact = promotion.to_inexact(old)
+        result = np.dtype(np.finfo(inexact).dtype) if promotion.is_complex(inexact) else inexact
         return carrier(inexact), result
-    if util.is_complex(old) and not util.is_complex(dtype):
+    if promotion.is_complex(old) and not promotion.is_complex(dtype):
         raise ValueError(
             "jax.numpy.var does not yet support real dtype parameters when computing the variance "
             "of an array of complex values."
         )
-    inexact = util.to_inexact(dtype)
-    computed = dtypes.wider(util.to_inexact(old), inexact)
+    inexact = promotion.to_inexact(dtype)
+    computed = dtypes.wider(promotion.to_inexact(old), inexact)
     return carrier(computed), inexact
 
 
@@ -497,10 +499,10 @@ def _var(
     if given_mean is None:
         center = mean(x, axes, carried, keepdims=True, where=where)
     else:
-        center = util.as_type(given_mean, carried, False)
-        center = util.promote_shapes("subtract", x, center)[1]
+        center = promotion.as_type(given_mean, carried, False)
+        center = promotion.promote_shapes("subtract", x, center)[1]
     apart = binary.sub(x, center)
-    if util.is_complex(carried):
+    if promotion.is_complex(carried):
         squared = unary.real(binary.mul(apart, unary.conj(apart)))
     else:
         squared = unary.square(apart)
@@ -509,7 +511,7 @@ def _var(
         count = _size_operand(x.shape, axes, real)
     else:
         count = sum(broadcast_to(truth_mask("var", where), x.shape), axes, real, keepdims=keepdims)
-    free = binary.sub(count, util.as_type(ddof, real, False))
+    free = binary.sub(count, promotion.as_type(ddof, real, False))
     out = binary.div(sum(squared, axes, real, keepdims=keepdims, where=where), free)
     out = convert.convert(out, result)
     positive = compare.gt(free, convert.scalar_operand(0, real, False))
@@ -529,12 +531,12 @@ def std(
     correction: Any = None,
 ) -> Any:
     """The standard deviation over axes: the square root of `var`."""
-    util.check_no_out("std", out)
-    util.check_arraylike("std", a)
+    promotion.check_no_out("std", out)
+    promotion.check_arraylike("std", a)
     ddof = _degrees(ddof, correction)
     check_mask("std", where)
     dtype = _checked(dtype, "std")
-    if dtype is not None and not util.is_inexact(dtype):
+    if dtype is not None and not promotion.is_inexact(dtype):
         raise ValueError(
             f"dtype argument to jnp.std must be inexact; got {dtypes.long_name(dtype)}"
         )

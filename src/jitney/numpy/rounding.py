@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.elementwise import binary, select, unary
 from jitney.primitives.elementwise.convert import convert
 
@@ -25,16 +25,16 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
       NotImplementedError: for integers and negative `decimals`.
       ValueError: for booleans.
     """
-    util.check_no_out("round", out)
-    x = util.ensure_arraylike("round", a)
+    promotion.check_no_out("round", out)
+    x = promotion.ensure_arraylike("round", a)
     decimals = operator.index(decimals)
-    if util.is_integer(x.dtype):
+    if promotion.is_integer(x.dtype):
         if decimals < 0:
             raise NotImplementedError("integer np.round not implemented for decimals < 0")
         return x
-    if not util.is_inexact(x.dtype):
+    if not promotion.is_inexact(x.dtype):
         raise ValueError(f"data type {x.dtype.type} not inexact")
-    if util.is_complex(x.dtype):
+    if promotion.is_complex(x.dtype):
         return binary.complex(_round(unary.real(x), decimals), _round(unary.imag(x), decimals))
     return _round(x, decimals)
 
@@ -49,7 +49,7 @@ def _round(x: Any, decimals: int) -> Any:
     if decimals > 0 and decimals > np.log10(float(dtypes.finfo(working).max)):
         return x  # no number has so many decimals, and scaling would overflow
     x = convert(x, working) if narrow else x
-    factor = util.scalar_like(x, 10.0**decimals)
+    factor = promotion.scalar_like(x, 10.0**decimals)
     scaled = select.round(binary.mul(x, factor), select.RoundingMethod.TO_NEAREST_EVEN)
     out = binary.div(scaled, factor)
     return convert(out, old) if narrow else out

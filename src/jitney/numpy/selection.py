@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select as lax_select
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     """`x` where `condition` holds, else `y`; see `conditions.where`, which is `jax.numpy`'s."""
-    util.check_arraylike("where", condition, x, y)
+    promotion.check_arraylike("where", condition, x, y)
     return _where(condition, x, y)
 
 
 @partial(jit_when_traced, name="_where")
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    if util.dtype_of(condition) != np.bool_:
+    if promotion.dtype_of(condition) != np.bool_:
         condition = compare.ne(
-            condition, convert.scalar_operand(0, util.dtype_of(condition), False)
+            condition, convert.scalar_operand(0, promotion.dtype_of(condition), False)
         )
-    x, y = util.promote_dtypes(x, y)
+    x, y = promotion.promote_dtypes(x, y)
     shape = broadcast_shapes(shape_of(condition), shape_of(x), shape_of(y))
     if shape_of(condition):
         condition = broadcast_to(condition, shape)
@@ -37,9 +37,9 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """`arr` limited to [`min`, `max`]; a bound that is None does not limit."""
     if arr is None:
         raise ValueError("At most one of arr, min and max may be None; arr was not given.")
-    util.check_arraylike("clip", arr, *[b for b in (min, max) if b is not None])
+    promotion.check_arraylike("clip", arr, *[b for b in (min, max) if b is not None])
     arr = convert.as_value(arr)
-    if any(util.is_complex(util.dtype_of(x)) for x in (arr, min, max) if x is not None):
+    if any(promotion.is_complex(promotion.dtype_of(x)) for x in (arr, min, max) if x is not None):
         raise ValueError(
             "Clip received a complex value either through the input or the min/max keywords. "
             "Complex values have no ordering and cannot be clipped. Please convert to a real "
@@ -47,7 +47,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
             "respectively."
         )
     if min is not None:
-        arr = binary.max(*util.promote_args("clip", min, arr))
+        arr = binary.max(*promotion.promote_args("clip", min, arr))
     if max is not None:
-        arr = binary.min(*util.promote_args("clip", max, arr))
+        arr = binary.min(*promotion.promote_args("clip", max, arr))
     return arr

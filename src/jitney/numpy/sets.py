@@ -15,11 +15,12 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.creation import full, zeros
 from jitney.numpy.cumulative import cumsum
 from jitney.numpy.indexing import get
 from jitney.numpy.joining import concatenate
+from jitney.numpy.nonzero import nonzero
 from jitney.numpy.reductions import (
     all as all_true,
     any as any_true,
@@ -29,7 +30,6 @@ from jitney.numpy.reductions import (
 )
 from jitney.numpy.selection import where
 from jitney.numpy.sorting import lexsort, searchsorted, sort
-from jitney.numpy.where_true import nonzero
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, transpose
 from jitney.primitives.elementwise import binary, compare
@@ -67,7 +67,7 @@ def _unique_sorted_mask(x: Any, *, axis: int, equal_nan: bool = True) -> tuple[A
     ordered = moved[order]
     later, earlier = ordered[1:], ordered[:-1]
     differ = compare.ne(later, earlier)
-    if equal_nan and util.is_inexact(x.dtype):
+    if equal_nan and promotion.is_inexact(x.dtype):
         both = binary.bitwise_and(compare.ne(later, later), compare.ne(earlier, earlier))
         differ = binary.bitwise_and(differ, ~both)
     differ = any_true(differ, axis=tuple(range(1, ordered.ndim)))
@@ -175,7 +175,7 @@ def unique(
 
     Returns: the values, or a tuple of them and what was asked for.
     """
-    util.check_arraylike("unique", ar)
+    promotion.check_arraylike("unique", ar)
     x = _concrete(ar, "jnp.unique", size)
     shape = x.shape
     if axis is None:
@@ -209,7 +209,7 @@ class _UniqueInverseResult(NamedTuple):
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements, where each comes first, which each element is, and counts."""
-    util.check_arraylike("unique_all", x)
+    promotion.check_arraylike("unique_all", x)
     return _UniqueAllResult(
         *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
     )
@@ -217,7 +217,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements and how often each comes."""
-    util.check_arraylike("unique_counts", x)
+    promotion.check_arraylike("unique_counts", x)
     return _UniqueCountsResult(
         *unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
     )
@@ -225,7 +225,7 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements and which of them each element is."""
-    util.check_arraylike("unique_inverse", x)
+    promotion.check_arraylike("unique_inverse", x)
     return _UniqueInverseResult(
         *unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
     )
@@ -233,7 +233,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements."""
-    util.check_arraylike("unique_values", x)
+    promotion.check_arraylike("unique_values", x)
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -242,7 +242,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements of both arrays; see `unique` for `size` and `fill_value`."""
-    util.check_arraylike("union1d", ar1, ar2)
+    promotion.check_arraylike("union1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "union1d", size)) for a in (ar1, ar2))
     return unique(concatenate([x, y]), size=size, fill_value=fill_value)
 
@@ -278,7 +278,7 @@ def setdiff1d(
       size: how many are wanted, for use under `jit`.
       fill_value: what fills up to `size`; 0 by default.
     """
-    util.check_arraylike("setdiff1d", ar1, ar2)
+    promotion.check_arraylike("setdiff1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "setdiff1d", size)) for a in (ar1, ar2))
     fill = 0 if fill_value is None else fill_value
     if size is None:
@@ -302,9 +302,9 @@ def setxor1d(
     fill_value: Any = None,
 ) -> Any:
     """The different elements that are in one of the arrays only; see `setdiff1d`."""
-    util.check_arraylike("setxor1d", ar1, ar2)
+    promotion.check_arraylike("setxor1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "setxor1d", size)) for a in (ar1, ar2))
-    x, y = util.promote_dtypes(x, y)
+    x, y = promotion.promote_dtypes(x, y)
     if size is None:
         if not assume_unique:
             x, y = unique(x), unique(y)
@@ -390,9 +390,9 @@ def intersect1d(
       size: how many are wanted, for use under `jit`.
       fill_value: what fills up to `size`; the least common element, or 0, by default.
     """
-    util.check_arraylike("intersect1d", ar1, ar2)
+    promotion.check_arraylike("intersect1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "intersect1d", size)) for a in (ar1, ar2))
-    x, y = map(as_value, util.promote_dtypes(x, y))
+    x, y = map(as_value, promotion.promote_dtypes(x, y))
     if size is not None:
         return _intersect_of_size(x, y, fill_value, size=size, return_indices=return_indices)
     index_dtype = _index_dtype()
@@ -432,7 +432,7 @@ def isin(
       method: "auto", "compare_all", "binary_search" or "sort"; the result is the same.
     """
     del assume_unique
-    x, y = util.ensure_arraylike("isin", element, test_elements)
+    x, y = promotion.ensure_arraylike("isin", element, test_elements)
     found = _in1d(_flat(x), _flat(y), invert=bool(invert), method=method)
     return reshape(found, x.shape)
 
@@ -449,11 +449,11 @@ def _in1d(x: Any, y: Any, *, invert: bool, method: str = "auto") -> Any:
             f"{method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', "
             "and 'auto'"
         )
-    x, y = map(as_value, util.promote_dtypes(x, y))
+    x, y = map(as_value, promotion.promote_dtypes(x, y))
     if x.size == 0 or y.size == 0:
         return full(x.shape, invert, _BOOL)
     if method == "compare_all":
-        column, row = util.broadcast_arrays(expand_dims(x, (1,)), expand_dims(y, (0,)))
+        column, row = promotion.broadcast_arrays(expand_dims(x, (1,)), expand_dims(y, (0,)))
         reduction: Callable[..., Any] = all_true if invert else any_true
         return reduction((compare.ne if invert else compare.eq)(column, row), axis=1)
     y = sort(y)

@@ -11,7 +11,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.bessel import i0
 from jitney.numpy.manipulation import flip
 from jitney.primitives.array.concatenation import pad
@@ -30,18 +30,18 @@ __all__ = [
 
 def _check(name: str, a: Any, v: Any, mode: str, preferred: Any) -> tuple[Any, Any, Any]:
     """Operands of one inexact dtype, and the dtype of the result."""
-    util.check_arraylike(name, a, v)
+    promotion.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
         raise ValueError(f"{name}() only support 1-dimensional inputs.")
     common = dtypes.result_type(a, v)
     if preferred is None:
-        common = result = util.to_inexact(common)
+        common = result = promotion.to_inexact(common)
     else:
         result = user_dtype(preferred, name)
         _check_preferred(name, common, result)
-        if util.is_inexact(result) and not util.is_inexact(common):
+        if promotion.is_inexact(result) and not promotion.is_inexact(common):
             common = result
-    weak = util.type_of(a)[1] and util.type_of(v)[1]
+    weak = promotion.type_of(a)[1] and promotion.type_of(v)[1]
     a, v = (convert(x, common, weak) for x in (a, v))
     if a.size == 0 or v.size == 0:
         raise ValueError(f"{name}: inputs cannot be empty, got shapes {a.shape} and {v.shape}.")
@@ -54,7 +54,7 @@ def _check_preferred(name: str, common: Any, preferred: Any) -> None:
     """Raises TypeError if products of dtype `common` cannot be summed as `preferred`."""
 
     def rank(dtype: Any) -> int:
-        return 2 if util.is_complex(dtype) else 1 if util.is_inexact(dtype) else 0
+        return 2 if promotion.is_complex(dtype) else 1 if promotion.is_inexact(dtype) else 0
 
     integral_to_float = (rank(common), rank(preferred)) == (0, 1)
     what = f"{dtypes.long_name(common)} as {dtypes.long_name(preferred)}"
@@ -114,7 +114,7 @@ def correlate(
 ) -> Any:
     """The correlation of two arrays of rank 1, the second conjugated; see `convolve`."""
     a, v, dtype = _check("correlate", a, v, mode, preferred_element_type)
-    v = unary.conj(v) if util.is_complex(v.dtype) else v
+    v = unary.conj(v) if promotion.is_complex(v.dtype) else v
     if a.shape[0] >= v.shape[0]:
         return _slide(a, v, mode=mode, flipped=False, precision=precision, dtype=dtype)
     # The shorter one moves; the result is reversed then.
@@ -194,7 +194,7 @@ def hanning(M: int) -> Any:
 def kaiser(M: int, beta: Any) -> Any:
     """The Kaiser window of `M` points and shape parameter `beta`."""
     size, n = _window("kaiser", M)
-    util.check_arraylike("kaiser", beta)
+    promotion.check_arraylike("kaiser", beta)
     if size <= 1:
         return _ones(n)
     half = 0.5 * (size - 1)

@@ -13,7 +13,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import broadcasted_iota, full_like
 from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, rev
@@ -75,7 +75,7 @@ def sort(
       stable: whether equal elements keep their order.
       descending: whether the order is reversed.
     """
-    x = util.ensure_arraylike("sort", a)
+    x = promotion.ensure_arraylike("sort", a)
     _check_options("sort", kind, order)
     x, axis = _along(x, axis)
     out = lax_sort.sort(x, dimension=axis, is_stable=stable)
@@ -96,7 +96,7 @@ def argsort(
     dtype: Any = None,
 ) -> Any:
     """Indices that sort along `axis`; see `sort`. `dtype` is that of the indices."""
-    x = util.ensure_arraylike("argsort", a)
+    x = promotion.ensure_arraylike("argsort", a)
     _check_options("argsort", kind, order)
     x, axis = _along(x, axis)
     indices = broadcasted_iota(dtypes.canonicalize_dtype(int), x.shape, axis)
@@ -149,7 +149,7 @@ def _rows(x: Any) -> list[Any]:
 @jit_when_traced
 def sort_complex(a: Any) -> Any:
     """Elements in ascending order along the last axis, as complex numbers."""
-    x = util.ensure_arraylike("sort_complex", a)
+    x = promotion.ensure_arraylike("sort_complex", a)
     out = lax_sort.sort(x, dimension=x.ndim - 1)
     wide = dtypes.wider(out.dtype, np.complex64)
     return convert(out, wide)
@@ -166,7 +166,7 @@ def _kth(name: str, kth: Any, extent: int) -> int:
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
     """Elements such that number `kth` is where sorting puts it, smaller ones before it."""
-    x = util.ensure_arraylike("partition", a)
+    x = promotion.ensure_arraylike("partition", a)
     _check_real("partition", x)
     axis = canonical_axis(axis, x.ndim)
     kth = _kth("partition", kth, x.shape[axis])
@@ -179,9 +179,9 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     """Indices that partition along `axis`; see `partition`."""
-    from jitney.numpy.taking import put_along_axis
+    from jitney.numpy.take import put_along_axis
 
-    x = util.ensure_arraylike("argpartition", a)
+    x = promotion.ensure_arraylike("argpartition", a)
     _check_real("argpartition", x)
     axis = canonical_axis(axis, x.ndim)
     kth = _kth("argpartition", kth, x.shape[axis])
@@ -195,11 +195,11 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
 def _reversal(dtype: Any) -> Callable[[Any], Any]:
     """A function that reverses the order of values, its own inverse."""
     # Negation would leave the least integer where it is.
-    return unary.bitwise_not if util.is_integer(dtype) else unary.neg
+    return unary.bitwise_not if promotion.is_integer(dtype) else unary.neg
 
 
 def _check_real(name: str, x: Any) -> None:
-    if util.is_complex(x.dtype):
+    if promotion.is_complex(x.dtype):
         raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
 
 
@@ -231,10 +231,10 @@ def searchsorted(
             "'sort']"
         )
     if sorter is not None:
-        util.check_arraylike("searchsorted", a, v, sorter)
+        promotion.check_arraylike("searchsorted", a, v, sorter)
     else:
-        util.check_arraylike("searchsorted", a, v)
-    a, v = map(as_value, util.promote_dtypes(a, v))
+        promotion.check_arraylike("searchsorted", a, v)
+    a, v = map(as_value, promotion.promote_dtypes(a, v))
     if a.ndim != 1:
         raise ValueError("a should be 1-dimensional")
     if sorter is not None:
@@ -254,9 +254,9 @@ def searchsorted(
 
 def _ordered(x: Any) -> Any:
     """`x` such that the total order on it is that of sorting: one zero, one NaN."""
-    if util.is_complex(x.dtype):
+    if promotion.is_complex(x.dtype):
         return binary.complex(_ordered(unary.real(x)), _ordered(unary.imag(x)))
-    if not util.is_floating(x.dtype):
+    if not promotion.is_floating(x.dtype):
         return x
     zero = full_like(x, 0)
     x = select.select(compare.eq(x, zero), zero, x)
@@ -265,12 +265,12 @@ def _ordered(x: Any) -> Any:
 
 def _goes_before(x: Any, y: Any, *, or_equal: bool) -> Any:
     """Whether x comes before y in the order of sorting; both are `_ordered`."""
-    if util.is_complex(x.dtype):
+    if promotion.is_complex(x.dtype):
         first = _goes_before(unary.real(x), unary.real(y), or_equal=False)
         tie = compare.eq_to(unary.real(x), unary.real(y))
         second = _goes_before(unary.imag(x), unary.imag(y), or_equal=or_equal)
         return binary.bitwise_or(first, binary.bitwise_and(tie, second))
-    if util.is_floating(x.dtype):
+    if promotion.is_floating(x.dtype):
         return compare.le_to(x, y) if or_equal else compare.lt_to(x, y)
     return compare.le(x, y) if or_equal else compare.lt(x, y)
 
@@ -281,7 +281,7 @@ def _count_below(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
     column = expand_dims(a, tuple(range(1, v.ndim + 1)))
     row = expand_dims(v, (0,))
-    column, row = util.broadcast_arrays(column, row)
+    column, row = promotion.broadcast_arrays(column, row)
     return sum_of(_goes_before(column, row, or_equal=side == "right"), axis=0, dtype=dtype)
 
 
@@ -290,7 +290,7 @@ def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
     The middles are JAX's, so results are the same where `a` is not sorted.
     """
-    from jitney.numpy.taking import take
+    from jitney.numpy.take import take
 
     n = a.shape[0]
     a, v = _as_words(a), _as_words(v)
@@ -307,7 +307,7 @@ def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
 def _as_words(x: Any) -> Any:
     """Whole numbers in the order of `x`, which is `_ordered`; what has none stays as it is."""
-    if not util.is_floating(x.dtype) or x.dtype.itemsize < 2:
+    if not promotion.is_floating(x.dtype) or x.dtype.itemsize < 2:
         return x
     width = 8 * x.dtype.itemsize
     dtype = np.dtype(f"int{width}")
@@ -329,7 +329,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     """
     from jitney.numpy.selection import where
 
-    x, bins = util.ensure_arraylike("digitize", x, bins)
+    x, bins = promotion.ensure_arraylike("digitize", x, bins)
     if bins.ndim != 1:
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got {bins.shape}")
     count = bins.shape[0]

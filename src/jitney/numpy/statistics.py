@@ -13,15 +13,15 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.creation import array, asarray, full, ones_like, zeros
 from jitney.numpy.joining import atleast_2d, concatenate
-from jitney.numpy.linear import dot
-from jitney.numpy.matrices import diag
+from jitney.numpy.products import dot
 from jitney.numpy.ranges import linspace
 from jitney.numpy.reductions import average, max as max_of, min as min_of, ptp, sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
+from jitney.numpy.triangular import diag
 from jitney.primitives.array.shape import broadcast_to, expand_dims, reshape, shape_of, transpose
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
@@ -59,11 +59,11 @@ def cov(
       dtype: of the result.
     """
     if y is None:
-        (x,) = util.promote_dtypes_inexact(util.ensure_arraylike("cov", m))
+        (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("cov", m))
         parts = [x]
     else:
-        util.check_arraylike("cov", m, y)
-        parts = [as_value(p) for p in util.promote_dtypes_inexact(m, y)]
+        promotion.check_arraylike("cov", m, y)
+        parts = [as_value(p) for p in promotion.promote_dtypes_inexact(m, y)]
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.inexact):
             raise ValueError(f"cov: dtype must be a subclass of float or complex; got {dtype=}")
@@ -101,13 +101,13 @@ def cov(
     x = x - expand_dims(mean, (1,))
     weighted = x if weights is None else binary.mul(x, broadcast_to(weights, x.shape))
     right = transpose(weighted, (1, 0))
-    right = unary.conj(right) if util.is_complex(x.dtype) else right
+    right = unary.conj(right) if promotion.is_complex(x.dtype) else right
     out = binary.div(dot(x, right), convert(factor, x.dtype))
     return out[0, 0] if out.shape == (1, 1) else out
 
 
 def _real(dtype: Any) -> Any:
-    return np.dtype(np.finfo(dtype).dtype) if util.is_complex(dtype) else dtype
+    return np.dtype(np.finfo(dtype).dtype) if promotion.is_complex(dtype) else dtype
 
 
 def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
@@ -115,13 +115,13 @@ def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
             continue
-        util.check_arraylike("cov", given)
+        promotion.check_arraylike("cov", given)
         given = as_value(given)
         if given.ndim > 1:
             raise RuntimeError(f"cannot handle multidimensional {name}")
         if given.shape[0] != x.shape[1]:
             raise RuntimeError(f"incompatible numbers of samples and {name}")
-        if name == "fweights" and not util.is_integer(given.dtype):
+        if name == "fweights" and not promotion.is_integer(given.dtype):
             raise TypeError("fweights must be integer.")
         signed = not (given.dtype == np.bool_ or dtypes.issubdtype(given.dtype, np.unsignedinteger))
         given = unary.abs(given) if name == "aweights" and signed else given
@@ -136,7 +136,7 @@ def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
 @partial(jit_when_traced, static_argnames=("rowvar", "dtype"))
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """The correlations of variables; see `cov`."""
-    util.check_arraylike("corrcoef", x)
+    promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype=}")
     c = cov(x, y, rowvar, dtype=dtype)
@@ -144,13 +144,13 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
         return binary.div(c, c)
     spread = convert(unary.sqrt(_real_part(diag(c))), c.dtype)
     out = c / expand_dims(spread, (1,)) / expand_dims(spread, (0,))
-    if util.is_complex(c.dtype):
+    if promotion.is_complex(c.dtype):
         return binary.complex(clip(unary.real(out), -1, 1), clip(unary.imag(out), -1, 1))
     return clip(out, -1, 1)
 
 
 def _real_part(x: Any) -> Any:
-    return unary.real(x) if util.is_complex(x.dtype) else x
+    return unary.real(x) if promotion.is_complex(x.dtype) else x
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -173,9 +173,9 @@ def bincount(
       length: the extent, for use under `jit`; greater integers are left out.
       out_sharding: unused on one device.
     """
-    util.check_arraylike("bincount", x)
+    promotion.check_arraylike("bincount", x)
     x = as_value(x)
-    if not (util.is_integer(x.dtype) or x.dtype == np.bool_):
+    if not (promotion.is_integer(x.dtype) or x.dtype == np.bool_):
         raise TypeError(f"x argument to bincount must have an integer type; got {x.dtype}")
     if x.ndim != 1:
         raise ValueError("only 1-dimensional input supported.")
@@ -196,7 +196,7 @@ def bincount(
         weights = np.asarray(1, dtypes.canonicalize_dtype(np.int64))[()]
     elif shape_of(weights) != x.shape:
         raise ValueError("shape of weights must match shape of x.")
-    out = zeros((length,), util.dtype_of(weights))
+    out = zeros((length,), promotion.dtype_of(weights))
     return out.at[clip(x, 0)].add(weights, mode="drop")
 
 
@@ -212,9 +212,9 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     del weights
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
-    util.check_arraylike("histogram_bin_edges", a, bins)
+    promotion.check_arraylike("histogram_bin_edges", a, bins)
     x = as_value(a)
-    dtype = util.to_inexact(x.dtype)
+    dtype = promotion.to_inexact(x.dtype)
     if len(shape_of(bins)) == 1:
         return convert(bins, dtype)
     count = operator.index(concrete_or_error(operator.index, bins, "bins argument of histogram"))
@@ -247,14 +247,14 @@ def histogram(
       density: whether to divide such that the integral is 1.
     """
     if weights is None:
-        x = util.ensure_arraylike("histogram", a)
-        x = convert(x, util.to_inexact(x.dtype))
+        x = promotion.ensure_arraylike("histogram", a)
+        x = convert(x, promotion.to_inexact(x.dtype))
         weights = ones_like(x)
     else:
-        x, weights = util.ensure_arraylike("histogram", a, weights)
+        x, weights = promotion.ensure_arraylike("histogram", a, weights)
         if x.shape != weights.shape:
             raise ValueError("weights should have the same shape as a.")
-        x, weights = (as_value(p) for p in util.promote_dtypes_inexact(x, weights))
+        x, weights = (as_value(p) for p in promotion.promote_dtypes_inexact(x, weights))
     edges = histogram_bin_edges(x, bins, range, weights)
     counts = _counts(x, edges, weights)
     if density:
@@ -281,7 +281,7 @@ def histogram2d(
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
     """(counts of points (x, y) in rectangles, edges along x, edges along y); see `histogram`."""
-    x, y = util.ensure_arraylike("histogram2d", x, y)
+    x, y = promotion.ensure_arraylike("histogram2d", x, y)
     both = [bins, bins] if _is_edges(bins) else bins
     from jitney.numpy.joining import stack
 
@@ -314,11 +314,11 @@ def histogramdd(
       density: whether to divide such that the integral is 1.
     """
     if weights is None:
-        points = util.ensure_arraylike("histogramdd", sample)
-        points = convert(points, util.to_inexact(points.dtype))
+        points = promotion.ensure_arraylike("histogramdd", sample)
+        points = convert(points, promotion.to_inexact(points.dtype))
     else:
-        points, weights = util.ensure_arraylike("histogramdd", sample, weights)
-        points, weights = (as_value(p) for p in util.promote_dtypes_inexact(points, weights))
+        points, weights = promotion.ensure_arraylike("histogramdd", sample, weights)
+        points, weights = (as_value(p) for p in promotion.promote_dtypes_inexact(points, weights))
     n, rank = points.shape
     if weights is not None and weights.shape != (n,):
         raise ValueError("should have one weight for each sample.")

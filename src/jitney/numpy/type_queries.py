@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand
+from jitney.core.pytree import pytrees
 from jitney.primitives.array.shape import canonical_axes, shape_of
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitney.core import dtypes
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import reshape, rev
@@ -37,7 +37,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     Raises:
       ValueError: if one of the dtypes is that of keys.
     """
-    x = util.ensure_arraylike("astype", x)
+    x = promotion.ensure_arraylike("astype", x)
     if dtype is None:
         dtype = dtypes.canonicalize_dtype(np.float64)
     new = user_dtype(dtype, "astype")

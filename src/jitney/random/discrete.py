@@ -12,7 +12,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
-from jitney.numpy.util import promote_dtypes_inexact
+from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.random.checks import shape_of
 from jitney.random.keys import check_key, random_bits, split
 from jitney.random.normals import gumbel

@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.codegen import natives
-from jitney.compiler.codegen.linked import CompiledProgram, Links
+from jitney.compiler.codegen import symbols
+from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
 from jitney.compiler.llvm import engine
@@ -216,7 +216,7 @@ class _Anything(dict[str, int]):
 
     def get(self, key: str, default: Any = None) -> Any:
         if key == "jitney.poll":  # the one function of the runtime that kernels call
-            return natives.symbol("poll")
+            return symbols.symbol("poll")
         return 1 if key.startswith("jitney.") else default
 
 

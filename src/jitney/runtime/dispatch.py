@@ -14,7 +14,7 @@ from jitney.core import config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
-from jitney.runtime import preload, signatures
+from jitney.runtime import lazy_compiler, signatures
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.native._native import FastFunction, hide_calls
@@ -83,7 +83,7 @@ def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
 def clear_caches() -> None:
     """Forgets all executables, the calls that native code knows, and code that no program needs."""
     _executables.clear()
-    preload.clear_kernels()
+    lazy_compiler.clear_kernels()
     config.renew_epochs()
 
 

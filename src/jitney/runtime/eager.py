@@ -17,10 +17,10 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
-from jitney.runtime import debug_checks, dispatch, preload, quiet
+from jitney.runtime import debug_checks, dispatch, lazy_compiler, numpy_errstate
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
 
-_errors, _quiet = quiet.variable, quiet.quiet
+_errors, _quiet = numpy_errstate.variable, numpy_errstate.quiet
 _ndarray = np.ndarray
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -34,8 +34,8 @@ class EvalTrace(Trace):
         self, primitive: Primitive, args: Any, params: dict[str, Any], own: bool = False
     ) -> Any:
         """Computes an operation; `own`: by its own meaning, not by what `def_impl` has put there."""
-        if not preload.started:
-            preload.start()
+        if not lazy_compiler.started:
+            lazy_compiler.start()
         impl = primitive.user_impl
         if impl is not None and not own:
             return impl(*[_checked(x) for x in args], **params)

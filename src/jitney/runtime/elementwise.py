@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.runtime import device, quiet
+from jitney.runtime import device, numpy_errstate
 from jitney.runtime.native import _native
 
 _MOST = 1 << 20  # elements of a part: a thread that is ahead then takes parts of others'
@@ -40,11 +40,11 @@ def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | Non
     whole = out.reshape(-1)
 
     def part(begin: int, end: int) -> None:
-        token = quiet.variable.set(quiet.quiet)
+        token = numpy_errstate.variable.set(numpy_errstate.quiet)
         try:
             ufunc(*[x if x.size == 1 else x[begin:end] for x in rows], out=whole[begin:end])
         finally:
-            quiet.variable.reset(token)
+            numpy_errstate.variable.reset(token)
 
     _native.parallel_for(part, n, min(-(-n // _threads), _MOST))
     return out

@@ -14,11 +14,11 @@ from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl, memory_shape
+from jitney.runtime.lazy_compiler import compiler, linker
 from jitney.runtime.native._native import Program
-from jitney.runtime.preload import compiler, linker
 
 if TYPE_CHECKING:
-    from jitney.compiler.codegen import linked
+    from jitney.compiler.codegen import linking
     from jitney.compiler.hlo import ir
 
 
@@ -51,7 +51,7 @@ class Executable:
     def __init__(
         self,
         name: str,
-        program: linked.CompiledProgram,
+        program: linking.CompiledProgram,
         in_avals: Sequence[ShapedArray],
         out_avals: Sequence[ShapedArray],
     ) -> None:
@@ -165,7 +165,7 @@ class Lowering:
         return self._executable
 
 
-def _machine_code(module: ir.Module) -> linked.CompiledProgram:
+def _machine_code(module: ir.Module) -> linking.CompiledProgram:
     """The machine code of `module`: as another process left it, or compiled and left for others."""
     # Imported here: importing jitney does not need them, and they take some milliseconds.
     from jitney.compiler.hlo.digest import digest

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
+from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.native._native import CODES

@@ -13,10 +13,10 @@ from jitney.core import source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
 from jitney.core.record import record
-from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import (
     Trace,
     Tracer,

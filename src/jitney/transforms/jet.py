@@ -22,9 +22,9 @@ from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
-from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
 from jitney.transforms.algebra import algebra
 from jitney.transforms.zero import Zero, add_tangents, instantiate

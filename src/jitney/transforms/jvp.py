@@ -12,9 +12,9 @@ from typing import Any
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import DynamicJaxprTracer, trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
-from jitney.core.staging import DynamicJaxprTracer, trace_to_jaxpr
 from jitney.core.trace import (
     Trace,
     Tracer,

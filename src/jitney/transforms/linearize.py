@@ -12,8 +12,8 @@ from typing import Any
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
+from jitney.core.jaxpr_trace import JaxprTrace
 from jitney.core.record import record
-from jitney.core.staging import JaxprTrace
 from jitney.core.trace import TraceTag, set_current_trace, state
 from jitney.transforms.jvp import JVPTrace
 from jitney.transforms.partial import PartialTrace

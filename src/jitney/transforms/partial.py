@@ -13,9 +13,9 @@ from typing import Any
 from jitney.core.effects import custom_derivatives_allowed_effects, no_effects
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace, trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive
-from jitney.core.staging import DynamicJaxprTracer, JaxprTrace, trace_to_jaxpr
 from jitney.core.trace import Trace, plain_types, revealed, set_current_trace, state
 
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jitney.compiler import blas, lapack
-from jitney.compiler.codegen import natives, polls
+from jitney.compiler.codegen import polls, symbols
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import ordered_axes, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
@@ -388,7 +388,7 @@ class _GemmWriter:
         if work < GEMM_PARALLEL_ABOVE or extent < 2 or not blas.is_guarded():
             status = e.emit(f"call i32 @{self.name}.part(ptr %slots, i64 0, i64 {extent})", "i32")
         else:
-            grain = -(-extent // min(extent, max(natives.threads(), 2)))
+            grain = -(-extent // min(extent, max(symbols.threads(), 2)))
             run = self.driver.native("parallel_for", "i32", "ptr, ptr, i64, i64")
             part = f"ptr @{self.name}.part, ptr %slots"
             status = e.emit(f"call {run}({part}, i64 {extent}, i64 {grain})", "i32")

@@ -22,7 +22,7 @@ from jitney.compiler.codegen.kernel_key import lanes_hint, loop_order, outermost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loops import Carried
+from jitney.compiler.kernels.loop_kernel import Carried
 from jitney.compiler.kernels.schedule import schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loops import Carried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import Carried, LoopKernel
 from jitney.compiler.kernels.schedule import Schedule, schedule
 
 _LIGHT = 16  # cost of a body up to which several vectors are worked on at a time

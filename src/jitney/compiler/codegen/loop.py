@@ -10,7 +10,7 @@ from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import body_cost, statement_key
 from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, looks
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.loops import (
+from jitney.compiler.kernels.loop_kernel import (
     Carried,
     LoopKernel,
     Place,

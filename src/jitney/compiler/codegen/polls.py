@@ -16,7 +16,7 @@ import math
 
 from jitney.compiler.codegen.kernel_key import body_cost, loop_order
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value, constant

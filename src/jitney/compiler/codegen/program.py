@@ -12,14 +12,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jitney.compiler.codegen import natives, polls
+from jitney.compiler.codegen import polls, symbols
 from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import body_cost, content_key
-from jitney.compiler.codegen.linked import CompiledProgram, Links
+from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.llvm import engine
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import host
@@ -165,11 +165,11 @@ def _driver(
     hosts: list[Any] = []
 
     def host_id(step: ir.Host) -> int:
-        number = natives.register(step)
-        hosts.append(natives.Registration(number))
+        number = symbols.register(step)
+        hosts.append(symbols.Registration(number))
         return number
 
-    writer = DriverWriter(plan, host(), "entry", code_of, host_id, natives.symbol)
+    writer = DriverWriter(plan, host(), "entry", code_of, host_id, symbols.symbol)
     return writer, writer.text(), hosts
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from jitney.compiler.hlo import cost, ir, walk
+from jitney.compiler.hlo import cost, ir, traversal
 from jitney.compiler.kernels.build import is_affine_reshape
 from jitney.core.record import record
 
@@ -143,7 +143,7 @@ def group(
       is_fold: whether a node is a reduction (or contraction) computed by a kernel.
       stored: more nodes that are to have buffers.
     """
-    nodes = walk.schedule([*results, *ordered])
+    nodes = traversal.schedule([*results, *ordered])
     marks = _Marks()
     marks.demanded.update(results)
     marks.demanded.update(ordered)
@@ -163,7 +163,7 @@ def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]
         if node in stored:
             costs[node] = 0
         elif isinstance(node, _INLINED) or _is_piecewise(node) or is_short(node):
-            total = cost.own_cost(node) + sum(costs[x] for x in walk.operands(node))
+            total = cost.own_cost(node) + sum(costs[x] for x in traversal.operands(node))
             if isinstance(node, ir.Reduce):
                 total = _count(node) * (total + 2)  # a load and an addition for each element
             costs[node] = min(total, 10_000)
@@ -198,16 +198,16 @@ def _mark(
             if marks.size[owner] > cost.KERNEL_LIMIT:
                 marks.demanded.add(node)
     if node in marks.demanded and is_alias(node):
-        marks.demanded.update(walk.operands(node))
+        marks.demanded.update(traversal.operands(node))
         return
     assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice)
     if not inlined and not is_fold(node) and not assembles:
-        marks.demanded.update(walk.operands(node))
+        marks.demanded.update(traversal.operands(node))
         return
     if is_fold(node) and node in marks.demanded:
         marks.folds.add(node.id)
     owner = node.id if node in marks.demanded else marks.owner[node]
-    for x in walk.operands(node):
+    for x in traversal.operands(node):
         if _must_be_stored(node, x, costs, marks):
             marks.demanded.add(x)
         elif not isinstance(x, ir.Parameter | ir.Constant):
@@ -320,7 +320,7 @@ def _units(
     units: dict[object, Unit] = {}
     order: list[tuple[int, int, Unit]] = []
     for node in nodes:
-        xs = walk.operands(node)
+        xs = traversal.operands(node)
         elementwise = isinstance(node, ir.Apply) and is_native(node)
         if elementwise:
             near[node] = max([near[x] for x in xs], default=0)
@@ -366,7 +366,7 @@ def _drop_inner_roots(
     readers: dict[ir.Node, Unit | None] = {}  # None: several, or what needs memory
     for node in reversed(nodes):
         reader = unit_of.get(node) if node in demanded else readers.get(node)
-        for x in walk.operands(node):
+        for x in traversal.operands(node):
             readers[x] = reader if readers.get(x, reader) is reader else None
     for unit in units:
         if unit.kind == "loop" and len(unit.roots) > 1:

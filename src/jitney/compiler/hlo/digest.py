@@ -12,7 +12,7 @@ try:
 except ImportError:
     from hashlib import blake2b
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 
 MOST_CONSTANT_BYTES = 1 << 24  # of one program: to read more would take longer than to compile
 
@@ -45,15 +45,15 @@ class _Writer:
     def region(self, region: ir.Region) -> None:
         number: dict[ir.Node, int] = {}
         lines: list[str] = [f"region {[self._type(p.type) for p in region.parameters]}"]
-        for node in walk.schedule(walk.ends(region)):
+        for node in traversal.schedule(traversal.ends(region)):
             number[node] = len(number)
-            operands = [number[x] for x in walk.operands(node)]
+            operands = [number[x] for x in traversal.operands(node)]
             lines.append(f"{type(node).__name__} {self._type(node.type)} {operands}")
             for name in _plain_fields(type(node)):
                 lines.append(self._field(getattr(node, name)))
             if isinstance(node, ir.HostCall):
                 raise _NoDigestError
-            for _, inner in walk.regions(node):
+            for _, inner in traversal.regions(node):
                 self._feed(lines)
                 self.region(inner)
         lines.append(f"{[number[x] for x in region.results]} {[number[x] for x in region.ordered]}")
@@ -88,6 +88,8 @@ def _plain_fields(kind: type) -> tuple[str, ...]:
     """The fields of a kind of node that are neither nodes nor said otherwise."""
     found = _plain.get(kind)
     if found is None:
-        fields = [name for name in kind.__annotations__ if name not in walk.operand_fields(kind)]
+        fields = [
+            name for name in kind.__annotations__ if name not in traversal.operand_fields(kind)
+        ]
         found = _plain[kind] = tuple([name for name in fields if name != "branches"])
     return found

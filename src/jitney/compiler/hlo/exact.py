@@ -6,7 +6,7 @@ matter. Polynomials, sums of floats and complex arithmetic agree up to rounding 
 
 from __future__ import annotations
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 
 _FUNCTIONS = frozenset(
     "add sub mul div rem neg abs square sign sqrt floor ceil round_even round_away max min clamp "
@@ -24,7 +24,7 @@ _SAME_CODE = (ir.LibraryCall,)  # evaluated by the very function that programs c
 
 def is_exact(region: ir.Region) -> bool:
     """Whether all that `region` computes, loops and branches apart, is exact."""
-    return not region.ordered and all(map(_is_exact, walk.schedule(region.results)))
+    return not region.ordered and all(map(_is_exact, traversal.schedule(region.results)))
 
 
 def _is_exact(node: ir.Node) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from jitney.compiler import numerics
 from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.walk import ends, schedule
+from jitney.compiler.hlo.traversal import ends, schedule
 from jitney.compiler.numerics import contraction, indexing, order, reduction
 
 Env = dict[ir.Node, Any]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.core import dtypes
 from jitney.core.record import fields
 
@@ -62,7 +62,7 @@ def print_region(region: ir.Region, indent: str = "", elide_above: int = ELIDE_A
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
     lines = [f"({params}) {{"]
-    for node in walk.schedule(walk.ends(region)):
+    for node in traversal.schedule(traversal.ends(region)):
         if node in names:
             continue
         names[node] = f"%{len(names)}"
@@ -85,11 +85,12 @@ def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: in
     if isinstance(node, ir.Constant):
         operands = array_text(node.value, elide_above)
     else:
-        operands = ", ".join(names[x] for x in walk.operands(node))
+        operands = ", ".join(names[x] for x in traversal.operands(node))
     parts = [word(node), operands] if operands else [word(node)]
     parts += [f"{name}={value}" for name, value in _attributes(node)]
     parts += [
-        f"{name}={print_region(region, indent, elide_above)}" for name, region in walk.regions(node)
+        f"{name}={print_region(region, indent, elide_above)}"
+        for name, region in traversal.regions(node)
     ]
     return f"{' '.join(parts)} : {_type(node)}"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import result_dtype
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.lapack import FUNCTIONS, is_native
@@ -82,11 +82,11 @@ def _region(region: ir.Region, where: str) -> None:
         _need(isinstance(p.type, TensorType), f"region.C1: type of parameter {i} of {where}")
     for r in region.results:
         _need(isinstance(r.type, TensorType), f"region.C2: a result of {where} is several tensors")
-    for node in walk.schedule(walk.ends(region)):
+    for node in traversal.schedule(traversal.ends(region)):
         if isinstance(node, ir.Parameter):
             _need(node in own, f"region.C3: {where} uses a parameter of another region")
             continue
-        for x in walk.operands(node):
+        for x in traversal.operands(node):
             _need(x.id < node.id, f"region.C4: node {node.id} of {where} uses the later {x.id}")
             several = isinstance(x.type, tuple)
             _need(
@@ -94,7 +94,7 @@ def _region(region: ir.Region, where: str) -> None:
                 f"project.C1: {_kind(node)} {node.id} of node {x.id}, {_types(x.type)}",
             )
         verify_node(node)
-        for name, inner in walk.regions(node):
+        for name, inner in traversal.regions(node):
             _region(inner, f"{_kind(node)} {node.id} {name}")
 
 

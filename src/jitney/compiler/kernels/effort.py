@@ -13,7 +13,7 @@ from typing import Any
 from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loops import LoopKernel, varying
+from jitney.compiler.kernels.loop_kernel import LoopKernel, varying
 from jitney.compiler.llvm.values import BITS, register_kind
 from jitney.compiler.scalar.effort import REGISTER_BITS, function_effort
 

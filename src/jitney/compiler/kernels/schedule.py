@@ -11,7 +11,7 @@ from functools import lru_cache
 from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.core.record import record, replace
 
 

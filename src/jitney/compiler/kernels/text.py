@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from jitney.compiler.hlo.text import number_text
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.loops import Carried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import Carried, LoopKernel
 
 _AXES = "ijklmnopqrstuvw"
 

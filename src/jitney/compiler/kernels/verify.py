@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.kernels import ir, loops
+from jitney.compiler.kernels import ir, loop_kernel
 from jitney.compiler.kernels.ir import is_half
 
 
@@ -60,7 +60,7 @@ def verify(kernel: ir.Kernel) -> None:
         _need(not any(tail), "K3: a fold's index is constant along reduced axes")
 
 
-def verify_loop(kernel: loops.LoopKernel) -> None:
+def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
     """Raises KernelError at the first violation."""
     body, rank = kernel.body, len(kernel.extents)
     _check_body(body, rank)
@@ -74,10 +74,10 @@ def verify_loop(kernel: loops.LoopKernel) -> None:
         held = stored == {place.dtype} or all(is_half(d) for d in stored)
         same = held and len(stored) == 1 and body[statement].dtype == place.dtype
         _need(same, f"L1: a carried {place.dtype} becomes a {body[statement].dtype}")
-    varies = loops.varying(kernel)
+    varies = loop_kernel.varying(kernel)
     for place, statement in zip(kernel.carried, kernel.following, strict=True):
         _need(place.varies or not varies[statement], "L3: a scalar of all lanes varies by lane")
     try:
-        loops.check_uniform(kernel)
-    except loops.NotSunkError as error:
+        loop_kernel.check_uniform(kernel)
+    except loop_kernel.NotSunkError as error:
         raise KernelError(f"L2: {error}") from None

@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loops import Carried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import Carried, LoopKernel
 from jitney.compiler.scalar.convert import BASIC, EXACT
 from jitney.core.record import replace
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from jitney.compiler import blas
 from jitney.compiler.fusion import group as fusion
-from jitney.compiler.hlo import interpret, ir as hlo, walk
+from jitney.compiler.hlo import interpret, ir as hlo, traversal
 from jitney.compiler.hlo.contractions import is_small_dot
-from jitney.compiler.hlo.walk import operands
-from jitney.compiler.kernels import effort, loops
+from jitney.compiler.hlo.traversal import operands
+from jitney.compiler.kernels import effort, loop_kernel
 from jitney.compiler.kernels.build import (
     PARTS,
     CrossingError,
@@ -31,9 +31,9 @@ from jitney.compiler.kernels.build import (
 )
 from jitney.compiler.kernels.ir import Kernel, accumulator, kernel_key
 from jitney.compiler.kernels.schedule import collapse
-from jitney.compiler.kernels.split import Split, split_fold
+from jitney.compiler.kernels.split_reduction import Split, split_fold
+from jitney.compiler.kernels.unroll import write_out_blocks, write_out_short_axes
 from jitney.compiler.kernels.wide import in_wide_registers
-from jitney.compiler.kernels.write_out import write_out_blocks, write_out_short_axes
 from jitney.compiler.plan import folds, ir, memory
 from jitney.compiler.plan.contraction import as_gemm
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
@@ -458,7 +458,7 @@ class _RegionPlan:
         Carries that a turn updates in part are updated in place; so are accumulators (`inplace`).
         """
         in_place = self._updated(node)
-        built = loops.build_loop(node, {*in_place}, self.planner.is_sinkable, _finished)
+        built = loop_kernel.build_loop(node, {*in_place}, self.planner.is_sinkable, _finished)
         if built is not None:
             self._loop_kernel(node, built)
             return True
@@ -486,7 +486,7 @@ class _RegionPlan:
         self.steps.append(ir.Loop(cond, predicate, body, tuple([carry[i] for i in sorted(filled)])))
         return True
 
-    def _loop_kernel(self, node: hlo.While, built: loops.BuiltLoop) -> None:
+    def _loop_kernel(self, node: hlo.While, built: loop_kernel.BuiltLoop) -> None:
         """The loop as one kernel, its carry in registers."""
         in_place = self._updated(node)
         parameters, results = node.body.parameters, node.body.results
@@ -527,14 +527,14 @@ class _RegionPlan:
 
     def _idle(self, region: hlo.Region) -> set[hlo.Node]:
         """Nodes that are nothing but what carries are at first that loops fill."""
-        ends = walk.ends(region)
-        nodes = walk.schedule(ends)
+        ends = traversal.ends(region)
+        nodes = traversal.schedule(ends)
         starts: dict[hlo.Node, int] = {}
         for node in nodes:
             if isinstance(node, hlo.While):
                 for i in self._filled(node):
                     starts[node.init[i]] = starts.get(node.init[i], 0) + 1
-        uses = walk.count_uses(nodes, ends) if starts else {}
+        uses = traversal.count_uses(nodes, ends) if starts else {}
         return {node for node, count in starts.items() if uses[node] == count}
 
     def branch(self, node: hlo.Cond) -> bool:
@@ -579,7 +579,7 @@ _single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
 }
 
 
-def _finished(kernel: loops.LoopKernel) -> loops.LoopKernel | None:
+def _finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
     """The loop kernel as it is to be compiled; None if it would cost LLVM too much."""
     kernel = in_wide_registers(kernel)
     return kernel if effort.fits(kernel) else None
@@ -587,7 +587,7 @@ def _finished(kernel: loops.LoopKernel) -> loops.LoopKernel | None:
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
     """The node whose memory `node` shares, and which of its results that is."""
-    node = walk.memory_of(node)
+    node = traversal.memory_of(node)
     if isinstance(node, hlo.Project):
         return node.node, node.index
     return node, 0

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from jitney.compiler.hlo import ir as hlo, walk
-from jitney.compiler.hlo.trips import is_filled
+from jitney.compiler.hlo import ir as hlo, traversal
+from jitney.compiler.hlo.loop_analysis import is_filled
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.plan import ir
 from jitney.core.record import record
@@ -44,8 +44,8 @@ def updated_in_place(
       is_scatter: whether a kernel computes a scatter.
     """
     body = node.body
-    ends = walk.ends(body)
-    uses = walk.count_uses(walk.schedule(ends), ends)
+    ends = traversal.ends(body)
+    uses = traversal.count_uses(traversal.schedule(ends), ends)
     found: set[int] = set()
     for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True)):
         match result:
@@ -59,15 +59,15 @@ def updated_in_place(
                 replaced = False
         if replaced and uses[result] == 1:
             found.add(i)
-    kept = {walk.memory_of(r) for i, r in enumerate(body.results) if i not in found}
+    kept = {traversal.memory_of(r) for i, r in enumerate(body.results) if i not in found}
     found = {i for i in found if body.parameters[i] not in kept}
     # What is written last must not be what another of them has changed by then.
     changed = {body.parameters[i] for i in found}
     updated: dict[int, Updated] = {}
     for i in sorted(found):
         result = body.results[i]
-        sources = () if isinstance(result, hlo.Project) else walk.operands(result)[1:]
-        if not any(walk.memory_of(x) in changed for x in sources):
+        sources = () if isinstance(result, hlo.Project) else traversal.operands(result)[1:]
+        if not any(traversal.memory_of(x) in changed for x in sources):
             is_read = uses[body.parameters[i]] > 1
             updated[i] = Updated(is_read, not is_read and is_filled(node, i))
     return updated

@@ -18,7 +18,7 @@ import numpy as np
 
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.lapack import Routine
 from jitney.core.record import field, record
 

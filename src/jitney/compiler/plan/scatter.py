@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from jitney.compiler.hlo import ir as hlo, walk
+from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.kernels.build import KernelBuilder, clamped_start, shifted
 
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
@@ -19,7 +19,7 @@ def has_kernel(
     node: hlo.Scatter, supports: Callable[[str, Sequence[np.dtype], np.dtype], bool]
 ) -> bool:
     """Whether a kernel can compute `node`, whose elements kernels can load and store."""
-    fn, dtype, sizes = node.combine, node.dtype, walk.window_sizes(node)
+    fn, dtype, sizes = node.combine, node.dtype, traversal.window_sizes(node)
     if isinstance(fn, hlo.Region) or 0 in node.updates.shape:
         return False
     if any(n > m for n, m in zip(sizes, node.x.shape, strict=True)):
@@ -46,7 +46,7 @@ class Windows:
             dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True
         ):
             place[axis] = batch[position]
-        sizes = walk.window_sizes(node)
+        sizes = traversal.window_sizes(node)
         inside: int | None = None
         for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
             start = k.value(node.indices, (*batch, k.fixed(j)))

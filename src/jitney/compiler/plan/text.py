@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.text import print_kernel, print_loop
 from jitney.compiler.plan import ir
 

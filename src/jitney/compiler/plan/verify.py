@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitney.compiler.kernels import ir as kernels
-from jitney.compiler.kernels.loops import LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.verify import verify, verify_loop
 from jitney.compiler.plan import ir
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.exponential import exp_inside
-from jitney.compiler.scalar.kit import horner
+from jitney.compiler.scalar.polynomial import horner
 
 _END = 8.0  # of the range near 0
 

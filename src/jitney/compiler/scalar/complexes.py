@@ -12,8 +12,8 @@ from typing import TypeAlias
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 from jitney.compiler.numerics.complex_parts import PARTS, Part
-from jitney.compiler.scalar import circular, exponential, inverse, logarithm
-from jitney.compiler.scalar.kit import INF, two_product, two_sum
+from jitney.compiler.scalar import exponential, inverse_trigonometric, logarithm, trigonometric
+from jitney.compiler.scalar.polynomial import INF, two_product, two_sum
 
 Pair: TypeAlias = tuple[Value, Value]
 Operand: TypeAlias = Value | Pair
@@ -162,8 +162,8 @@ def _exp(e: Emitter, x: Pair) -> Pair:
     zero = e.const(0.0, re)
     # By halves: the exponential itself may overflow where its product with the sine does not.
     half = exponential.exp(e, e.fmul(re, e.const(0.5, re)))
-    u = e.fmul(e.fmul(half, circular.cos(e, im)), half)
-    v = e.fmul(e.fmul(half, circular.sin(e, im)), half)
+    u = e.fmul(e.fmul(half, trigonometric.cos(e, im)), half)
+    v = e.fmul(e.fmul(half, trigonometric.sin(e, im)), half)
     # The zero of the smallest exponentials wins over any angle.
     gone = e.fcmp("oeq", re, e.const(-INF, re))
     real = e.fcmp("oeq", im, zero)
@@ -173,9 +173,9 @@ def _exp(e: Emitter, x: Pair) -> Pair:
 
 def _expm1(e: Emitter, x: Pair) -> Pair:
     re, im = x
-    sine = circular.sin(e, e.fmul(im, e.const(0.5, im)))
+    sine = trigonometric.sin(e, e.fmul(im, e.const(0.5, im)))
     less = e.fmul(e.fmul(sine, sine), e.const(-2.0, im))
-    u = e.fma(exponential.expm1(e, re), circular.cos(e, im), less)
+    u = e.fma(exponential.expm1(e, re), trigonometric.cos(e, im), less)
     real = e.fcmp("oeq", im, e.const(0.0, im))
     return e.select(real, exponential.expm1(e, re), u), _exp(e, x)[1]
 
@@ -194,7 +194,7 @@ def _log(e: Emitter, x: Pair) -> Pair:
     square = e.select(e.fcmp("oeq", small, e.const(0.0, re)), small, e.fmul(ratio, ratio))
     far = e.fma(half, logarithm.log1p(e, square), logarithm.log(e, big))
     far = e.select(_is_inf(e, x), e.const(INF, re), far)
-    return e.select(is_near, near, far), inverse.atan2(e, im, re)
+    return e.select(is_near, near, far), inverse_trigonometric.atan2(e, im, re)
 
 
 def _log1p(e: Emitter, x: Pair) -> Pair:
@@ -236,8 +236,8 @@ def _logistic(e: Emitter, x: Pair) -> Pair:
 
 def _sinh(e: Emitter, x: Pair) -> Pair:
     re, im = x
-    u = e.fmul(exponential.sinh(e, re), circular.cos(e, im))
-    v = e.fmul(exponential.cosh(e, re), circular.sin(e, im))
+    u = e.fmul(exponential.sinh(e, re), trigonometric.cos(e, im))
+    v = e.fmul(exponential.cosh(e, re), trigonometric.sin(e, im))
     real = e.fcmp("oeq", im, e.const(0.0, im))
     imaginary = e.fcmp("oeq", re, e.const(0.0, re))
     return e.select(imaginary, re, u), e.select(real, im, v)
@@ -245,8 +245,8 @@ def _sinh(e: Emitter, x: Pair) -> Pair:
 
 def _cosh(e: Emitter, x: Pair) -> Pair:
     re, im = x
-    u = e.fmul(exponential.cosh(e, re), circular.cos(e, im))
-    v = e.fmul(exponential.sinh(e, re), circular.sin(e, im))
+    u = e.fmul(exponential.cosh(e, re), trigonometric.cos(e, im))
+    v = e.fmul(exponential.sinh(e, re), trigonometric.sin(e, im))
     zero = e.const(0.0, re)
     axis = e.or_(e.fcmp("oeq", im, zero), e.fcmp("oeq", re, zero))
     # On the axes a zero, with the sign of the product.
@@ -259,14 +259,14 @@ def _tanh(e: Emitter, x: Pair) -> Pair:
     # Kahan: by the tangent of the imaginary part.
     bounded = e.at_least(e.at_most(re, 300.0), -300.0)
     s = exponential.sinh(e, bounded)
-    t = circular.tan(e, im)
+    t = trigonometric.tan(e, im)
     beta = e.fma(t, t, one)
     rho = e.sqrt(e.fma(s, s, one))
     bottom = e.fma(e.fmul(beta, s), s, one)
     u = e.fdiv(e.fmul(e.fmul(beta, rho), s), bottom)
     v = e.fdiv(t, bottom)
     far = e.fcmp("ogt", e.fabs(re), e.const(22.0, re))
-    sine, cosine = circular.sin(e, im), circular.cos(e, im)
+    sine, cosine = trigonometric.sin(e, im), trigonometric.cos(e, im)
     decay = exponential.exp(e, e.fmul(e.fabs(re), e.const(-2.0, re)))
     tail = e.fmul(e.fmul(e.fmul(sine, cosine), e.const(4.0, re)), decay)
     infinite = e.fcmp("oeq", e.fabs(re), e.const(INF, re))

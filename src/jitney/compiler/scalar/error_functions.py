@@ -8,8 +8,8 @@ from __future__ import annotations
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.exponential import exp_inside
-from jitney.compiler.scalar.kit import INF, horner, two_product
 from jitney.compiler.scalar.logarithm import log
+from jitney.compiler.scalar.polynomial import INF, horner, two_product
 
 # erf(x) / x - 1 in x^2, |x| <= 1
 _ERF_NEAR = {

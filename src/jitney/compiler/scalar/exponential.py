@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.compiler.scalar.kit import horner, power_of_two, rounded_product, scaled
+from jitney.compiler.scalar.polynomial import horner, power_of_two, rounded_product, scaled
 
 LOG2_E = 1.4426950408889634
 

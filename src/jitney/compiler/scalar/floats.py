@@ -5,7 +5,7 @@ from __future__ import annotations
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import BITS, Value, constant
 from jitney.compiler.scalar.integers import is_constant
-from jitney.compiler.scalar.kit import BIAS, INF, MANTISSA, int_kind
+from jitney.compiler.scalar.polynomial import BIAS, INF, MANTISSA, int_kind
 
 # Exponent bits of the kinds that bit patterns are worked on.
 _INF_BITS = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.compiler.scalar.circular import circular_of_half_turns
-from jitney.compiler.scalar.kit import INF, NAN, horner
 from jitney.compiler.scalar.logarithm import log
+from jitney.compiler.scalar.polynomial import INF, NAN, horner
+from jitney.compiler.scalar.trigonometric import circular_of_half_turns
 
 _PI = 3.141592653589793
 _LOG_PI = 1.1447298858494002

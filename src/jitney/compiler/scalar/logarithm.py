@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.compiler.scalar.kit import (
+from jitney.compiler.scalar.polynomial import (
     BIAS,
     INF,
     MANTISSA,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.exponential import exp, exp_of_sum
-from jitney.compiler.scalar.kit import (
+from jitney.compiler.scalar.logarithm import log1p
+from jitney.compiler.scalar.polynomial import (
     INF,
     NAN,
     high_bits,
@@ -19,7 +20,6 @@ from jitney.compiler.scalar.kit import (
     two_product,
     two_sum,
 )
-from jitney.compiler.scalar.logarithm import log1p
 
 # log2(1 + f) / f, f in [-1/4, 1/2], and (2^r - 1) / r: for f32 computed in f64
 _LOG2 = (

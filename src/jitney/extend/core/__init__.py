@@ -19,21 +19,21 @@ from jitney.core.jaxpr import jaxprs_in_params as jaxprs_in_params
 from jitney.core.jaxpr import new_jaxpr_eqn as new_jaxpr_eqn
 from jitney.core.jaxpr import subjaxprs as subjaxprs
 from jitney.core.primitive import Primitive as Primitive
-from jitney.core.queries import CallPrimitive as CallPrimitive
-from jitney.core.queries import Token as Token
-from jitney.core.queries import array_types as array_types
-from jitney.core.queries import call_impl as call_impl
-from jitney.core.queries import gensym as gensym
-from jitney.core.queries import nonempty_axis_env_DO_NOT_USE as nonempty_axis_env_DO_NOT_USE
-from jitney.core.queries import primal_dtype_to_tangent_dtype as primal_dtype_to_tangent_dtype
-from jitney.core.queries import (
+from jitney.core.compat import CallPrimitive as CallPrimitive
+from jitney.core.compat import Token as Token
+from jitney.core.compat import array_types as array_types
+from jitney.core.compat import call_impl as call_impl
+from jitney.core.compat import gensym as gensym
+from jitney.core.compat import nonempty_axis_env_DO_NOT_USE as nonempty_axis_env_DO_NOT_USE
+from jitney.core.compat import primal_dtype_to_tangent_dtype as primal_dtype_to_tangent_dtype
+from jitney.core.compat import (
     unsafe_am_i_under_a_jit_DO_NOT_USE as unsafe_am_i_under_a_jit_DO_NOT_USE,
 )
-from jitney.core.queries import (
+from jitney.core.compat import (
     unsafe_am_i_under_a_vmap_DO_NOT_USE as unsafe_am_i_under_a_vmap_DO_NOT_USE,
 )
-from jitney.core.queries import unsafe_get_axis_names_DO_NOT_USE as unsafe_get_axis_names_DO_NOT_USE
-from jitney.core.queries import valid_jaxtype as valid_jaxtype
+from jitney.core.compat import unsafe_get_axis_names_DO_NOT_USE as unsafe_get_axis_names_DO_NOT_USE
+from jitney.core.compat import valid_jaxtype as valid_jaxtype
 from jitney.core.trace import TraceTag as TraceTag
 from jitney.core.trace import concrete_or_error as concrete_or_error
 from jitney.core.trace import find_top_trace as find_top_trace

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.primitive import Primitive, declare
+from jitney.core.pytree import pytrees
 from jitney.primitives import rules
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate

@@ -11,9 +11,9 @@ from typing import Any
 from jitney.compiler import lower as lowering
 from jitney.core import text
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Literal, Var
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
-from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import set_current_trace
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr_at

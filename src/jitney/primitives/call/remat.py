@@ -27,9 +27,9 @@ from jitney.core.jaxpr import (
     Literal,
     Var,
 )
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare, registry
-from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.call.remat_policies import Policy, divide, without_calls

@@ -12,8 +12,8 @@ from typing import Any
 
 from jitney.core.evaluate import eval_jaxpr, value_of
 from jitney.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
-from jitney.core.staging import trace_to_jaxpr
 from jitney.primitives.array.creation import full
 from jitney.transforms.partial import dce_jaxpr
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import pytrees
 from jitney.core.avals import get_aval
+from jitney.core.pytree import pytrees
 from jitney.primitives.array.concatenation import concatenate, pad
 from jitney.primitives.array.shape import canonical_axis, rev, shape_of
 from jitney.primitives.elementwise.binary import add, bitwise_or

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jitney.core import pytrees
+from jitney.core.pytree import pytrees
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to

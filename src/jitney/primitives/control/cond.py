@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, dtypes, pytrees, text
+from jitney.core import config, dtypes, text
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import has_io
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
-from jitney.core.staging import trace_to_jaxpr
+from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer, set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.array.creation import empty2_p

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jitney.core import pytrees
+from jitney.core.pytree import pytrees
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.control.batched import batched_function

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, pytrees
+from jitney.core import config
 from jitney.core.avals import get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
-from jitney.core.staging import trace_to_jaxpr
+from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import stack

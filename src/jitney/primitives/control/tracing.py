@@ -9,12 +9,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.core import pytrees, source_info
+from jitney.core import source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
-from jitney.core.pytree_errors import equality_errors_pytreedef
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.record import record
-from jitney.core.staging import trace_to_jaxpr
 
 
 @record

@@ -14,11 +14,12 @@ import numpy as np
 from jitney.compiler import numerics
 from jitney.compiler.hlo import sub_bytes
 from jitney.compiler.numerics import scalar as meanings
-from jitney.core import dtypes, pytrees, text
+from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
 from jitney.core.trace import state
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes, pytrees, text
+from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray
 from jitney.core.effects import (
     Effect,
@@ -31,6 +31,7 @@ from jitney.core.effects import (
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import Primitive, declare
+from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
 from jitney.primitives import rules
 from jitney.primitives.control.scan import scan

@@ -19,8 +19,8 @@ from jitney.compiler.numerics import indexing
 from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
-from jitney.core.staging import trace_to_jaxpr
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.primitives.array.shape import broadcast, canonical_shape

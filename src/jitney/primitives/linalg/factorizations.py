@@ -2,7 +2,7 @@
 
 Matrices are the last two axes, leading axes are a batch. Programs call LAPACK by address
 (`compiler/lapack.py`), and for what is rarer NumPy and SciPy from the host; small matrices are written
-out (`compiler/hlo/matrices.py`). Derivatives are products of matrices and
+out (`compiler/hlo/small_linalg.py`). Derivatives are products of matrices and
 triangular systems.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lapack
-from jitney.compiler.hlo import matrices as small
+from jitney.compiler.hlo import small_linalg as small
 from jitney.compiler.numerics import linalg as meanings
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitney.compiler import lower as lowering
-from jitney.core import pytrees
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
-from jitney.core.staging import trace_to_jaxpr
+from jitney.core.pytree import pytrees
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_jaxpr

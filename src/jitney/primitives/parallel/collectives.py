@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.numerics import reduction
-from jitney.core import pytrees
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare
+from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer, state
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value, convert_element_type

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import pytrees
 from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
 from jitney.primitives import rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.elementwise.convert import as_value

@@ -10,11 +10,12 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.compiler.numerics import reduction
-from jitney.core import dtypes, pytrees, staging, text
+from jitney.core import dtypes, jaxpr_trace, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import Primitive, declare
+from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.primitives.elementwise import binary, families, taylor
@@ -313,7 +314,9 @@ def reduce(
             raise ValueError(f"reduce computation must return {tree}, got {out_tree}")
         return out
 
-    jaxpr, _, consts = staging.trace_to_jaxpr(flat, [*avals, *avals], DebugInfo("reduce", "reduce"))
+    jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(
+        flat, [*avals, *avals], DebugInfo("reduce", "reduce")
+    )
     if any(isinstance(c, Tracer) for c in consts):
         raise NotImplementedError("the computation of reduce uses a value traced outside of it")
     out = reduce_p.bind(

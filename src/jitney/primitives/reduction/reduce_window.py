@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.numerics import indexing
-from jitney.core import dtypes, pytrees
+from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
-from jitney.core.staging import trace_to_jaxpr
+from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import pad

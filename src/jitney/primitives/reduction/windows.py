@@ -17,8 +17,8 @@ from jitney.compiler import lower as lowering
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
-from jitney.core.staging import trace_to_jaxpr
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota

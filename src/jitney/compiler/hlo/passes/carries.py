@@ -13,9 +13,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from jitney.compiler.hlo import cost, ir, walk
+from jitney.compiler.hlo import cost, ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.trips import is_invariant
+from jitney.compiler.hlo.loop_analysis import is_invariant
 
 Place: TypeAlias = int | ir.Constant | None
 
@@ -27,7 +27,7 @@ WORTH_A_CARRY = 4  # additions for each element: what storing one and loading it
 def needed_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
     """The carries that are `used` after the loop, or that those, the test or effects need."""
     body = loop.body
-    tested = [x for x in walk.schedule(loop.cond.results) if isinstance(x, ir.Parameter)]
+    tested = [x for x in traversal.schedule(loop.cond.results) if isinstance(x, ir.Parameter)]
     needed = {*used, *[x.index for x in tested]}
     stack = [*[body.results[i] for i in needed], *body.ordered]
     seen: set[ir.Node] = set()
@@ -36,7 +36,7 @@ def needed_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
         if node in seen:
             continue
         seen.add(node)
-        stack.extend(walk.operands(node))
+        stack.extend(traversal.operands(node))
         if isinstance(node, ir.Parameter):
             needed.add(node.index)
             stack.append(body.results[node.index])
@@ -57,7 +57,7 @@ def distinct_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
             p: b.parameter(g, p.type)  # type: ignore[arg-type]
             for p, g in zip(loop.body.parameters, group, strict=True)
         }
-        walk.rebuild_all(b, loop.body.results, new)
+        traversal.rebuild_all(b, loop.body.results, new)
         results = [new[r] for r in loop.body.results]
         finer: dict[tuple[int, ir.Node], int] = {}
         divided = [finer.setdefault(key, len(finer)) for key in zip(group, results, strict=True)]
@@ -91,7 +91,7 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
             if j is not None
         }
         results = [region.results[i] for i in kept] if is_body else [region.results[0]]
-        walk.rebuild_all(b, [*results, *region.ordered], new)
+        traversal.rebuild_all(b, [*results, *region.ordered], new)
         results = [new[r] for r in results]
         return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
 
@@ -102,8 +102,8 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
 def keeping(loop: ir.While, kept: Sequence[int]) -> ir.While:
     """`loop` with the carries `kept`, in this order, and what these need of those that never change."""
     body = loop.body
-    needed = walk.schedule([*[body.results[i] for i in kept], *body.ordered])
-    needed += walk.schedule(loop.cond.results)
+    needed = traversal.schedule([*[body.results[i] for i in kept], *body.ordered])
+    needed += traversal.schedule(loop.cond.results)
     read = dict.fromkeys([x.index for x in needed if isinstance(x, ir.Parameter)])
     fixed = [i for i in read if is_invariant(body, body.parameters[i]) and i not in kept]
     every = [*kept, *fixed]
@@ -143,7 +143,7 @@ def with_more(
         added = parameters[len(loop.init) :]
         if is_body and replace is not None:
             replace(b, new, added)
-        walk.rebuild_all(b, walk.ends(old), new)
+        traversal.rebuild_all(b, traversal.ends(old), new)
         results = [new[r] for r in old.results]
         if is_body:
             results += added if following is None else following(b, new, added)
@@ -159,12 +159,12 @@ def known_from_turn_before(loop: ir.While) -> dict[ir.Node, ir.Node]:
     that are worth a carry.
     """
     body = loop.body
-    if not any(_worth(node) for node in walk.schedule(walk.ends(body))):
+    if not any(_worth(node) for node in traversal.schedule(traversal.ends(body))):
         return {}
     b = Builder()
     here: dict[ir.Node, Any] = {}
-    nodes = walk.schedule(walk.ends(body))
-    walk.rebuild_all(b, [*body.parameters, *nodes], here)
+    nodes = traversal.schedule(traversal.ends(body))
+    traversal.rebuild_all(b, [*body.parameters, *nodes], here)
     old_of = {here[node]: node for node in nodes if not isinstance(here[node], list)}
     after: dict[ir.Node, Any] = {
         p: here[r] for p, r in zip(body.parameters, body.results, strict=True)
@@ -172,8 +172,8 @@ def known_from_turn_before(loop: ir.While) -> dict[ir.Node, ir.Node]:
     for node in nodes:
         if isinstance(node, ir.Constant):
             after[node] = here[node]
-        elif type(node) in _PURE and all(x in after for x in walk.operands(node)):
-            made = walk.rebuild(b, node, after.__getitem__)
+        elif type(node) in _PURE and all(x in after for x in traversal.operands(node)):
+            made = traversal.rebuild(b, node, after.__getitem__)
             if made in old_of:
                 after[node] = made
     changing = {
@@ -188,12 +188,12 @@ def _frontier(
     body: ir.Region, nodes: Sequence[ir.Node], known: dict[ir.Node, ir.Node]
 ) -> list[ir.Node]:
     """Those of `known` that others need, or the loop's results, and that are worth a carry."""
-    needed = {x for node in nodes if node not in known for x in walk.operands(node)}
+    needed = {x for node in nodes if node not in known for x in traversal.operands(node)}
     needed.update(body.results)
     found: list[ir.Node] = []
     for node in known:
         if node in needed:
-            work = sum([_work(x) for x in walk.schedule([node]) if x in known])
+            work = sum([_work(x) for x in traversal.schedule([node]) if x in known])
             if work > WORTH_A_CARRY * node.type.size:  # type: ignore[union-attr]
                 found.append(node)
     return found
@@ -232,13 +232,13 @@ def _work(node: ir.Node) -> int:
 def with_known(b: Builder, loop: ir.While, known: dict[ir.Node, ir.Node]) -> ir.While:
     """`loop` with a carry for each of `known`, computed in `b` for the first turn."""
     first: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
-    walk.rebuild_all(b, known, first)
+    traversal.rebuild_all(b, known, first)
 
     def replace(inner: Builder, new: dict[ir.Node, Any], added: Sequence[ir.Node]) -> None:
         new.update(zip(known, added, strict=True))
 
     def following(inner: Builder, new: dict[ir.Node, Any], _: Sequence[ir.Node]) -> list[ir.Node]:
-        walk.rebuild_all(inner, known.values(), new)
+        traversal.rebuild_all(inner, known.values(), new)
         return [new[x] for x in known.values()]
 
     return with_more(loop, [first[x] for x in known], replace, following)

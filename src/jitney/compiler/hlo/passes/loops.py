@@ -29,8 +29,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.loop_analysis import Trips, count_trips, is_invariant
 from jitney.compiler.hlo.passes.carries import (
     distinct_carries,
     keeping,
@@ -40,10 +41,9 @@ from jitney.compiler.hlo.passes.carries import (
     with_known,
     with_more,
 )
-from jitney.compiler.hlo.passes.divide import run_in_parts
+from jitney.compiler.hlo.passes.loop_fission import run_in_parts
 from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
-from jitney.compiler.hlo.passes.sums import sums_over_turns, without_sums
-from jitney.compiler.hlo.trips import Trips, count_trips, is_invariant
+from jitney.compiler.hlo.passes.sink_reductions import sums_over_turns, without_sums
 from jitney.core.record import record
 
 FEW_ROWS = 16  # of a product in the loop: with more, one product alone is efficient
@@ -63,7 +63,7 @@ def has_loops(module: ir.Module) -> bool:
 
 
 def _nodes(region: ir.Region) -> list[ir.Node]:
-    return walk.schedule(walk.ends(region))
+    return traversal.schedule(traversal.ends(region))
 
 
 def _region(region: ir.Region) -> ir.Region:
@@ -77,9 +77,9 @@ def _region(region: ir.Region) -> ir.Region:
             case ir.While():
                 return _loop(b, node, [new[x] for x in node.init], used.get(node, set()))
             case _:
-                return walk.rebuild(b, walk.with_regions(node, _region), new.__getitem__)
+                return traversal.rebuild(b, traversal.with_regions(node, _region), new.__getitem__)
 
-    return walk.rewrite(region, make)
+    return traversal.rewrite(region, make)
 
 
 def _loop(
@@ -196,7 +196,7 @@ def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
         for product, rows in zip(products, every, strict=True):
             start = product.row.starts[0]
-            walk.rebuild_all(inner, [start], new)
+            traversal.rebuild_all(inner, [start], new)
             new[product.node] = _looked_up(inner, product, rows, new[start])
 
     return with_more(loop, ready, look_up)
@@ -249,7 +249,7 @@ def _with_turned(
         for uses, matrix in zip(narrow.values(), turned, strict=True):
             for node, side in uses:
                 other = (node.x, node.y)[1 - side]
-                walk.rebuild_all(inner, [other], new)
+                traversal.rebuild_all(inner, [other], new)
                 new[node] = with_turned(inner, node, side, matrix, new[other])
 
     return with_more(loop, ready, turn)

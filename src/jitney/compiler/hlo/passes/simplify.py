@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.hlo import interpret, ir, walk
+from jitney.compiler.hlo import interpret, ir, traversal
 from jitney.compiler.hlo.build import Builder
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
@@ -34,13 +34,13 @@ def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
 
 def _region(region: ir.Region, rules: Rules) -> ir.Region:
     def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
-        inner = walk.with_regions(node, lambda region: _region(region, rules))
-        made = walk.rebuild(b, inner, new.__getitem__)
+        inner = traversal.with_regions(node, lambda region: _region(region, rules))
+        made = traversal.rebuild(b, inner, new.__getitem__)
         if isinstance(made, list):
             return [_simplified(b, x, rules) for x in made]
         return _simplified(b, made, rules)
 
-    return walk.rewrite(region, make)
+    return traversal.rewrite(region, make)
 
 
 def _simplified(b: Builder, node: ir.Node, rules: Rules) -> ir.Node:
@@ -76,7 +76,7 @@ def _is_small_constant(node: ir.Node) -> bool:
 
 def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
     """f(constants) -> constant."""
-    operands = walk.operands(node)
+    operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
     if node.type.size > _FOLD_UP_TO:  # type: ignore[union-attr]
@@ -362,7 +362,7 @@ def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
     batch = node.indices.shape[:-1]
     if any(n != 1 for n in batch) or isinstance(node.combine, ir.Region):
         return None
-    sizes = walk.window_sizes(node)
+    sizes = traversal.window_sizes(node)
     if dims.operand_batching_dims or any(n > m for n, m in zip(sizes, shape, strict=True)):
         return None
     wide = np.dtype(np.int64)

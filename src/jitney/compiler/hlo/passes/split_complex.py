@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder, real_dtype
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.numerics.complex_parts import names_of
@@ -57,11 +57,11 @@ _Values: TypeAlias = MutableMapping[ir.Node, Any]
 
 def is_needed(region: ir.Region) -> bool:
     """Whether there are complex numbers in `region`, or in a region within it."""
-    for node in walk.schedule(walk.ends(region)):
+    for node in traversal.schedule(traversal.ends(region)):
         types = node.type if isinstance(node.type, tuple) else (node.type,)
         if any([t.dtype.kind == "c" for t in types]):
             return True
-        if any([is_needed(inner) for _, inner in walk.regions(node)]):
+        if any([is_needed(inner) for _, inner in traversal.regions(node)]):
             return True
     return False
 
@@ -91,7 +91,7 @@ def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bo
             new[p] = Split(parameter(part), parameter(part))
         else:
             new[p] = _value(b, parameter(p.type))
-    walk.rebuild_all(b, walk.ends(region), new, lambda node: _made(b, node, new))
+    traversal.rebuild_all(b, traversal.ends(region), new, lambda node: _made(b, node, new))
     results: list[ir.Node] = []
     for r, is_split in zip(region.results, split_results, strict=True):
         results += [new[r].re, new[r].im] if is_split else [_whole(b, new[r])]
@@ -152,7 +152,9 @@ def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
             pass
     if isinstance(node.type, tuple):
         return [_value(b, x) for x in _as_it_is(b, node, new)]
-    if not any([isinstance(new[x], Split) for x in walk.operands(node)]) and not is_complex(node):
+    if not any([isinstance(new[x], Split) for x in traversal.operands(node)]) and not is_complex(
+        node
+    ):
         return _as_it_is(b, node, new)
     result: _Value | None = None
     match node:
@@ -168,7 +170,7 @@ def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
             result = _of_parts(b, node, new)
         case _ if isinstance(node, _LINEAR):
             result = _of_parts(b, node, new)
-            operands = [new[x] for x in walk.operands(node)]
+            operands = [new[x] for x in traversal.operands(node)]
             if all([not isinstance(x, Split) or x.whole is not None for x in operands]):
                 result = Split(result.re, result.im, _as_it_is(b, node, new))
         case _:
@@ -177,12 +179,12 @@ def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
 
 
 def _as_it_is(b: Builder, node: ir.Node, new: _Values) -> Any:
-    return walk.rebuild(b, node, lambda x: _whole(b, new[x]))
+    return traversal.rebuild(b, node, lambda x: _whole(b, new[x]))
 
 
 def _of_parts(b: Builder, node: ir.Node, new: _Values) -> Split:
     """The same operation on either part."""
-    re, im = (walk.rebuild(b, node, lambda x, k=k: _part(new[x], k)) for k in (0, 1))
+    re, im = (traversal.rebuild(b, node, lambda x, k=k: _part(new[x], k)) for k in (0, 1))
     return Split(re, im)
 
 

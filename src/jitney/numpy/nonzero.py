@@ -15,14 +15,14 @@ import numpy as np
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error, concrete_value
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.arithmetic import divmod as divide, floor_divide, remainder
 from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.cumulative import cumsum
 from jitney.numpy.indexing import get
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
-from jitney.numpy.taking import check_not_inplace, repeated
+from jitney.numpy.take import check_not_inplace, repeated
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.creation import full, iota
 from jitney.primitives.array.shape import broadcast_to, canonical_axis, reshape, transpose
@@ -61,7 +61,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
       ValueError: for an array of rank 0.
       ConcretizationTypeError: if `a` is traced and `size` is not given.
     """
-    util.check_arraylike("nonzero", a)
+    promotion.check_arraylike("nonzero", a)
     a = as_value(a)
     if a.ndim == 0:
         raise ValueError(
@@ -112,14 +112,14 @@ def _nonzero_of_size(a: Any, size: int, fill_value: Any) -> tuple[Any, ...]:
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Flat positions of the elements that are not zero; see `nonzero`."""
-    util.check_arraylike("flatnonzero", a)
+    promotion.check_arraylike("flatnonzero", a)
     a = as_value(a)
     return nonzero(reshape(a, (a.size,)), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Indices of the elements that are not zero: [number of elements, rank of `a`]."""
-    util.check_arraylike("argwhere", a)
+    promotion.check_arraylike("argwhere", a)
     a = as_value(a)
     if a.ndim == 0:
         found = nonzero(reshape(a, (1,)), size=size, fill_value=fill_value)
@@ -139,7 +139,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
       size: number of elements; needed under `jit`.
       fill_value: what fills up to `size`.
     """
-    util.check_arraylike("extract", condition, arr, fill_value)
+    promotion.check_arraylike("extract", condition, arr, fill_value)
     return compress(_flattened(condition), _flattened(arr), size=size, fill_value=fill_value)
 
 
@@ -170,8 +170,8 @@ def compress(
     Raises:
       ValueError: if `condition` is not of rank 1, or holds past the end of the axis.
     """
-    util.check_no_out("compress", out)
-    util.check_arraylike("compress", condition, a, fill_value)
+    promotion.check_no_out("compress", out)
+    promotion.check_arraylike("compress", condition, a, fill_value)
     condition, a = _mask(as_value(condition)), as_value(a)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1D array")
@@ -207,7 +207,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
       ValueError: if `inplace`, or `mask` has another size than `arr`, or there are no values.
     """
     check_not_inplace("place", inplace)
-    util.check_arraylike("place", arr, mask, vals)
+    promotion.check_arraylike("place", arr, mask, vals)
     data, mask, values = as_value(arr), _flattened(mask), _flattened(vals)
     if data.size != mask.size:
         raise ValueError("place: arr and mask must be the same size")
@@ -280,7 +280,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """`diag_indices` for an array of the shape of `arr`."""
-    util.check_arraylike("diag_indices_from", arr)
+    promotion.check_arraylike("diag_indices_from", arr)
     shape = np.shape(arr)
     if len(shape) < 2:
         raise ValueError("input array must be at least 2-d")
@@ -310,7 +310,7 @@ def ravel_multi_index(
     dims = tuple(
         concrete_or_error(int, d, "in `dims` argument of ravel_multi_index().") for d in dims
     )
-    util.check_arraylike("ravel_multi_index", *multi_index)
+    promotion.check_arraylike("ravel_multi_index", *multi_index)
     indices = [as_value(k) for k in multi_index]
     if dtype is not None:
         dtype = dtypes.canonicalize_dtype(dtype)
@@ -319,7 +319,7 @@ def ravel_multi_index(
     else:
         dtype = _integer()
     for k in indices:
-        if not util.is_integer(k.dtype):
+        if not promotion.is_integer(k.dtype):
             raise ValueError(f"dtype={k.dtype!r} is not an integer type.")
     if mode == "raise":
         for k, n in zip(indices, dims, strict=True):
@@ -346,7 +346,7 @@ def ravel_multi_index(
     total: Any = np.asarray(0, dtype)[()]
     for k, stride in zip(indices, strides, strict=True):
         term = binary.mul(convert(k, dtype), dtype.type(stride))
-        total = binary.add(*util.promote_args("add", total, term))
+        total = binary.add(*promotion.promote_args("add", total, term))
     return as_value(total)
 
 
@@ -355,7 +355,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 
     Negative positions count from the end; positions out of range give the nearest element.
     """
-    util.check_arraylike("unravel_index", indices)
+    promotion.check_arraylike("unravel_index", indices)
     rest = as_value(indices)
     if isinstance(shape, Array | np.ndarray):
         shape = tuple(shape) if shape.ndim else (shape,)

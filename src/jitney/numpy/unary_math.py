@@ -15,9 +15,9 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.numpy import util
+from jitney.numpy import promotion
+from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.numpy.selection import where
-from jitney.numpy.util import check_arraylike, promote_args_inexact
 from jitney.primitives.array import creation
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
@@ -87,18 +87,22 @@ reciprocal = float_function("reciprocal", unary.reciprocal, "1 / x, elementwise.
 def log10(x: Any, /) -> Any:
     """Logarithm to base 10, elementwise."""
     (x,) = promote_args_inexact("log10", x)
-    return _on_parts(unary.log(x), lambda y: util.strong_scalar_like(y, np.log10(np.e)), binary.mul)
+    return _on_parts(
+        unary.log(x), lambda y: promotion.strong_scalar_like(y, np.log10(np.e)), binary.mul
+    )
 
 
 def log2(x: Any, /) -> Any:
     """Logarithm to base 2, elementwise."""
     (x,) = promote_args_inexact("log2", x)
-    return _on_parts(unary.log(x), lambda y: unary.log(util.strong_scalar_like(y, 2)), binary.div)
+    return _on_parts(
+        unary.log(x), lambda y: unary.log(promotion.strong_scalar_like(y, 2)), binary.div
+    )
 
 
 def _on_parts(x: Any, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any]) -> Any:
     """op(x, factor(x)) for a real factor: complex operands part by part."""
-    if not util.is_complex(util.dtype_of(x)):
+    if not promotion.is_complex(promotion.dtype_of(x)):
         return op(x, factor(x))
     re, im = unary.real(x), unary.imag(x)
     f = factor(re)
@@ -108,13 +112,13 @@ def _on_parts(x: Any, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any
 def degrees(x: Any, /) -> Any:
     """Radians to degrees."""
     (x,) = promote_args_inexact("degrees", x)
-    return binary.mul(x, util.scalar_like(x, 180 / np.pi))
+    return binary.mul(x, promotion.scalar_like(x, 180 / np.pi))
 
 
 def radians(x: Any, /) -> Any:
     """Degrees to radians."""
     (x,) = promote_args_inexact("radians", x)
-    return binary.mul(x, util.scalar_like(x, np.pi / 180))
+    return binary.mul(x, promotion.scalar_like(x, np.pi / 180))
 
 
 rad2deg = public(lambda x, /: degrees(x), "rad2deg", degrees.__doc__ or "")
@@ -125,7 +129,7 @@ deg2rad = public(lambda x, /: radians(x), "deg2rad", radians.__doc__ or "")
 
 def square(x: Any, /) -> Any:
     """x * x, elementwise."""
-    (x,) = util.promote_args_numeric("square", x)
+    (x,) = promotion.promote_args_numeric("square", x)
     return unary.square(x)
 
 
@@ -143,13 +147,13 @@ def negative(x: Any, /) -> Any:
 
 def positive(x: Any, /) -> Any:
     """x itself."""
-    return util.ensure_arraylike("positive", x)
+    return promotion.ensure_arraylike("positive", x)
 
 
 def absolute(x: Any, /) -> Any:
     """Absolute value; the modulus of complex numbers."""
     check_arraylike("absolute", x)
-    dtype = util.dtype_of(x)
+    dtype = promotion.dtype_of(x)
     if dtype == np.bool_ or dtypes.issubdtype(dtype, np.unsignedinteger):
         return convert.as_value(x)
     return unary.abs(x)
@@ -161,7 +165,7 @@ abs = public(lambda x, /: absolute(x), "abs", absolute.__doc__ or "")
 def fabs(x: Any, /) -> Any:
     """Absolute value, as a float."""
     check_arraylike("fabs", x)
-    if util.is_complex(util.dtype_of(x)):
+    if promotion.is_complex(promotion.dtype_of(x)):
         raise TypeError("ufunc 'fabs' does not support complex dtypes")
     return unary.abs(*promote_args_inexact("fabs", x))
 
@@ -184,8 +188,8 @@ def ceil(x: Any, /) -> Any:
 
 
 def _is_integral(x: Any) -> bool:
-    dtype = util.dtype_of(x)
-    return dtype == np.bool_ or util.is_integer(dtype)
+    dtype = promotion.dtype_of(x)
+    return dtype == np.bool_ or promotion.is_integer(dtype)
 
 
 @jit_when_traced
@@ -194,17 +198,17 @@ def trunc(x: Any) -> Any:
     check_arraylike("trunc", x)
     if _is_integral(x):
         return convert.as_value(x)
-    return where(compare.lt(x, util.scalar_like(x, 0)), unary.ceil(x), unary.floor(x))
+    return where(compare.lt(x, promotion.scalar_like(x, 0)), unary.ceil(x), unary.floor(x))
 
 
 @jit_when_traced
 def rint(x: Any, /) -> Any:
     """The nearest integer, as a float; halves go to the even one."""
     check_arraylike("rint", x)
-    dtype = util.dtype_of(x)
+    dtype = promotion.dtype_of(x)
     if _is_integral(x):
         return convert.convert(x, dtypes.canonicalize_dtype(float))
-    if util.is_complex(dtype):
+    if promotion.is_complex(dtype):
         return binary.complex(rint(unary.real(x)), rint(unary.imag(x)))
     return select.round(x, select.RoundingMethod.TO_NEAREST_EVEN)
 
@@ -215,7 +219,7 @@ def rint(x: Any, /) -> Any:
 def conjugate(x: Any, /) -> Any:
     """Complex conjugate; real numbers are left alone."""
     check_arraylike("conjugate", x)
-    return unary.conj(x) if util.is_complex(util.dtype_of(x)) else convert.as_value(x)
+    return unary.conj(x) if promotion.is_complex(promotion.dtype_of(x)) else convert.as_value(x)
 
 
 conj = public(lambda x, /: conjugate(x), "conj", conjugate.__doc__ or "")
@@ -224,13 +228,19 @@ conj = public(lambda x, /: conjugate(x), "conj", conjugate.__doc__ or "")
 def real(val: Any, /) -> Any:
     """Real part."""
     check_arraylike("real", val)
-    return unary.real(val) if util.is_complex(util.dtype_of(val)) else convert.as_value(val)
+    return (
+        unary.real(val) if promotion.is_complex(promotion.dtype_of(val)) else convert.as_value(val)
+    )
 
 
 def imag(val: Any, /) -> Any:
     """Imaginary part; zeros for real numbers."""
     check_arraylike("imag", val)
-    return unary.imag(val) if util.is_complex(util.dtype_of(val)) else creation.full_like(val, 0)
+    return (
+        unary.imag(val)
+        if promotion.is_complex(promotion.dtype_of(val))
+        else creation.full_like(val, 0)
+    )
 
 
 @partial(jit_when_traced, static_argnames=("deg",))
@@ -241,8 +251,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     """
     check_arraylike("angle", z)
     re, im = real(z), imag(z)
-    is_real = not util.is_complex(util.dtype_of(z))
-    if is_real and (shape_of(z) == () or not util.is_inexact(util.dtype_of(z))):
+    is_real = not promotion.is_complex(promotion.dtype_of(z))
+    if is_real and (shape_of(z) == () or not promotion.is_inexact(promotion.dtype_of(z))):
         dtype = dtypes.canonicalize_dtype(float)
         re, im = convert.convert(re, dtype), convert.convert(im, dtype)
     result = binary.atan2(im, re)
@@ -253,14 +263,14 @@ def angle(z: Any, deg: bool = False) -> Any:
 def isreal(x: Any) -> Any:
     """True where the imaginary part is zero."""
     part = imag(x)
-    return compare.eq(part, util.scalar_like(part, 0))
+    return compare.eq(part, promotion.scalar_like(part, 0))
 
 
 @jit_when_traced
 def iscomplex(x: Any) -> Any:
     """True where the imaginary part is not zero."""
     part = imag(x)
-    return compare.ne(part, util.scalar_like(part, 0))
+    return compare.ne(part, promotion.scalar_like(part, 0))
 
 
 # --- float classes --------------------------------------------------------------------------------
@@ -275,10 +285,10 @@ def isnan(x: Any, /) -> Any:
 def isfinite(x: Any, /) -> Any:
     """True where x is neither infinite nor NaN."""
     check_arraylike("isfinite", x)
-    dtype = util.dtype_of(x)
-    if util.is_floating(dtype):
+    dtype = promotion.dtype_of(x)
+    if promotion.is_floating(dtype):
         return unary.is_finite(x)
-    if util.is_complex(dtype):
+    if promotion.is_complex(dtype):
         return binary.bitwise_and(unary.is_finite(unary.real(x)), unary.is_finite(unary.imag(x)))
     return creation.full_like(x, True, dtype=np.bool_)
 
@@ -287,14 +297,14 @@ def isfinite(x: Any, /) -> Any:
 def isinf(x: Any, /) -> Any:
     """True where x is infinite."""
     check_arraylike("isinf", x)
-    dtype = util.dtype_of(x)
-    if util.is_floating(dtype):
-        return compare.eq(unary.abs(x), util.strong_scalar_like(x, np.inf))
-    if util.is_complex(dtype):
+    dtype = promotion.dtype_of(x)
+    if promotion.is_floating(dtype):
+        return compare.eq(unary.abs(x), promotion.strong_scalar_like(x, np.inf))
+    if promotion.is_complex(dtype):
         re, im = unary.real(x), unary.imag(x)
         return binary.bitwise_or(
-            compare.eq(unary.abs(re), util.strong_scalar_like(re, np.inf)),
-            compare.eq(unary.abs(im), util.strong_scalar_like(im, np.inf)),
+            compare.eq(unary.abs(re), promotion.strong_scalar_like(re, np.inf)),
+            compare.eq(unary.abs(im), promotion.strong_scalar_like(im, np.inf)),
         )
     return creation.full_like(x, False, dtype=np.bool_)
 
@@ -310,13 +320,13 @@ def isneginf(x: Any, /, out: None = None) -> Any:
 
 
 def _is_infinity(name: str, x: Any, infinity: float, out: Any) -> Any:
-    util.check_no_out(name, out)
+    promotion.check_no_out(name, out)
     check_arraylike(name, x)
-    dtype = util.dtype_of(x)
-    if util.is_complex(dtype):
+    dtype = promotion.dtype_of(x)
+    if promotion.is_complex(dtype):
         raise ValueError("isposinf/isneginf are not well defined for complex types")
-    if util.is_floating(dtype):
-        return compare.eq(x, util.strong_scalar_like(x, infinity))
+    if promotion.is_floating(dtype):
+        return compare.eq(x, promotion.strong_scalar_like(x, infinity))
     return creation.full_like(x, False, dtype=np.bool_)
 
 
@@ -324,16 +334,16 @@ def _is_infinity(name: str, x: Any, infinity: float, out: Any) -> Any:
 def signbit(x: Any, /) -> Any:
     """True where the sign bit is set: negative numbers, -0.0 and NaNs of that sign."""
     check_arraylike("signbit", x)
-    dtype = util.dtype_of(x)
-    if util.is_integer(dtype):
-        return convert.convert(compare.lt(x, util.scalar_like(x, 0)), np.dtype(bool))
+    dtype = promotion.dtype_of(x)
+    if promotion.is_integer(dtype):
+        return convert.convert(compare.lt(x, promotion.scalar_like(x, 0)), np.dtype(bool))
     if dtype == np.bool_:
         return creation.full_like(x, False, dtype=np.bool_)
-    if not util.is_floating(dtype):
+    if not promotion.is_floating(dtype):
         raise ValueError(f"jax.numpy.signbit is not well defined for {dtypes.long_name(dtype)}")
     bits = dtypes.itemsize_bits(dtype)
     as_int = convert.bitcast_convert_type(x, np.dtype(f"int{bits}"))
-    shifted = binary.shift_right_arithmetic(as_int, util.scalar_like(as_int, bits - 1))
+    shifted = binary.shift_right_arithmetic(as_int, promotion.scalar_like(as_int, bits - 1))
     return convert.convert(shifted, np.dtype(bool))
 
 
@@ -351,11 +361,11 @@ def nan_to_num(
       neginf: what -inf becomes; the smallest finite value by default.
     """
     del copy
-    x = util.ensure_arraylike("nan_to_num", x)
-    dtype = util.dtype_of(x)
-    if not util.is_inexact(dtype):
+    x = promotion.ensure_arraylike("nan_to_num", x)
+    dtype = promotion.dtype_of(x)
+    if not promotion.is_inexact(dtype):
         return x
-    if util.is_complex(dtype):
+    if promotion.is_complex(dtype):
         return binary.complex(
             nan_to_num(unary.real(x), nan=nan, posinf=posinf, neginf=neginf),
             nan_to_num(unary.imag(x), nan=nan, posinf=posinf, neginf=neginf),
@@ -363,10 +373,10 @@ def nan_to_num(
     info = dtypes.finfo(dtype)
     posinf = info.max if posinf is None else posinf
     neginf = info.min if neginf is None else neginf
-    out = where(isnan(x), util.as_type(nan, dtype, False), x)
+    out = where(isnan(x), promotion.as_type(nan, dtype, False), x)
     for infinity, finite in ((np.inf, posinf), (-np.inf, neginf)):
-        is_it = compare.eq(out, util.scalar_like(out, infinity))
-        out = where(is_it, util.as_type(finite, dtype, False), out)
+        is_it = compare.eq(out, promotion.scalar_like(out, infinity))
+        out = where(is_it, promotion.as_type(finite, dtype, False), out)
     return out
 
 
@@ -376,7 +386,7 @@ def nan_to_num(
 @jit_when_traced
 def bitwise_count(x: Any, /) -> Any:
     """Number of bits set in |x|, as uint8."""
-    (x,) = util.promote_args_numeric("bitwise_count", x)
+    (x,) = promotion.promote_args_numeric("bitwise_count", x)
     return convert.convert(unary.population_count(absolute(x)), np.dtype(np.uint8))
 
 
@@ -388,15 +398,15 @@ def logical_not(x: Any, /) -> Any:
 
 def to_bool(x: Any) -> Any:
     """x != 0."""
-    dtype = util.dtype_of(x)
-    return x if dtype == np.bool_ else compare.ne(x, util.scalar_like(x, 0))
+    dtype = promotion.dtype_of(x)
+    return x if dtype == np.bool_ else compare.ne(x, promotion.scalar_like(x, 0))
 
 
 @partial(custom_jvp, nondiff_argnums=(0,))
 def _sinc_maclaurin(k: int, x: Any) -> Any:
     """Derivative of order `k` of sin(x) / x at 0, written so that it depends on x."""
     value = 0.0 if k % 2 else (-1) ** (k // 2) / (k + 1)
-    return binary.add(binary.mul(x, util.scalar_like(x, 0)), util.scalar_like(x, value))
+    return binary.add(binary.mul(x, promotion.scalar_like(x, 0)), promotion.scalar_like(x, value))
 
 
 @_sinc_maclaurin.defjvp
@@ -409,7 +419,7 @@ def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
 def sinc(x: Any, /) -> Any:
     """sin(pi x) / (pi x), 1 at 0."""
     (x,) = promote_args_inexact("sinc", x)
-    is_zero = compare.eq(x, util.scalar_like(x, 0))
-    pi_x = binary.mul(util.scalar_like(x, np.pi), x)
-    safe = where(is_zero, util.scalar_like(x, 1), pi_x)
+    is_zero = compare.eq(x, promotion.scalar_like(x, 0))
+    pi_x = binary.mul(promotion.scalar_like(x, np.pi), x)
+    safe = where(is_zero, promotion.scalar_like(x, 1), pi_x)
     return where(is_zero, _sinc_maclaurin(0, pi_x), binary.div(unary.sin(safe), safe))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.loop_analysis import Trips, is_invariant, walks_all
 from jitney.compiler.hlo.passes.carries import keeping, with_more
-from jitney.compiler.hlo.trips import Trips, is_invariant, walks_all
 
 RunLoop = Callable[[ir.While], list[ir.Node]]
 
@@ -76,7 +76,7 @@ def for_all_turns(
         if node not in rows and node not in needed:
             needed.add(node)
             if not isinstance(node, ir.DynamicSlice):
-                stack.extend(walk.operands(node))
+                stack.extend(traversal.operands(node))
     for node in sorted(needed, key=lambda x: x.id):
         rows[node] = _lifted(b, loop, trips, node, rows)
 
@@ -98,7 +98,7 @@ def _lifted(
             x = (
                 loop.init[node.index]
                 if isinstance(node, ir.Parameter)
-                else walk.rebuild(b, node, new)
+                else traversal.rebuild(b, node, new)
             )
             return the_same_in_all(b, x, n)
         case ir.DynamicSlice():
@@ -117,11 +117,11 @@ def _lifted(
         case ir.Concatenate():
             return b.concatenate([new(x) for x in node.parts], node.dim + 1)
         case ir.Pad():
-            value = walk.rebuild(b, node.value, new)
+            value = traversal.rebuild(b, node.value, new)
             low, high, interior = ((0, *x) for x in (node.low, node.high, node.interior))
             return b.pad(new(node.x), value, low, high, interior)
         case _:
-            return walk.rebuild(b, node, new)
+            return traversal.rebuild(b, node, new)
 
 
 def _after(axes: Sequence[int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from jitney.core import config
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.primitives.array.shape import broadcast_shapes, expand_dims, shape_of, squeeze
 from jitney.primitives.elementwise.convert import as_value
 
@@ -105,7 +105,7 @@ def vectorize(
                 f"wrong number of positional arguments: expected {len(inputs)}, got "
                 f"{len(operands)} {error}"
             )
-        util.check_arraylike("vectorize", *operands)
+        promotion.check_arraylike("vectorize", *operands)
         values = [as_value(x) for x in operands]
         sizes: dict[str, int] = {}
         for x, dims in zip(values, inputs, strict=True):

@@ -17,7 +17,7 @@ from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
 from jitney.core.trace import concrete_value, state
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.arithmetic import remainder
 from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.indexing import empty_of_type, index_dtype, mode_of
@@ -56,8 +56,8 @@ def _flat(x: Any) -> Any:
 
 
 def _is_integral(x: Any) -> bool:
-    dtype = util.dtype_of(x)
-    return dtype == np.bool_ or util.is_integer(dtype)
+    dtype = promotion.dtype_of(x)
+    return dtype == np.bool_ or promotion.is_integer(dtype)
 
 
 # --- take ---------------------------------------------------------------------------------------
@@ -90,12 +90,12 @@ def take(
       ValueError: if indices are not integers, or `mode` is none of the above.
       IndexError: if the axis is empty and indices are not.
     """
-    util.check_no_out("take", out)
+    promotion.check_no_out("take", out)
     if type(a) is ArrayImpl and type(indices) is ArrayImpl and mode is None:
         found = _at_once(np.take, a, indices, axis)
         if found is not None:
             return found
-    util.check_arraylike("take", a, indices)
+    promotion.check_arraylike("take", a, indices)
     return _take(
         a,
         indices,
@@ -139,7 +139,7 @@ def _take_body(
     size = math.prod(indices.shape)
     if extent == 0 and size:
         raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
-    if util.dtype_of(indices) == np.bool_:
+    if promotion.dtype_of(indices) == np.bool_:
         if mode == "clip":
             raise ValueError("indices must have an integer type")
         indices = convert(indices, _INT32)
@@ -225,7 +225,7 @@ def take_along_axis(
         found = _at_once(np.take_along_axis, arr, indices, axis)
         if found is not None:
             return found
-    util.check_arraylike("take_along_axis", arr, indices)
+    promotion.check_arraylike("take_along_axis", arr, indices)
     wrap = wrap_negative_indices
     if wrap is None:  # who promises that positions are in bounds has no negative ones
         wrap = mode is None or mode_of(mode) is not GatherScatterMode.PROMISE_IN_BOUNDS
@@ -248,8 +248,8 @@ def _take_along_axis_body(
     wrap_negative_indices: bool,
 ) -> Any:
     arr, indices = as_value(arr), as_value(indices)
-    dtype = util.dtype_of(indices)
-    if not util.is_integer(dtype):
+    dtype = promotion.dtype_of(indices)
+    if not promotion.is_integer(dtype):
         raise TypeError(
             f"take_along_axis indices must be of integer type, got {dtypes.long_name(dtype)}"
         )
@@ -334,7 +334,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
       inplace: must be False.
     """
     check_not_inplace("put", inplace)
-    util.check_arraylike("put", a, ind, v)
+    promotion.check_arraylike("put", a, ind, v)
     a, ind, v = as_value(a), _flat(as_value(ind)), _flat(as_value(v))
     if not (a.size and ind.size and v.size):
         return a
@@ -376,12 +376,12 @@ def put_along_axis(
     out[i, indices[i, k, j], j] = values[i, k, j], where k is the place along `axis`.
     """
     check_not_inplace("put_along_axis", inplace)
-    util.check_arraylike("put_along_axis", arr, indices, values)
+    promotion.check_arraylike("put_along_axis", arr, indices, values)
     arr, indices, values = as_value(arr), as_value(indices), as_value(values)
     shape = arr.shape
     if axis is None:
         arr, axis = _flat(arr), 0
-    if not util.is_integer(indices.dtype):
+    if not promotion.is_integer(indices.dtype):
         raise IndexError("`indices` must be an integer array")
     if arr.ndim != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
@@ -411,10 +411,10 @@ def choose(
       mode: for entries of `a` that are no choice: "raise" raises ValueError and needs concrete
         values, "clip" takes the nearest, "wrap" counts round.
     """
-    util.check_no_out("choose", out)
-    util.check_arraylike("choose", a, *choices)
+    promotion.check_no_out("choose", out)
+    promotion.check_arraylike("choose", a, *choices)
     a = as_value(a)
-    if not util.is_integer(util.dtype_of(a)):
+    if not promotion.is_integer(promotion.dtype_of(a)):
         raise ValueError("`a` array must be integer typed")
     n = len(choices)
     if mode == "raise":
@@ -433,7 +433,7 @@ def choose(
         a = clip(a, 0, n - 1)
     else:
         raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
-    parts = util.promote_dtypes(*[choices[k] for k in range(n)])
+    parts = promotion.promote_dtypes(*[choices[k] for k in range(n)])
     shape = broadcast_shapes(a.shape, *[np.shape(p) for p in parts])
     rows = [expand_dims(broadcast_to(p, shape), (0,)) for p in parts]
     stacked = concatenate(rows, 0)
@@ -457,7 +457,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
     if wrap:
         raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
-    util.check_arraylike("fill_diagonal", a, val)
+    promotion.check_arraylike("fill_diagonal", a, val)
     a = as_value(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -477,7 +477,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
       ValueError: if one is not of rank 1.
       NotImplementedError: if one is boolean.
     """
-    util.check_arraylike("ix", *args)
+    promotion.check_arraylike("ix", *args)
     out: list[Any] = []
     for k, x in enumerate(args):
         x = as_value(x)

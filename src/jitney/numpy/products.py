@@ -17,7 +17,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.record import record
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.arithmetic import multiply
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import (
@@ -37,17 +37,17 @@ from jitney.primitives.linalg import dot as lax_dot
 
 def _operands(name: str, a: Any, b: Any, preferred: Any) -> tuple[Any, Any, Any, bool]:
     """(a, b, dtype of the result, whether it is weak)."""
-    util.check_arraylike(name, a, b)
+    promotion.check_arraylike(name, a, b)
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, name), False
     else:
-        dtype, weak = dtypes.common_type((util.type_of(a), util.type_of(b)))
+        dtype, weak = dtypes.common_type((promotion.type_of(a), promotion.type_of(b)))
     return convert.as_value(a), convert.as_value(b), dtype, weak
 
 
 def _contract(a: Any, b: Any, numbers: Any, precision: Any, dtype: Any, weak: bool) -> Any:
     out = lax_dot.dot_general(a, b, numbers, precision, preferred_element_type=dtype)
-    return convert.convert(out, util.dtype_of(out), True) if weak else out
+    return convert.convert(out, promotion.dtype_of(out), True) if weak else out
 
 
 def dot(
@@ -76,7 +76,7 @@ def matmul(
       ValueError: if an operand is a scalar.
       TypeError: if the contracted extents differ.
     """
-    util.check_arraylike("matmul", a, b)
+    promotion.check_arraylike("matmul", a, b)
     for i, x in enumerate((a, b)):
         if not shape_of(x):
             raise ValueError(
@@ -168,8 +168,8 @@ def _plan(left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool
 @partial(jit_when_traced, static_argnames=("precision", "preferred_element_type"), inline=True)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Sum of conj(a) * b over all elements."""
-    util.check_arraylike("vdot", a, b)
-    if util.is_complex(util.dtype_of(a)):
+    promotion.check_arraylike("vdot", a, b)
+    if promotion.is_complex(promotion.dtype_of(a)):
         a = unary.conj(a)
     flat = [reshape(convert.as_value(x), (math.prod(shape_of(x)),)) for x in (a, b)]
     return dot(*flat, precision=precision, preferred_element_type=preferred_element_type)
@@ -185,13 +185,13 @@ def vecdot(
     preferred_element_type: Any = None,
 ) -> Any:
     """Sum of conj(x1) * x2 along an axis; other axes are broadcast."""
-    util.check_arraylike("vecdot", x1, x2)
+    promotion.check_arraylike("vecdot", x1, x2)
     x1, x2 = convert.as_value(x1), convert.as_value(x2)
     if not x1.ndim or not x2.ndim:
         raise IndexError("vecdot: operands must have at least one axis")
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
-    if util.is_complex(x1.dtype):
+    if promotion.is_complex(x1.dtype):
         x1 = unary.conj(x1)
     return _batched(
         "vecdot", _last(x1, axis), _last(x2, axis), False, False, precision, preferred_element_type
@@ -214,7 +214,7 @@ def _check_rank(name: str, position: int, x: Any, rank: int) -> None:
 @jit_when_traced
 def matvec(x1: Any, x2: Any, /) -> Any:
     """Products of matrices `x1` and vectors `x2`, broadcast over leading axes."""
-    util.check_arraylike("matvec", x1, x2)
+    promotion.check_arraylike("matvec", x1, x2)
     _check_rank("matvec", 0, x1, 2)
     _check_rank("matvec", 1, x2, 1)
     return _batched("matvec", x1, x2, True, False)
@@ -223,17 +223,17 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 @jit_when_traced
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """Products of conjugated vectors `x1` and matrices `x2`, broadcast over leading axes."""
-    util.check_arraylike("vecmat", x1, x2)
+    promotion.check_arraylike("vecmat", x1, x2)
     _check_rank("vecmat", 0, x1, 1)
     _check_rank("vecmat", 1, x2, 2)
-    if util.is_complex(util.dtype_of(x1)):
+    if promotion.is_complex(promotion.dtype_of(x1)):
         x1 = unary.conj(x1)
     return _batched("vecmat", x1, x2, False, True)
 
 
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Sum of products over the last axes of `a` and `b`."""
-    util.check_arraylike("inner", a, b)
+    promotion.check_arraylike("inner", a, b)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if not rank_a or not rank_b:
         out = multiply(a, b)
@@ -246,9 +246,9 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """All products of an element of `a` and one of `b`, both flattened."""
-    util.check_no_out("outer", out)
-    util.check_arraylike("outer", a, b)
-    a, b = (convert.as_value(x) for x in util.promote_dtypes(a, b))
+    promotion.check_no_out("outer", out)
+    promotion.check_arraylike("outer", a, b)
+    a, b = (convert.as_value(x) for x in promotion.promote_dtypes(a, b))
     a, b = (x if len(shape_of(x)) == 1 else reshape(x, (math.prod(shape_of(x)),)) for x in (a, b))
     n, m = shape_of(a)[0], shape_of(b)[0]
     column, row = broadcast_in_dim(a, (n, 1), (0,)), broadcast_in_dim(b, (1, m), (1,))
@@ -302,8 +302,8 @@ def _tensordot_axes(axes: Any, shapes: Any) -> tuple[tuple[int, ...], tuple[int,
 @jit_when_traced
 def kron(a: Any, b: Any) -> Any:
     """Kronecker product."""
-    util.check_arraylike("kron", a, b)
-    a, b = (convert.as_value(x) for x in util.promote_dtypes(a, b))
+    promotion.check_arraylike("kron", a, b)
+    a, b = (convert.as_value(x) for x in promotion.promote_dtypes(a, b))
     rank = max(a.ndim, b.ndim)
     a = expand_dims(a, tuple(range(rank - a.ndim)))
     b = expand_dims(b, tuple(range(rank - b.ndim)))
@@ -318,10 +318,10 @@ def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
     """Cross product of vectors of 2 or 3 components along an axis."""
-    util.check_arraylike("cross", a, b)
+    promotion.check_arraylike("cross", a, b)
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = (convert.as_value(x) for x in util.promote_dtypes(a, b))
+    a, b = (convert.as_value(x) for x in promotion.promote_dtypes(a, b))
     a, b = _last(a, axisa), _last(b, axisb)
     n, m = shape_of(a)[-1], shape_of(b)[-1]
     if n not in (2, 3) or m not in (2, 3):
@@ -333,14 +333,14 @@ def cross(
     parts_a, parts_b = ([x[..., k] for k in range(shape_of(x)[-1])] for x in (a, b))
     for parts in (parts_a, parts_b):
         if len(parts) == 2:
-            dtype = util.dtype_of(parts[0])
+            dtype = promotion.dtype_of(parts[0])
             zero = convert.scalar_operand(0, dtype, False)
             parts.append(broadcast_to(zero, shape_of(parts[0])))
     (ax, ay, az), (bx, by, bz) = parts_a, parts_b
     x = sub(mul(ay, bz), mul(az, by))
     y = sub(mul(az, bx), mul(ax, bz))
     z = sub(mul(ax, by), mul(ay, bx))
-    strong = [convert.convert(part, util.dtype_of(part)) for part in (x, y, z)]
+    strong = [convert.convert(part, promotion.dtype_of(part)) for part in (x, y, z)]
     out = concatenate([expand_dims(part, (0,)) for part in strong], 0)
     axisc = canonical_axis(axisc, out.ndim)
     return transpose(out, (*range(1, axisc + 1), 0, *range(axisc + 1, out.ndim)))

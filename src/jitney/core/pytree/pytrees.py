@@ -11,20 +11,19 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from jitney.core.pytree_def import (
-    LEAF as LEAF,
-    IsLeaf,
-    PyTreeDef as PyTreeDef,
-    flatten,
-    flatten_until,
-    make_node,
-)
-from jitney.core.pytree_errors import (
+from jitney.core.pytree.errors import (
     equality_errors as equality_errors,
     equality_errors_pytreedef as equality_errors_pytreedef,
     prefix_errors as prefix_errors,
 )
-from jitney.core.pytree_kinds import (
+from jitney.core.pytree.paths import (
+    PathIsLeaf,
+    generate_key_paths as generate_key_paths,
+    keystr as keystr,
+    tree_flatten_with_path as tree_flatten_with_path,
+    tree_leaves_with_path as tree_leaves_with_path,
+)
+from jitney.core.pytree.registry import (
     KINDS,
     DictKey as DictKey,
     FlattenedIndexKey as FlattenedIndexKey,
@@ -42,12 +41,13 @@ from jitney.core.pytree_kinds import (
     register_pytree_with_keys_class as register_pytree_with_keys_class,
     register_static as register_static,
 )
-from jitney.core.pytree_paths import (
-    PathIsLeaf,
-    generate_key_paths as generate_key_paths,
-    keystr as keystr,
-    tree_flatten_with_path as tree_flatten_with_path,
-    tree_leaves_with_path as tree_leaves_with_path,
+from jitney.core.pytree.treedef import (
+    LEAF as LEAF,
+    IsLeaf,
+    PyTreeDef as PyTreeDef,
+    flatten,
+    flatten_until,
+    make_node,
 )
 
 

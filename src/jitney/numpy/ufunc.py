@@ -17,12 +17,20 @@ from jitney.api.jit import jit_when_traced
 from jitney.api.make_jaxpr import eval_shape
 from jitney.core.array import Array
 from jitney.core.shape_dtype import ShapeDtypeStruct
-from jitney.numpy import arithmetic, bitwise, comparison, cumulative, reductions, ufuncs, util
+from jitney.numpy import (
+    arithmetic,
+    bitwise,
+    comparison,
+    cumulative,
+    promotion,
+    reductions,
+    unary_math,
+)
 from jitney.numpy.creation import full
 from jitney.numpy.joining import concatenate
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.ranges import arange
-from jitney.numpy.vectorizing import vectorize
+from jitney.numpy.vectorize import vectorize
 from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape
 from jitney.primitives.control.fori_loop import fori_loop
 from jitney.primitives.control.scan import scan
@@ -118,7 +126,7 @@ class ufunc:
     def _result_dtype(self, x: Any, dtype: Any) -> Any:
         """`dtype`, or that of the function of two elements of `x`."""
         if dtype is not None:
-            return util.dtype_of(np.empty(0, dtype))
+            return promotion.dtype_of(np.empty(0, dtype))
         element = ShapeDtypeStruct((), x.dtype)
         return eval_shape(self, element, element).dtype
 
@@ -146,26 +154,26 @@ class ufunc:
           initial: what to start from.
           where: elements where it is false are left out; needs `initial` or an identity.
         """
-        util.check_arraylike(f"{self.__name__}.reduce", a)
+        promotion.check_arraylike(f"{self.__name__}.reduce", a)
         self._check_binary("reduce")
-        util.check_no_out(f"{self.__name__}.reduce", out)
+        promotion.check_no_out(f"{self.__name__}.reduce", out)
         if where is not None:
-            util.check_arraylike(f"{self.__name__}.reduce", where)
+            promotion.check_arraylike(f"{self.__name__}.reduce", where)
             if self.identity is None and initial is None:
                 raise ValueError(
                     f"reduction operation {self.__name__} does not have an identity, so to use a "
                     "where mask one has to specify 'initial'."
                 )
-            if util.dtype_of(where) != np.bool_:
+            if promotion.dtype_of(where) != np.bool_:
                 raise ValueError(
-                    f"where argument must have dtype=bool; got dtype={util.dtype_of(where)}"
+                    f"where argument must have dtype=bool; got dtype={promotion.dtype_of(where)}"
                 )
         x = as_value(a)
         if axis is not None and not isinstance(axis, tuple):
             canonical_axis(axis, x.ndim)
         if self._reduce is not None:
             if dtype is not None:
-                x = convert(x, util.dtype_of(np.empty(0, dtype)))
+                x = convert(x, promotion.dtype_of(np.empty(0, dtype)))
             return self._reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
         return self._reduce_in_turn(x, axis, dtype, keepdims, initial, where)
 
@@ -181,13 +189,19 @@ class ufunc:
         if axis is None:
             axes: tuple[int, ...] = tuple(range(rank))
             where = (
-                None if where is None else reshape(util.broadcast_arrays(where, x)[0], (x.size,))
+                None
+                if where is None
+                else reshape(promotion.broadcast_arrays(where, x)[0], (x.size,))
             )
             x, axis = reshape(x, (x.size,)), 0
         else:
             axis = canonical_axis(axis, rank)
             axes = (axis,)
-            where = None if where is None else moveaxis(util.broadcast_arrays(where, x)[0], axis, 0)
+            where = (
+                None
+                if where is None
+                else moveaxis(promotion.broadcast_arrays(where, x)[0], axis, 0)
+            )
             x = moveaxis(x, axis, 0)
         initial = self.identity if initial is None else initial
         if initial is None and x.shape[0] == 0:
@@ -211,9 +225,9 @@ class ufunc:
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
         """The results so far of `reduce` along `axis`."""
-        util.check_arraylike(f"{self.__name__}.accumulate", a)
+        promotion.check_arraylike(f"{self.__name__}.accumulate", a)
         self._check_binary("accumulate")
-        util.check_no_out(f"{self.__name__}.accumulate", out)
+        promotion.check_no_out(f"{self.__name__}.accumulate", out)
         x = as_value(a)
         axis = canonical_axis(axis, x.ndim)
         if self._accumulate is not None:
@@ -239,9 +253,9 @@ class ufunc:
 
         Slice k goes from `indices[k]` up to `indices[k + 1]`, or is one element if that is less.
         """
-        util.check_arraylike(f"{self.__name__}.reduceat", a, indices)
+        promotion.check_arraylike(f"{self.__name__}.reduceat", a, indices)
         self._check_binary("reduceat")
-        util.check_no_out(f"{self.__name__}.reduceat", out)
+        promotion.check_no_out(f"{self.__name__}.reduceat", out)
         from jitney.numpy.selection import where as choose
 
         x, starts = as_value(a), as_value(indices)
@@ -271,7 +285,7 @@ class ufunc:
     def outer(self, A: Any, B: Any, /) -> Any:
         """The function of all pairs of an element of `A` and one of `B`."""
         self._check_binary("outer")
-        util.check_arraylike(f"{self.__name__}.outer", A, B)
+        promotion.check_arraylike(f"{self.__name__}.outer", A, B)
         x, y = as_value(A), as_value(B)
         # Scalars are left alone: an operand that is weakly typed may yield to the other one.
         left = expand_dims(x, tuple(range(x.ndim, x.ndim + y.ndim)))
@@ -297,7 +311,7 @@ class ufunc:
 
     @partial(jit_when_traced, name="at", static_argnums=(0,))
     def _updated(self, a: Any, indices: Any, b: Any) -> Any:
-        util.check_arraylike(f"{self.__name__}.at", a)
+        promotion.check_arraylike(f"{self.__name__}.at", a)
         x = as_value(a)
         if b is not None and self._at is not None:
             return getattr(x.at[indices], self._at)(b)
@@ -306,7 +320,7 @@ class ufunc:
         places = reshape(positions, (positions.size,))
         values = None
         if b is not None:
-            values = reshape(util.broadcast_arrays(as_value(b), positions)[0], places.shape)
+            values = reshape(promotion.broadcast_arrays(as_value(b), positions)[0], places.shape)
 
         def turn(k: Any, flat: Any) -> Any:
             old = flat[places[k]]
@@ -394,7 +408,7 @@ maximum = _made(arithmetic.maximum, 2, reduce=reductions.max, at="max")
 minimum = _made(arithmetic.minimum, 2, reduce=reductions.min, at="min")
 logaddexp = _made(arithmetic.logaddexp, 2, -np.inf, reduce=_log_fold(1.0))
 logaddexp2 = _made(arithmetic.logaddexp2, 2, -np.inf, reduce=_log_fold(float(np.log(2.0))))
-negative = _made(ufuncs.negative, 1)
+negative = _made(unary_math.negative, 1)
 logical_and = _made(comparison.logical_and, 2, True, reduce=_logical_fold(reductions.all))
 logical_or = _made(comparison.logical_or, 2, False, reduce=_logical_fold(reductions.any))
 logical_xor = _made(comparison.logical_xor, 2, False)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from jitney.core.pytree_kinds import KINDS, LEAF_TYPES, NONE_TYPE, Kind, find_kind
+from jitney.core.pytree.registry import KINDS, LEAF_TYPES, NONE_TYPE, Kind, find_kind
 
 IsLeaf = Callable[[Any], bool]
 

@@ -20,10 +20,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jitney.compiler.hlo import cost, ir, walk
+from jitney.compiler.hlo import cost, ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.passes.carries import keeping, with_more
-from jitney.compiler.hlo.passes.turns import (
+from jitney.compiler.hlo.loop_analysis import Trips, count_trips, is_filled, is_invariant
+from jitney.compiler.hlo.passes.batch_iterations import (
     VIEWS,
     can_lift,
     for_all_turns,
@@ -31,7 +31,7 @@ from jitney.compiler.hlo.passes.turns import (
     the_same_in_all,
     with_stacks,
 )
-from jitney.compiler.hlo.trips import Trips, count_trips, is_filled, is_invariant
+from jitney.compiler.hlo.passes.carries import keeping, with_more
 from jitney.core.record import record
 
 FEWEST_TURNS = 16
@@ -82,7 +82,7 @@ def _division(loop: ir.While) -> _Division | None:
     trips = count_trips(loop)
     if trips is None or trips.count < FEWEST_TURNS or loop.body.ordered:
         return None
-    nodes = walk.schedule(loop.body.results)
+    nodes = traversal.schedule(loop.body.results)
     if sum(map(_gain, nodes)) < WORTH:
         return None
     needs = _Needs(loop, nodes)
@@ -110,7 +110,7 @@ class _Needs:
                 self.of[node] = 0 if is_invariant(body, node) else 1 << node.index
             else:
                 found = 0
-                for x in walk.operands(node):
+                for x in traversal.operands(node):
                     found |= self.of[x]
                 self.of[node] = found
         self._of_carry = [0 if is_invariant(body, r) else self.of[r] for r in body.results]
@@ -179,7 +179,7 @@ class _Divider:
         self.work: dict[ir.Node, float] = {}
         self.fixed = {node for node in nodes if not needs.of[node]}
         results = loop.body.results
-        in_chain = set(walk.schedule([results[i] for i in bits(self.early)]))
+        in_chain = set(traversal.schedule([results[i] for i in bits(self.early)]))
         for node in nodes:
             carries = needs.of[node]
             if not carries or carries | early | counter != early | counter:
@@ -190,7 +190,7 @@ class _Divider:
             ):
                 self.chain.add(node)
             elif self._can_lift(node):
-                inner = sum([self.work.get(x, 0) for x in walk.operands(node)])
+                inner = sum([self.work.get(x, 0) for x in traversal.operands(node)])
                 self.work[node] = min(_CAP, inner + _gain(node))
             elif of_early:
                 self.chain.add(node)
@@ -200,7 +200,7 @@ class _Divider:
         if not can_lift(self.loop, self.trips, node) or node.dtype.kind == "c":
             return False
         known = (self.work, self.chain, self.fixed)
-        return all(any(x in group for group in known) for x in walk.operands(node))
+        return all(any(x in group for group in known) for x in traversal.operands(node))
 
     def division(self) -> _Division:
         """The division; it saves nothing if there is nothing left for a second loop."""
@@ -219,7 +219,7 @@ class _Divider:
                 late.append(i)
         read = self._read_by([body.results[i] for i in late])
         inner, stacked = self._cone([*read, *fillers])
-        fixed = {x for node in inner for x in walk.operands(node) if x in self.fixed}
+        fixed = {x for node in inner for x in traversal.operands(node) if x in self.fixed}
         moved = [*stacked, *[x for x in read if x not in self.chain]]
         saved = (
             sum(map(_gain, inner))
@@ -261,7 +261,7 @@ class _Divider:
             if node in self.chain or stored:
                 found[node] = None
             else:
-                stack.extend(walk.operands(node))
+                stack.extend(traversal.operands(node))
         return sorted(found, key=lambda node: node.id)
 
     def _cone(self, ends: Iterable[ir.Node]) -> tuple[list[ir.Node], list[ir.Node]]:
@@ -277,7 +277,7 @@ class _Divider:
                 sources[node] = None
             else:
                 inner[node] = None
-                stack.extend(walk.operands(node))
+                stack.extend(traversal.operands(node))
         return list(inner), sorted(sources, key=lambda node: node.id)
 
 
@@ -319,7 +319,7 @@ def _lift(
 ) -> None:
     """Computes in `b`, for all turns, what the second loop reads and what carries are filled with."""
     outside: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
-    walk.rebuild_all(b, division.fixed, outside)
+    traversal.rebuild_all(b, division.fixed, outside)
     for node in division.fixed:
         rows[node] = the_same_in_all(b, outside[node], trips.count)
     for_all_turns(b, loop, trips, [*division.read, *division.fillers], rows)

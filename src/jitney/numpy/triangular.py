@@ -12,7 +12,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import Tracer, state
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
 from jitney.primitives.array.concatenation import pad, stack
@@ -83,7 +83,7 @@ def eye(
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
     if type(k) is int:
         k = max(-n, min(k, m))  # farther away there is nothing either
-    if shape_of(k) or not util.is_integer(util.dtype_of(k)):
+    if shape_of(k) or not promotion.is_integer(promotion.dtype_of(k)):
         raise ValueError(f"k must be a scalar integer; got {k}")
     rows, columns = _rows_and_columns(n, m)
     return convert(compare.eq(binary.add(rows, _offset(k)), columns), dtype)
@@ -125,7 +125,7 @@ def triu(m: Any, k: int = 0) -> Any:
 
 
 def _matrix(name: str, m: Any) -> Any:
-    m = util.ensure_arraylike(name, m)
+    m = promotion.ensure_arraylike(name, m)
     if m.ndim < 2:
         raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
     return m
@@ -142,7 +142,7 @@ def _zeros_like(x: Any) -> Any:
 
 def diag(v: Any, k: int = 0) -> Any:
     """The matrix with `v` on its diagonal at offset `k`; of a matrix, that diagonal."""
-    util.check_arraylike("diag", v)
+    promotion.check_arraylike("diag", v)
     return _diag(v, operator.index(k))
 
 
@@ -164,7 +164,7 @@ def _diag(v: Any, k: int) -> Any:
 @partial(jit_when_traced, static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonal at `offset` of the matrices that two axes make, as the last axis."""
-    a = util.ensure_arraylike("diagonal", a)
+    a = promotion.ensure_arraylike("diagonal", a)
     if a.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
     offset = operator.index(offset)
@@ -214,8 +214,8 @@ def trace(
       dtype: of the result; small integers are summed in the default integer by default.
       out: unused.
     """
-    util.check_no_out("trace", out)
-    a = util.ensure_arraylike("trace", a)
+    promotion.check_no_out("trace", out)
+    a = promotion.ensure_arraylike("trace", a)
     rows_axis, columns_axis = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
     if rows_axis == columns_axis:
         raise ValueError(f"trace: axis1 and axis2 can not be same, got {axis1} and {axis2}")
@@ -231,7 +231,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
     """The matrix with all elements of `v` on its diagonal at offset `k`."""
     from jitney.numpy.creation import zeros
 
-    v = util.ensure_arraylike("diagflat", v)
+    v = promotion.ensure_arraylike("diagflat", v)
     flat = reshape(v, (v.size,))
     n = flat.shape[0] + abs(k)
     nothing = zeros((n * n,), v.dtype)
@@ -254,7 +254,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
       sparse: whether extents stay 1 except along the own axis.
       indexing: "ij", or "xy", with the first two axes of the results exchanged.
     """
-    util.check_arraylike("meshgrid", *xi)
+    promotion.check_arraylike("meshgrid", *xi)
     args = [as_value(x) for x in xi]
     if not copy:
         raise ValueError("jax.numpy.meshgrid only supports copy=True")

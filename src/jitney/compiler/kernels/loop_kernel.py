@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.hlo import ir as hlo, trips, walk
+from jitney.compiler.hlo import ir as hlo, loop_analysis, traversal
 from jitney.compiler.kernels import build, ir
 from jitney.compiler.kernels.build import (
     Index,
@@ -309,7 +309,7 @@ def build_loop(
       finish: a kernel as it is to be compiled; None if it is too large for LLVM.
     """
     for region in (node.cond, node.body):
-        for inner in walk.schedule(region.results):
+        for inner in traversal.schedule(region.results):
             if isinstance(inner, hlo.Fence | hlo.Project):
                 continue
             if isinstance(inner, hlo.Parameter | hlo.Constant):
@@ -415,7 +415,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
     for i in sorted(in_place):
         _store_update(k, body.results[i], ("stored", i))  # type: ignore[arg-type]
     dtypes = [_dtype_of(p, node) for p in k.params]
-    counted = trips.count_trips(node)
+    counted = loop_analysis.count_trips(node)
     kernel = LoopKernel(
         extents,
         tuple(dtypes),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.compiler.scalar.kit import INF, NAN, horner
 from jitney.compiler.scalar.logarithm import log1p
+from jitney.compiler.scalar.polynomial import INF, NAN, horner
 
 _HALF_PI = {"f32": (1.5707964, -4.3711388e-08), "f64": (1.5707963267948966, 6.123233995736766e-17)}
 

@@ -12,7 +12,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error
-from jitney.numpy import util
+from jitney.numpy import promotion
 from jitney.numpy.creation import full, zeros, zeros_like
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.selection import clip, where
@@ -50,7 +50,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`values` after `arr` along `axis`; both flattened if it is None."""
     from jitney.numpy.joining import concatenate as joined
 
-    x, y = util.ensure_arraylike("append", arr, values)
+    x, y = promotion.ensure_arraylike("append", arr, values)
     return joined([_flat(x), _flat(y)]) if axis is None else joined([x, y], axis=axis)
 
 
@@ -72,10 +72,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
       values: what to put in, broadcast.
       axis: along which.
     """
+    from jitney.numpy.nonzero import nonzero
     from jitney.numpy.ranges import arange
-    from jitney.numpy.where_true import nonzero
 
-    util.check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)
+    promotion.check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)
     x, axis = _along(as_value(arr), axis)
     n = x.shape[axis]
     new = convert(values, x.dtype, x.aval.weak_type)
@@ -84,7 +84,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         index = arange(*obj.indices(n))
     else:
         index = as_value(obj)
-        if not util.is_integer(index.dtype):
+        if not promotion.is_integer(index.dtype):
             raise ValueError(f"jnp.insert(): index array must be integer typed; got {obj}")
         if index.ndim == 0:
             # At one place several slices may go in; NumPy takes them from the first axis.
@@ -125,7 +125,7 @@ def delete(
       axis: along which.
       assume_unique_indices: that no position comes twice; `obj` may then be traced.
     """
-    util.check_arraylike("delete", arr, 0 if isinstance(obj, slice) else obj)
+    promotion.check_arraylike("delete", arr, 0 if isinstance(obj, slice) else obj)
     x, axis = _along(as_value(arr), axis)
     n = x.shape[axis]
     lead = (slice(None),) * axis
@@ -138,15 +138,15 @@ def delete(
             return x
         index = arange(n)[start : start + count : 1] if step == 1 else arange(start, stop, step)
         return _without(x, index, axis)
-    dtype = util.dtype_of(obj)
-    if not util.is_integer(dtype) and dtype != np.bool_:
+    dtype = promotion.dtype_of(obj)
+    if not promotion.is_integer(dtype) and dtype != np.bool_:
         raise ValueError(
             f"np.delete(arr, obj): got obj.dtype={np.asarray(obj).dtype}; must be integer or bool."
         )
-    unique = util.is_integer(dtype) and assume_unique_indices
+    unique = promotion.is_integer(dtype) and assume_unique_indices
     if unique and isinstance(obj, Tracer):
         return _without(x, _flat(as_value(obj)), axis)
-    if isinstance(obj, int | np.integer) or (shape_of(obj) == () and util.is_integer(dtype)):
+    if isinstance(obj, int | np.integer) or (shape_of(obj) == () and promotion.is_integer(dtype)):
         at = concrete_or_error(operator.index, obj, "'obj' array argument of jnp.delete()")
         at = canonical_axis(at, n)
         parts = [slice_in_dim(x, 0, at, axis=axis), slice_in_dim(x, at + 1, n, axis=axis)]
@@ -192,7 +192,7 @@ def _without(x: Any, index: Any, axis: int) -> Any:
 @partial(jit_when_traced, static_argnames=("new_shape",))
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements of `a`, again and again, in shape `new_shape`."""
-    x = util.ensure_arraylike("resize", a)
+    x = promotion.ensure_arraylike("resize", a)
     shape = canonical_shape(new_shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
@@ -212,7 +212,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
       trim: "f", "b" or both: where to trim.
       axis: an axis or several; all by default.
     """
-    x = util.ensure_arraylike("trim_zeros", filt)
+    x = promotion.ensure_arraylike("trim_zeros", filt)
     if not x.ndim:
         return x
     known = concrete_or_error(

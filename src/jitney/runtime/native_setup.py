@@ -10,7 +10,7 @@ from jitney.compiler import blas, lapack
 from jitney.compiler.numerics import scalar, threefry
 from jitney.core import config
 from jitney.core.trace import state
-from jitney.runtime import device, elementwise, quiet
+from jitney.runtime import device, elementwise, numpy_errstate
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native import _native
 
@@ -25,8 +25,8 @@ def install(operators: Any) -> None:
         not two arrays of one type, and under transformations.
     """
     _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch)
-    if quiet.quiet is not None:
-        _native.use_error_state(quiet.variable, quiet.quiet)
+    if numpy_errstate.quiet is not None:
+        _native.use_error_state(numpy_errstate.variable, numpy_errstate.quiet)
     for name in _NATIVE_OPERATORS:
         _native.set_operator(name, getattr(operators, name))
     _native.set_main_thread(threading.main_thread().ident or 0)

@@ -22,7 +22,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.numerics.reduction import carrier
@@ -36,8 +36,8 @@ MOST_PAIRS = 1 << 17  # that are compared
 
 def is_needed(region: ir.Region) -> bool:
     """Whether `region`, or one within it, has such an operation."""
-    for node in walk.schedule(walk.ends(region)):
-        if _is_expanded(node) or any(is_needed(inner) for _, inner in walk.regions(node)):
+    for node in traversal.schedule(traversal.ends(region)):
+        if _is_expanded(node) or any(is_needed(inner) for _, inner in traversal.regions(node)):
             return True
     return False
 
@@ -48,12 +48,12 @@ def run(module: ir.Module) -> ir.Module:
 
 
 def _region(region: ir.Region) -> ir.Region:
-    return walk.rewrite(region, _made)
+    return traversal.rewrite(region, _made)
 
 
 def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
     if not _is_expanded(node):
-        return walk.rebuild(b, walk.with_regions(node, _region), new.__getitem__)
+        return traversal.rebuild(b, traversal.with_regions(node, _region), new.__getitem__)
     match node:
         case ir.ArgReduce():
             return arg_reduce(b, new[node.x], node.kind, node.dim, node.dtype)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value, constant
-from jitney.compiler.scalar.kit import (
+from jitney.compiler.scalar.polynomial import (
     MANTISSA,
     high_bits,
     horner,

@@ -20,20 +20,20 @@ started = False
 @cache
 def linker() -> None:
     """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
-    from jitney.compiler.codegen import natives
+    from jitney.compiler.codegen import symbols
     from jitney.compiler.llvm import engine
     from jitney.runtime import device
     from jitney.runtime.native import _loader, _native
 
-    natives.register_symbol("parallel_for", _native.parallel_for_address())
-    natives.register_symbol("in_turn", _native.in_turn_address())
-    natives.register_symbol("host", _native.call_host_address())
-    natives.register_symbol("over_batch", _native.over_batch_address())
-    natives.register_symbol("poll", _native.poll_address())
-    _native.use_host_function(natives.call_host)
+    symbols.register_symbol("parallel_for", _native.parallel_for_address())
+    symbols.register_symbol("in_turn", _native.in_turn_address())
+    symbols.register_symbol("host", _native.call_host_address())
+    symbols.register_symbol("over_batch", _native.over_batch_address())
+    symbols.register_symbol("poll", _native.poll_address())
+    _native.use_host_function(symbols.call_host)
     for name, address in zip(("enter", "leave"), _native.blas_guard_addresses(), strict=True):
-        natives.register_symbol(f"blas_{name}", address)
-    natives.set_threads(device.thread_count())
+        symbols.register_symbol(f"blas_{name}", address)
+    symbols.set_threads(device.thread_count())
     if _loader.can_load_code():
         engine.set_loader(_loader.CodeImage)
 

@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jitney.core.pytree_def import IsLeaf, PyTreeDef
-from jitney.core.pytree_kinds import KeyPath, find_kind, flatten_one_level_with_keys
-from jitney.core.pytree_paths import keystr
+from jitney.core.pytree.paths import keystr
+from jitney.core.pytree.registry import KeyPath, find_kind, flatten_one_level_with_keys
+from jitney.core.pytree.treedef import IsLeaf, PyTreeDef
 
 MakeError = Callable[[str], ValueError]
 Difference = tuple[KeyPath, str, str, str]

@@ -14,16 +14,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jitney.compiler.hlo import ir, walk
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.passes.turns import (
+from jitney.compiler.hlo.loop_analysis import Trips, count_trips
+from jitney.compiler.hlo.passes.batch_iterations import (
     RunLoop,
     can_lift,
     for_all_turns,
     is_fixed,
     with_stacks,
 )
-from jitney.compiler.hlo.trips import Trips, count_trips
 from jitney.core.record import record
 
 LARGE = 4096  # elements of a sum that a turn had better not read and write
@@ -53,8 +53,10 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
     trips = count_trips(loop)
     if trips is None or trips.count < FEWEST_TURNS:
         return []
-    uses = walk.count_uses(walk.schedule(walk.ends(loop.body)), walk.ends(loop.body))
-    in_test = set(walk.schedule(loop.cond.results))
+    uses = traversal.count_uses(
+        traversal.schedule(traversal.ends(loop.body)), traversal.ends(loop.body)
+    )
+    in_test = set(traversal.schedule(loop.cond.results))
     room = sum([x.type.nbytes for x in loop.init])  # type: ignore[union-attr]
     stacked: set[ir.Node] = set()
     found: list[Sum] = []
@@ -109,7 +111,7 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
         elif fixed or SMALLER * node.type.size <= size:  # type: ignore[union-attr]
             sources[node] = None
         elif isinstance(node, _ELEMENTWISE):
-            stack.extend(walk.operands(node))
+            stack.extend(traversal.operands(node))
         else:
             return None
     return [*sources]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.codegen import natives
+from jitney.compiler.codegen import symbols
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.llvm import engine
 from jitney.core.record import record
@@ -30,7 +30,7 @@ class Links:
 
     def addresses(self) -> dict[str, int]:
         """The address of each symbol."""
-        found = {f"jitney.{name}": natives.symbol(name) for name in self.natives}
+        found = {f"jitney.{name}": symbols.symbol(name) for name in self.natives}
         found.update({name: data.ctypes.data for name, data in self.constants.items()})
         found.update({name: code.address(at) for name, (code, at) in self.kernels.items()})
         return found

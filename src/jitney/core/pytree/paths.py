@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jitney.core.pytree_def import LEAF, PyTreeDef, make_node
-from jitney.core.pytree_kinds import (
+from jitney.core.pytree.registry import (
     KeyPath,
     Kind,
     find_kind,
     flatten_one_level_with_keys,
 )
+from jitney.core.pytree.treedef import LEAF, PyTreeDef, make_node
 
 PathIsLeaf = Callable[..., bool]
 
