@@ -52,7 +52,7 @@ def _long(jnp: Any, lax: Any, c: Any) -> Any:
     return c
 
 
-# name -> what a turn of the loop makes of the carry
+# name -> what an iteration of the loop makes of the carry
 BODIES: dict[str, Body] = {
     "max_reversed": lambda jnp, lax, c: jnp.maximum(c, c[::-1]) if c.ndim else jnp.maximum(c, c),
     "arithmetic": _arithmetic,
@@ -109,15 +109,15 @@ def seconds(p: Program, jax: ModuleType, jnp: ModuleType) -> float:
     """
     lax, body = jax.lax, BODIES[p.body]
 
-    def turn(c: Any) -> Any:
+    def step(c: Any) -> Any:
         return body(jnp, lax, c).astype(c.dtype)
 
     def f(x: Any) -> Any:
         if p.loop == "fori":
-            return lax.fori_loop(0, 5, lambda _, c: turn(c), x)
+            return lax.fori_loop(0, 5, lambda _, c: step(c), x)
         if p.loop == "scan":
-            return lax.scan(lambda c, _: (turn(c), c), x, None, length=5)
-        return lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, turn(s[1])), (0, x))
+            return lax.scan(lambda c, _: (step(c), c), x, None, length=5)
+        return lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, step(s[1])), (0, x))
 
     shape = (LANES, *p.shape) if p.vmap else p.shape
     x = jnp.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 3).astype(p.dtype)

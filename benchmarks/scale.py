@@ -58,20 +58,20 @@ def chain(n: int) -> tuple[float, float]:
 
 
 def loop_body(n: int) -> tuple[float, float]:
-    """First call, and nanoseconds for an operation, of a loop of n scalar operations a turn."""
-    turns = max(2_000_000 // n, 10)
+    """First call, and nanoseconds for an operation, of a loop of n scalar operations an iteration."""
+    iterations = max(2_000_000 // n, 10)
 
-    def turn(_: Any, state: Any) -> Any:
+    def step(_: Any, state: Any) -> Any:
         a, b = state
         for _ in range(n // 3):
             a, b = b * 0.999 + 0.5, a
         return a, b
 
-    f = jax.jit(lambda s: lax.fori_loop(0, turns, turn, s))
+    f = jax.jit(lambda s: lax.fori_loop(0, iterations, step, s))
     state = (jnp.float32(1.0), jnp.float32(2.0))
     first = _seconds(lambda: f(state))
     again = min(_seconds(lambda: f(state)) for _ in range(5))
-    return first, again / turns / (n // 3 * 2) * 1e9
+    return first, again / iterations / (n // 3 * 2) * 1e9
 
 
 def compilations(n: int) -> tuple[float, float]:
@@ -108,7 +108,8 @@ def main() -> None:
     for n in (30, 300, 3000, 12_000):
         first, each = loop_body(n)
         print(
-            f"loop of {n} operations a turn: first call {first:.2f} s, then {each:.2f} ns an operation"
+            f"loop of {n} operations an iteration: first call {first:.2f} s, "
+            f"then {each:.2f} ns an operation"
         )
 
 

@@ -2,5 +2,5 @@
 
 import os
 
-# Programs are compiled, not taken from what earlier runs left on disk; tests of that turn it on.
+# Programs are compiled, not taken from what earlier runs left on disk; tests of that iteration it on.
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"

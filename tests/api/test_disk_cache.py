@@ -40,12 +40,12 @@ def forget():
 
 
 def walk(x, key):
-    def turn(state, _):
+    def step(state, _):
         x, key = state
         key, drawn = random.split(key)
         return (x + random.normal(drawn, x.shape), key), x.sum()
 
-    return lax.scan(turn, (x, key), None, length=40)
+    return lax.scan(step, (x, key), None, length=40)
 
 
 def table(x):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitney.numpy as jnp
-from jitney.compiler.numerics import scalar
+from jitney.compiler.reference import scalar
 from jitney.runtime import elementwise
 from jitney.runtime.native import _native
 

@@ -17,7 +17,7 @@ def _modules_alive() -> int:
 
 
 def test_code_of_functions_that_are_gone_goes_too(monkeypatch):
-    monkeypatch.setattr(program, "MOST_RECENT", 5)
+    monkeypatch.setattr(program, "MAX_RECENT", 5)
     monkeypatch.setattr(program, "_kernels", program._Kernels())
     x = jnp.ones(8)
     before = _modules_alive()

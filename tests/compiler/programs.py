@@ -494,11 +494,11 @@ def _while(p: Pool) -> Node | None:
     if not p.depth:
         return None
     c = p.c
-    turns = c.integer(0, 4)
+    iterations = c.integer(0, 4)
     counter = p.b.constant(np.int32(0))
     init = [counter, *(p.any() for _ in range(c.integer(1, 3)))]
     types = [x.type for x in init]
-    cond = p.b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(turns)))])
+    cond = p.b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(iterations)))])
 
     def body(b: Builder, *params: Node) -> list[Node]:
         pool = Pool(b, c, list(params), p.depth - 1)
@@ -512,7 +512,7 @@ def _while(p: Pool) -> Node | None:
 
 
 def _while_any(p: Pool) -> Node | None:
-    """Turns as long as any element asks for one; elements that do not may be kept as they are."""
+    """Iterations as long as any element asks for one; elements that do not may be kept as they are."""
     c, b = p.c, p.b
     shape = (c.pick((1, 3, 8, 17, 40, 100, 130)),)
     start = convert(b, p.like(TensorType(shape, c.pick(SIGNED))), INT32)
@@ -543,13 +543,13 @@ def _while_any(p: Pool) -> Node | None:
 
 
 def _scan(p: Pool) -> Node | None:
-    """A loop that reads one row of an array in each turn, and writes one of another."""
+    """A loop that reads one row of an array in each step, and writes one of another."""
     c, b = p.c, p.b
-    turns = c.integer(1, 5)
+    iterations = c.integer(1, 5)
     lanes = c.pick(((), (3,), (40,), (130,)))
     row = TensorType(lanes, c.pick(DTYPES))
-    rows = p.like(TensorType((turns, *lanes), row.dtype))
-    out = p.like(TensorType((turns + c.integer(0, 2), *lanes), row.dtype))
+    rows = p.like(TensorType((iterations, *lanes), row.dtype))
+    out = p.like(TensorType((iterations + c.integer(0, 2), *lanes), row.dtype))
     init = [b.constant(np.int32(0)), rows, out, p.like(row)]
     types = [x.type for x in init]
     along = c.chance(20) and bool(lanes)  # writes move along the rows, not across them
@@ -566,7 +566,7 @@ def _scan(p: Pool) -> Node | None:
         after = b.dynamic_update_slice(out, update, starts)
         return [b.apply("add", i, b.constant(np.int32(1))), rows, after, new]
 
-    cond = b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(turns)))])
+    cond = b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(iterations)))])
     return c.pick(b.while_(cond, b.region(types, body), init)[2:])
 
 
@@ -576,20 +576,20 @@ def _chains(p: Pool) -> Node | None:
     They read rows of an array, and fill others from either end.
     """
     c, b = p.c, p.b
-    turns = c.integer(1, 20)
+    iterations = c.integer(1, 20)
     shapes = [c.pick(((), (), (1,), (2,), (3,), (2, 2), (9,))) for _ in range(c.integer(1, 4))]
     real = [d for d in DTYPES if d != COMPLEX64]  # whose products grow past what is exact
     states = [TensorType(shape, c.pick(real)) for shape in shapes]
     needs = [[j for j in range(i) if c.chance(50)] for i in range(len(states))]
     row = TensorType(c.pick(((), (2,), (3,))), c.pick(DTYPES))
-    rows = p.like(TensorType((turns, *row.shape), row.dtype))
+    rows = p.like(TensorType((iterations, *row.shape), row.dtype))
     fixed = p.like(c.pick(states))
-    filled = [TensorType((turns, *t.shape), t.dtype) for t in (c.pick(states), c.pick(states))]
+    filled = [TensorType((iterations, *t.shape), t.dtype) for t in (c.pick(states), c.pick(states))]
     back = [c.chance(30) for _ in filled]
     one = np.int32(1)
 
     def place(b: Builder, i: Node, backward: bool) -> Node:
-        return b.apply("sub", b.constant(np.int32(turns - 1)), i) if backward else i
+        return b.apply("sub", b.constant(np.int32(iterations - 1)), i) if backward else i
 
     def body(b: Builder, i: Node, rows: Node, fixed: Node, *rest: Node) -> list[Node]:
         xs, outs = rest[: len(states)], rest[len(states) :]
@@ -611,7 +611,7 @@ def _chains(p: Pool) -> Node | None:
 
     init = [b.constant(np.int32(0)), rows, fixed, *map(p.like, states), *map(p.like, filled)]
     types = [x.type for x in init]
-    cond = b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(turns)))])
+    cond = b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(iterations)))])
     results = b.while_(cond, b.region(types, body), init)[3:]
     for x in results:
         if x.type.size <= 3000:
@@ -643,7 +643,7 @@ def program(c: Chooser, steps: int = 10) -> tuple[ir.Module, list[np.ndarray], l
     params = [b.parameter(i, t) for i, t in enumerate(types)]
     p = Pool(b, c, list(params), 2)
     grow(p, steps)
-    used = {x for node in traversal.schedule(p.exact) for x in traversal.operands(node)}
+    used = {x for node in traversal.topological_order(p.exact) for x in traversal.operands(node)}
     ends = [node for node in p.exact if node not in used]
     results = [p.any() for _ in range(c.integer(0, 2))] + ends[-8:]
     exact = len(results)

@@ -55,7 +55,7 @@ def compiled(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray
         [(t.dtype, t.shape) for t in built.outputs],
         [shaped_array(t.shape, t.dtype) for t in built.outputs],
         built.arena_bytes,
-        built.is_long,
+        built.releases_gil,
         built,
     )
     return [np.asarray(x._value) for x in native.run(list(inputs))]

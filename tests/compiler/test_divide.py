@@ -32,7 +32,7 @@ def loops_of(text):
 def whole(function, *args, monkeypatch):
     """Results of `function` compiled with its loops in one piece."""
     with monkeypatch.context() as patch:
-        patch.setattr(loop_fission, "_division", lambda loop: None)
+        patch.setattr(loop_fission, "_find_fission", lambda loop: None)
         jitney.clear_caches()
         found = jitney.tree.map(np.asarray, jitney.jit(function)(*args))
     jitney.clear_caches()
@@ -52,21 +52,21 @@ def assert_same(found, expected):
 
 
 def walk_of(steps, observe=None):
-    def turn(state, _):
+    def step(state, _):
         x, key = state
         key, drawn = random.split(key)
         x = x - 0.1 * x + 0.2 * random.normal(drawn, x.shape)
         return (x, key), x if observe is None else observe(x)
 
-    return lambda x: lax.scan(turn, (x, KEY), None, length=steps)
+    return lambda x: lax.scan(step, (x, KEY), None, length=steps)
 
 
 def forced(reverse):
-    def turn(x, t):
+    def step(x, t):
         x = x + 0.1 * (jnp.sin(t) * jnp.exp(-t) - x)
         return x, x
 
-    return lambda x: lax.scan(turn, x, jnp.linspace(0.0, 5.0, 60), reverse=reverse)
+    return lambda x: lax.scan(step, x, jnp.linspace(0.0, 5.0, 60), reverse=reverse)
 
 
 def counted(x):
@@ -76,14 +76,14 @@ def counted(x):
 def three_levels(x):
     """a needs itself, b needs a, c needs b."""
 
-    def turn(state, _):
+    def step(state, _):
         a, b, c = state
         a = 3.9 * a * (1 - a)
         b = 0.5 * b + jnp.sin(jnp.exp(a)) * jnp.cos(a)
         c = 0.5 * c + jnp.cos(jnp.exp(b)) * jnp.sin(b)
         return (a, b, c), (c, a)
 
-    return lax.scan(turn, (x, x, x), None, length=50)
+    return lax.scan(step, (x, x, x), None, length=50)
 
 
 def folded_in(x):
@@ -91,14 +91,14 @@ def folded_in(x):
 
 
 def with_inner_loop(x):
-    def turn(state, _):
+    def step(state, _):
         x, key = state
         key, drawn = random.split(key)
         p = random.normal(drawn, (3,))
         x = lax.fori_loop(0, 4, lambda _, x: 0.9 * x + 0.1 * jnp.sum(p), x)
         return (x, key), p
 
-    return lax.scan(turn, (x, KEY), None, length=40)
+    return lax.scan(step, (x, KEY), None, length=40)
 
 
 PROGRAMS = {
@@ -155,14 +155,14 @@ def test_under_transformations(name, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("fn", UNARY, ids=lambda fn: fn.__name__)
 def test_functions_give_the_same_bits_for_one_element_and_for_many(fn, dtype, monkeypatch):
-    def turn(state, _):
+    def step(state, _):
         x, total = state
         x = (x * jnp.asarray(1.37, dtype)) % jnp.asarray(0.99, dtype)
         values = fn(x) + fn(x * x) + fn(-x)
         return (x, total * jnp.asarray(0.5, dtype) + values), fn(x - 0.5)
 
     def run(x):
-        return lax.scan(turn, (x, x), None, length=100)
+        return lax.scan(step, (x, x), None, length=100)
 
     with jitney.enable_x64(dtype == "float64"):
         x = jnp.asarray(0.7, dtype)
@@ -190,7 +190,7 @@ def test_loops_that_stay_whole():
     text = optimized(lambda x: lax.fori_loop(0, 50, printing, x), x)
     assert loops_of(text) == 1 and "tanh" in text[text.index("body=") :]
 
-    def wide(i, x):  # vectors are full in each turn
+    def wide(i, x):  # vectors are full in each iteration
         return x * 0.9 + jnp.cos(jnp.arange(64.0) + i) * jnp.tanh(jnp.arange(64.0) * i)
 
     text = optimized(lambda x: lax.fori_loop(0, 50, wide, x), jnp.zeros(64))
@@ -199,13 +199,13 @@ def test_loops_that_stay_whole():
 
 def test_memory_is_bounded():
     def random_walk(steps):
-        def turn(_, state):
+        def step(_, state):
             x, key = state
             key, drawn = random.split(key)
             return x + random.normal(drawn), key
 
         compiled = (
-            jitney.jit(lambda x: lax.fori_loop(0, steps, turn, (x, KEY))[0]).lower(1.0).compile()
+            jitney.jit(lambda x: lax.fori_loop(0, steps, step, (x, KEY))[0]).lower(1.0).compile()
         )
         return compiled.memory_analysis().temp_size_in_bytes
 
@@ -214,7 +214,7 @@ def test_memory_is_bounded():
 
 
 def test_random_programs(monkeypatch):
-    for name, value in {"WORTH": 0.5, "TRANSFER": 0, "FEWEST_TURNS": 1}.items():
+    for name, value in {"WORTH": 0.5, "TRANSFER": 0, "MIN_ITERATIONS": 1}.items():
         monkeypatch.setattr(loop_fission, name, value)
     divided = []
     build = loop_fission._divided

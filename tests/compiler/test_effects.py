@@ -47,14 +47,14 @@ def one(b, x):
 
 
 def counted(b, n, body, *init):
-    """A loop of `n` turns."""
+    """A loop of `n` iterations."""
     types = [S, *(x.type for x in init)]
     cond = b.region(types, lambda b, i, *_: [b.apply("lt", i, b.constant(np.int32(n)))])
 
-    def turn(b, i, *xs):
+    def step(b, i, *xs):
         return [b.apply("add", i, b.constant(np.int32(1))), *body(b, i, *xs)]
 
-    return b.while_(cond, b.region(types, turn), [b.constant(np.int32(0)), *init])[1:]
+    return b.while_(cond, b.region(types, step), [b.constant(np.int32(0)), *init])[1:]
 
 
 def runs(m, *inputs):
@@ -95,24 +95,24 @@ def test_ordered_calls_in_loops_and_branches():
         return body
 
     def body(b, x):
-        def turn(b, i, x):
-            b.host_call("turn", log("turn"), [x], [S], ordered=True)
+        def step(b, i, x):
+            b.host_call("step", log("step"), [x], [S], ordered=True)
             branches = [b.region([S, S], branch(name)) for name in ("even", "odd")]
             odd = b.apply("and", i, one(b, i))
             return b.cond(odd, branches, [i, x])
 
-        counted(b, 3, turn, x)  # no result is used
+        counted(b, 3, step, x)  # no result is used
         b.host_call("last", log("last"), [x], [S], ordered=True)
         return []
 
     compiled(module([S], body), [np.asarray(7, np.int32)])
     assert log.seen == [
-        ("turn", 7), ("even", 0), ("turn", -7), ("odd", 1), ("turn", 7), ("even", 2), ("last", 7),
+        ("step", 7), ("even", 0), ("step", -7), ("odd", 1), ("step", 7), ("even", 2), ("last", 7),
     ]  # fmt: skip
 
 
 def test_products_around_a_call_in_a_loop_call_once():
-    """The passes that turn narrow matrices and hoist products build a turn's nodes anew."""
+    """The passes that iteration narrow matrices and hoist products build an iteration's nodes anew."""
     calls = []
 
     def seen(v):
@@ -120,11 +120,11 @@ def test_products_around_a_call_in_a_loop_call_once():
         return v
 
     def run(w, rows, v):
-        def turn(i, v):
+        def step(i, v):
             v = jitney.experimental.io_callback(seen, v, v, ordered=True)
             return (w @ v) @ w * 0.01 + rows[i] @ w[:3]
 
-        return lax.fori_loop(0, 4, turn, v)
+        return lax.fori_loop(0, 4, step, v)
 
     w, rows, v = jnp.ones((20, 3)), jnp.ones((4, 3)), jnp.ones(3)
     found = jitney.jit(run)(w, rows, v)
@@ -145,11 +145,11 @@ def test_an_error_of_a_host_function_is_raised_and_ends_the_program():
         return (x,)
 
     def body(b, x):
-        def turn(b, i, x):
+        def step(b, i, x):
             (y,) = b.host_call("fail", fail, [i], [S], ordered=True)
             return [b.apply("add", x, y)]
 
-        (x,) = counted(b, 5, turn, x)
+        (x,) = counted(b, 5, step, x)
         b.host_call("after", log("after"), [x], [S], ordered=True)
         return [x]
 
@@ -160,10 +160,10 @@ def test_an_error_of_a_host_function_is_raised_and_ends_the_program():
     assert log.seen == []
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2, 5])
-def test_loop_carries_change_places(turns):
+@pytest.mark.parametrize("iterations", [0, 1, 2, 5])
+def test_loop_carries_change_places(iterations):
     def body(b, x, y, z):
-        return counted(b, turns, lambda b, i, x, y, z: [y, z, b.apply("add", x, y)], x, y, z)
+        return counted(b, iterations, lambda b, i, x, y, z: [y, z, b.apply("add", x, y)], x, y, z)
 
     v = np.arange(8, dtype=np.float32)
     runs(module([V, V, V], body), v, v * 2, v - 3)
@@ -314,7 +314,7 @@ def test_results_do_not_share_memory_with_the_users_arrays():
 
 @pytest.mark.parametrize("size", [5, 100, 1000])
 def test_a_loop_until_no_element_asks_for_more(size):
-    """Elements that ask for no more turns change for as long as others do."""
+    """Elements that ask for no more iterations change for as long as others do."""
     x = np.arange(size, dtype=np.float32)
     top = size + 20
 
@@ -323,8 +323,8 @@ def test_a_loop_until_no_element_asks_for_more(size):
             lambda c: jnp.any(c[1] < top), lambda c: (c[0] + 1, c[1] + 1), (jnp.int32(0), x)
         )
 
-    turns, y = jitney.jit(loop)(x)
-    assert turns == top
+    iterations, y = jitney.jit(loop)(x)
+    assert iterations == top
     np.testing.assert_array_equal(y, x + top)
 
 
@@ -337,33 +337,33 @@ def test_a_loop_for_each_element():
         )
 
     a = np.arange(1, 300, dtype=np.float32)
-    root, turns = jitney.jit(jitney.vmap(newton))(a)
+    root, iterations = jitney.jit(jitney.vmap(newton))(a)
     np.testing.assert_allclose(root, np.sqrt(a), rtol=1e-3)
     for k in (0, 7, 298):
-        assert turns[k] == newton(jnp.float32(a[k]))[1]
+        assert iterations[k] == newton(jnp.float32(a[k]))[1]
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2, 7])
-def test_forces_of_the_turn_before(turns):
+@pytest.mark.parametrize("iterations", [0, 1, 2, 7])
+def test_forces_of_the_turn_before(iterations):
     def force(q):
         apart = q[None, :] - q[:, None]
         return jnp.sum(jnp.sin(apart) * jnp.exp(-(apart**2)), axis=1)
 
     def leapfrog(n, q, v):
-        def turn(s):
+        def step(s):
             i, q, v = s
             v = v + 0.1 * force(q)
             q = q + 0.2 * v
             return i + 1, q, v + 0.1 * force(q)
 
-        return lax.while_loop(lambda s: s[0] < n, turn, (0, q, v))[1:]
+        return lax.while_loop(lambda s: s[0] < n, step, (0, q, v))[1:]
 
     q, v = jnp.linspace(-1.0, 2.0, 5), jnp.ones(5)
-    lowered = jitney.jit(leapfrog).lower(turns, q, v)
+    lowered = jitney.jit(leapfrog).lower(iterations, q, v)
     loop = lowered.as_text("optimized").split("body=")[1]
     assert loop.count("sin") == 1  # not one for each call of `force`
-    found = jitney.jit(leapfrog)(turns, q, v)
+    found = jitney.jit(leapfrog)(iterations, q, v)
     with jitney.disable_jit():
-        expected = leapfrog(turns, q, v)
+        expected = leapfrog(iterations, q, v)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)

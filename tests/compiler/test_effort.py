@@ -20,11 +20,11 @@ SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, 6e4, 0.1,
 
 
 def _loop(body: Callable[[Any], Any], length: int = 4) -> Callable[[Any], Any]:
-    def turn(c: Any, _: Any) -> Any:
+    def step(c: Any, _: Any) -> Any:
         c = body(c).astype(c.dtype)
         return c, c
 
-    return lambda x: lax.scan(turn, x, None, length=length)
+    return lambda x: lax.scan(step, x, None, length=length)
 
 
 def _assert_same(got: Any, wanted: Any) -> None:
@@ -137,7 +137,7 @@ def test_no_loop_kernel_past_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
     x = jnp.asarray(np.arange(4 * 40).reshape(4, 40) % 7).astype(jnp.bfloat16)
     f = jitney.vmap(_loop(body))
-    monkeypatch.setattr(effort, "MOST_EFFORT", 1_000)
+    monkeypatch.setattr(effort, "MAX_EFFORT", 1_000)
     text = jitney.jit(f).lower(x).as_text("kernels")
     assert "loop k" not in text
     assert "while {" in text

@@ -142,12 +142,12 @@ def test_compiled_programs_call_no_python():
 
 
 def test_in_loops_and_under_transformations():
-    def turn(x, _):
+    def step(x, _):
         x = jnp.cumsum(x) / (1 + jnp.argmax(x))
         return x / jnp.max(jnp.abs(x)), x
 
     def run(x):
-        return lax.scan(turn, x, None, length=20)
+        return lax.scan(step, x, None, length=20)
 
     x = jnp.asarray(np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32))
     rows = [run(row) for row in x]

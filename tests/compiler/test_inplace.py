@@ -23,7 +23,7 @@ def read_elsewhere(acc, x):
     return acc[::-1] + x, acc[0]
 
 
-def exchanged(pair, x):
+def swapped(pair, x):
     a, b = pair
     return (b + x, a * 2), a[1]
 
@@ -37,7 +37,7 @@ CASES = {
     "summed": (summed, 1),
     "read_afterwards": (read_afterwards, 1),
     "read_elsewhere": (read_elsewhere, 1),
-    "exchanged": (exchanged, 2),
+    "swapped": (swapped, 2),
     "two_sums": (two_sums, 2),
 }
 
@@ -67,27 +67,27 @@ def test_loops_copy_no_large_carry(name, exchanges):
     xs = jnp.zeros((4, N))
     text = jax.jit(lambda c, xs: lax.scan(f, c, xs)).lower(start(count), xs).as_text("kernels")
     body = text[text.index("} arena", text.index("while")) :].split("\nkernel", 1)[0]
-    assert f"({4 * N} bytes)" not in body and body.count("exchange") == exchanges
+    assert f"({4 * N} bytes)" not in body and body.count("swap") == exchanges
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+@pytest.mark.parametrize("iterations", [0, 1, 2, 3])
 @pytest.mark.parametrize("size", [16, 4096])
-def test_carries_that_change_places(turns, size):
-    """Whatever the number of turns, the results are where callers look for them."""
+def test_carries_that_change_places(iterations, size):
+    """Whatever the number of iterations, the results are where callers look for them."""
     rng = np.random.default_rng(1)
     x, y = (jnp.asarray(rng.normal(size=size).astype(np.float32)) for _ in range(2))
 
-    def turn(_, state):
+    def step(_, state):
         x, y = state
-        inner = lax.fori_loop(0, turns, lambda _, z: z[::-1] + y, x)
+        inner = lax.fori_loop(0, iterations, lambda _, z: z[::-1] + y, x)
         return y * 0.5 + x[::-1], inner
 
-    got = jax.jit(lambda x, y: lax.fori_loop(0, turns, turn, (x, y)))(x, y)
+    got = jax.jit(lambda x, y: lax.fori_loop(0, iterations, step, (x, y)))(x, y)
     expected = (x, y)
-    for _ in range(turns):
+    for _ in range(iterations):
         a, b = expected
         inner = a
-        for _ in range(turns):
+        for _ in range(iterations):
             inner = inner[::-1] + b
         expected = (b * 0.5 + a[::-1], inner)
     for a, b in zip(got, expected, strict=True):

@@ -207,11 +207,11 @@ def test_programs_call_no_python():
 def test_in_loops_and_branches():
     @jitney.jit
     def f(x):
-        def turn(i, x):
+        def step(i, x):
             step = lax.cond(i % 2 == 0, jnp.linalg.inv, lambda x: jnp.linalg.qr(x)[0], x)
             return x + 0.1 * step
 
-        return lax.fori_loop(0, 5, turn, x)
+        return lax.fori_loop(0, 5, step, x)
 
     x = random(10, 10, dtype="float32") + 10 * np.eye(10, dtype=np.float32)
     expected = x

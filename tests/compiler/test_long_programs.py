@@ -13,23 +13,23 @@ from jitney.compiler.plan import ir, memory
 
 
 def _mixed(x):
-    """Kernels, products, calls of NumPy, loops within loops with exchanged carries, branches."""
+    """Kernels, products, calls of NumPy, loops within loops with swapped carries, branches."""
     y = x @ x.T + 1.0
     z = jnp.sort(y, axis=0) @ y
 
-    def turn(i, s):
+    def step(i, s):
         a, b = s
         c = jnp.sort(b[::-1] * 0.5 + a, axis=1)
         return lax.fori_loop(0, i, lambda _, d: d[::-1] + b, c), jnp.tanh(a @ b * 1e-3)
 
-    u, v = lax.fori_loop(0, 3, turn, (z, y))
+    u, v = lax.fori_loop(0, 3, step, (z, y))
     return lax.cond(u.sum() > 0, lambda u: (u @ v, jnp.sort(u)), lambda u: (u, v), u)
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 200])
 def test_entries_in_parts(most, monkeypatch):
     x = jnp.asarray(np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32))
-    monkeypatch.setattr(driver, "MOST_STEPS", most)
+    monkeypatch.setattr(driver, "MAX_STEPS", most)
     text = jax.jit(_mixed).lower(x).as_text("llvm")
     assert ("@part." in text) == (most < 200)
     jax.clear_caches()
@@ -41,7 +41,7 @@ def test_entries_in_parts(most, monkeypatch):
 
 
 def test_errors_leave_the_entry_through_its_parts(monkeypatch):
-    monkeypatch.setattr(driver, "MOST_STEPS", 1)
+    monkeypatch.setattr(driver, "MAX_STEPS", 1)
 
     def fail(x):
         raise ValueError("not today")
@@ -65,7 +65,7 @@ def test_thousands_of_steps():
     text = compiled.as_text("llvm")
     parts = text.split("\ndefine ")
     calls = [part.count("call void @k") for part in parts]
-    assert max(calls) <= driver.MOST_STEPS and text.count("@part.") > 2
+    assert max(calls) <= driver.MAX_STEPS and text.count("@part.") > 2
     assert max(map(len, parts)) < 100_000
     with jax.disable_jit():
         expected = jax.grad(f)(x)
@@ -79,9 +79,9 @@ def test_memory_is_used_again():
     previous, steps = source, []
     for size in rng.integers(1, 2000, 500):
         buffer = ir.Buffer("arena", int(size))
-        steps += [ir.Host("f", print, ((previous, None),), ((buffer, None),))]
+        steps += [ir.HostCall("f", print, ((previous, None),), ((buffer, None),))]
         previous = buffer
-    top = memory.allot(steps)
+    top = memory.assign_buffers(steps)
     assert top <= 4 * 2048  # two are alive at a time; the rest is between them
     offsets = [step.results[0][0].index for step in steps]
     for a, b in itertools.pairwise(steps):

@@ -14,8 +14,8 @@ from harness import Loop, samples, ulps
 from reference import REFERENCES, SAMPLED, domain
 
 from jitney.compiler.llvm.target import X86_AVX2, X86_SSE4, host
-from jitney.compiler.numerics import scalar as meanings
-from jitney.compiler.numerics.complex_parts import PARTS, names_of
+from jitney.compiler.reference import scalar as reference
+from jitney.compiler.reference.complex_parts import PARTS, names_of
 from jitney.compiler.scalar import powers, table
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -187,7 +187,7 @@ def test_exact_functions_have_their_numpy_meaning(dtype, target):
         if fn == "abs" and dtype.kind == "u":
             continue
         xs = [values(dtype, seed) for seed in range(1 + (fn in TWO[family(dtype)]))]
-        want = meaning(meanings.function(fn), *xs)
+        want = meaning(reference.function(fn), *xs)
         got = compiled(fn, [dtype] * len(xs), want.dtype, target)(*xs)
         wrong = np.flatnonzero(~same(got, want))
         assert not len(wrong), (fn, [(*[x[i] for x in xs], got[i], want[i]) for i in wrong[:3]])
@@ -197,7 +197,7 @@ def test_exact_functions_have_their_numpy_meaning(dtype, target):
 def test_conversions_have_their_numpy_meaning(source):
     x = values(source, 0)
     for target in [*FLOATS, *INTEGERS, BOOL]:
-        want = meaning(meanings.convert, x, target)
+        want = meaning(reference.convert, x, target)
         for path in ("host", "scalar"):
             got = compiled("convert", [source], target, path)(x)
             assert same(got, want).all(), target
@@ -254,7 +254,7 @@ def test_complex_functions(fn, kind):
     ]
     got = [loop(*parts) for loop in loops]
     zs = [(parts[2 * i] + 1j * parts[2 * i + 1]).astype(np.clongdouble) for i in range(count)]
-    want = np.asarray(meanings.function(fn)(*zs))
+    want = np.asarray(reference.function(fn)(*zs))
     off = [x - part for x, part in zip(got, (want.real, want.imag), strict=False)]
     error = np.hypot(off[0], off[-1] if len(off) > 1 else 0) / np.abs(want)
     # Rounding of the exponent counts as often as it is large; 1 + exp(-x) may cancel.

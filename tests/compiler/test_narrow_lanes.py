@@ -27,11 +27,11 @@ def _numbers(shape: tuple[int, ...], dtype: str) -> Any:
 def test_loops_in_the_lanes(dtype: str, lanes: int) -> None:
     x = _numbers((lanes, 7), dtype)
 
-    def turn(c: Any, _: Any) -> Any:
+    def step(c: Any, _: Any) -> Any:
         c = jnp.maximum(c[::-1], c) if dtype == "bool" else (c * c[::-1] + c).astype(dtype)
         return c, c
 
-    f = jitney.vmap(lambda x: lax.scan(turn, x, None, length=4))
+    f = jitney.vmap(lambda x: lax.scan(step, x, None, length=4))
     last, each = jitney.jit(f)(x)
     with jitney.disable_jit():
         wanted_last, wanted = f(x)

@@ -7,7 +7,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.compiler.numerics import order
+from jitney.compiler.reference import order
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int8", "uint16"])

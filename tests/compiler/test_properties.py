@@ -24,7 +24,7 @@ from jitney.compiler.kernels.ir import Kernel, Load, Store
 from jitney.compiler.kernels.parse import parse_kernel
 from jitney.compiler.kernels.schedule import collapse, ordered_axes
 from jitney.compiler.kernels.text import print_kernel
-from jitney.compiler.kernels.unroll import write_out
+from jitney.compiler.kernels.unroll import unroll
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.verify import verify_plan
 
@@ -73,7 +73,7 @@ def test_simplification_keeps_values(example):
 def test_simplification_is_done_after_one_time(example):
     module, _, _ = example
     once = simplify.run(module)
-    # Folding constants may leave others to fold: two more times must settle.
+    # Folding constants may leave others to reduction: two more times must settle.
     twice = simplify.run(simplify.run(once))
     assert print_module(simplify.run(twice)) == print_module(twice)
 
@@ -119,8 +119,8 @@ def buffers_for(kernel: Kernel, seed: int) -> list[np.ndarray]:
 def variants(kernel: Kernel) -> list[Kernel]:
     """Kernels that compute the same."""
     ordered = ordered_axes(kernel)
-    short = [k for k, n in enumerate(kernel.kept) if n <= 6 and k not in ordered]
-    return [collapse(kernel), *[write_out(kernel, k) for k in short]]
+    short = [k for k, n in enumerate(kernel.parallel) if n <= 6 and k not in ordered]
+    return [collapse(kernel), *[unroll(kernel, k) for k in short]]
 
 
 def test_kernels_are_read_back_and_other_loops_compute_the_same():

@@ -20,8 +20,8 @@ from jitney.compiler.kernels.loop_kernel import LoopBuilder
 
 W = np.linspace(-1, 1, 64).reshape(8, 8).astype(np.float32)
 
-# Turns whose reshapes join and divide the axes of a carry of shape (2, 4).
-TURNS = {
+# Iterations whose reshapes join and divide the axes of a carry of shape (2, 4).
+STEPS = {
     "reshape": lambda c: c + c.reshape(-1)[0],
     "flat_rows": lambda c: c.reshape(4, 2)[::-1].T.reshape(2, 4) * c,
     "roll": lambda c: jnp.roll(c, 1),
@@ -51,19 +51,19 @@ def refused(monkeypatch):
     return start
 
 
-@pytest.mark.parametrize("name", TURNS)
+@pytest.mark.parametrize("name", STEPS)
 def test_loops_with_and_without_a_kernel(name, refused):
-    turn = TURNS[name]
+    step = STEPS[name]
     x = np.random.default_rng(0).normal(size=(2, 4)).astype(np.float32)
     want = jnp.asarray(x)
     for _ in range(3):
-        want = turn(want)
+        want = step(want)
     for is_kernel in (True, False):
         if not is_kernel:
             refused()
 
         def run(c):
-            return lax.fori_loop(0, 3, lambda i, c: turn(c), c)
+            return lax.fori_loop(0, 3, lambda i, c: step(c), c)
 
         lowered = jax.jit(run).lower(x)
         expected = is_kernel and name != "solve"  # which has a loop of its own

@@ -144,10 +144,10 @@ def test_loops_update_in_place(name, batched, monkeypatch):
     monkeypatch.setenv("JITNEY_CHECK", "1")
     results = []
     for package, np_ in ((jitney, ours), (jax, theirs)):
-        turn, start = _loops(np_, package.lax)[name]
+        step, start = _loops(np_, package.lax)[name]
 
-        def run(s, package=package, turn=turn):
-            return package.lax.fori_loop(0, 5, turn, s)
+        def run(s, package=package, step=step):
+            return package.lax.fori_loop(0, 5, step, s)
 
         if batched:
             start = package.tree.map(lambda a, np_=np_: np_.stack([a, 2 * a]), start)
@@ -161,19 +161,19 @@ def test_loops_update_in_place(name, batched, monkeypatch):
 
 @pytest.mark.parametrize("name", sorted(LOOPS.keys() - COPIED))
 def test_no_turn_copies_the_array(name):
-    turn, start = LOOPS[name]
+    step, start = LOOPS[name]
     big = jitney.tree.map(lambda a: ours.tile(a, (1,) * (a.ndim - 1) + (100,)), start)
-    text = jitney.jit(lambda s: jitney.lax.fori_loop(0, 5, turn, s)).lower(big).as_text("kernels")
+    text = jitney.jit(lambda s: jitney.lax.fori_loop(0, 5, step, s)).lower(big).as_text("kernels")
     _, _, loop = text.partition("while")
-    turns = loop.split("\nkernel", 1)[0]
-    assert "exchange" not in turns
+    iterations = loop.split("\nkernel", 1)[0]
+    assert "swap" not in iterations
     sizes = {leaf.nbytes for leaf in jitney.tree.leaves(big) if leaf.ndim}
-    assert not any(f"({size} bytes)" in turns for size in sizes), turns
+    assert not any(f"({size} bytes)" in iterations for size in sizes), iterations
 
 
 def test_recurrences_are_loops_of_scalars():
-    turn, start = LOOPS["recurrence"]
-    text = jitney.jit(lambda s: jitney.lax.fori_loop(1, 6, turn, s)).lower(start).as_text("kernels")
+    step, start = LOOPS["recurrence"]
+    text = jitney.jit(lambda s: jitney.lax.fori_loop(1, 6, step, s)).lower(start).as_text("kernels")
     assert "while" not in text.split("\n}")[0]
 
 

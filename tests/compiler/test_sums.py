@@ -1,4 +1,4 @@
-"""Sums over the turns of a loop, which are computed after it."""
+"""Sums over the iterations of a loop, which are computed after it."""
 
 import jax
 import jax.numpy as theirs
@@ -14,16 +14,17 @@ U = RNG.normal(size=(12, 96)).astype(np.float32)
 V = RNG.normal(size=(12, 64)).astype(np.float32)
 
 
-def outer_products(start, reverse=False, turns=12):
-    """Sums of outer products of what changes from turn to turn with a row, in the loop's order."""
+def outer_products(start, reverse=False, iterations=12):
+    """Sums of outer products of what changes from iteration to iteration with a row, in the loop's
+    order."""
 
-    def turn(i, s):
+    def step(i, s):
         total, u = s
-        row = V_[turns - 1 - i if reverse else i]
+        row = V_[iterations - 1 - i if reverse else i]
         return total + u[:, None] * row[None, :], ours.sin(u + U_[i])
 
     U_, V_ = ours.asarray(U), ours.asarray(V)
-    return lax.fori_loop(0, turns, turn, (start, U_[0]))
+    return lax.fori_loop(0, iterations, step, (start, U_[0]))
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -49,15 +50,15 @@ def test_sums_that_start_elsewhere_or_are_read_stay_in_the_loop():
     kept = jitney.jit(lambda x: outer_products(x)).lower(ones).as_text("optimized")
     assert "in_order" not in kept
 
-    def turn(i, s):
+    def step(i, s):
         total, seen = s
         return total + ours.asarray(U)[i, :, None] * ours.asarray(V)[i], seen + total[0, 0]
 
-    def run(turn):
-        return lax.fori_loop(0, 12, turn, (ours.zeros((96, 64), "float32"), ours.float32(0)))
+    def run(step):
+        return lax.fori_loop(0, 12, step, (ours.zeros((96, 64), "float32"), ours.float32(0)))
 
-    assert "in_order" not in jitney.jit(lambda: run(turn)).lower().as_text("optimized")
-    total, seen = jitney.jit(lambda: run(turn))()
+    assert "in_order" not in jitney.jit(lambda: run(step)).lower().as_text("optimized")
+    total, seen = jitney.jit(lambda: run(step))()
     np.testing.assert_allclose(total, U.T @ V, rtol=1e-4, atol=1e-5)
     partial = np.cumsum(U[:, 0] * V[:, 0])[:-1].sum()
     np.testing.assert_allclose(seen, partial, rtol=1e-4)

@@ -194,13 +194,13 @@ WRONG_KERNELS = {
     "K1": kernel([kernels.Call("neg", (0,), F32)], [STORE]),
     "K1 term": kernel([kernels.Load(0, index(3, 1, terms=((0, 1),)), F32)], [STORE]),
     "K2": kernel([kernels.Load(0, index(3), F32)], [STORE]),
-    "K3": kernel([LOAD], [kernels.Fold(1, index(3, 1), "add", 0)], reduced=1),
+    "K3": kernel([LOAD], [kernels.Reduce(1, index(3, 1), "add", 0)], reduced=1),
     "K3 term": kernel(
-        [kernels.Position(index(1, 0), I32), LOAD],
-        [kernels.Fold(1, index(0, 0, terms=((0, 1),)), "add", 1)],
+        [kernels.IndexValue(index(1, 0), I32), LOAD],
+        [kernels.Reduce(1, index(0, 0, terms=((0, 1),)), "add", 1)],
         reduced=1,
     ),
-    "K4": kernel([LOAD], [STORE, kernels.Fold(1, index(3, 0), "add", 0)]),
+    "K4": kernel([LOAD], [STORE, kernels.Reduce(1, index(3, 0), "add", 0)]),
     "K4 reduced": kernel([LOAD], [kernels.Store(1, index(3, 0), 0)], reduced=1),
     "K5": kernel([LOAD, kernels.Load(0, index(0, 0, terms=((0, 1),)), F32)], [STORE]),
 }
@@ -237,8 +237,8 @@ NEVER = plans.Copy(FLAG, buffer("input", 1))
 
 
 def exchanging(*more, to):
-    """A loop in which OUT becomes what it was plus one turn's work, by exchange."""
-    body = [plans.Copy(to, IN), plans.Exchange(OUT, to), *more, plans.Copy(FAR, OUT)]
+    """A loop in which OUT becomes what it was plus one iteration's work, by exchange."""
+    body = [plans.Copy(to, IN), plans.SwapBuffers(OUT, to), *more, plans.Copy(FAR, OUT)]
     return plans.Copy(OUT, IN), plans.Loop([NEVER], FLAG, body)
 
 
@@ -254,13 +254,13 @@ WRONG_PLANS = {
         plans.Copy(OUT, P),
     ),
     "P3": plan(plans.Copy(P, IN), plans.Copy(Q, IN), plans.Copy(OUT, P)),
-    "P3 in the next turn": plan(
+    "P3 in the next iteration": plan(
         plans.Copy(P, IN),
         plans.Loop(
             [plans.Copy(FLAG, buffer("input", 1))], FLAG, [plans.Copy(OUT, P), plans.Copy(Q, IN)]
         ),
     ),
-    "P3 where it was exchanged to": plan(*exchanging(plans.Copy(Q, IN), to=P)),
+    "P3 where it was swapped to": plan(*exchanging(plans.Copy(Q, IN), to=P)),
     "P3 while a loop fills it": plan(
         plans.Loop([NEVER], FLAG, [plans.Copy(P, IN), plans.Copy(Q, IN)], (P,)), plans.Copy(OUT, P)
     ),

@@ -460,13 +460,13 @@ FAULTS = {
 }  # fmt: skip
 
 
-def main(turns: int) -> None:
-    """Runs each fault `turns` times; prints how often it was tried."""
+def main(iterations: int) -> None:
+    """Runs each fault `iterations` times; prints how often it was tried."""
     jitney.jit(lambda x: x + 1)(X)
     print("| fault | tried |\n|---|---|")
     for function in FAULTS.values():
         tries = 0
-        for _ in range(turns):
+        for _ in range(iterations):
             with folder() as place, cache(place):
                 tries += function()
         print(f"| {function.__doc__.removesuffix('.')} | {tries:,} |", flush=True)

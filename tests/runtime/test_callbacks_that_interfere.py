@@ -137,10 +137,10 @@ def test_callbacks_that_raise():
 def test_callbacks_in_loops_that_raise():
     @jax.jit
     def loop(x, last):
-        def turn(i, x):
+        def step(i, x):
             return jax.pure_callback(add, x, i, x) + 0
 
-        return lax.fori_loop(0, 50, turn, x) + last
+        return lax.fori_loop(0, 50, step, x) + last
 
     def add(i, x):
         if i == stop:

@@ -207,11 +207,11 @@ def test_arguments_stay_what_they_were(name: str) -> None:
     kept: list[Any] = []
 
     def f(x: Any) -> Any:
-        def turn(c: Any, _: Any) -> Any:
+        def step(c: Any, _: Any) -> Any:
             io_callback(lambda v: kept.append(v), None, c * 2, ordered=True)
             return c + 1, None
 
-        return jax.lax.scan(turn, x, None, length=4)[0]
+        return jax.lax.scan(step, x, None, length=4)[0]
 
     jax.block_until_ready(jax.jit(f)(jnp.zeros(100)))
     jax.effects_barrier()

@@ -87,11 +87,11 @@ def branching(name: str) -> Callable[..., Any]:
             rows = jax.lax.scan(lambda c, row: (jnp.cos(w @ c) * row, c), c, w)
             return inner(rows[0]) + rows[1].sum(0)
 
-        def turn(c: Any, row: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
             c = jax.lax.switch((row[0] > 0).astype("int32"), [many, inner, jnp.sin], c)
             return c * 0.5, inner(c)
 
-        c, ys = jax.lax.scan(turn, x, w)
+        c, ys = jax.lax.scan(step, x, w)
         return jnp.tanh(c) * ys.sum()
 
     return f

@@ -59,7 +59,7 @@ class TracedProgram:
     params: dict[str, Any]
     _given_up: tuple[bool, ...] | None = None
 
-    def given_up(self) -> tuple[bool, ...]:
+    def consumed(self) -> tuple[bool, ...]:
         """For each flat operand, whether its buffer is used up: donated, and of a result's type.
 
         Warns, once, of donated ones that are of no result's type. Those that are not used at all
@@ -93,7 +93,7 @@ class TracedProgram:
 
 
 @record(frozen=True, eq=False)
-class _Trace:
+class TraceResult:
     """What a function did; `jit`s of one function with different options share it."""
 
     closed: ClosedJaxpr
@@ -231,7 +231,7 @@ class JitCall:
         """Equal for calls that share a traced program."""
         return self._key(self.flatten(args, kwargs), abstract=False)
 
-    def _program(self, traced: _Trace, donated: tuple[bool, ...]) -> TracedProgram:
+    def _program(self, traced: TraceResult, donated: tuple[bool, ...]) -> TracedProgram:
         closed, outer = traced.closed, traced.outer_tracers
         params = jit_params(
             self.name,
@@ -245,7 +245,7 @@ class JitCall:
 
     def _trace(
         self, tree: Any, avals: Sequence[AbstractValue], dynamic: Any, kwargs: Any, static: Any
-    ) -> _Trace:
+    ) -> TraceResult:
         if config.no_tracing.value:
             raise RuntimeError(f"jit({self.name}) has to be traced anew, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
@@ -264,37 +264,37 @@ class JitCall:
             return outs
 
         closed, outer = trace_closed(flat_fun, avals, info)
-        return _Trace(closed, out_trees[0], outer)
+        return TraceResult(closed, out_trees[0], outer)
 
     # --- calling ----------------------------------------------------------------------------------
 
-    def call(self, args: Any, kwargs: Any, note: Callable[..., None] | None = None) -> Any:
+    def call(self, args: Any, kwargs: Any, remember: Callable[..., None] | None = None) -> Any:
         """Calls the function, whatever the current trace.
 
         Args:
           args: positional arguments.
           kwargs: keyword arguments.
-          note: told of calls that were evaluated and that native code can make: (signature, program,
-            result tree, which flat arguments are gone).
+          remember: told of calls that were evaluated and that native code can make: (signature,
+            program, result tree, which flat arguments are gone).
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
         flat = self.flatten(args, kwargs)
         program, leaves = self._traced(flat, abstract=False), flat[0]
         if state.trace is state.eval_trace and not program.outer_tracers:
-            given_up = program.given_up() if any(program.params["donated_invars"]) else ()
+            consumed = program.consumed() if any(program.params["donated_invars"]) else ()
             signature = None
-            if note is not None:
+            if remember is not None:
                 signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
             outs = dispatch.run(
                 program.closed,
                 leaves,
-                donated=given_up,
+                donated=consumed,
                 keep_unused=self.keep_unused,
                 name=self.name,
             )
-            if note is not None and signature is not None:
-                note(signature, program.closed, program.out_tree, given_up)
+            if remember is not None and signature is not None:
+                remember(signature, program.closed, program.out_tree, consumed)
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)

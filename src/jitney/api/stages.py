@@ -206,7 +206,7 @@ class Compiled(Stage):
                 f"called with input pytree {tree}" + "".join(_differences(self.in_tree, tree))
             )
         self._check_types(leaves)
-        outs = self._executable.run(leaves, self.program.given_up())
+        outs = self._executable.run(leaves, self.program.consumed())
         return pytrees.tree_unflatten(self.out_tree, outs)
 
     def _check_types(self, leaves: list[Any]) -> None:

@@ -25,7 +25,7 @@ from jitney.runtime import dispatch
 
 SAMPLE = 16  # every how many-th call is looked at
 PROMOTE_AFTER = 8  # looks at one signature: more than a hundred calls take as long as to compile
-MOST_SIGNATURES = 256  # counted at a time
+MAX_SIGNATURES = 256  # counted at a time
 
 _NEVER = -(1 << 62)  # as a counter: no number of calls is enough
 
@@ -63,7 +63,7 @@ class TieredFunction(dispatch.PjitFunction):
         except Exception:  # evaluation says what is wrong with the call, if anything is
             return False
         finally:
-            if len(self._looks) > MOST_SIGNATURES:
+            if len(self._looks) > MAX_SIGNATURES:
                 self._looks.clear()
         if dispatch.is_compiled(program.closed):
             return True

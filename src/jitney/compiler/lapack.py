@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 
 from jitney.compiler import blas
-from jitney.compiler.numerics import linalg
 from jitney.compiler.parallel import PARALLEL_ABOVE
+from jitney.compiler.reference import linalg
 from jitney.core.record import record
 
 Array: TypeAlias = np.ndarray
@@ -28,7 +28,7 @@ _ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm")
 _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
 
 # LAPACK counts elements, and the room that it works in, in 32 bits.
-MOST_ELEMENTS = 2**28
+MAX_ELEMENTS = 2**28
 
 # Work of one call beside that on elements.
 _CALL = 5_000
@@ -99,7 +99,7 @@ _NUMBERS = {name: k for k, name in enumerate(FUNCTIONS)}
 def is_native(dtype: np.dtype, *shapes: tuple[int, ...]) -> bool:
     """Whether matrices of `dtype` are computed by native code: wider ones hold narrow ones, too."""
     sizes = [math.prod(shape[-2:]) for shape in shapes]
-    return dtype in DTYPES and max(sizes) <= MOST_ELEMENTS and _native.call is not None
+    return dtype in DTYPES and max(sizes) <= MAX_ELEMENTS and _native.call is not None
 
 
 # --- the native functions -------------------------------------------------------------------------

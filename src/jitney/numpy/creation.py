@@ -22,7 +22,7 @@ from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import broadcast_to, canonical_shape, expand_dims, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.runtime.array import MOST_AXES, array_from_numpy, copied
+from jitney.runtime.array import MAX_AXES, array_from_numpy, copied
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
@@ -263,7 +263,7 @@ def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
         state.trace is state.eval_trace
         and not dtypes.is_extended(dtype)
         and min(shape, default=0) >= 0
-        and len(shape) <= MOST_AXES
+        and len(shape) <= MAX_AXES
     ):
         scalar = scalar_operand(value, dtype, weak_type)
         filled = np.full(shape, scalar, dtype) if scalar else np.zeros(shape, dtype)

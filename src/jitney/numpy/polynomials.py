@@ -40,7 +40,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     Args:
       p: coefficients along the first axis, the highest first.
       x: where to evaluate.
-      unroll: how many coefficients a turn of the loop takes.
+      unroll: how many coefficients an iteration of the loop takes.
     """
     promotion.check_arraylike("polyval", p, x)
     p, x = (as_value(v) for v in promotion.promote_dtypes(p, x))

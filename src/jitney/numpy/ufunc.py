@@ -143,7 +143,7 @@ class ufunc:
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        """The function applied to elements in turn along `axis`; over all of them if it is None.
+        """The function applied to elements in iteration along `axis`; over all of them if it is None.
 
         Args:
           a: an array.
@@ -214,12 +214,12 @@ class ufunc:
         else:
             out = full(x.shape[1:], initial, dtype)
 
-        def turn(k: Any, out: Any) -> Any:
+        def step(k: Any, out: Any) -> Any:
             new = convert(self(out, x[k]), dtype)
             return new if where is None else choose(where[k], new, out)
 
         if x.shape[0] > first:
-            out = fori_loop(first, x.shape[0], turn, out)
+            out = fori_loop(first, x.shape[0], step, out)
         return expand_dims(out, axes) if keepdims else out
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
@@ -238,11 +238,11 @@ class ufunc:
             return convert(x, dtype)
         first = convert(rows[0], dtype)
 
-        def turn(out: Any, k: Any) -> Any:
+        def step(out: Any, k: Any) -> Any:
             out = convert(self(out, rows[k]), dtype)
             return out, out
 
-        _, rest = scan(turn, first, arange(1, rows.shape[0]))
+        _, rest = scan(step, first, arange(1, rows.shape[0]))
         return moveaxis(concatenate([expand_dims(first, (0,)), rest]), 0, axis)
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
@@ -272,12 +272,12 @@ class ufunc:
         out_rows = convert(rows[starts], dtype)
         column = (count,) + (1,) * (rows.ndim - 1)
 
-        def turn(k: Any, out: Any) -> Any:
+        def step(k: Any, out: Any) -> Any:
             inside = reshape((starts < k) & (k < ends), column)
             row = expand_dims(rows[k], (0,))
             return choose(inside, convert(self(out, row), dtype), out)
 
-        return moveaxis(fori_loop(0, n, turn, out_rows) if n else out_rows, 0, axis)
+        return moveaxis(fori_loop(0, n, step, out_rows) if n else out_rows, 0, axis)
 
     # --- pairs and updates ------------------------------------------------------------------------
 
@@ -322,12 +322,12 @@ class ufunc:
         if b is not None:
             values = reshape(promotion.broadcast_arrays(as_value(b), positions)[0], places.shape)
 
-        def turn(k: Any, flat: Any) -> Any:
+        def step(k: Any, flat: Any) -> Any:
             old = flat[places[k]]
             new = self(old) if values is None else self(old, values[k])
             return flat.at[places[k]].set(convert(new, x.dtype))
 
-        return reshape(fori_loop(0, places.size, turn, flat) if places.size else flat, x.shape)
+        return reshape(fori_loop(0, places.size, step, flat) if places.size else flat, x.shape)
 
 
 ufunc.__module__ = "jax.numpy"

@@ -21,7 +21,7 @@ from jitney.runtime.native._native import NativeArray, empty
 
 _ndarray = np.ndarray
 
-MOST_AXES = 64  # of NumPy's arrays
+MAX_AXES = 64  # of NumPy's arrays
 
 
 class _Deep:
@@ -35,12 +35,12 @@ deep = _Deep()
 
 def is_deep(aval: Any) -> bool:
     """Whether arrays of a type have more axes than NumPy's."""
-    return len(getattr(aval, "shape", ())) > MOST_AXES
+    return len(getattr(aval, "shape", ())) > MAX_AXES
 
 
 def memory_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of the data of arrays of `shape`: flat if there are more axes than NumPy has."""
-    if len(shape) <= MOST_AXES:
+    if len(shape) <= MAX_AXES:
         return shape
     deep.exists = True
     return (math.prod(shape),)
@@ -177,9 +177,9 @@ class ArrayImpl(NativeArray, Array):
     # --- value ------------------------------------------------------------------------------------
 
     def _numpy(self) -> np.ndarray:
-        if len(self.aval.shape) > MOST_AXES:
+        if len(self.aval.shape) > MAX_AXES:
             raise ValueError(
-                f"an array of {self.ndim} axes cannot become a NumPy array, which has {MOST_AXES} at "
+                f"an array of {self.ndim} axes cannot become a NumPy array, which has {MAX_AXES} at "
                 "most: reshape it first"
             )
         if dtypes.is_extended(self.aval.dtype):
@@ -262,13 +262,13 @@ class ArrayImpl(NativeArray, Array):
     __hash__ = None  # type: ignore[assignment]  # equality is elementwise
 
     def __repr__(self) -> str:
-        if len(self.aval.shape) > MOST_AXES:
+        if len(self.aval.shape) > MAX_AXES:
             name = dtypes.long_name(self.dtype)
             return f"Array(<{self.ndim} axes>, shape={self.shape}, dtype={name})"
         return array_text.array_repr(self._value, self.aval)
 
     def __str__(self) -> str:
-        if len(self.aval.shape) > MOST_AXES:
+        if len(self.aval.shape) > MAX_AXES:
             return repr(self)
         return array_text.array_str(self._data(), self.aval)
 

@@ -40,8 +40,8 @@ from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private
 
 FORMAT = 2
-MOST_BYTES = 1 << 30  # of all files
-MOST_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
+MAX_BYTES = 1 << 30  # of all files
+MAX_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
 
 _DIGEST = 20  # bytes of a checksum
 _PAGE = 4096  # bytes; what a file takes is counted in pages
@@ -154,7 +154,7 @@ def find(place: str, key: str, module: ir.Module) -> CompiledProgram | None:
     start = time.perf_counter()
     try:
         with _opened(place) as folder:
-            data = folder.read(f"{key}.program", MOST_FILE_BYTES, touch=True)
+            data = folder.read(f"{key}.program", MAX_FILE_BYTES, touch=True)
             program = _program(folder, _checked(data, _heading(key, module)), module)
     except FileNotFoundError:
         return None
@@ -207,7 +207,7 @@ def _program(folder: Folder, data: memoryview, module: ir.Module) -> CompiledPro
     code = engine.load(_object(folder, head["code"]), known)
     inputs, outputs = _types(module)
     return CompiledProgram(
-        code, links, head["arena_bytes"], inputs, outputs, head["is_long"], [links]
+        code, links, head["arena_bytes"], inputs, outputs, head["releases_gil"], [links]
     )
 
 
@@ -230,7 +230,7 @@ def _code(folder: Folder, name: str) -> engine.Code:
 
 
 def _object(folder: Folder, name: str) -> bytes:
-    data = folder.read(f"{name}.object", MOST_FILE_BYTES)
+    data = folder.read(f"{name}.object", MAX_FILE_BYTES)
     if _name_of(data) != name:
         folder.remove(f"{name}.object")  # for it to be written again
         raise _StaleError("an object file is damaged")
@@ -255,7 +255,7 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
     objects = {_name_of(code.data): code.data for code in codes if code.data is not None}
     files = {f"{name}.object": data for name, data in objects.items()}
     contents = _contents(_heading(key, module), program, links)
-    if max(len(contents), *map(len, files.values())) > MOST_FILE_BYTES:
+    if max(len(contents), *map(len, files.values())) > MAX_FILE_BYTES:
         return
     try:
         root = os.path.dirname(place)
@@ -278,7 +278,7 @@ def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
     head = {
         "code": _name_of(program.code.data or b""),
         "arena_bytes": program.arena_bytes,
-        "is_long": program.is_long,
+        "releases_gil": program.releases_gil,
         "natives": list(links.natives),
         "constants": [(name, x.nbytes) for name, x in links.constants.items()],
         "kernels": [
@@ -303,7 +303,7 @@ def _report(error: Exception) -> None:
 
 def _most_bytes() -> int:
     most = config.compilation_cache_max_size.value
-    return MOST_BYTES if most < 0 else most
+    return MAX_BYTES if most < 0 else most
 
 
 def _note(root: str, sizes: list[int]) -> bool:

@@ -115,7 +115,7 @@ class PjitFunction(FastFunction):
         signature: signatures.Signature,
         closed: ClosedJaxpr,
         out_tree: Any,
-        given_up: Sequence[bool],
+        consumed: Sequence[bool],
     ) -> None:
         """Enters the signature of a call that has been made."""
         executable = _executables.get(closed)
@@ -127,7 +127,7 @@ class PjitFunction(FastFunction):
             signature.names,
             executable.native,
             signatures.unflatten_function(out_tree),
-            tuple([i for i, gone in enumerate(given_up) if gone]),
+            tuple([i for i, gone in enumerate(consumed) if gone]),
         )
 
     def __init_subclass__(cls) -> None:

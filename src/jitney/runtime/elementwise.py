@@ -11,7 +11,7 @@ import numpy as np
 from jitney.runtime import device, numpy_errstate
 from jitney.runtime.native import _native
 
-_MOST = 1 << 20  # elements of a part: a thread that is ahead then takes parts of others'
+_MAX = 1 << 20  # elements of a part: a thread that is ahead then takes parts of others'
 _threads = device.thread_count()
 
 
@@ -46,5 +46,5 @@ def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | Non
         finally:
             numpy_errstate.variable.reset(token)
 
-    _native.parallel_for(part, n, min(-(-n // _threads), _MOST))
+    _native.parallel_for(part, n, min(-(-n // _threads), _MAX))
     return out

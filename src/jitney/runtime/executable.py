@@ -66,7 +66,7 @@ class Executable:
             [(t.dtype, memory_shape(t.shape)) for t in program.outputs],
             self.out_avals,
             program.arena_bytes,
-            program.is_long,
+            program.releases_gil,
             program,
         )
 

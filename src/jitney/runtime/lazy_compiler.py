@@ -26,7 +26,7 @@ def linker() -> None:
     from jitney.runtime.native import _loader, _native
 
     symbols.register_symbol("parallel_for", _native.parallel_for_address())
-    symbols.register_symbol("in_turn", _native.in_turn_address())
+    symbols.register_symbol("in_order", _native.in_order_address())
     symbols.register_symbol("host", _native.call_host_address())
     symbols.register_symbol("over_batch", _native.over_batch_address())
     symbols.register_symbol("poll", _native.poll_address())

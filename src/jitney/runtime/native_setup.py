@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from jitney.compiler import blas, lapack
-from jitney.compiler.numerics import scalar, threefry
+from jitney.compiler.reference import scalar, threefry
 from jitney.core import config
 from jitney.core.trace import state
 from jitney.runtime import device, elementwise, numpy_errstate

@@ -213,7 +213,7 @@ def unexplained(
         spread = np.zeros(g.shape)
         for noisy in runs:
             n = _wide(noisy)
-            # Where noise turns a number into NaN or infinity, nothing can be said.
+            # Where noise iterations a number into NaN or infinity, nothing can be said.
             if _is_inexact(got.dtype):
                 lost = (np.isfinite(n) != np.isfinite(g)) | (np.isnan(n) != np.isnan(g))
                 lost |= np.isinf(n) & (n != g)

@@ -61,7 +61,7 @@ def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, 
         done: set[int] = set()
         silent = False
         try:
-            # Called within this turn of the loop.
+            # Called within this iteration of the loop.
             for line in _lines(process, lambda: HANG_OF_JAX if in_jax else HANG):  # noqa: B023
                 if line is None:
                     silent = True

@@ -1,4 +1,4 @@
-"""Accumulators: what a kernel's folds have come to so far."""
+"""Accumulators: what a kernel's reductions have come to so far."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Accumulators:
 
     Args:
       e: where code goes.
-      folds: for each output, the monoid and the dtype in which it is folded.
-      widths: lanes of the loops that fold one after the other, widest first: each has its own vector.
+      reductions: for each output, the monoid and the dtype in which it is reduced.
+      widths: lanes of the loops that reduce one after the other, widest first: each has its own vector.
 
     Attributes:
       allocas: lines for the function's entry.
     """
 
     def __init__(
-        self, e: Emitter, folds: Sequence[tuple[str, np.dtype]], widths: Sequence[int]
+        self, e: Emitter, reductions: Sequence[tuple[str, np.dtype]], widths: Sequence[int]
     ) -> None:
         self.e = e
-        self.folds = folds
+        self.reductions = reductions
         self.widths = widths
         self.allocas: list[str] = []
         self._places: dict[tuple[int, int], str] = {}
-        for j, (fn, dtype) in enumerate(folds):
+        for j, (fn, dtype) in enumerate(reductions):
             for lanes in widths:
                 name = f"%acc.{e.fresh()[1:]}"
                 self.allocas.append(f"  {name} = alloca {type_text(_held(dtype), lanes)}, align 64")
@@ -39,7 +39,7 @@ class Accumulators:
                 self._write(j, constant(neutral(fn, dtype), _held(dtype), lanes))
 
     def add(self, j: int, value: Value, mask: Value | None) -> None:
-        """Folds `value` into output j: the lanes of `mask`, or all."""
+        """Reduces `value` into output j: the lanes of `mask`, or all."""
         e = self.e
         old = self.value(j, value.lanes)
         new = self._combine(j, old, value)
@@ -50,13 +50,13 @@ class Accumulators:
     def value(self, j: int, lanes: int | None = None) -> Value:
         """What output j has come to in each of `lanes` (of the widest accumulator, if None)."""
         lanes = self.widths[0] if lanes is None else lanes
-        _, dtype = self.folds[j]
+        _, dtype = self.reductions[j]
         kind = _held(dtype)
         name = self._places[j, lanes]
         held = self.e.emit(f"load {type_text(kind, lanes)}, ptr {name}, align 64", kind, lanes)
         return self.e.trunc(held, "i1") if dtype == np.bool_ else held
 
-    def folded(self, j: int) -> Value:
+    def reduced(self, j: int) -> Value:
         """All lanes of output j combined, in a tree that is always the same."""
         value = self.value(j)
         for lanes in self.widths[1:]:
@@ -83,7 +83,7 @@ class Accumulators:
         return value
 
     def _combine(self, j: int, x: Value, y: Value) -> Value:
-        fn, dtype = self.folds[j]
+        fn, dtype = self.reductions[j]
         result = table.emit(self.e, fn, dtype, [x, y], dtype)
         assert result is not None, f"no code for {fn} of {dtype}"
         return result

@@ -28,7 +28,7 @@ from jitney.compiler.parallel import GEMM_PARALLEL_ABOVE, PARALLEL_ABOVE
 from jitney.compiler.plan import ir
 
 # Steps of one function: LLVM's time grows faster than a function's length.
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 
 # LLVM writes short copies out, and compares each of their loads and stores with all others of a block:
@@ -59,7 +59,7 @@ class DriverWriter:
         target: Target,
         name: str,
         code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
-        host_id: Callable[[ir.Host], int],
+        host_id: Callable[[ir.HostCall], int],
         symbol: Callable[[str], int],
     ) -> None:
         self.plan = plan
@@ -72,9 +72,9 @@ class DriverWriter:
         self.unseen = 0  # cost of the steps since the last look for signals
         self.functions: list[str] = []  # functions of its own: products
         self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
-        self.is_long = len(plan.steps) > MOST_STEPS
+        self.releases_gil = len(plan.steps) > MAX_STEPS
         self.slots = 1  # pointers in the array that steps pass their buffers in
-        # Buffers that are exchanged: the number of the cell that holds the pointer.
+        # Buffers that are swapped: the number of the cell that holds the pointer.
         self.cells: dict[ir.Buffer, int] = {}
         self.cell_count = 0
         self.natives: dict[str, None] = {}
@@ -139,11 +139,11 @@ class DriverWriter:
     # --- steps ------------------------------------------------------------------------------------
 
     def _steps(self, steps: Sequence[ir.Step]) -> None:
-        if len(steps) <= MOST_STEPS:
+        if len(steps) <= MAX_STEPS:
             self._few_steps(steps)
             return
-        for start in range(0, len(steps), MOST_STEPS):
-            self._part(steps[start : start + MOST_STEPS])
+        for start in range(0, len(steps), MAX_STEPS):
+            self._part(steps[start : start + MAX_STEPS])
 
     def _part(self, steps: Sequence[ir.Step]) -> None:
         """Some steps as a function of their own, and its call."""
@@ -170,12 +170,12 @@ class DriverWriter:
                     self._gemm(step)
                 case ir.Library():
                     self._library(step)
-                case ir.Host():
+                case ir.HostCall():
                     self._host(step)
                 case ir.Copy():
                     self._copy(step)
-                case ir.Exchange():
-                    self._exchange(step)
+                case ir.SwapBuffers():
+                    self._swap_buffers(step)
                 case ir.Loop():
                     self._loop(step)
                 case ir.Branch():
@@ -207,7 +207,7 @@ class DriverWriter:
         plan = schedule(kernel)
         if outermost(plan) == plan.vector:
             grain = -(-grain // 64) * 64
-        way = "in_turn" if is_ordered else "parallel_for"
+        way = "in_order" if is_ordered else "parallel_for"
         run = self.native(way, "i32", "ptr, ptr, i64, i64")
         call = f"call {run}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
         polls.check(e, e.emit(call, "i32"))
@@ -220,13 +220,13 @@ class DriverWriter:
     def _copy_bytes(self, to: Value, source: Value, count: int) -> None:
         e = self.e
         e.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        if self.is_long:
+        if self.releases_gil:
             e.functions["jitney.copy"] = _COPY
             e.line(f"call void @jitney.copy({to!r}, {source!r}, i64 {count})")
         else:
             e.line(f"call void @llvm.memcpy.p0.p0.i64({to!r}, {source!r}, i64 {count}, i1 false)")
 
-    def _exchange(self, step: ir.Exchange) -> None:
+    def _swap_buffers(self, step: ir.SwapBuffers) -> None:
         carry, after = (self._cell(self.cells[b]) for b in (step.carry, step.after))
         pointers = [self.e.emit(f"load ptr, {cell!r}", "ptr") for cell in (carry, after)]
         self.e.line(f"store {pointers[1]!r}, {carry!r}")
@@ -244,7 +244,7 @@ class DriverWriter:
         polls.check(e, e.emit(f"call {run}(ptr @jitney.{name}, ptr %slots, {sizes})", "i32"))
         self.unseen = 0
 
-    def _host(self, step: ir.Host) -> None:
+    def _host(self, step: ir.HostCall) -> None:
         e = self.e
         self._fill_slots([b for b, _ in (*step.args, *step.results)])
         call = self.native("host", "i32", "i64, ptr")
@@ -252,7 +252,7 @@ class DriverWriter:
 
     def _loop(self, step: ir.Loop) -> None:
         e = self.e
-        homes = {b: self._pointer(b) for x in step.exchanged for b in (x.carry, x.after)}
+        homes = {b: self._pointer(b) for x in step.swapped for b in (x.carry, x.after)}
         outside = self.cells
         self.cells = outside | {b: self._new_cell(home) for b, home in homes.items()}
         n = e.fresh()[1:]
@@ -271,7 +271,7 @@ class DriverWriter:
         countdown.repeat()
         self.unseen = 0
         e.label(f"end.{n}")
-        for i, exchange in enumerate(step.exchanged):  # after an odd number of turns
+        for i, exchange in enumerate(step.swapped):  # after an odd number of iterations
             home, found = homes[exchange.carry], self._pointer(exchange.carry)
             e.branch(
                 e.emit(f"icmp ne {home!r}, {found.text}", "i1"), f"away.{n}.{i}", f"home.{n}.{i}"

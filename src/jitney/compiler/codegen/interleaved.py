@@ -57,7 +57,7 @@ def _shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
     return e.emit(text, x.kind, len(picks))
 
 
-def stored_pairs(outputs: Sequence[ir.Store | ir.Fold], axis: int | None) -> dict[int, int]:
+def stored_pairs(outputs: Sequence[ir.Store | ir.Reduce], axis: int | None) -> dict[int, int]:
     """Numbers of stores that are made together: the first one of a pair -> the second."""
     numbers: dict[Place, int] = {}
     for j, o in enumerate(outputs):

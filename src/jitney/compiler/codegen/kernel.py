@@ -5,9 +5,9 @@
 `params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel can
 be divided among threads, and one whose only loop is the outermost serves every extent.
 
-Lanes are explicit. Where the target has masks, one loop does everything, its last turn under a mask;
-elsewhere a scalar loop does the remainder. Each statement is written in the loop where its operands are
-first known: what is the same in all lanes is computed once, as a scalar.
+Lanes are explicit. Where the target has masks, one loop does everything, its last iteration under a
+mask; elsewhere a scalar loop does the remainder. Each statement is written in the loop where its
+operands are first known: what is the same in all lanes is computed once, as a scalar.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jitney.compiler.codegen.kernel_key import lanes_hint, loop_order, outermost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loop_kernel import Carried
+from jitney.compiler.kernels.loop_kernel import LoopCarried
 from jitney.compiler.kernels.schedule import schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
@@ -35,7 +35,7 @@ from jitney.compiler.llvm.values import (
     register_kind,
     type_text,
 )
-from jitney.compiler.numerics.complex_parts import PARTS
+from jitney.compiler.reference.complex_parts import PARTS
 from jitney.compiler.scalar import complexes, powers, table
 
 
@@ -72,9 +72,9 @@ class KernelWriter:
         self.kernel = kernel
         self.target = target
         self.name = name
-        self.plan = schedule(kernel)
+        self.schedule = schedule(kernel)
         self.e = Emitter(target, shared)
-        plan = self.plan
+        plan = self.schedule
         self.order = loop_order(plan)
         self.depth, self.varies = _dependence(kernel, self.order, plan.vector)
         self.looking = polls.looking_position(kernel)
@@ -114,7 +114,7 @@ class KernelWriter:
 
     def _choose_lanes(self) -> int:
         """Lanes of one vector."""
-        axis = self.plan.vector
+        axis = self.schedule.vector
         if axis is None:
             return 1
         widths = [
@@ -127,7 +127,7 @@ class KernelWriter:
             widest = max(widest, BITS[access.WORD])
         lanes = max(self.target.vector_bits // max(widest, 8), 1)
         extent = self.kernel.extents[axis]
-        while axis != outermost(self.plan) and lanes > 1 and lanes >= 2 * extent:
+        while axis != outermost(self.schedule) and lanes > 1 and lanes >= 2 * extent:
             lanes //= 2
         return lanes
 
@@ -135,18 +135,18 @@ class KernelWriter:
 
     def _nest(self, position: int) -> None:
         """What runs at `position` of the loop order: statements known there, then the inner loops."""
-        plan = self.plan
+        plan = self.schedule
         n_outer = len(plan.outer)
-        folding = bool(self.kernel.outputs) and isinstance(self.kernel.outputs[0], ir.Fold)
-        start_fold = n_outer if plan.folds_lanes or plan.vector is None else n_outer + 1
-        if folding and position == start_fold:
+        reducing = bool(self.kernel.outputs) and isinstance(self.kernel.outputs[0], ir.Reduce)
+        start_reduction = n_outer if plan.reduces_lanes or plan.vector is None else n_outer + 1
+        if reducing and position == start_reduction:
             self._statements(position)
-            self._folds(position)
+            self._reductions(position)
             return
         self._statements(position)
-        self._turns(position)
+        self._emit_loops(position)
 
-    def _turns(self, position: int) -> None:
+    def _emit_loops(self, position: int) -> None:
         """The loops from `position` inwards; within the innermost, the outputs."""
         if position == len(self.order):
             for j, o in enumerate(self.kernel.outputs):
@@ -157,7 +157,7 @@ class KernelWriter:
             return
         axis = self.order[position]
         low, high = self._bounds(axis)
-        if axis != self.plan.vector or self.vector_lanes == 1:
+        if axis != self.schedule.vector or self.vector_lanes == 1:
             self._loop(axis, low, high, 1, position)
             return
         *most, (last, masked) = self._steps()
@@ -184,33 +184,36 @@ class KernelWriter:
         if wide == one:
             return [(one, True)]
         whole, rest = (wide, False), (one, one > 1)
-        axis = self.plan.vector
-        if axis is None or axis == outermost(self.plan):
+        axis = self.schedule.vector
+        if axis is None or axis == outermost(self.schedule):
             return [whole, rest]
         n = self.kernel.extents[axis]
         return [whole] * (n >= wide) + [rest] * (n % wide > 0 or n == 0)
 
-    # --- folds ------------------------------------------------------------------------------------
+    # --- reductions
+    # ------------------------------------------------------------------------------------
 
-    def _folds(self, position: int) -> None:
-        """Folds over the loops from `position` inwards, and stores what comes out."""
+    def _reductions(self, position: int) -> None:
+        """Reduces over the loops from `position` inwards, and stores what comes out."""
         outputs = self.kernel.outputs
-        folds = [(o.fn, self.kernel.body[o.value].dtype) for o in outputs if isinstance(o, ir.Fold)]
-        folds_lanes = self.plan.folds_lanes and self.vector_lanes > 1
-        widths = [lanes for lanes, _ in self._steps()] if folds_lanes else [self.lanes]
-        self.accumulators = Accumulators(self.e, folds, widths)
+        reductions = [
+            (o.fn, self.kernel.body[o.value].dtype) for o in outputs if isinstance(o, ir.Reduce)
+        ]
+        reduces_lanes = self.schedule.reduces_lanes and self.vector_lanes > 1
+        widths = [lanes for lanes, _ in self._steps()] if reduces_lanes else [self.lanes]
+        self.accumulators = Accumulators(self.e, reductions, widths)
         self.allocas += self.accumulators.allocas
-        self._turns(position)
+        self._emit_loops(position)
         for j, o in enumerate(outputs):
-            value = self.accumulators.folded(j) if folds_lanes else self.accumulators.value(j)
+            value = self.accumulators.reduced(j) if reduces_lanes else self.accumulators.value(j)
             self._store(o, value)
 
     def _fold_mask(self) -> Value | None:
-        """Lanes that count, where lanes are folded; None if all do, or each lane is its own."""
-        return self.mask if self.plan.folds_lanes else None
+        """Lanes that count, where lanes are reduced; None if all do, or each lane is its own."""
+        return self.mask if self.schedule.reduces_lanes else None
 
     def _bounds(self, axis: int) -> tuple[Value, Value]:
-        if axis == outermost(self.plan):
+        if axis == outermost(self.schedule):
             return Value("%begin", "i64"), Value("%end", "i64")
         return constant(0, "i64"), constant(self.kernel.extents[axis], "i64")
 
@@ -286,7 +289,7 @@ class KernelWriter:
     def _used_indices(self) -> list[Affine]:
         found = getattr(self, "_indices", None)
         if found is None:
-            all_used = [s.index for s in self.kernel.body if isinstance(s, ir.Load | ir.Position)]
+            all_used = [s.index for s in self.kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
             all_used += [o.index for o in self.kernel.outputs]
             found = self._indices = list(dict.fromkeys(all_used))
         return found
@@ -321,7 +324,7 @@ class KernelWriter:
         return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
 
     def _lane_stride(self, index: Affine) -> int:
-        axis = self.plan.vector
+        axis = self.schedule.vector
         return 0 if axis is None else index.coefficients[axis]
 
     def _as_i64(self, value: Value, dtype: np.dtype) -> Value:
@@ -357,9 +360,9 @@ class KernelWriter:
         e = self.e
         varies = self.varies[i] and self.lanes > 1
         match s:
-            case ir.Number():
+            case ir.Const():
                 return _constant(s.value)
-            case ir.Position():
+            case ir.IndexValue():
                 return self._position(s, varies)
             case ir.Load():
                 return self._load(s, varies)
@@ -382,7 +385,7 @@ class KernelWriter:
         exponent = self.kernel.body[s.args[-1]]
         if (
             s.fn != "pow"
-            or not isinstance(exponent, ir.Number)
+            or not isinstance(exponent, ir.Const)
             or args[0].kind not in ("f32", "f64")
         ):
             return None
@@ -408,7 +411,7 @@ class KernelWriter:
         kind = register_kind(s.dtype)
         return self.e.helper(f"jitney.{s.fn}.{dtype.name}", args, kind, body, "noinline")
 
-    def _position(self, s: ir.Position, varies: bool) -> Value:
+    def _position(self, s: ir.IndexValue, varies: bool) -> Value:
         e = self.e
         base, per_lane = self._address(s.index)
         kind = register_kind(s.dtype)
@@ -498,7 +501,7 @@ class KernelWriter:
         pairs = interleaved.merge(self.e, first, second)
         access.store_vector(self.e, pairs, pointer, self._mask_of_pairs())
 
-    def _store(self, o: ir.Store | ir.Fold, value: Value) -> None:
+    def _store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
         """Writes `value` (of the statement's dtype, for all lanes) to the output's buffer."""
         e = self.e
         dtype = self.kernel.params[o.param]
@@ -550,9 +553,9 @@ def _dependence(
     written = {o.param for o in kernel.outputs}
     for s in kernel.body:
         match s:
-            case ir.Number():
+            case ir.Const():
                 depth, differs = 0, False
-            case Carried():
+            case LoopCarried():
                 depth, differs = 0, s.varies
             case ir.Call():
                 depth = max([depths[a] for a in s.args], default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import Carried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 from jitney.compiler.kernels.schedule import Schedule, schedule
 
 _LIGHT = 16  # cost of a body up to which several vectors are worked on at a time
@@ -24,9 +24,9 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 
 
-def statement_key(s: ir.Statement | Carried) -> tuple[object, ...]:
+def statement_key(s: ir.Statement | LoopCarried) -> tuple[object, ...]:
     """Equal for statements with the same code."""
-    if isinstance(s, Carried):
+    if isinstance(s, LoopCarried):
         return ("carried", s.index, s.dtype, s.varies)
     return ir.statement_key(s)
 
@@ -34,7 +34,7 @@ def statement_key(s: ir.Statement | Carried) -> tuple[object, ...]:
 def loop_order(plan: Schedule) -> tuple[int, ...]:
     """The axes in the order of their loops, from the outermost inwards."""
     lanes = () if plan.vector is None else (plan.vector,)
-    if plan.folds_lanes:
+    if plan.reduces_lanes:
         return (*plan.outer, *plan.inner, *lanes)
     return (*plan.outer, *lanes, *plan.inner)
 
@@ -43,7 +43,7 @@ def outermost(plan: Schedule) -> int | None:
     """The axis that begin and end bound."""
     if plan.outer:
         return plan.outer[0]
-    return plan.vector if not plan.folds_lanes else None
+    return plan.vector if not plan.reduces_lanes else None
 
 
 def outer_extent(kernel: Kernel | LoopKernel) -> int:
@@ -53,7 +53,7 @@ def outer_extent(kernel: Kernel | LoopKernel) -> int:
 
 
 def body_cost(kernel: Kernel | LoopKernel) -> int:
-    """Cost of one point of the box."""
+    """Cost of one point of the domain."""
     total = len(kernel.outputs)
     for s in kernel.body:
         total += cost.function_cost(s.fn) if isinstance(s, ir.Call) else 1
@@ -65,6 +65,6 @@ def lanes_hint(kernel: Kernel, plan: Schedule) -> int:
     if plan.vector is None or not kernel.reduced or body_cost(kernel) > _LIGHT:
         return 1
     extent = kernel.extents[plan.vector]
-    if not plan.folds_lanes and extent < 64:
+    if not plan.reduces_lanes and extent < 64:
         return 1
     return 2 * _UNROLL if extent >= 128 and body_cost(kernel) <= _LIGHTEST else _UNROLL

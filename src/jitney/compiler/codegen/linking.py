@@ -43,7 +43,7 @@ class CompiledProgram:
       entry: address of `i32 entry(ptr inputs, ptr outputs, ptr arena)`.
       arena_bytes: memory that one call needs besides inputs and outputs.
       inputs, outputs: types of what it takes and returns.
-      is_long: whether a call may take so long that other Python threads should run meanwhile.
+      releases_gil: whether a call may take so long that other Python threads should run meanwhile.
       code_bytes: size of the code that is its own.
       links: what its code is linked with; None if it calls Python functions.
       timings: seconds that each stage of compilation took.
@@ -56,7 +56,7 @@ class CompiledProgram:
         arena_bytes: int,
         inputs: Sequence[TensorType],
         outputs: Sequence[TensorType],
-        is_long: bool,
+        releases_gil: bool,
         keep_alive: Sequence[Any],
     ) -> None:
         self.entry = code.address("entry")
@@ -65,7 +65,7 @@ class CompiledProgram:
         self.arena_bytes = arena_bytes
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
-        self.is_long = is_long
+        self.releases_gil = releases_gil
         self.timings: dict[str, float] = {}
         self.code_bytes = code.size
         self._keep_alive = keep_alive

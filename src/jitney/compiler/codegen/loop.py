@@ -11,9 +11,9 @@ from jitney.compiler.codegen.kernel_key import body_cost, statement_key
 from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, looks
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.loop_kernel import (
-    Carried,
+    CarrySlot,
+    LoopCarried,
     LoopKernel,
-    Place,
     changing_statements,
     counted_by,
     varying,
@@ -28,7 +28,7 @@ def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
     """Equal for loop kernels with the same code: the number of lanes is a parameter of the code."""
     return (
         len(kernel.extents), kernel.params, kernel.carried,
-        tuple([statement_key(s) for s in kernel.body]), kernel.condition, kernel.following,
+        tuple([statement_key(s) for s in kernel.body]), kernel.condition, kernel.next_values,
         tuple([(o.param, o.index, o.value) for o in kernel.outputs]), looks(kernel),
     )  # fmt: skip
 
@@ -46,9 +46,9 @@ class LoopWriter(KernelWriter):
     def _statements(self, position: int) -> None:
         """Statements are written in and around the loop, all at once."""
 
-    def _turns(self, position: int) -> None:
+    def _emit_loops(self, position: int) -> None:
         if position < len(self.order):
-            super()._turns(position)
+            super()._emit_loops(position)
             return
         kernel: LoopKernel = self.kernel
         e = self.e
@@ -57,10 +57,10 @@ class LoopWriter(KernelWriter):
                 self.state.values[i] = self._statement(i, s)
         starts = [self._lanes_of(self._start(p), p.varies) for p in kernel.carried]
         n = e.fresh()[1:]
-        watch = self._watch(f"turn.{n}", starts)
+        watch = self._watch(f"loop.{n}", starts)
         before = e.block
-        e.jump(f"turn.{n}")
-        e.label(f"turn.{n}")
+        e.jump(f"loop.{n}")
+        e.label(f"loop.{n}")
         watch.begin(before)
         phis: list[Value] = []
         places: list[int] = []
@@ -69,7 +69,7 @@ class LoopWriter(KernelWriter):
             places.append(len(e.lines))
             e.lines.append("")  # its second edge is known once the body is written
         for i, s in enumerate(kernel.body):
-            if isinstance(s, Carried):
+            if isinstance(s, LoopCarried):
                 self.state.values[i] = phis[s.index]
         if isinstance(watch, Strips):
             watch.branch(phis[watch.counter], f"body.{n}", f"end.{n}")
@@ -84,12 +84,12 @@ class LoopWriter(KernelWriter):
             if self.lanes > 1 and self._lane_stride(o.index):
                 value = self._value(o.value)
             self._store(o, value)
-        following = [
+        next_values = [
             self._lanes_of(self.state.values[f], p.varies)
-            for f, p in zip(kernel.following, kernel.carried, strict=True)
+            for f, p in zip(kernel.next_values, kernel.carried, strict=True)
         ]
         ends = watch.repeat()
-        for place, phi, start, value in zip(places, phis, starts, following, strict=True):
+        for place, phi, start, value in zip(places, phis, starts, next_values, strict=True):
             edges = [f"[{start.text}, %{before}]"]
             edges += [f"[{(value if is_next else phi).text}, %{b}]" for b, is_next in ends]
             e.lines[place] = f"  {phi.text} = phi {phi.type} {', '.join(edges)}"
@@ -97,7 +97,7 @@ class LoopWriter(KernelWriter):
         for p, phi in zip(kernel.carried, phis, strict=True):
             self._store_value(p.finish, p.index, p.dtype, phi)
 
-    def _start(self, place: Place) -> Value:
+    def _start(self, place: CarrySlot) -> Value:
         """What a carried scalar is at first."""
         stored = self.kernel.params[place.start]
         load = ir.Load(place.start, place.index, stored)
@@ -152,7 +152,7 @@ class LoopWriter(KernelWriter):
             s = self.kernel.body[i]
             if isinstance(s, ir.Call):
                 stack.extend(s.args)
-            elif isinstance(s, ir.Load | ir.Position):
+            elif isinstance(s, ir.Load | ir.IndexValue):
                 stack.extend(t for t, _ in s.index.terms)
         return needed
 
@@ -175,4 +175,4 @@ class _OneStatement:
     def __init__(self, kernel: LoopKernel, dtype: np.dtype) -> None:
         self.kernel = kernel
         self.params = kernel.params
-        self.body = (ir.Number(np.zeros((), dtype)),)
+        self.body = (ir.Const(np.zeros((), dtype)),)

@@ -29,7 +29,7 @@ SUCCEEDED = constant(1, "i32")
 LOOP_COST = 1_000_000
 STEPS_COST = 20_000_000
 INDEX_COST = 100_000_000
-MOST_ITERATIONS = 1 << 20  # between two looks, however cheap they are
+MAX_ITERATIONS = 1 << 20  # between two looks, however cheap they are
 
 
 def check(e: Emitter, status: Value) -> None:
@@ -52,7 +52,7 @@ def poll(e: Emitter) -> None:
 
 def _period(cost: int) -> int:
     """How many iterations of `cost` there are between two looks."""
-    return max(min(LOOP_COST // max(cost, 1), MOST_ITERATIONS), 1)
+    return max(min(LOOP_COST // max(cost, 1), MAX_ITERATIONS), 1)
 
 
 class Unwatched:

@@ -40,7 +40,7 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
             case ir.Library():
                 if step.batch * step.routine.work() > _LONG:
                     return True
-            case ir.Host() | ir.Loop():
+            case ir.HostCall() | ir.Loop():
                 return True
             case _:
                 if any(_is_long(block) for block in ir.inner(step)):
@@ -83,14 +83,14 @@ class _Kernels:
         for key, name in names.items():
             self.places[key] = reference, name
         self._keep(code)
-        if len(self.places) > 2 * self.alive_at_last_count + MOST_RECENT:
+        if len(self.places) > 2 * self.alive_at_last_count + MAX_RECENT:
             self.places = {key: at for key, at in self.places.items() if at[0]() is not None}
             self.alive_at_last_count = len(self.places)
 
     def _keep(self, code: engine.Code) -> None:
         self.recent[id(code)] = code
         self.recent.move_to_end(id(code))
-        if len(self.recent) > MOST_RECENT:
+        if len(self.recent) > MAX_RECENT:
             self.recent.popitem(last=False)
 
     def clear(self) -> None:
@@ -100,7 +100,7 @@ class _Kernels:
             self.recent.clear()
 
 
-MOST_RECENT = 128  # modules of code that are kept though no program needs them
+MAX_RECENT = 128  # modules of code that are kept though no program needs them
 
 _kernels = _Kernels()
 
@@ -135,7 +135,7 @@ def _launches(steps: Sequence[ir.Step]) -> list[ir.Launch]:
     return found
 
 
-class _Wanted:
+class _KernelSet:
     """The kernels that a plan launches.
 
     Attributes:
@@ -164,7 +164,7 @@ def _driver(
     """(the writer of a plan's entry, its text, what keeps Python functions callable)"""
     hosts: list[Any] = []
 
-    def host_id(step: ir.Host) -> int:
+    def host_id(step: ir.HostCall) -> int:
         number = symbols.register(step)
         hosts.append(symbols.Registration(number))
         return number
@@ -177,7 +177,7 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
     """Machine code for `plan`: one module with its entry and the kernels that are new."""
     start = time.perf_counter()
     with forking.kernels:
-        wanted = _Wanted(plan)
+        wanted = _KernelSet(plan)
         found = _kernels.find(wanted.kernels)
         new = {key: kernel for key, kernel in wanted.kernels.items() if key not in found}
         text, names = kernels_text(new) if new else ("", {})
@@ -224,7 +224,7 @@ def _joined(*modules: str) -> str:
 
 def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
-    wanted = _Wanted(plan)
+    wanted = _KernelSet(plan)
     text, names = kernels_text(wanted.kernels)
     _, entry, _ = _driver(plan, lambda k: (names[wanted.keys[k]], False))
     return _joined(text, entry)

@@ -19,7 +19,7 @@ from jitney.compiler import blas, lapack
 if TYPE_CHECKING:
     from jitney.compiler.plan import ir
 
-_hosts: dict[int, ir.Host] = {}
+_host_calls: dict[int, ir.HostCall] = {}
 _numbers = itertools.count(1)
 
 # Name -> address.
@@ -56,10 +56,10 @@ def symbol(name: str) -> int:
 # --- Python functions -----------------------------------------------------------------------------
 
 
-def register(step: ir.Host) -> int:
+def register(step: ir.HostCall) -> int:
     """Makes a Python function callable; returns its number."""
     number = next(_numbers)
-    _hosts[number] = step
+    _host_calls[number] = step
     return number
 
 
@@ -70,8 +70,8 @@ class Registration:
         self.number = number
 
     def __del__(self) -> None:
-        if _hosts is not None:  # the module may be gone when the interpreter shuts down
-            _hosts.pop(self.number, None)
+        if _host_calls is not None:  # the module may be gone when the interpreter shuts down
+            _host_calls.pop(self.number, None)
 
 
 def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) -> np.ndarray:
@@ -91,7 +91,7 @@ def call_host(number: int, slots: int) -> None:
     Raises:
       BaseException: what the function, or a handler of a signal, raises: the program then fails.
     """
-    step = _hosts[number]
+    step = _host_calls[number]
     pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
     n = len(step.args)
     args = [

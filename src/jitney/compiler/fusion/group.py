@@ -1,13 +1,14 @@
 """Fusion: which nodes get buffers of their own, and which are computed within one kernel.
 
-A node is *demanded* if something needs it in memory: it is a result, an operand of a library call, or
-fusing it would cost more than it saves. Demanded nodes are the roots of units; all other nodes are
-inlined into the units that use them.
+A node is *materialized* if something needs it in memory: it is a result, an operand of a library call,
+  or
+fusing it would cost more than it saves. Demanded nodes are the roots of groups; all other nodes are
+inlined into the groups that use them.
 
-    unit ::= Loop(roots of one shape) | Folds(reductions of one shape and axes) | Single(node)
+    group ::= Loop(roots of one shape) | Reductions(reductions of one shape and axes) | Single(node)
 
 The pass goes over the nodes twice: consumers first, to demand; operands first, to put roots that do
-not depend on each other into one unit. Both are linear in the size of the program.
+not depend on each other into one group. Both are linear in the size of the program.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ _INLINED = (
     ir.DynamicSlice, ir.Gather,
 )  # fmt: skip
 _ALIASES = (ir.Reshape, ir.Bitcast, ir.Project)
-_MAX_ROOTS = 12  # of one unit
+_MAX_ROOTS = 12  # of one group
 
 
 @record
-class Unit:
+class FusionGroup:
     """Nodes that one or a few kernels compute together.
 
     Attributes:
-      kind: "loop", "fold", "single".
+      kind: "loop", "reduce", "single".
       roots: the nodes that get buffers.
       size: how many statements its kernel has, about.
     """
@@ -45,14 +46,14 @@ class Unit:
 
 @record
 class Grouping:
-    """The outcome: units in an order in which they can run, and the set of demanded nodes."""
+    """The outcome: groups in an order in which they can run, and the set of materialized nodes."""
 
-    units: list[Unit]
-    demanded: set[ir.Node]
+    groups: list[FusionGroup]
+    materialized: set[ir.Node]
 
 
 def is_alias(node: ir.Node) -> bool:
-    """Whether a demanded node shares its operand's buffer."""
+    """Whether a materialized node shares its operand's buffer."""
     return isinstance(node, _ALIASES)
 
 
@@ -60,29 +61,31 @@ class _Marks:
     """State of the first pass.
 
     Attributes:
-      demanded: nodes that need memory.
+      materialized: nodes that need memory.
       owner: for nodes that do not, the id of the root that is computed from them, or _MANY.
-      size: how many statements the unit of a root has, about.
-      copies: how many statements of a unit compute a node for each way that leads to it.
-      written_out: axes along which a unit may write out its work, and compute once what is the same.
-      ways: for each node, names of the ways through views by which its unit reaches it: as many
-        statements compute it, each at an index of its own.
-      folds: numbers of the roots that are reductions.
+      size: how many statements the group of a root has, about.
+      copies: how many statements of a group compute a node for each path that leads to it.
+      written_out: axes along which a group may write out its work, and compute once what is the same.
+      access_paths: for each node, names of the access_paths through views by which its group reaches
+        it: as many statements compute it, each at an index of its own.
+      reductions: numbers of the roots that are reductions.
     """
 
     def __init__(self) -> None:
-        self.demanded: set[ir.Node] = set()
+        self.materialized: set[ir.Node] = set()
         self.owner: dict[ir.Node, int] = {}
         self.size: dict[int, int] = {}
         self.copies: dict[ir.Node, int] = {}
         self.written_out: dict[ir.Node, frozenset[int]] = {}
-        self.ways: dict[ir.Node, frozenset[int]] = {}
-        self.folds: set[int] = set()
+        self.access_paths: dict[ir.Node, frozenset[int]] = {}
+        self.reductions: set[int] = set()
 
-    def inline(self, node: ir.Node, owner: int, ways: frozenset[int], user: ir.Node) -> None:
-        """Notes that the unit of root number `owner` computes `node`, for `user`."""
-        copies = 1 if user in self.demanded else self.copies[user]
-        if isinstance(user, ir.Reduce) and user not in self.demanded:
+    def inline(
+        self, node: ir.Node, owner: int, access_paths: frozenset[int], user: ir.Node
+    ) -> None:
+        """Notes that the group of root number `owner` computes `node`, for `user`."""
+        copies = 1 if user in self.materialized else self.copies[user]
+        if isinstance(user, ir.Reduce) and user not in self.materialized:
             copies *= _count(user)
         self.copies[node] = max(copies, self.copies.get(node, 1))
         axes = self.axes_of_operand(user, node)
@@ -90,17 +93,19 @@ class _Marks:
         known = self.owner.setdefault(node, owner)
         if known != owner:
             self.owner[node] = _MANY
-        before = self.ways.get(node)
-        self.ways[node] = ways if before is None or before == ways else before | ways
+        before = self.access_paths.get(node)
+        self.access_paths[node] = (
+            access_paths if before is None or before == access_paths else before | access_paths
+        )
 
     def axes_of_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
-        """Axes of `x`, which the unit of `node` computes for it, that may be written out."""
+        """Axes of `x`, which the group of `node` computes for it, that may be written out."""
         if isinstance(node, ir.Reduce):
             kept = [j for j in range(len(x.shape)) if j not in node.dims]
-            if node in self.demanded:
+            if node in self.materialized:
                 return frozenset([j for j in kept if 2 <= x.shape[j] <= cost.SHORT])
             return frozenset([kept[j] for j in self.written_out[node]])
-        if node in self.demanded:
+        if node in self.materialized:
             return frozenset()
         axes = self.written_out[node]
         match node:
@@ -120,18 +125,20 @@ class _Marks:
                 return frozenset()
 
     def ways_of_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
-        """By which ways operand `x` of `node` is reached through it."""
-        ways = frozenset((node.id,)) if node in self.demanded else self.ways[node]
+        """By which access_paths operand `x` of `node` is reached through it."""
+        access_paths = (
+            frozenset((node.id,)) if node in self.materialized else self.access_paths[node]
+        )
         if isinstance(node, ir.Apply) or _keeps_index(node, x):
-            return ways
-        return frozenset([hash((node.id, way)) for way in ways])
+            return access_paths
+        return frozenset([hash((node.id, path)) for path in access_paths])
 
 
 def group(
     results: Sequence[ir.Node],
     ordered: Sequence[ir.Node],
     is_native: Callable[[ir.Node], bool],
-    is_fold: Callable[[ir.Node], bool],
+    is_reduction: Callable[[ir.Node], bool],
     stored: Sequence[ir.Node] = (),
 ) -> Grouping:
     """Units for the nodes that `results` depend on.
@@ -140,20 +147,20 @@ def group(
       results: what the program returns.
       ordered: nodes with effects, to be kept.
       is_native: whether an elementwise node or view can be computed in a kernel.
-      is_fold: whether a node is a reduction (or contraction) computed by a kernel.
+      is_reduction: whether a node is a reduction (or contraction) computed by a kernel.
       stored: more nodes that are to have buffers.
     """
-    nodes = traversal.schedule([*results, *ordered])
+    nodes = traversal.topological_order([*results, *ordered])
     marks = _Marks()
-    marks.demanded.update(results)
-    marks.demanded.update(ordered)
-    marks.demanded.update(stored)
-    costs = _costs(nodes, marks.demanded)
+    marks.materialized.update(results)
+    marks.materialized.update(ordered)
+    marks.materialized.update(stored)
+    costs = _costs(nodes, marks.materialized)
     for node in reversed(nodes):
-        _mark(node, marks, costs, is_native, is_fold)
-    units = _units(nodes, marks, set(ordered), is_native, is_fold)
-    _drop_inner_roots(nodes, marks.demanded, units, {*results, *ordered, *stored})
-    return Grouping(units, marks.demanded)
+        _mark(node, marks, costs, is_native, is_reduction)
+    groups = _units(nodes, marks, set(ordered), is_native, is_reduction)
+    _drop_inner_roots(nodes, marks.materialized, groups, {*results, *ordered, *stored})
+    return Grouping(groups, marks.materialized)
 
 
 def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]:
@@ -177,39 +184,39 @@ def _mark(
     marks: _Marks,
     costs: dict[ir.Node, int],
     is_native: Callable[[ir.Node], bool],
-    is_fold: Callable[[ir.Node], bool],
+    is_reduction: Callable[[ir.Node], bool],
 ) -> None:
     if isinstance(node, ir.Parameter | ir.Constant):
         return
     piecewise = _is_piecewise(node)
-    inlined = isinstance(node, _INLINED) or piecewise or (is_short(node) and is_fold(node))
+    inlined = isinstance(node, _INLINED) or piecewise or (is_short(node) and is_reduction(node))
     inlined = inlined and is_native(node) and not _joins_axes(node)
-    if node not in marks.demanded and not _is_free(node):
+    if node not in marks.materialized and not _is_free(node):
         owner = marks.owner[node]
-        ways = len(marks.ways[node]) if node.type.size != 1 else 1  # type: ignore[union-attr]
-        repeated = (owner == _MANY or ways > 1) and costs[node] > cost.STORE_ABOVE
-        # Parts of a fold would be folds of their own, and add up in another order.
-        divides = piecewise and (owner == _MANY or owner in marks.folds)
-        statements = ways * marks.copies[node]
-        if not inlined or repeated or divides or statements > cost.MOST_WAYS:
-            marks.demanded.add(node)
+        access_paths = len(marks.access_paths[node]) if node.type.size != 1 else 1  # type: ignore[union-attr]
+        repeated = (owner == _MANY or access_paths > 1) and costs[node] > cost.STORE_ABOVE
+        # Parts of a reduction would be reductions of their own, and add up in another order.
+        divides = piecewise and (owner == _MANY or owner in marks.reductions)
+        statements = access_paths * marks.copies[node]
+        if not inlined or repeated or divides or statements > cost.MAX_WAYS:
+            marks.materialized.add(node)
         elif owner != _MANY:
             marks.size[owner] = marks.size.get(owner, 0) + statements
             if marks.size[owner] > cost.KERNEL_LIMIT:
-                marks.demanded.add(node)
-    if node in marks.demanded and is_alias(node):
-        marks.demanded.update(traversal.operands(node))
+                marks.materialized.add(node)
+    if node in marks.materialized and is_alias(node):
+        marks.materialized.update(traversal.operands(node))
         return
     assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice)
-    if not inlined and not is_fold(node) and not assembles:
-        marks.demanded.update(traversal.operands(node))
+    if not inlined and not is_reduction(node) and not assembles:
+        marks.materialized.update(traversal.operands(node))
         return
-    if is_fold(node) and node in marks.demanded:
-        marks.folds.add(node.id)
-    owner = node.id if node in marks.demanded else marks.owner[node]
+    if is_reduction(node) and node in marks.materialized:
+        marks.reductions.add(node.id)
+    owner = node.id if node in marks.materialized else marks.owner[node]
     for x in traversal.operands(node):
         if _must_be_stored(node, x, costs, marks):
-            marks.demanded.add(x)
+            marks.materialized.add(x)
         elif not isinstance(x, ir.Parameter | ir.Constant):
             marks.inline(x, owner, marks.ways_of_operand(node, x), node)
 
@@ -226,7 +233,7 @@ def _is_free(node: ir.Node) -> bool:
 def _is_piecewise(node: ir.Node) -> bool:
     """Whether kernels for parts of a box can compute `node` within other code."""
     if isinstance(node, ir.Concatenate):
-        return len(node.parts) <= cost.MOST_PARTS
+        return len(node.parts) <= cost.MAX_PARTS
     return isinstance(node, ir.Pad) and not any(node.interior)
 
 
@@ -286,7 +293,7 @@ def _joins_starts(node: ir.Node, x: ir.Node) -> bool:
 def _copies_written_out(node: ir.Node, marks: _Marks) -> int:
     """How many elements of the broadcast `node` are copies that one point of a kernel writes."""
     count = 1
-    if isinstance(node, ir.Broadcast) and node not in marks.demanded:
+    if isinstance(node, ir.Broadcast) and node not in marks.materialized:
         for axis in marks.written_out[node]:
             if axis not in node.dims or node.x.shape[node.dims.index(axis)] == 1:
                 count *= node.shape[axis]
@@ -308,17 +315,17 @@ def _units(
     marks: _Marks,
     ordered: set[ir.Node],
     is_native: Callable[[ir.Node], bool],
-    is_fold: Callable[[ir.Node], bool],
-) -> list[Unit]:
-    # The level of a root is the length of the longest chain of units below it; each of the ordered
+    is_reduction: Callable[[ir.Node], bool],
+) -> list[FusionGroup]:
+    # The level of a root is the length of the longest chain of groups below it; each of the ordered
     # nodes counts as being below the next. A root that needs another only at the same element, through
-    # elementwise nodes, can be in one unit with it: `near` is the highest level of such roots below a
+    # elementwise nodes, can be in one group with it: `near` is the highest level of such roots below a
     # node, `below` that of all others.
     below: dict[ir.Node, int] = {}
     near: dict[ir.Node, int] = {}
     last_ordered = 0
-    units: dict[object, Unit] = {}
-    order: list[tuple[int, int, Unit]] = []
+    groups: dict[object, FusionGroup] = {}
+    order: list[tuple[int, int, FusionGroup]] = []
     for node in nodes:
         xs = traversal.operands(node)
         elementwise = isinstance(node, ir.Apply) and is_native(node)
@@ -332,7 +339,7 @@ def _units(
             below[node] = max(below[node], last_ordered)
             last_ordered = below[node] + 1
         is_root = (
-            node in marks.demanded
+            node in marks.materialized
             and not is_alias(node)
             and not isinstance(node, ir.Parameter | ir.Constant)
         )
@@ -340,46 +347,49 @@ def _units(
             continue
         level = max(below[node] + 1, near[node])
         key: object
-        if is_fold(node):
-            kind, key = "fold", (level, fold_signature(node))
+        if is_reduction(node):
+            kind, key = "reduce", (level, reduction_signature(node))
         elif isinstance(node, _INLINED) and is_native(node):
             kind, key = "loop", (level, node.shape)
         else:
             kind, key = "single", node
         below[node], near[node] = (level - 1, level) if kind == "loop" else (level, 0)
-        unit = units.get(key)
+        group = groups.get(key)
         size = 1 + marks.size.get(node.id, 0)
-        if unit is None or len(unit.roots) >= _MAX_ROOTS or unit.size + size > cost.KERNEL_LIMIT:
-            unit = units[key] = Unit(kind, [], 0)
-            order.append((level, node.id, unit))
-        unit.roots.append(node)
-        unit.size += size
+        if group is None or len(group.roots) >= _MAX_ROOTS or group.size + size > cost.KERNEL_LIMIT:
+            group = groups[key] = FusionGroup(kind, [], 0)
+            order.append((level, node.id, group))
+        group.roots.append(node)
+        group.size += size
     order.sort(key=lambda entry: entry[:2])
-    return [unit for _, _, unit in order]
+    return [group for _, _, group in order]
 
 
 def _drop_inner_roots(
-    nodes: Sequence[ir.Node], demanded: set[ir.Node], units: Sequence[Unit], kept: set[ir.Node]
+    nodes: Sequence[ir.Node],
+    materialized: set[ir.Node],
+    groups: Sequence[FusionGroup],
+    kept: set[ir.Node],
 ) -> None:
-    """Takes the memory of roots that nothing but their own unit reads, at the same element."""
-    unit_of = {root: unit for unit in units for root in unit.roots}
-    readers: dict[ir.Node, Unit | None] = {}  # None: several, or what needs memory
+    """Takes the memory of roots that nothing but their own group reads, at the same element."""
+    group_of = {root: group for group in groups for root in group.roots}
+    readers: dict[ir.Node, FusionGroup | None] = {}  # None: several, or what needs memory
     for node in reversed(nodes):
-        reader = unit_of.get(node) if node in demanded else readers.get(node)
+        reader = group_of.get(node) if node in materialized else readers.get(node)
         for x in traversal.operands(node):
             readers[x] = reader if readers.get(x, reader) is reader else None
-    for unit in units:
-        if unit.kind == "loop" and len(unit.roots) > 1:
+    for group in groups:
+        if group.kind == "loop" and len(group.roots) > 1:
             inner = [
                 root
-                for root in unit.roots
-                if readers.get(root) is unit and root not in kept and root.dtype.kind != "c"
+                for root in group.roots
+                if readers.get(root) is group and root not in kept and root.dtype.kind != "c"
             ]
-            demanded.difference_update(inner)
-            unit.roots = [root for root in unit.roots if root not in inner]
+            materialized.difference_update(inner)
+            group.roots = [root for root in group.roots if root not in inner]
 
 
-def fold_signature(node: ir.Node) -> object:
+def reduction_signature(node: ir.Node) -> object:
     """Equal for reductions that can share a loop nest."""
     if isinstance(node, ir.Reduce):
         return (node.x.shape, node.dims, node.in_order)

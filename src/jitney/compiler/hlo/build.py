@@ -167,7 +167,7 @@ class Builder:
         return self._make(ir.Bitcast, TensorType(x.shape[:-1], dtype), x)
 
     def reduce_precision(self, x: Node, exponent_bits: int, mantissa_bits: int) -> Node:
-        """`x` rounded to a narrower float format (see `numerics.reduce_precision`)."""
+        """`x` rounded to a narrower float format (see `reference.reduce_precision`)."""
         info = dtypes.finfo(x.dtype)
         bits = x.dtype.itemsize * 8
         kind = np.dtype(f"uint{bits}")
@@ -351,7 +351,7 @@ class Builder:
     # --- reductions -------------------------------------------------------------------------------
 
     def reduce(self, x: Node, fn: ir.Monoid, dims: Sequence[int], in_order: bool = False) -> Node:
-        """Fold over `dims` by a monoid."""
+        """Reduction over `dims` by a monoid."""
         dims = tuple(sorted(dims))
         if not dims:
             return x
@@ -366,14 +366,14 @@ class Builder:
     def reduce_region(
         self, xs: Sequence[Node], inits: Sequence[Node], dims: Sequence[int], body: Region
     ) -> list[Node]:
-        """Fold of several tensors by a region."""
+        """Reduction of several tensors by a region."""
         dims = tuple(sorted(dims))
         shape = tuple(n for k, n in enumerate(xs[0].shape) if k not in dims)
         types = tuple(TensorType(shape, x.dtype) for x in xs)
         return self._split(self._new(ir.ReduceRegion, types, tuple(xs), tuple(inits), dims, body))
 
     def cumulative(self, x: Node, fn: str, dim: int, reverse: bool) -> Node:
-        """Running fold along `dim`."""
+        """Running reduction along `dim`."""
         return self._make(ir.Cumulative, x.type, x, fn, dim, reverse)
 
     # --- contraction and order --------------------------------------------------------------------
@@ -431,15 +431,15 @@ class Builder:
         return self._effects(node, (cond, body))
 
     def for_(
-        self, count: int, init: Sequence[Node], turn: Callable[..., Sequence[Node]]
+        self, count: int, init: Sequence[Node], step: Callable[..., Sequence[Node]]
     ) -> list[Node]:
-        """What `init` is after carry = turn(builder, i, *carry) for each int32 i < count."""
+        """What `init` is after carry = step(builder, i, *carry) for each int32 i < count."""
 
         def test(inner: Builder, i: Node, *_: Node) -> list[Node]:
             return [inner.apply("lt", i, inner.constant(np.int32(count)))]
 
         def body(inner: Builder, i: Node, *carry: Node) -> list[Node]:
-            after = turn(inner, i, *carry)
+            after = step(inner, i, *carry)
             return [inner.apply("add", i, inner.constant(np.int32(1))), *after]
 
         start = [self.constant(np.int32(0)), *init]

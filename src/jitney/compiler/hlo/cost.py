@@ -6,7 +6,7 @@ Costs are in units of one addition of a vector of numbers already in registers.
 from __future__ import annotations
 
 from jitney.compiler.hlo import ir
-from jitney.compiler.numerics.complex_parts import PARTS, names_of
+from jitney.compiler.reference.complex_parts import PARTS, names_of
 
 # Functions that are a polynomial, a division, or worse. What is not listed costs 1.
 _FUNCTION_COST: dict[str, int] = {
@@ -31,10 +31,10 @@ _FUNCTION_COST |= {
 STORE_ABOVE = 4
 
 # At how many different indices one kernel may compute the same node.
-MOST_WAYS = 16
+MAX_WAYS = 16
 
 # Parts of a concatenation that is computed within other code: each takes kernels of its own.
-MOST_PARTS = 3
+MAX_PARTS = 3
 
 # Elements up to which an axis is short: kernels may write out what they do along it.
 SHORT = 4

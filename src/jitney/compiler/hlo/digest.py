@@ -14,7 +14,7 @@ except ImportError:
 
 from jitney.compiler.hlo import ir, traversal
 
-MOST_CONSTANT_BYTES = 1 << 24  # of one program: to read more would take longer than to compile
+MAX_CONSTANT_BYTES = 1 << 24  # of one program: to read more would take longer than to compile
 
 
 class _NoDigestError(Exception):
@@ -45,7 +45,7 @@ class _Writer:
     def region(self, region: ir.Region) -> None:
         number: dict[ir.Node, int] = {}
         lines: list[str] = [f"region {[self._type(p.type) for p in region.parameters]}"]
-        for node in traversal.schedule(traversal.ends(region)):
+        for node in traversal.topological_order(traversal.roots(region)):
             number[node] = len(number)
             operands = [number[x] for x in traversal.operands(node)]
             lines.append(f"{type(node).__name__} {self._type(node.type)} {operands}")
@@ -73,7 +73,7 @@ class _Writer:
     def _field(self, value: Any) -> str:
         if isinstance(value, np.ndarray):
             self.constant_bytes += value.nbytes
-            if self.constant_bytes > MOST_CONSTANT_BYTES:
+            if self.constant_bytes > MAX_CONSTANT_BYTES:
                 raise _NoDigestError
             data = value.tobytes()
             text = data.hex() if len(data) <= 64 else blake2b(data).hexdigest()

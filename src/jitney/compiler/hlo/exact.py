@@ -24,7 +24,7 @@ _SAME_CODE = (ir.LibraryCall,)  # evaluated by the very function that programs c
 
 def is_exact(region: ir.Region) -> bool:
     """Whether all that `region` computes, loops and branches apart, is exact."""
-    return not region.ordered and all(map(_is_exact, traversal.schedule(region.results)))
+    return not region.ordered and all(map(_is_exact, traversal.topological_order(region.results)))
 
 
 def _is_exact(node: ir.Node) -> bool:

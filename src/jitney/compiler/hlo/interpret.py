@@ -1,7 +1,7 @@
 """What programs of the tensor IR mean: an interpreter on NumPy arrays.
 
 It is the reference that passes and generated code are tested against, and what folds constants. Every
-node is computed by the functions of `compiler.numerics`, which the eager rules call as well.
+node is computed by the functions of `compiler.reference`, which the eager rules call as well.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler import numerics
+from jitney.compiler import reference
 from jitney.compiler.hlo import ir
-from jitney.compiler.hlo.traversal import ends, schedule
-from jitney.compiler.numerics import contraction, indexing, order, reduction
+from jitney.compiler.hlo.traversal import roots, topological_order
+from jitney.compiler.reference import contraction, indexing, order, reduction
 
 Env = dict[ir.Node, Any]
 Rule = Callable[[Any, Env], Any]
@@ -31,7 +31,7 @@ def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
 def run_region(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of `region` on `inputs`."""
     env: Env = dict(zip(region.parameters, inputs, strict=True))
-    for node in schedule(ends(region)):
+    for node in topological_order(roots(region)):
         if node not in env:
             env[node] = evaluate(node, env)
     return [np.asarray(env[r]) for r in region.results]
@@ -73,10 +73,10 @@ def _(node: ir.Iota, env: Env) -> Any:
 def _(node: ir.Apply, env: Env) -> Any:
     args = [env[a] for a in node.args]
     if node.fn == "convert":
-        return numerics.scalar.convert(args[0], node.dtype)
+        return reference.scalar.convert(args[0], node.dtype)
     if node.fn == "bitcast":
-        return numerics.bitcast(args[0], node.dtype)
-    return numerics.scalar.apply(node.fn, args)
+        return reference.bitcast(args[0], node.dtype)
+    return reference.scalar.apply(node.fn, args)
 
 
 @_rule(ir.Broadcast)
@@ -120,7 +120,7 @@ def _(node: ir.Concatenate, env: Env) -> Any:
 
 @_rule(ir.Bitcast)
 def _(node: ir.Bitcast, env: Env) -> Any:
-    return numerics.bitcast(env[node.x], node.dtype)
+    return reference.bitcast(env[node.x], node.dtype)
 
 
 @_rule(ir.DynamicSlice)
@@ -156,7 +156,7 @@ def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
 
     A region of elementwise nodes alone is computed for all elements at once.
     """
-    nodes = schedule(region.results)
+    nodes = topological_order(region.results)
     if all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes):
 
         def at_once(*vectors: np.ndarray) -> np.ndarray:
@@ -179,8 +179,8 @@ def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
 
 @_rule(ir.Reduce)
 def _(node: ir.Reduce, env: Env) -> Any:
-    fold = reduction.fold_in_order if node.in_order else reduction.reduce
-    return fold(env[node.x], node.fn, node.dims)
+    reduce = reduction.reduce_in_order if node.in_order else reduction.reduce
+    return reduce(env[node.x], node.fn, node.dims)
 
 
 @_rule(ir.ArgReduce)
@@ -193,7 +193,8 @@ def _(node: ir.ReduceRegion, env: Env) -> Any:
     xs, inits = [env[x] for x in node.xs], [env[x] for x in node.inits]
     body = node.body
     elementwise = all(
-        isinstance(n, ir.Apply | ir.Constant | ir.Parameter) for n in schedule(body.results)
+        isinstance(n, ir.Apply | ir.Constant | ir.Parameter)
+        for n in topological_order(body.results)
     )
     evaluate_body = _run_scalars if elementwise else run_region
     return reduction.reduce_region(
@@ -208,7 +209,7 @@ def _(node: ir.ReduceRegion, env: Env) -> Any:
 def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of a region of scalar functions alone, for all elements of `inputs` at once."""
     env: Env = dict(zip(region.parameters, inputs, strict=True))
-    for node in schedule(region.results):
+    for node in topological_order(region.results):
         if node not in env:
             env[node] = _rules[type(node)](node, env)
     return [np.asarray(env[r]) for r in region.results]

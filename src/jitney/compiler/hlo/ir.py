@@ -274,10 +274,10 @@ class Scatter(Node):
 
 @record(eq=False)
 class Reduce(Node):
-    """Fold of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
+    """Reduction of `x` over the axes `dims` (removed) by the monoid `fn`, from its neutral element.
 
     Sums of float16 and bfloat16 are accumulated in float32. NaN wins in max and min. The order of
-    elements does not matter unless the fold is `in_order`: then it is that of their indices.
+    elements does not matter unless the reduction is `in_order`: then it is that of their indices.
     """
 
     x: Node
@@ -300,7 +300,7 @@ class ArgReduce(Node):
 
 @record(eq=False)
 class ReduceRegion(Node):
-    """Fold of several tensors over `dims` by a region of scalars.
+    """Reduction of several tensors over `dims` by a region of scalars.
 
     region: (acc_0 .. acc_n, x_0 .. x_n) -> (acc_0 .. acc_n); starts from scalar nodes `inits`.
     """
@@ -313,7 +313,7 @@ class ReduceRegion(Node):
 
 @record(eq=False)
 class Cumulative(Node):
-    """Running fold of `x` along `dim` (kept), from the end if `reverse`.
+    """Running reduction of `x` along `dim` (kept), from the end if `reverse`.
 
     fn is add, mul, max, min, or "logaddexp".
     """

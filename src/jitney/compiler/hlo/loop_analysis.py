@@ -7,19 +7,19 @@ from jitney.core.record import record
 
 
 @record(frozen=True)
-class Trips:
+class CountedLoop:
     """A loop that counts from 0 up to `count`.
 
     Attributes:
       counter: the number of the carry that counts.
-      count: how many turns there are.
+      count: the trip count.
     """
 
     counter: int
     count: int
 
 
-def count_trips(node: ir.While) -> Trips | None:
+def count_trips(node: ir.While) -> CountedLoop | None:
     """The trips of a loop `for (i = 0; i < count; i++)`; None for any other."""
     test = node.cond.results[0]
     if not isinstance(test, ir.Apply) or test.fn != "lt":
@@ -38,15 +38,15 @@ def count_trips(node: ir.While) -> Trips | None:
         x is node.body.parameters[i.index] and isinstance(one, ir.Constant) and one.value == 1
         for x, one in (following.args, following.args[::-1])
     )
-    return Trips(i.index, int(limit.value)) if is_next and limit.value > 0 else None
+    return CountedLoop(i.index, int(limit.value)) if is_next and limit.value > 0 else None
 
 
 def is_invariant(body: ir.Region, node: ir.Node) -> bool:
-    """Whether `node` is a parameter of `body` that every turn hands on as it is."""
+    """Whether `node` is a parameter of `body` that every iteration hands on as it is."""
     return isinstance(node, ir.Parameter) and body.results[node.index] is node
 
 
-def is_filled(node: ir.While, carry: int) -> bool:
+def is_fully_overwritten(node: ir.While, carry: int) -> bool:
     """Whether the loop writes every element of a carry that it updates in part, and reads none.
 
     These are the stacked results of a scan: what the carry is at the start does not matter.
@@ -58,10 +58,10 @@ def is_filled(node: ir.While, carry: int) -> bool:
     shape, block = result.x.shape, result.update.shape
     if not shape or (shape[0], block[0]) != (trips.count, 1) or shape[1:] != block[1:]:
         return False
-    return walks_all(result.starts[0], node.body.parameters[trips.counter], trips.count)
+    return covers_all_rows(result.starts[0], node.body.parameters[trips.counter], trips.count)
 
 
-def walks_all(start: ir.Node, counter: ir.Node, count: int) -> bool:
+def covers_all_rows(start: ir.Node, counter: ir.Node, count: int) -> bool:
     """Whether `start` is `counter`, or `counter` backwards from `count` - 1."""
     while isinstance(start, ir.Apply) and start.fn == "convert" and start.dtype.itemsize >= 4:
         (start,) = start.args

@@ -62,7 +62,7 @@ def print_region(region: ir.Region, indent: str = "", elide_above: int = ELIDE_A
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
     lines = [f"({params}) {{"]
-    for node in traversal.schedule(traversal.ends(region)):
+    for node in traversal.topological_order(traversal.roots(region)):
         if node in names:
             continue
         names[node] = f"%{len(names)}"

@@ -85,12 +85,12 @@ def window_sizes(node: ir.Scatter) -> list[int]:
     return [1 if axis in dropped else next(extents) for axis in range(len(node.x.shape))]
 
 
-def ends(region: ir.Region) -> list[ir.Node]:
+def roots(region: ir.Region) -> list[ir.Node]:
     """What `region` is there for: its results, and what is done for its effect."""
     return [*region.results, *region.ordered]
 
 
-def memory_of(node: ir.Node) -> ir.Node:
+def storage_of(node: ir.Node) -> ir.Node:
     """The node whose value `node` has, element by element, in the same memory.
 
     Reshapes move nothing, and a loop gives what it never changes back as it was.
@@ -109,7 +109,7 @@ def _hands_on(body: ir.Region, index: int) -> bool:
     return body.results[index] is body.parameters[index]
 
 
-def schedule(results: Iterable[ir.Node]) -> list[ir.Node]:
+def topological_order(results: Iterable[ir.Node]) -> list[ir.Node]:
     """All nodes that `results` depend on, operands first, in order of construction."""
     needed: dict[int, ir.Node] = {}
     stack = list(results)
@@ -157,7 +157,7 @@ def rebuild_all(
         built: a node, or a list of them for a node with several results.
       make: builds one node, whose operands are in `new`; `rebuild` if None.
     """
-    for node in schedule(results):
+    for node in topological_order(results):
         if node in new:
             continue
         if isinstance(node, ir.Project):
@@ -186,7 +186,7 @@ def rewrite(
     new: dict[ir.Node, Any] = {}
     for p in region.parameters:
         new[p] = b.parameter(p.index, p.type)  # type: ignore[arg-type]
-    rebuild_all(b, ends(region), new, lambda node: make(b, node, new))
+    rebuild_all(b, roots(region), new, lambda node: make(b, node, new))
     results = tuple([new[r] for r in region.results])
     return ir.Region(tuple([new[p] for p in region.parameters]), results, tuple(b.ordered))
 

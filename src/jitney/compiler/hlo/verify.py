@@ -18,8 +18,8 @@ from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import result_dtype
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.lapack import FUNCTIONS, is_native
-from jitney.compiler.numerics import scalar
-from jitney.compiler.numerics.complex_parts import PARTS
+from jitney.compiler.reference import scalar
+from jitney.compiler.reference.complex_parts import PARTS
 from jitney.core import dtypes
 
 _BOOL, _INT32 = np.dtype(bool), np.dtype(np.int32)
@@ -82,7 +82,7 @@ def _region(region: ir.Region, where: str) -> None:
         _need(isinstance(p.type, TensorType), f"region.C1: type of parameter {i} of {where}")
     for r in region.results:
         _need(isinstance(r.type, TensorType), f"region.C2: a result of {where} is several tensors")
-    for node in traversal.schedule(traversal.ends(region)):
+    for node in traversal.topological_order(traversal.roots(region)):
         if isinstance(node, ir.Parameter):
             _need(node in own, f"region.C3: {where} uses a parameter of another region")
             continue

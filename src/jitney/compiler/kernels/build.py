@@ -1,12 +1,12 @@
 """From groups of tensor nodes to kernels: views become index arithmetic.
 
-A `KernelBuilder` is given the box of indices and the nodes that have buffers of their own. Asked
+A `KernelBuilder` is given the iteration domain and the nodes that have buffers of their own. Asked
 for the value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes
 and views to buffers, constants and positions, and writes statements. A node asked for twice at the
 same index is written once.
 
-Which part of a concatenation an element comes from has to be the same all over the box: where it is
-not, the builder says where to divide the box. Whatever else a builder cannot write it refuses by a
+Which part of a concatenation an element comes from has to be the same all over the domain: where it is
+not, the builder says where to divide the domain. Whatever else a builder cannot write it refuses by a
 `NotExpressibleError`; who asked then goes another way.
 """
 
@@ -101,11 +101,11 @@ class NotExpressibleError(Exception):
 
 
 class CrossingError(NotExpressibleError):
-    """Parts of a concatenation, or an array and its padding, meet within the box.
+    """Parts of a concatenation, or an array and its padding, meet within the domain.
 
     Attributes:
       node: the concatenation or padding.
-      axis, at: where to divide the box for it to have a part for each side.
+      axis, at: where to divide the domain for it to have a part for each side.
     """
 
     def __init__(self, node: hlo.Node, axis: int, at: int) -> None:
@@ -127,10 +127,10 @@ class KernelBuilder:
     """Writes one kernel.
 
     Args:
-      extents: the box, kept axes first.
-      reduced: how many of the last axes are folded.
+      extents: the domain, parallel axes first.
+      reduced: how many of the last axes are reduced.
       has_buffer: whether a node is to be loaded rather than computed.
-      origin: where the box begins, for a box that is part of another.
+      origin: where the domain begins, for a domain that is part of another.
     """
 
     rules: dict[type, _Rule]  # set below, where the rules are
@@ -148,7 +148,7 @@ class KernelBuilder:
         self.reduced = reduced
         self.has_buffer = has_buffer
         self.body: list[ir.Statement] = []
-        self.outputs: list[ir.Store | ir.Fold] = []
+        self.outputs: list[ir.Store | ir.Reduce] = []
         self.params: list[hlo.Node] = []
         self._param_of: dict[Any, int] = {}
         self._value_of: dict[Any, int] = {}
@@ -157,7 +157,7 @@ class KernelBuilder:
     # --- indices ----------------------------------------------------------------------------------
 
     def axis(self, k: int, offset: int = 0, factor: int = 1) -> Affine:
-        """offset + factor * index of axis k of the box."""
+        """offset + factor * index of axis k of the domain."""
         coefficients = tuple([factor if j == k else 0 for j in range(self.rank)])
         return Affine(offset + factor * self.origin[k], coefficients)
 
@@ -166,7 +166,7 @@ class KernelBuilder:
         return Affine(offset, (0,) * self.rank)
 
     def identity(self, axes: Sequence[int] | None = None) -> Index:
-        """The index whose axis j is axis `axes[j]` of the box."""
+        """The index whose axis j is axis `axes[j]` of the domain."""
         return tuple([self.axis(k) for k in (range(self.rank) if axes is None else axes)])
 
     def scaled(self, index: Affine, factor: int, offset: int) -> Affine:
@@ -174,7 +174,7 @@ class KernelBuilder:
         return combine([index], [factor], offset, self.rank)
 
     def span(self, node: hlo.Node, index: Affine) -> tuple[int, int]:
-        """The first and last position that `index`, into an axis of `node`, takes in the box.
+        """The first and last position that `index`, into an axis of `node`, takes in the domain.
 
         Raises:
           UnresolvedError: if it depends on values.
@@ -201,7 +201,7 @@ class KernelBuilder:
         """Quotient and remainder of `index`, a position in `node`, by a positive number.
 
         Raises:
-          UnresolvedError: if they are not affine all over the box.
+          UnresolvedError: if they are not affine all over the domain.
         """
         if any(factor % by for _, factor in index.terms):
             raise UnresolvedError(node)
@@ -233,7 +233,7 @@ class KernelBuilder:
     def number(self, value: Any, dtype: np.dtype) -> int:
         """A constant."""
         array = np.asarray(value, dtype)
-        return self.add(("number", dtype, array.tobytes()), lambda: ir.Number(array.reshape(())))
+        return self.add(("number", dtype, array.tobytes()), lambda: ir.Const(array.reshape(())))
 
     def call(self, fn: str, args: tuple[int, ...], dtype: np.dtype) -> int:
         """A scalar function of statements."""
@@ -248,7 +248,7 @@ class KernelBuilder:
     def position(self, index: Affine, dtype: np.dtype) -> int:
         """An index as a value."""
         if dtype.kind in "iu":
-            return self.add(("position", index, dtype), lambda: ir.Position(index, dtype))
+            return self.add(("position", index, dtype), lambda: ir.IndexValue(index, dtype))
         return self.convert(self.position(index, _INT32), dtype)
 
     def load(self, node: hlo.Node, index: Affine) -> int:
@@ -321,9 +321,9 @@ class KernelBuilder:
         for which, value in enumerate(parts):
             self.store(buffer, self.scaled(index, 2, which), value)
 
-    def fold(self, buffer: Any, index: Affine, fn: str, value: int) -> None:
-        """Folds `value` into the buffer known by `buffer`."""
-        self.outputs.append(ir.Fold(self.param(buffer), index, fn, value))
+    def reduce(self, buffer: Any, index: Affine, fn: str, value: int) -> None:
+        """Reduces `value` into the buffer known by `buffer`."""
+        self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value))
 
     def kernel(self, dtype_of: Callable[[Any], np.dtype], in_order: bool = False) -> ir.Kernel:
         """The kernel written so far."""
@@ -496,7 +496,7 @@ def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> _Steps:
 
 
 def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> _Steps:
-    """A reduction of few elements, written out: the same sum as a fold's."""
+    """A reduction of few elements, written out: the same sum as a reduction's."""
     wide = accumulator(node.dtype)
     values: list[int] = []
     for at in itertools.product(*[range(node.x.shape[d]) for d in node.dims]):

@@ -18,8 +18,8 @@ from jitney.compiler.llvm.values import BITS, register_kind
 from jitney.compiler.scalar.effort import REGISTER_BITS, function_effort
 
 # Units (`scalar/effort.py`) of a loop kernel: about a second of LLVM's time. The largest kernels of
-# float32 numbers that there may be (`loops.MOST_STATEMENTS`) take less.
-MOST_EFFORT = 26_000
+# float32 numbers that there may be (`loops.MAX_STATEMENTS`) take less.
+MAX_EFFORT = 26_000
 
 INLINE_USES = 6  # functions used more often than this in one kernel are called, not written out
 _CALL = 4  # units of a call: registers are saved around it
@@ -65,4 +65,4 @@ def loop_effort(kernel: LoopKernel) -> int:
 
 def fits(kernel: LoopKernel) -> bool:
     """Whether LLVM can compile `kernel` in bounded time."""
-    return loop_effort(kernel) <= MOST_EFFORT
+    return loop_effort(kernel) <= MAX_EFFORT

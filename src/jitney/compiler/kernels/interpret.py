@@ -1,4 +1,4 @@
-"""What kernels mean: the body evaluated by NumPy on the whole box of indices at once.
+"""What kernels mean: the body evaluated by NumPy on the whole iteration domain at once.
 
 Only where stores are at places that depend on values does NumPy go from point to point, in order.
 """
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jitney.compiler import numerics
+from jitney.compiler import reference
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.schedule import ordered_axes
-from jitney.compiler.numerics import reduction
+from jitney.compiler.reference import reduction
 
 
 def run(kernel: ir.Kernel, buffers: Sequence[np.ndarray]) -> None:
@@ -47,29 +47,29 @@ def _run_box(
     with np.errstate(all="ignore"):
         for s in kernel.body:
             match s:
-                case ir.Number():
+                case ir.Const():
                     values.append(s.value)
-                case ir.Position():
+                case ir.IndexValue():
                     values.append(linear(s.index).astype(s.dtype))
                 case ir.Load():
                     values.append(np.asarray(buffers[s.param][linear(s.index)]))
                 case ir.Call():
                     args = [values[a] for a in s.args]
                     if s.fn == "convert":
-                        values.append(np.asarray(numerics.scalar.convert(args[0], s.dtype)))
+                        values.append(np.asarray(reference.scalar.convert(args[0], s.dtype)))
                     elif s.fn == "bitcast":
-                        values.append(np.asarray(numerics.bitcast(args[0], s.dtype)))
+                        values.append(np.asarray(reference.bitcast(args[0], s.dtype)))
                     else:
-                        values.append(np.asarray(numerics.scalar.function(s.fn)(*args)))
-        folded = tuple(range(len(extents) - kernel.reduced, len(extents)))
+                        values.append(np.asarray(reference.scalar.function(s.fn)(*args)))
+        reduced = tuple(range(len(extents) - kernel.reduced, len(extents)))
         for o in kernel.outputs:
             value = np.broadcast_to(values[o.value], extents)
             at = np.broadcast_to(linear(o.index), extents)
-            if isinstance(o, ir.Fold):
-                fold = reduction.fold_in_order if kernel.in_order else reduction.reduce
-                value = fold(value, o.fn, folded)
-                at = at[(..., *[0] * kernel.reduced)] if folded else at
-            buffers[o.param][at] = numerics.scalar.convert(value, buffers[o.param].dtype)
+            if isinstance(o, ir.Reduce):
+                reduce = reduction.reduce_in_order if kernel.in_order else reduction.reduce
+                value = reduce(value, o.fn, reduced)
+                at = at[(..., *[0] * kernel.reduced)] if reduced else at
+            buffers[o.param][at] = reference.scalar.convert(value, buffers[o.param].dtype)
 
 
 __all__ = ["run"]

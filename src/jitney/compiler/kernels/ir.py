@@ -1,13 +1,14 @@
-"""The kernel IR: one loop nest over a box of indices, with a straight-line scalar body.
+"""The kernel IR: one loop nest over a iteration domain, with a straight-line scalar body.
 
     kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
-    statement ::= Number(value) | Position(index) | Load(param, index) | Call(fn, args)
-    output    ::= Store(param, index, value) | Fold(param, index, fn, value)
+    statement ::= Const(value) | IndexValue(index) | Load(param, index) | Call(fn, args)
+    output    ::= Store(param, index, value) | Reduce(param, index, fn, value)
     index     ::= Affine(offset, coefficients, terms)
 
 A body is a list of statements; a statement is known by its position in the list, and refers only to
-earlier ones. It is computed at every point of the box. Kept axes come first; the last `reduced` axes
-are folded: a `Fold` combines its value over them and writes one element for each point of the kept
+earlier ones. It is computed at every point of the domain. Parallel axes come first; the last `reduced`
+axes are reduced: a `Reduce` combines its value over them and writes one element for each point of the
+  parallel
 axes, a `Store` writes at every point (kernels with stores have no reduced axes).
 
 An index is a linear position in a buffer, counted in elements: offset + sum of coefficients times
@@ -18,8 +19,8 @@ what one stores the next may load.
 Constraints (the verifier's identifiers):
     K1  statements refer to earlier statements only
     K2  coefficients: one per axis
-    K3  terms of folds are the same at every point; they have coefficient 0 along reduced axes
-    K4  stores and folds are not mixed, and a kernel of stores has no reduced axes
+    K3  terms of reductions are the same at every point; they have coefficient 0 along reduced axes
+    K4  stores and reductions are not mixed, and a kernel of stores has no reduced axes
     K5  terms are integer statements
 """
 
@@ -52,7 +53,7 @@ class Affine:
 
 
 @record(frozen=True, eq=False)
-class Number:
+class Const:
     """A scalar constant: a 0-dimensional array."""
 
     value: np.ndarray
@@ -63,7 +64,7 @@ class Number:
 
 
 @record(frozen=True, eq=False)
-class Position:
+class IndexValue:
     """An index as a value of `dtype`."""
 
     index: Affine
@@ -88,7 +89,7 @@ class Call:
     dtype: np.dtype
 
 
-Statement: TypeAlias = Number | Position | Load | Call
+Statement: TypeAlias = Const | IndexValue | Load | Call
 
 
 @record(frozen=True, eq=False)
@@ -101,7 +102,7 @@ class Store:
 
 
 @record(frozen=True, eq=False)
-class Fold:
+class Reduce:
     """Combines statement `value` over the reduced axes by the monoid `fn`; writes it at `index`.
 
     The value may be of a wider dtype than the buffer: the result is rounded once.
@@ -118,24 +119,24 @@ class Kernel:
     """A loop nest. See the module's docstring.
 
     Attributes:
-      extents: extent of each axis, kept ones first.
-      reduced: how many of the last axes are folded.
+      extents: extent of each axis, parallel ones first.
+      reduced: how many of the last axes are reduced.
       params: element types of the buffers it is given, inputs and outputs.
       body: statements.
       outputs: what it writes.
-      in_order: whether folds take their elements in the order of indices.
+      in_order: whether reductions take their elements in the order of indices.
     """
 
     extents: tuple[int, ...]
     reduced: int
     params: tuple[np.dtype, ...]
     body: tuple[Statement, ...]
-    outputs: tuple[Store | Fold, ...]
+    outputs: tuple[Store | Reduce, ...]
     in_order: bool = False
 
     @property
-    def kept(self) -> tuple[int, ...]:
-        """Extents of the axes that are not folded."""
+    def parallel(self) -> tuple[int, ...]:
+        """Extents of the axes that are not reduced."""
         return self.extents[: len(self.extents) - self.reduced]
 
     @property
@@ -150,9 +151,9 @@ class Kernel:
 def statement_key(s: Statement) -> tuple[object, ...]:
     """Equal for statements that compute the same."""
     match s:
-        case Number():
+        case Const():
             return ("number", s.dtype, s.value.tobytes())
-        case Position():
+        case IndexValue():
             return ("position", s.index, s.dtype)
         case Load():
             return ("load", s.param, s.index, s.dtype)
@@ -169,18 +170,18 @@ def kernel_key(kernel: Kernel) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def output_key(o: Store | Fold) -> tuple[object, ...]:
+def output_key(o: Store | Reduce) -> tuple[object, ...]:
     """Equal for outputs that write the same."""
-    fn = o.fn if isinstance(o, Fold) else None
+    fn = o.fn if isinstance(o, Reduce) else None
     return (o.param, o.index, o.value, fn)
 
 
 def invariants(kernel: Kernel) -> list[bool]:
-    """For each statement, whether it is the same at every point of the box."""
+    """For each statement, whether it is the same at every point of the domain."""
     fixed: list[bool] = []
     for s in kernel.body:
         match s:
-            case Number():
+            case Const():
                 fixed.append(True)
             case Call():
                 fixed.append(all(fixed[a] for a in s.args))

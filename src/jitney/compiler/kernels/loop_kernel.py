@@ -1,18 +1,19 @@
 """Loops as kernels: the carry in registers, the loop sunk into the lanes.
 
-    loop ::= LoopKernel(extents, params, carried, body, condition, following, outputs)
+    loop ::= LoopKernel(extents, params, carried, body, condition, next_values, outputs)
 
-A `LoopKernel` runs a whole `while` at every point of its box (no axis, or one: the lanes). Its body is
-that of a kernel, in which a statement `Carried(i)` stands for carried scalar i. Each turn computes
-`condition`; while it holds (in any lane), stores are made and every carried scalar becomes the
-statement that `following` names. At the end carried scalars are written to their places.
+A `LoopKernel` runs a whole `while` at every point of its iteration domain (no axis, or one: the
+lanes). Its body is that of a kernel, in which a statement `LoopCarried(i)` stands for carried scalar
+i. Each iteration computes `condition`; while it holds (in any lane), stores are made and every carried
+scalar becomes the statement that `next_values` names. At the end carried scalars are written to their
+places.
 
 Blocks of lanes run one after the other, or on several threads. A condition that differs from lane to
 lane ("any" of the tensor IR) is therefore allowed only where a lane that has come to its end stays as
 it is, whatever the others do (`_check_frozen`).
 
-`build_loop` makes one of a `While` of the tensor IR where all values of a turn are few scalars (per
-lane): small arrays are taken apart. It returns None for all other loops.
+`build_loop` makes one of a `While` of the tensor IR where all values of an iteration are few scalars
+(per lane): small arrays are taken apart. It returns None for all other loops.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.llvm.values import kind_of
 from jitney.core.record import record
 
-MOST_CARRIED = 96  # scalars per lane: what registers and the first cache hold
-MOST_STATEMENTS = 2500  # of a body, taken apart
+MAX_CARRIED = 96  # scalars per lane: what registers and the first cache hold
+MAX_STATEMENTS = 2500  # of a body, taken apart
 
 _BOOL = np.dtype(bool)
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 @record(frozen=True, eq=False)
-class Carried:
-    """Carried scalar number `index`; `varies` if each lane has its own."""
+class LoopCarried:
+    """LoopCarried scalar number `index`; `varies` if each lane has its own."""
 
     index: int
     dtype: np.dtype
@@ -55,7 +56,7 @@ class Carried:
 
 
 @record(frozen=True)
-class Place:
+class CarrySlot:
     """Where a carried scalar comes from and goes to: an element of a buffer.
 
     `dtype` is that of the scalar; 16-bit floats may be carried as float32 (`wide`).
@@ -78,24 +79,24 @@ class LoopKernel:
       carried: the carried scalars.
       body: statements.
       condition: number of the statement that says whether to go on.
-      following: for each carried scalar, the statement that it becomes.
-      outputs: stores of each turn.
-      trips: how many turns there are; None if that is not known.
+      next_values: for each carried scalar, the statement that it becomes.
+      outputs: stores of each iteration.
+      trips: the trip count; None if that is not known.
     """
 
     extents: tuple[int, ...]
     params: tuple[np.dtype, ...]
-    carried: tuple[Place, ...]
+    carried: tuple[CarrySlot, ...]
     body: tuple[Any, ...]
     condition: int
-    following: tuple[int, ...]
+    next_values: tuple[int, ...]
     outputs: tuple[ir.Store, ...]
     trips: int | None = None
     reduced: int = 0
 
     @property
     def points(self) -> int:
-        """Lanes times an assumed number of turns."""
+        """Lanes times an assumed number of iterations."""
         return math.prod(self.extents) * 100
 
 
@@ -146,7 +147,7 @@ class LoopBuilder(KernelBuilder):
         number = self.carried[node] + flat
         return self.add(
             ("carried", number),
-            lambda: Carried(number, node.dtype, lanes),  # type: ignore[arg-type, return-value]
+            lambda: LoopCarried(number, node.dtype, lanes),  # type: ignore[arg-type, return-value]
         )
 
     def is_laned(self, shape: Sequence[int]) -> bool:
@@ -159,7 +160,7 @@ class LoopBuilder(KernelBuilder):
         return super().position(index, dtype)
 
     def add(self, key: Any, make: Callable[[], Any]) -> int:
-        if len(self.body) > MOST_STATEMENTS:
+        if len(self.body) > MAX_STATEMENTS:
             raise NotSunkError("too many statements")
         return super().add(key, make)
 
@@ -304,12 +305,12 @@ def build_loop(
 
     Args:
       node: a loop.
-      in_place: carries that a turn updates in part.
+      in_place: carries that an iteration updates in part.
       is_native: whether kernels can compute an elementwise node, view or reduction.
       finish: a kernel as it is to be compiled; None if it is too large for LLVM.
     """
     for region in (node.cond, node.body):
-        for inner in traversal.schedule(region.results):
+        for inner in traversal.topological_order(region.results):
             if isinstance(inner, hlo.Fence | hlo.Project):
                 continue
             if isinstance(inner, hlo.Parameter | hlo.Constant):
@@ -343,10 +344,10 @@ def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
     """Boxes to try: no lanes where the carry is small, else the common leading extent."""
     shapes = [node.body.parameters[i].shape for i in _changing(node, in_place)]
     choices: list[tuple[int, ...]] = []
-    if sum(math.prod(s) for s in shapes) <= MOST_CARRIED:
+    if sum(math.prod(s) for s in shapes) <= MAX_CARRIED:
         choices.append(())
     leading = {s[0] for s in shapes if s}
-    if len(leading) == 1 and sum(math.prod(s[1:]) for s in shapes) <= MOST_CARRIED:
+    if len(leading) == 1 and sum(math.prod(s[1:]) for s in shapes) <= MAX_CARRIED:
         (n,) = leading
         if n > 1:
             choices.append((n,))
@@ -387,24 +388,24 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         if not isinstance(n, hlo.Parameter):
             return original(n)
         number = numbers[n]
-        if number in in_place:  # a turn reads before it writes
+        if number in in_place:  # an iteration reads before it writes
             return original(("stored", number))
         return original(("loaded", same.setdefault(node.init[number], number)))
 
     k.param = param  # type: ignore[method-assign]
     condition = _condition(k, cond.results[0])
     k.forget_nodes()  # the body's nodes are numbered anew
-    following: list[int] = []
-    places: list[Place] = []
+    next_values: list[int] = []
+    places: list[CarrySlot] = []
     for i in changing:
         parameter, result = body.parameters[i], body.results[i]
         laned = k.is_laned(parameter.shape)
         inner = parameter.shape[1:] if laned else parameter.shape
         for at in itertools.product(*[range(n) for n in inner]):
             index = (*([k.axis(0)] if laned else []), *map(k.fixed, at))
-            following.append(k.value(result, index))
+            next_values.append(k.value(result, index))
             places.append(
-                Place(
+                CarrySlot(
                     k.param(("start", i)),
                     k.param(("finish", i)),
                     k.linear(parameter.shape, index),
@@ -422,7 +423,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         tuple(places),
         tuple(k.body),
         condition,
-        tuple(following),
+        tuple(next_values),
         tuple(k.outputs),  # type: ignore[arg-type]
         None if counted is None else counted.count,
     )
@@ -448,14 +449,14 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
     lane_axes = [j for j, n in enumerate(shape) if k.rank and n == k.extents[0]]
     axis = lane_axes[0] if lane_axes else None
     sizes = [1 if j == axis else n for j, n in enumerate(shape)]
-    if math.prod(sizes) > MOST_CARRIED or (k.rank and axis is None):
+    if math.prod(sizes) > MAX_CARRIED or (k.rank and axis is None):
         raise NotSunkError("a large update")
     starts = [
         None if n == size else clamped_start(k, k.value(s, ()), n - size)
         for s, n, size in zip(node.starts, node.x.shape, shape, strict=True)
     ]
     if axis is not None and starts[axis] is not None:
-        raise NotSunkError("lanes write, in other turns, where other lanes do")
+        raise NotSunkError("lanes write, in other iterations, where other lanes do")
     for at in itertools.product(*[range(n) for n in sizes]):
         index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
         value = k.value(node.update, tuple(index))
@@ -468,9 +469,9 @@ def varying(kernel: LoopKernel) -> list[bool]:
     out: list[bool] = []
     for s in kernel.body:
         match s:
-            case Carried():
+            case LoopCarried():
                 out.append(s.varies)
-            case ir.Number():
+            case ir.Const():
                 out.append(False)
             case ir.Call():
                 out.append(any(out[a] for a in s.args))
@@ -480,14 +481,14 @@ def varying(kernel: LoopKernel) -> list[bool]:
 
 
 def changing_statements(kernel: LoopKernel) -> list[bool]:
-    """For each statement, whether it differs from turn to turn."""
+    """For each statement, whether it differs from iteration to iteration."""
     written = {o.param for o in kernel.outputs}
     out: list[bool] = []
     for s in kernel.body:
         match s:
-            case Carried():
+            case LoopCarried():
                 out.append(True)
-            case ir.Number():
+            case ir.Const():
                 out.append(False)
             case ir.Call():
                 out.append(any(out[a] for a in s.args))
@@ -509,15 +510,19 @@ def counted_by(kernel: LoopKernel) -> tuple[int, int] | None:
     if not isinstance(condition, ir.Call) or condition.fn != "lt":
         return None
     counter = body[condition.args[0]]
-    if not isinstance(counter, Carried) or counter.varies or counter.dtype not in (_INT32, _INT64):
+    if (
+        not isinstance(counter, LoopCarried)
+        or counter.varies
+        or counter.dtype not in (_INT32, _INT64)
+    ):
         return None
     if varying(kernel)[condition.args[1]] or changing_statements(kernel)[condition.args[1]]:
         return None
-    step = body[kernel.following[counter.index]]
+    step = body[kernel.next_values[counter.index]]
     if not isinstance(step, ir.Call) or step.fn != "add":
         return None
     grown, by = (body[a] for a in step.args)
-    if grown is not counter or not isinstance(by, ir.Number) or by.value <= 0:
+    if grown is not counter or not isinstance(by, ir.Const) or by.value <= 0:
         return None
     return counter.index, condition.args[1]
 
@@ -527,7 +532,7 @@ def check_uniform(kernel: LoopKernel) -> None:
     varies = varying(kernel)
     if varies[kernel.condition]:
         _check_frozen(kernel)
-    for place, statement in zip(kernel.carried, kernel.following, strict=True):
+    for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         if varies[statement] and not place.varies:
             raise NotSunkError("a scalar of all lanes becomes one of each")
     for o in kernel.outputs:
@@ -536,16 +541,16 @@ def check_uniform(kernel: LoopKernel) -> None:
 
 
 def _check_frozen(kernel: LoopKernel) -> None:
-    """A lane whose condition is false must keep its carry: other lanes may need more turns."""
+    """A lane whose condition is false must keep its carry: other lanes may need more iterations."""
     if kernel.outputs:
         raise NotSunkError("lanes write in turns that are not theirs")
-    for i, statement in enumerate(kernel.following):
+    for i, statement in enumerate(kernel.next_values):
         s = kernel.body[statement]
         kept = (
             isinstance(s, ir.Call)
             and s.fn == "select"
             and s.args[0] == kernel.condition
-            and isinstance(old := kernel.body[s.args[2]], Carried)
+            and isinstance(old := kernel.body[s.args[2]], LoopCarried)
             and old.index == i
         )
         if not kept or not kernel.carried[i].varies:

@@ -10,7 +10,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.text import axis_name
 
 _HEAD = re.compile(r"kernel (\S+?)\((.*?)\)(.*) \{")
-_AXIS = re.compile(r"(for|fold) (\w+) < (\d+)")
+_AXIS = re.compile(r"(for|reduce) (\w+) < (\d+)")
 _TERM = re.compile(r"(%?-?\w+)(?:\*(-?\d+))?")
 
 
@@ -34,7 +34,7 @@ def parse_kernel(source: str) -> ir.Kernel:
             raise ParseError(f"line {number}: {line.strip()!r}: {error}") from error
     return ir.Kernel(
         tuple([int(n) for _, _, n in axes]),
-        sum(kind == "fold" for kind, _, _ in axes),
+        sum(kind == "reduce" for kind, _, _ in axes),
         params,
         tuple(reader.body),
         tuple(reader.outputs),
@@ -50,7 +50,7 @@ class _Reader:
             raise ParseError(f"axes {axes}")
         self.axes = {name: k for k, name in enumerate(axes)}
         self.body: list[ir.Statement] = []
-        self.outputs: list[ir.Store | ir.Fold] = []
+        self.outputs: list[ir.Store | ir.Reduce] = []
 
     def index(self, text: str) -> ir.Affine:
         """`i*4 + j + %2 + 7`"""
@@ -82,21 +82,21 @@ class _Reader:
     def statement(self, text: str) -> ir.Statement:
         if " : " not in text:
             dtype, value = text.split(" ")
-            return ir.Number(parse_number(value, parse_dtype(dtype)))
+            return ir.Const(parse_number(value, parse_dtype(dtype)))
         left, dtype = text.rsplit(" : ", 1)
         word, rest = left.split(" ", 1)
-        if word == "position":
-            return ir.Position(self.index(rest), parse_dtype(dtype))
+        if word == "index":
+            return ir.IndexValue(self.index(rest), parse_dtype(dtype))
         if word == "load":
             param, index = rest[1:-1].split("[")
             return ir.Load(int(param), self.index(index), parse_dtype(dtype))
         args = tuple([int(a[1:]) for a in rest.split(", ")])
         return ir.Call(word, args, parse_dtype(dtype))
 
-    def output(self, text: str) -> ir.Store | ir.Fold:
+    def output(self, text: str) -> ir.Store | ir.Reduce:
         left, value = text.split(" <- %")
-        *words, place = left.split(" ", 2 if left.startswith("fold") else 1)
+        *words, place = left.split(" ", 2 if left.startswith("reduce") else 1)
         param, index = place[1:-1].split("[")
         if words[0] == "store":
             return ir.Store(int(param), self.index(index), int(value))
-        return ir.Fold(int(param), self.index(index), words[1], int(value))
+        return ir.Reduce(int(param), self.index(index), words[1], int(value))

@@ -19,7 +19,7 @@ def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
     """`kernel` with every index changed."""
     body = tuple(
         [
-            replace(s, index=change(s.index)) if isinstance(s, ir.Load | ir.Position) else s
+            replace(s, index=change(s.index)) if isinstance(s, ir.Load | ir.IndexValue) else s
             for s in kernel.body
         ]
     )
@@ -29,7 +29,7 @@ def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
 
 def indices(kernel: Kernel) -> list[Affine]:
     """All indices of a kernel."""
-    found = [s.index for s in kernel.body if isinstance(s, ir.Load | ir.Position)]
+    found = [s.index for s in kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
     return found + [o.index for o in kernel.outputs]
 
 
@@ -71,15 +71,15 @@ class Schedule:
     """Order of loops.
 
     Attributes:
-      outer: axes of scalar loops around everything, outermost first (kept axes).
-      vector: the axis whose indices are lanes; None for a box without axes.
+      outer: axes of scalar loops around everything, outermost first (parallel axes).
+      vector: the axis whose indices are lanes; None for a domain without axes.
       inner: reduced axes of scalar loops within the lanes, outermost first.
     """
 
     outer: tuple[int, ...]
     vector: int | None
     inner: tuple[int, ...]
-    folds_lanes: bool
+    reduces_lanes: bool
 
 
 @lru_cache(maxsize=64)  # asked several times for each kernel, by identity
@@ -124,7 +124,7 @@ def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
 
     for s in kernel.body:
         match s:
-            case ir.Load() | ir.Position():
+            case ir.Load() | ir.IndexValue():
                 along.append(of(s.index))
             case ir.Call():
                 along.append(set().union(*[along[a] for a in s.args]))
@@ -138,8 +138,8 @@ def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> boo
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
-# Of estimates: lanes of a vector; costs of a turn of a loop, of a lane that is loaded alone, of one
-# that is stored alone, and of halving a vector to fold its lanes.
+# Of estimates: lanes of a vector; costs of an iteration of a loop, of a lane that is loaded alone, of
+# one that is stored alone, and of halving a vector to reduce its lanes.
 LANES = 16
 _TURN = 1.0
 _GATHERED = 0.8
@@ -172,7 +172,7 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
     plan = _order(kernel, vector)
     order = (
         (*plan.outer, *plan.inner, vector)
-        if plan.folds_lanes
+        if plan.reduces_lanes
         else (*plan.outer, vector, *plan.inner)
     )
     lanes = LANES
@@ -194,23 +194,23 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
     depths: list[int] = []
     for s in kernel.body:
         match s:
-            case ir.Load() | ir.Position():
+            case ir.Load() | ir.IndexValue():
                 used = [place[k] for k, c in enumerate(s.index.coefficients) if c]
                 depth = max([*used, *[depths[t] for t, _ in s.index.terms]], default=0)
                 total += runs[depth] * one(s.index.coefficients[vector], _GATHERED)
             case ir.Call():
                 depth = max([depths[a] for a in s.args], default=0)
                 total += runs[depth] * cost.function_cost(s.fn)
-            case ir.Number():
+            case ir.Const():
                 depth = 0
-            case _:  # carried from turn to turn of a loop in the lanes
+            case _:  # carried from iteration to iteration of a loop in the lanes
                 depth = len(order)
         depths.append(depth)
-    folds_at = len(plan.outer) + (not plan.folds_lanes)
+    folds_at = len(plan.outer) + (not plan.reduces_lanes)
     for o in kernel.outputs:
         if isinstance(o, ir.Store):
             total += runs[-1] * one(o.index.coefficients[vector], _SCATTERED)
-        elif plan.folds_lanes:
+        elif plan.reduces_lanes:
             total += runs[-1] + runs[folds_at] * (1 + _HALVED * (lanes.bit_length() - 1))
         else:
             total += runs[-1] + runs[folds_at] * one(o.index.coefficients[vector], _SCATTERED)

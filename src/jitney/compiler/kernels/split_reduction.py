@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 
 from jitney.compiler.kernels.build import row_major
-from jitney.compiler.kernels.ir import Affine, Fold, Kernel, Load
+from jitney.compiler.kernels.ir import Affine, Kernel, Load, Reduce
 from jitney.compiler.kernels.schedule import map_indices
 from jitney.core.record import record, replace
 
 SPLIT_ABOVE = 1 << 17  # points of a reduction above which it is divided
 SPLIT = 1 << 14  # points of one part: the same whatever the number of threads
-_MOST_KEPT = 512  # results: with more, threads share these
+_MAX_KEPT = 512  # results: with more, threads share these
 _LEAST = 64  # points of a part for each result: partial results are written and read
 
 
@@ -22,10 +22,10 @@ class Split:
 
     Attributes:
       inputs: the params that it loads from: the first ones of `parts`.
-      parts: kernels that write partial results, in the dtype in which they are folded: those of each
+      parts: kernels that write partial results, in the dtype in which they are reduced: those of each
         output to a buffer of its own, after the inputs.
       count: how many partial results each output has.
-      last: for each output, the kernel that folds these: from its first buffer to its second.
+      last: for each output, the kernel that reductions these: from its first buffer to its second.
     """
 
     inputs: list[int]
@@ -35,17 +35,17 @@ class Split:
 
 
 def split_fold(kernel: Kernel) -> Split | None:
-    """`kernel` (collapsed), divided along its first folded axis; None if it is better left alone."""
+    """`kernel` (collapsed), divided along its first reduced axis; None if it is better left alone."""
     axis = len(kernel.extents) - kernel.reduced
     if not kernel.reduced or kernel.in_order or kernel.points < SPLIT_ABOVE:
         return None
-    kept, n = math.prod(kernel.kept), kernel.extents[axis]
+    kept, n = math.prod(kernel.parallel), kernel.extents[axis]
     row = kept * math.prod(kernel.extents[axis + 1 :])
     length = max(SPLIT // row, -(-_LEAST * kept // row), 1)
     parts, rest = divmod(n, length)
-    if kept > _MOST_KEPT or parts < 2:
+    if kept > _MAX_KEPT or parts < 2:
         return None
-    strides = row_major(kernel.kept)
+    strides = row_major(kernel.parallel)
     written = {o.param for o in kernel.outputs}
     inputs = [i for i in range(len(kernel.params)) if i not in written]
     params = [kernel.params[i] for i in inputs] + [
@@ -71,28 +71,28 @@ def split_fold(kernel: Kernel) -> Split | None:
         c = index.coefficients
         return Affine(index.offset + c[axis] * parts * length, c, index.terms)
 
-    folded = (0,) * kernel.reduced
+    reduced = (0,) * kernel.reduced
     inner = (length, *kernel.extents[axis + 1 :])
     kernels = [
-        part(divided, (parts, *kernel.kept, *inner), Affine(0, (kept, *strides, *folded))),
+        part(divided, (parts, *kernel.parallel, *inner), Affine(0, (kept, *strides, *reduced))),
     ]
     if rest:
-        extents = (*kernel.kept, rest, *kernel.extents[axis + 1 :])
-        kernels.append(part(tail, extents, Affine(kept * parts, (*strides, *folded))))
+        extents = (*kernel.parallel, rest, *kernel.extents[axis + 1 :])
+        kernels.append(part(tail, extents, Affine(kept * parts, (*strides, *reduced))))
     count = parts + bool(rest)
     return Split(inputs, kernels, count * kept, [_last(kernel, o, count) for o in kernel.outputs])  # type: ignore[arg-type]
 
 
-def _last(kernel: Kernel, o: Fold, count: int) -> Kernel:
-    """Folds `count` partial results of output `o` of `kernel`."""
+def _last(kernel: Kernel, o: Reduce, count: int) -> Kernel:
+    """Reduces `count` partial results of output `o` of `kernel`."""
     dtype = kernel.body[o.value].dtype
-    kept = len(kernel.kept)
-    at = Affine(0, (*row_major(kernel.kept), math.prod(kernel.kept)))
+    kept = len(kernel.parallel)
+    at = Affine(0, (*row_major(kernel.parallel), math.prod(kernel.parallel)))
     to = Affine(o.index.offset, (*o.index.coefficients[:kept], 0), o.index.terms)
     return Kernel(
-        (*kernel.kept, count),
+        (*kernel.parallel, count),
         1,
         (dtype, kernel.params[o.param]),
         (Load(0, at, dtype),),
-        (Fold(1, to, o.fn, 0),),
+        (Reduce(1, to, o.fn, 0),),
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from jitney.compiler.hlo.text import number_text
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.loop_kernel import Carried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 
 _AXES = "ijklmnopqrstuvw"
 
@@ -39,28 +39,28 @@ def index_text(index: ir.Affine) -> str:
 def statement_text(s: ir.Statement) -> str:
     """One statement, without its number."""
     match s:
-        case ir.Number():
+        case ir.Const():
             return f"{s.dtype.name} {number_text(s.value)}"
-        case ir.Position():
-            return f"position {index_text(s.index)} : {s.dtype.name}"
+        case ir.IndexValue():
+            return f"index {index_text(s.index)} : {s.dtype.name}"
         case ir.Load():
             return f"load p{s.param}[{index_text(s.index)}] : {s.dtype.name}"
         case ir.Call():
             return f"{s.fn} {', '.join(f'%{a}' for a in s.args)} : {s.dtype.name}"
 
 
-def output_text(o: ir.Store | ir.Fold) -> str:
+def output_text(o: ir.Store | ir.Reduce) -> str:
     """One output."""
-    verb = "store" if isinstance(o, ir.Store) else f"fold {o.fn}"
+    verb = "store" if isinstance(o, ir.Store) else f"reduce {o.fn}"
     return f"{verb} p{o.param}[{index_text(o.index)}] <- %{o.value}"
 
 
 def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
     """The whole kernel."""
     params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
-    kept = len(kernel.kept)
+    kept = len(kernel.parallel)
     axes = [
-        f"{'for' if k < kept else 'fold'} {axis_name(k)} < {n}"
+        f"{'for' if k < kept else 'reduce'} {axis_name(k)} < {n}"
         for k, n in enumerate(kernel.extents)
     ]
     order = " in order" if kernel.in_order else ""
@@ -81,12 +81,14 @@ def print_loop(kernel: LoopKernel, name: str = "loop") -> str:
     ]
     for i, s in enumerate(kernel.body):
         text = (
-            f"carried {s.index} : {s.dtype.name}" if isinstance(s, Carried) else statement_text(s)
+            f"carried {s.index} : {s.dtype.name}"
+            if isinstance(s, LoopCarried)
+            else statement_text(s)
         )
         lines.append(f"  %{i} = {text}")
     lines.append(f"  while %{kernel.condition}")
     lines += [f"  {output_text(o)}" for o in kernel.outputs]
-    lines += [f"  carried {i} <- %{f}" for i, f in enumerate(kernel.following)]
+    lines += [f"  carried {i} <- %{f}" for i, f in enumerate(kernel.next_values)]
     lines += [
         f"  finally p{p.finish}[{index_text(p.index)}] <- carried {i}"
         for i, p in enumerate(kernel.carried)

@@ -1,13 +1,13 @@
-"""Short axes written out: one point of the box does what several did.
+"""Short axes written out: one point of the domain does what several did.
 
-    for i < n, for j < 2, fold k < m                  for i < n, fold k < m
+    for i < n, for j < 2, reduce k < m                  for i < n, reduce k < m
       %0 = load p0[i*m + k]                             %0 = load p0[i*m + k]
       %1 = load p1[k*2 + j]                       ->    %1 = load p1[k*2]
       %2 = mul %0, %1                                   %2 = mul %0, %1
-      fold add p2[i*2 + j] <- %2                        %3 = load p1[k*2 + 1]
+      reduce add p2[i*2 + j] <- %2                        %3 = load p1[k*2 + 1]
                                                         %4 = mul %0, %3
-                                                        fold add p2[i*2] <- %2
-                                                        fold add p2[i*2 + 1] <- %4
+                                                        reduce add p2[i*2] <- %2
+                                                        reduce add p2[i*2 + 1] <- %4
 
 What does not depend on the axis is computed once, and several sums grow at the same time.
 """
@@ -16,28 +16,28 @@ from __future__ import annotations
 
 from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
-from jitney.compiler.kernels.ir import Affine, Fold, Kernel
+from jitney.compiler.kernels.ir import Affine, Kernel, Reduce
 from jitney.compiler.kernels.schedule import least_estimate, map_indices
 from jitney.core.record import replace
 
 # The least part of its time that a kernel is to save: estimates are rough.
 _WORTH = 0.9
 
-_LARGE = 1 << 16  # points of a fold above which several neighbours are computed at once
-_MOST_SUMS = 16  # of these: more need more registers than there are
+_LARGE = 1 << 16  # points of a reduction above which several neighbours are computed at once
+_MAX_SUMS = 16  # of these: more need more registers than there are
 
 
 def write_out_short_axes(kernel: Kernel) -> Kernel:
-    """`kernel` with those kept axes written out for which that is less work.
+    """`kernel` with those parallel axes written out for which that is less work.
 
-    Sums keep their order. Kernels that fold nothing walk their axes as one where they can, and are
+    Sums keep their order. Kernels that reduce nothing walk their axes as one where they can, and are
     left alone.
     """
     if not kernel.reduced:
         return kernel
-    for axis in reversed(range(len(kernel.kept))):
+    for axis in reversed(range(len(kernel.parallel))):
         if 2 <= kernel.extents[axis] <= cost.SHORT:
-            written = write_out(kernel, axis)
+            written = unroll(kernel, axis)
             shares = _computed(written) < kernel.extents[axis] * _computed(kernel)
             if (
                 shares
@@ -48,19 +48,20 @@ def write_out_short_axes(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def write_out_blocks(kernel: Kernel) -> Kernel:
-    """`kernel`, a large fold, with four neighbours along a kept axis at once, if that is less work.
+def unroll_and_jam(kernel: Kernel) -> Kernel:
+    """`kernel`, a large reduction, with four neighbours along a parallel axis at once, if that is less
+    work.
 
-    What they share is loaded once for all: the product of two matrices is such a fold.
+    What they share is loaded once for all: the product of two matrices is such a reduction.
     """
     if not kernel.reduced or kernel.points < _LARGE:
         return kernel
-    for axis in reversed(range(len(kernel.kept))):
+    for axis in reversed(range(len(kernel.parallel))):
         if kernel.extents[axis] % cost.SHORT or kernel.extents[axis] == cost.SHORT:
             continue
-        written = write_out(_divided(kernel, axis, cost.SHORT), axis + 1)
+        written = unroll(_divided(kernel, axis, cost.SHORT), axis + 1)
         if (
-            len(written.outputs) <= _MOST_SUMS
+            len(written.outputs) <= _MAX_SUMS
             and len(written.body) <= cost.KERNEL_LIMIT
             and least_estimate(written) < _WORTH * least_estimate(kernel)
         ):
@@ -85,17 +86,17 @@ def _divided(kernel: Kernel, axis: int, n: int) -> Kernel:
 
 def _computed(kernel: Kernel) -> int:
     """Statements that are no constants."""
-    return sum([not isinstance(s, ir.Number) for s in kernel.body])
+    return sum([not isinstance(s, ir.Const) for s in kernel.body])
 
 
-def write_out(kernel: Kernel, axis: int) -> Kernel:
-    """`kernel` without its kept axis `axis`: a point writes what all along the axis did.
+def unroll(kernel: Kernel, axis: int) -> Kernel:
+    """`kernel` without its parallel axis `axis`: a point writes what all along the axis did.
 
     Points along it write different places, and read none of these.
     """
     body: list[ir.Statement] = []
     known: dict[object, int] = {}
-    outputs: list[ir.Store | Fold] = []
+    outputs: list[ir.Store | Reduce] = []
 
     def add(s: ir.Statement) -> int:
         number = known.setdefault(ir.statement_key(s), len(body))
@@ -113,7 +114,7 @@ def write_out(kernel: Kernel, axis: int) -> Kernel:
 
         for s in kernel.body:
             match s:
-                case ir.Load() | ir.Position():
+                case ir.Load() | ir.IndexValue():
                     s = replace(s, index=moved(s.index))
                 case ir.Call():
                     s = replace(s, args=tuple([number[a] for a in s.args]))

@@ -36,7 +36,7 @@ def _check_index(index: ir.Affine, body: Sequence[Any], limit: int, rank: int) -
 def _check_body(body: Sequence[Any], rank: int) -> None:
     for i, s in enumerate(body):
         match s:
-            case ir.Position() | ir.Load():
+            case ir.IndexValue() | ir.Load():
                 _check_index(s.index, body, i, rank)
             case ir.Call():
                 _need(all(a < i for a in s.args), f"K1: statement {i} refers to a later one")
@@ -50,14 +50,14 @@ def verify(kernel: ir.Kernel) -> None:
     _check_body(kernel.body, rank)
     fixed = ir.invariants(kernel)
     kinds = {type(o) for o in kernel.outputs}
-    _need(len(kinds) == 1, "K4: a kernel has stores or folds, not both, and at least one")
-    _need(ir.Fold in kinds or not kernel.reduced, "K4: a kernel of stores has no reduced axes")
+    _need(len(kinds) == 1, "K4: a kernel has stores or reductions, not both, and at least one")
+    _need(ir.Reduce in kinds or not kernel.reduced, "K4: a kernel of stores has no reduced axes")
     for o in kernel.outputs:
         _check_index(o.index, kernel.body, len(kernel.body), rank)
-        if isinstance(o, ir.Fold):
-            _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term of a fold varies")
+        if isinstance(o, ir.Reduce):
+            _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term of a reduction varies")
         tail = o.index.coefficients[rank - kernel.reduced :]
-        _need(not any(tail), "K3: a fold's index is constant along reduced axes")
+        _need(not any(tail), "K3: a reduction's index is constant along reduced axes")
 
 
 def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
@@ -67,15 +67,15 @@ def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
     for o in kernel.outputs:
         _check_index(o.index, body, len(body), rank)
     _need(body[kernel.condition].dtype == np.bool_, "L1: the condition is no predicate")
-    _need(len(kernel.carried) == len(kernel.following), "L1: carried scalars")
-    for place, statement in zip(kernel.carried, kernel.following, strict=True):
+    _need(len(kernel.carried) == len(kernel.next_values), "L1: carried scalars")
+    for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         _check_index(place.index, body, 0, rank)
         stored = {kernel.params[place.start], kernel.params[place.finish]}
         held = stored == {place.dtype} or all(is_half(d) for d in stored)
         same = held and len(stored) == 1 and body[statement].dtype == place.dtype
         _need(same, f"L1: a carried {place.dtype} becomes a {body[statement].dtype}")
     varies = loop_kernel.varying(kernel)
-    for place, statement in zip(kernel.carried, kernel.following, strict=True):
+    for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         _need(place.varies or not varies[statement], "L3: a scalar of all lanes varies by lane")
     try:
         loop_kernel.check_uniform(kernel)

@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loop_kernel import Carried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 from jitney.compiler.scalar.convert import BASIC, EXACT
 from jitney.core.record import replace
 
@@ -47,11 +47,11 @@ class _Widener:
         match s:
             case ir.Call():
                 self.wide.append(self.call(number, s, old))
-            case Carried() if is_half(s.dtype):
-                self.wide.append(self.add(Carried(s.index, _FLOAT32, s.varies)))
-            case ir.Number() if is_half(s.dtype):
-                self.wide.append(self.add(ir.Number(s.value.astype(_FLOAT32))))
-            case ir.Load() | ir.Position():
+            case LoopCarried() if is_half(s.dtype):
+                self.wide.append(self.add(LoopCarried(s.index, _FLOAT32, s.varies)))
+            case ir.Const() if is_half(s.dtype):
+                self.wide.append(self.add(ir.Const(s.value.astype(_FLOAT32))))
+            case ir.Load() | ir.IndexValue():
                 moved = replace(s, index=self.moved(s.index))
                 self.wide.append(self.widened(number, self.add(moved)))
             case _:
@@ -130,6 +130,6 @@ def in_wide_registers(kernel: LoopKernel) -> LoopKernel:
         carried=tuple(carried),
         body=tuple(w.body),
         condition=w.wide[kernel.condition],
-        following=tuple([w.wide[f] for f in kernel.following]),
+        next_values=tuple([w.wide[f] for f in kernel.next_values]),
         outputs=tuple(outputs),
     )

@@ -32,16 +32,16 @@ from jitney.compiler.kernels.build import (
 from jitney.compiler.kernels.ir import Kernel, accumulator, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split_reduction import Split, split_fold
-from jitney.compiler.kernels.unroll import write_out_blocks, write_out_short_axes
+from jitney.compiler.kernels.unroll import unroll_and_jam, write_out_short_axes
 from jitney.compiler.kernels.wide import in_wide_registers
-from jitney.compiler.plan import folds, ir, memory
+from jitney.compiler.plan import ir, memory, reductions
 from jitney.compiler.plan.contraction import as_gemm
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
 from jitney.compiler.plan.scatter import Windows, has_kernel
 
 _LEAVES = (hlo.Parameter, hlo.Constant)
-EXCHANGE_ABOVE = 1024  # bytes of a carry above which buffers are exchanged, not copied
-MOST_BOXES = 12  # parts that the box of a kernel is divided into
+SWAP_ABOVE = 1024  # bytes of a carry above which buffers are swapped, not copied
+MAX_DOMAINS = 12  # parts that the domain of a kernel is divided into
 
 _Written = TypeVar("_Written")
 
@@ -65,7 +65,7 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
         steps,
         tuple(p.type for p in region.parameters),  # type: ignore[misc]
         tuple(r.type for r in region.results),  # type: ignore[misc]
-        memory.allot(steps),
+        memory.assign_buffers(steps),
         planner.keep_alive,
     )
 
@@ -114,7 +114,7 @@ class _Planner:
         """Whether kernels can load and store elements of `dtype`."""
         return self.supports("store", [dtype], dtype)
 
-    def is_fold(self, node: hlo.Node) -> bool:
+    def is_reduction(self, node: hlo.Node) -> bool:
         """Whether a kernel computes this reduction or contraction."""
         if isinstance(node, hlo.Reduce):
             return self.supports(node.fn, [node.dtype] * 2, node.dtype)
@@ -129,7 +129,7 @@ class _Planner:
         found = self.kernels.get(key)
         if found is None:
             collapsed = collapse(kernel)
-            written = write_out_blocks(write_out_short_axes(collapsed))
+            written = unroll_and_jam(write_out_short_axes(collapsed))
             found = self.kernels[key] = written if written is collapsed else collapse(written)
         return found
 
@@ -163,10 +163,10 @@ class _RegionPlan:
         }
         stored = [x for node in last for x in operands(node) if not isinstance(x, _LEAVES)]
         grouping = fusion.group(
-            region.results, region.ordered, planner.is_native, planner.is_fold, stored
+            region.results, region.ordered, planner.is_native, planner.is_reduction, stored
         )
-        units = sorted(grouping.units, key=lambda unit: unit.roots[0] in last)  # stable
-        self.demanded = grouping.demanded
+        units = sorted(grouping.groups, key=lambda unit: unit.roots[0] in last)  # stable
+        self.materialized = grouping.materialized
         self.targets = self._targets(region.results, outputs)
         idle = self._idle(region)
         for unit in units:
@@ -205,7 +205,7 @@ class _RegionPlan:
             return True
         if isinstance(node, hlo.Constant):
             return node.type.size != 1  # type: ignore[union-attr]
-        if node not in self.demanded or not fusion.is_alias(node):
+        if node not in self.materialized or not fusion.is_alias(node):
             return False
         base, _ = _base(node)
         return base in self.buffers or isinstance(base, hlo.Constant)
@@ -222,7 +222,7 @@ class _RegionPlan:
         return self.buffers[base][index]
 
     def launch(self, k: KernelBuilder, in_order: bool = False) -> None:
-        """Adds the launch of a finished kernel; `in_order` says how it folds."""
+        """Adds the launch of a finished kernel; `in_order` says how it reductions."""
         if 0 in k.extents[: k.rank - k.reduced]:
             return
         kernel = self.planner.prepared(k.kernel(lambda p: p.dtype, in_order))
@@ -267,10 +267,10 @@ class _RegionPlan:
     def _computed(
         self, extents: Sequence[int], values: Callable[[KernelBuilder], list[int]]
     ) -> list[tuple[KernelBuilder, list[int]]]:
-        """Builders for a box, and the statements that `values` has them write.
+        """Builders for a domain, and the statements that `values` has them write.
 
-        There is one, or several for parts of the box, so that each concatenation and padding within is
-        one operand all over a part. Those that would need many parts are put in memory first.
+        There is one, or several for parts of the domain, so that each concatenation and padding within
+        is one operand all over a part. Those that would need many parts are put in memory first.
         """
         if 0 in extents:
             return []
@@ -286,7 +286,7 @@ class _RegionPlan:
             except UnresolvedError as error:
                 stored = error.node
             except CrossingError as error:
-                if len(done) + len(boxes) + 2 <= MOST_BOXES:
+                if len(done) + len(boxes) + 2 <= MAX_DOMAINS:
                     (a, b), at = box[error.axis], error.at
                     for part in ((at, b), (a, at)):
                         boxes.append([*box[: error.axis], part, *box[error.axis + 1 :]])
@@ -307,13 +307,13 @@ class _RegionPlan:
             except (CrossingError, UnresolvedError) as error:
                 self.materialize(error.node)
 
-    def _fold(self, roots: list[hlo.Node]) -> None:
+    def _reduce(self, roots: list[hlo.Node]) -> None:
         first = roots[0]
-        write = folds.contraction if isinstance(first, hlo.Dot) else folds.reductions
+        write = reductions.contraction if isinstance(first, hlo.Dot) else reductions.reductions
         k, outputs = self._written(lambda: write(roots, self.has_buffer))
         for root, out, fn, value in outputs:
             self.new(root)
-            k.fold(root, out, fn, value)
+            k.reduce(root, out, fn, value)
         self.launch(k, isinstance(first, hlo.Reduce) and first.in_order)
 
     # --- everything else ------------------------------------------------------------------------------
@@ -339,7 +339,7 @@ class _RegionPlan:
         sources = tuple([(self.buffer(a), a.type) for a in args])
         results = tuple(zip(self.new(node), types, strict=True))
         name = node.name if isinstance(node, hlo.HostCall) else type(node).__name__.lower()
-        self.steps.append(ir.Host(name, compute, sources, results))  # type: ignore[arg-type]
+        self.steps.append(ir.HostCall(name, compute, sources, results))  # type: ignore[arg-type]
 
     def concatenate(self, node: hlo.Concatenate) -> bool:
         """Each part is computed right into its place."""
@@ -388,7 +388,7 @@ class _RegionPlan:
         return True
 
     def _host_demanding(self, node: hlo.Node) -> bool:
-        """For nodes whose operands were not all demanded: computes these first."""
+        """For nodes whose operands were not all materialized: computes these first."""
         for x in operands(node):
             self.materialize(x)
         self._host(node)
@@ -400,7 +400,7 @@ class _RegionPlan:
             return
         if fusion.is_alias(node):
             self.materialize(_base(node)[0])
-            self.demanded.add(node)
+            self.materialized.add(node)
         elif type(node) in _single_rules:
             self._single([node])
         elif self.planner.is_native(node):
@@ -455,7 +455,7 @@ class _RegionPlan:
     def loop(self, node: hlo.While) -> bool:
         """A native loop; what it changes lives in buffers of its own.
 
-        Carries that a turn updates in part are updated in place; so are accumulators (`inplace`).
+        Carries that an iteration updates in part are updated in place; so are accumulators (`inplace`).
         """
         in_place = self._updated(node)
         built = loop_kernel.build_loop(node, {*in_place}, self.planner.is_sinkable, _finished)
@@ -482,7 +482,7 @@ class _RegionPlan:
         body, after = update_in_place(body, carry, after)
         for b, a in zip(carry, after, strict=True):
             if a is not b:
-                body.append((ir.Copy if b.nbytes < EXCHANGE_ABOVE else ir.Exchange)(b, a))
+                body.append((ir.Copy if b.nbytes < SWAP_ABOVE else ir.SwapBuffers)(b, a))
         self.steps.append(ir.Loop(cond, predicate, body, tuple([carry[i] for i in sorted(filled)])))
         return True
 
@@ -522,13 +522,13 @@ class _RegionPlan:
         return {
             i
             for i, updated in self._updated(node).items()
-            if updated.is_filled and self.planner.is_stored(node.init[i].dtype)
+            if updated.is_fully_overwritten and self.planner.is_stored(node.init[i].dtype)
         }
 
     def _idle(self, region: hlo.Region) -> set[hlo.Node]:
         """Nodes that are nothing but what carries are at first that loops fill."""
-        ends = traversal.ends(region)
-        nodes = traversal.schedule(ends)
+        ends = traversal.roots(region)
+        nodes = traversal.topological_order(ends)
         starts: dict[hlo.Node, int] = {}
         for node in nodes:
             if isinstance(node, hlo.While):
@@ -587,7 +587,7 @@ def _finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
     """The node whose memory `node` shares, and which of its results that is."""
-    node = traversal.memory_of(node)
+    node = traversal.storage_of(node)
     if isinstance(node, hlo.Project):
         return node.node, node.index
     return node, 0

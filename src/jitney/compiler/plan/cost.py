@@ -10,7 +10,7 @@ from jitney.compiler.plan import ir
 
 
 def plan_cost(plan: ir.Plan) -> dict[str, float]:
-    """ "flops" (scalar functions applied) and "bytes accessed"; loops count one turn."""
+    """ "flops" (scalar functions applied) and "bytes accessed"; loops count one iteration."""
     flops = 0.0
     moved = 0.0
 
@@ -20,8 +20,8 @@ def plan_cost(plan: ir.Plan) -> dict[str, float]:
             match step:
                 case ir.Launch():
                     calls = sum(isinstance(s, kernels.Call) for s in step.kernel.body)
-                    folds = sum(isinstance(o, kernels.Fold) for o in step.kernel.outputs)
-                    flops += (calls + folds) * math.prod(step.kernel.extents)
+                    reductions = sum(isinstance(o, kernels.Reduce) for o in step.kernel.outputs)
+                    flops += (calls + reductions) * math.prod(step.kernel.extents)
                 case ir.Gemm():
                     flops += 2.0 * step.batch * step.m * step.n * step.k
                 case _:

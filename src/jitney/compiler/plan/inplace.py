@@ -1,13 +1,15 @@
 """Carries of loops, updated where they are.
 
-A turn may give a carry back with a part replaced, by an update of a slice, a scatter, or a loop within.
-If it needs the old value nowhere else, or if it can be done with it before, the carry keeps its memory
-(`updated_in_place`).
+An iteration may give a carry back with a part replaced, by an update of a slice, a scatter, or a loop
+within. If it needs the old value nowhere else, or if it can be done with it before, the carry keeps
+its memory (`updated_in_place`).
 
-Otherwise a turn writes the next value of a carry to a buffer beside it, and a copy ends the turn: what
-is read later in the turn must be the old value. Where a single kernel writes the next value, reads of
-the old one only the element that it is about to write, and nothing reads the old one afterwards, it
-can write to the carry itself. Sums of gradients over the steps of a scan are of this kind.
+Otherwise an iteration writes the next value of a carry to a buffer beside it, and a copy ends the
+  iteration: what
+is read later in the iteration must be the old value. Where a single kernel writes the next value,
+reads of the old one only the element that it is about to write, and nothing reads the old one
+afterwards, it can write to the carry itself. Sums of gradients over the steps of a scan are of this
+kind.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from jitney.compiler.hlo import ir as hlo, traversal
-from jitney.compiler.hlo.loop_analysis import is_filled
+from jitney.compiler.hlo.loop_analysis import is_fully_overwritten
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.plan import ir
 from jitney.core.record import record
@@ -23,15 +25,16 @@ from jitney.core.record import record
 
 @record
 class Updated:
-    """A carry that a turn gives back with a part replaced.
+    """A carry that an iteration gives back with a part replaced.
 
     Attributes:
-      is_read: whether the turn reads it for more than the update; it must do so before.
-      is_filled: whether the loop replaces every part: what the carry is at first does not matter.
+      is_read: whether the iteration reads it for more than the update; it must do so before.
+      is_fully_overwritten: whether the loop replaces every part: what the carry is at first does not
+        matter.
     """
 
     is_read: bool
-    is_filled: bool
+    is_fully_overwritten: bool
 
 
 def updated_in_place(
@@ -44,8 +47,8 @@ def updated_in_place(
       is_scatter: whether a kernel computes a scatter.
     """
     body = node.body
-    ends = traversal.ends(body)
-    uses = traversal.count_uses(traversal.schedule(ends), ends)
+    ends = traversal.roots(body)
+    uses = traversal.count_uses(traversal.topological_order(ends), ends)
     found: set[int] = set()
     for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True)):
         match result:
@@ -59,7 +62,7 @@ def updated_in_place(
                 replaced = False
         if replaced and uses[result] == 1:
             found.add(i)
-    kept = {traversal.memory_of(r) for i, r in enumerate(body.results) if i not in found}
+    kept = {traversal.storage_of(r) for i, r in enumerate(body.results) if i not in found}
     found = {i for i in found if body.parameters[i] not in kept}
     # What is written last must not be what another of them has changed by then.
     changed = {body.parameters[i] for i in found}
@@ -67,16 +70,16 @@ def updated_in_place(
     for i in sorted(found):
         result = body.results[i]
         sources = () if isinstance(result, hlo.Project) else traversal.operands(result)[1:]
-        if not any(traversal.memory_of(x) in changed for x in sources):
+        if not any(traversal.storage_of(x) in changed for x in sources):
             is_read = uses[body.parameters[i]] > 1
-            updated[i] = Updated(is_read, not is_read and is_filled(node, i))
+            updated[i] = Updated(is_read, not is_read and is_fully_overwritten(node, i))
     return updated
 
 
 def update_in_place(
     body: Sequence[ir.Step], carry: Sequence[ir.Buffer], after: Sequence[ir.Buffer]
 ) -> tuple[list[ir.Step], list[ir.Buffer]]:
-    """The steps of a turn and the buffers of its results: where it can be, the carry's own."""
+    """The steps of an iteration and the buffers of its results: where it can be, the carry's own."""
     steps, ends = list(body), list(after)
     for i, (old, new) in enumerate(zip(carry, after, strict=True)):
         if old is not new and _is_update(steps, old, new):
@@ -128,9 +131,11 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
         case ir.Library():
             args, results = (tuple(map(name, some)) for some in (step.args, step.results))
             return ir.Library(step.routine, step.dtype, step.batch, step.sizes, args, results)
-        case ir.Host():
+        case ir.HostCall():
             args = tuple((name(b), t) for b, t in step.args)
-            return ir.Host(step.name, step.fn, args, tuple((name(b), t) for b, t in step.results))
+            return ir.HostCall(
+                step.name, step.fn, args, tuple((name(b), t) for b, t in step.results)
+            )
         case ir.Copy():
             return ir.Copy(name(step.to), name(step.source))
         case _:

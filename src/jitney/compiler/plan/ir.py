@@ -2,8 +2,8 @@
 
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
     step ::= Launch(kernel, buffers) | Gemm(...) | Library(routine, ...)
-           | Host(fn, args, results) | Copy(to, source)
-           | Exchange(carry, after) | Loop(cond, predicate, body) | Branch(index, cases)
+           | HostCall(fn, args, results) | Copy(to, source)
+           | SwapBuffers(carry, after) | Loop(cond, predicate, body) | Branch(index, cases)
 
 A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
 to it between its first and its last use.
@@ -86,7 +86,7 @@ class Library:
 
 
 @record
-class Host:
+class HostCall:
     """Calls a Python function of arrays."""
 
     name: str
@@ -104,8 +104,8 @@ class Copy:
 
 
 @record
-class Exchange:
-    """Ends a turn of a loop: `carry` becomes what `after` is, without a copy.
+class SwapBuffers:
+    """Ends an iteration of a loop: `carry` becomes what `after` is, without a copy.
 
     The two change places in memory, so both are the loop's as long as it runs; what `after` is then,
     nobody reads. When the loop has ended, the value of `carry` is where it belongs.
@@ -119,8 +119,8 @@ class Exchange:
 class Loop:
     """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0.
 
-    Buffers in `filled` are written part by part, each turn another; they need not be written before,
-    and there is at least one turn if there are any.
+    Buffers in `filled` are written part by part, each iteration another; they need not be written
+    before, and there is at least one iteration if there are any.
     """
 
     cond: list[Step]
@@ -129,9 +129,9 @@ class Loop:
     filled: tuple[Buffer, ...] = ()
 
     @property
-    def exchanged(self) -> list[Exchange]:
+    def swapped(self) -> list[SwapBuffers]:
         """The steps at the end of the body by which carries get their next values."""
-        return [step for step in self.body if isinstance(step, Exchange)]
+        return [step for step in self.body if isinstance(step, SwapBuffers)]
 
 
 @record
@@ -142,7 +142,7 @@ class Branch:
     cases: list[list[Step]]
 
 
-Step: TypeAlias = Launch | Gemm | Library | Host | Copy | Exchange | Loop | Branch
+Step: TypeAlias = Launch | Gemm | Library | HostCall | Copy | SwapBuffers | Loop | Branch
 
 
 @record
@@ -166,14 +166,14 @@ def touched(step: Step) -> list[Buffer]:
             return [step.x, step.y, step.out]
         case Library():
             return [step.sizes, *step.args, *step.results]
-        case Host():
+        case HostCall():
             return [b for b, _ in (*step.args, *step.results)]
         case Copy():
             return [step.to, step.source]
-        case Exchange():
+        case SwapBuffers():
             return [step.carry, step.after]
         case Loop():
-            return [step.predicate, *step.filled, *(e.after for e in step.exchanged)]
+            return [step.predicate, *step.filled, *(e.after for e in step.swapped)]
         case Branch():
             return [step.index]
 

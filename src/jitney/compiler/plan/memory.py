@@ -11,7 +11,7 @@ from jitney.compiler.plan import ir
 ALIGNMENT = 64
 
 
-def allot(steps: Sequence[ir.Step]) -> int:
+def assign_buffers(steps: Sequence[ir.Step]) -> int:
     """Gives every arena buffer an offset; returns the size of the arena in bytes."""
     first: dict[ir.Buffer, int] = {}
     last: dict[ir.Buffer, int] = {}
@@ -31,7 +31,7 @@ def allot(steps: Sequence[ir.Step]) -> int:
             for block in blocks:
                 visit(block)
             clock += 1
-            # What is alive before a loop and used in it must survive every turn.
+            # What is alive before a loop and used in it must survive every iteration.
             for buffer in _all_touched(blocks):
                 if first[buffer] <= start or isinstance(step, ir.Branch):
                     last[buffer] = clock

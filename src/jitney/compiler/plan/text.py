@@ -34,7 +34,7 @@ def print_plan(plan: ir.Plan) -> str:
                         f"{indent}library {step.routine}.{step.dtype.name}({_buffers(step.args)}) "
                         f"-> ({_buffers(step.results)}), {step.batch} times"
                     )
-                case ir.Host():
+                case ir.HostCall():
                     args = _buffers([b for b, _ in step.args])
                     results = _buffers([b for b, _ in step.results])
                     lines.append(f"{indent}host {step.name}({args}) -> ({results})")
@@ -42,8 +42,8 @@ def print_plan(plan: ir.Plan) -> str:
                     lines.append(
                         f"{indent}copy {step.to} <- {step.source} ({step.to.nbytes} bytes)"
                     )
-                case ir.Exchange():
-                    lines.append(f"{indent}exchange {step.carry} <-> {step.after}")
+                case ir.SwapBuffers():
+                    lines.append(f"{indent}swap {step.carry} <-> {step.after}")
                 case ir.Loop():
                     lines.append(f"{indent}while {{")
                     lines += block(step.cond, indent + "  ")

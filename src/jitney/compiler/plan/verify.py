@@ -47,11 +47,11 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             return [step.x, step.y], [step.out]
         case ir.Library():
             return [step.sizes, *step.args], list(step.results)
-        case ir.Host():
+        case ir.HostCall():
             return [b for b, _ in step.args], [b for b, _ in step.results]
         case ir.Copy():
             return [step.source], [step.to]
-        case ir.Exchange():
+        case ir.SwapBuffers():
             return [step.after], [step.carry, step.after]
         case _:
             return [], []
@@ -62,17 +62,15 @@ class _Memory:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.turns = 2  # of loops
+        self.iterations = 2  # of loops
         self.held: dict[int, tuple[int, ir.Buffer]] = {}  # offset -> (end, buffer)
         self.written: set[ir.Buffer] = set()
         self.filling: set[ir.Buffer] = set()  # what loops are writing part by part
-        self.partner: dict[
-            ir.Buffer, ir.Buffer
-        ] = {}  # carry -> what it may have been exchanged for
+        self.partner: dict[ir.Buffer, ir.Buffer] = {}  # carry -> what it may have been swapped for
 
     def copy(self) -> _Memory:
         new = _Memory(self.size)
-        new.turns = self.turns
+        new.iterations = self.iterations
         new.held, new.written = dict(self.held), set(self.written)
         new.partner, new.filling = dict(self.partner), self.filling
         return new
@@ -94,7 +92,7 @@ class _Memory:
         self.check_held(buffer, what)
         partner = self.partner.get(buffer)
         if partner is not None:
-            self.check_held(partner, f"{what}, of what may be exchanged,")
+            self.check_held(partner, f"{what}, of what may be swapped,")
 
     def check_held(self, buffer: ir.Buffer, what: str) -> None:
         if buffer.place == "arena" and self.held.get(buffer.index, (0, None))[1] is not buffer:
@@ -135,7 +133,7 @@ class _Memory:
             _check_launch(step)
         if isinstance(step, ir.Copy) and step.to.nbytes != step.source.nbytes:
             raise PlanError(f"P5: {step.source.nbytes} bytes to {step.to.nbytes}")
-        if isinstance(step, ir.Exchange):
+        if isinstance(step, ir.SwapBuffers):
             if step.carry.nbytes != step.after.nbytes:
                 raise PlanError(f"P5: {step.carry.nbytes} bytes for {step.after.nbytes}")
             self.partner[step.carry] = step.after
@@ -151,15 +149,15 @@ class _Memory:
             outside, self.filling = self.filling, self.filling | {*step.filled}
             for buffer in step.filled:
                 self.claim(buffer, what)
-            # The second turn finds what the first has overwritten. In it, loops within have one turn:
-            # they had two in the first.
-            for turns in range(self.turns):
-                outer, self.turns = self.turns, self.turns - turns
+            # The second iteration finds what the first has overwritten. In it, loops within have one
+            # iteration: they had two in the first.
+            for iterations in range(self.iterations):
+                outer, self.iterations = self.iterations, self.iterations - iterations
                 self.steps(step.body)
                 self.steps(step.cond)
-                self.turns = outer
+                self.iterations = outer
                 self.read(step.predicate, what)
-            for exchange in step.exchanged:
+            for exchange in step.swapped:
                 self.read(exchange.carry, what)
                 del self.partner[exchange.carry]
             self.filling = outside

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.compiler.numerics.complex_parts import PARTS, Part
+from jitney.compiler.reference.complex_parts import PARTS, Part
 from jitney.compiler.scalar import exponential, inverse_trigonometric, logarithm, trigonometric
 from jitney.compiler.scalar.polynomial import INF, two_product, two_sum
 
@@ -59,7 +59,7 @@ def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
     """x / y where y is 0 or one of both is infinite; `quotient` elsewhere."""
     (a, b), (c, d) = x, y
     re, im = quotient
-    # Division by zero: infinite in the direction of the dividend.
+    # Fission by zero: infinite in the direction of the dividend.
     zero = e.fcmp("oeq", e.fadd(e.fabs(c), e.fabs(d)), e.const(0.0, c))
     infinite = e.copysign(e.const(INF, c), c)
     re = e.select(zero, e.fmul(infinite, a), re)

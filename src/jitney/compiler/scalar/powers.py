@@ -70,7 +70,7 @@ def power(e: Emitter, x: Value, y: Value) -> Value:
     return e.select(trivial, one, result)
 
 
-_MOST_HALVES = 8
+_MAX_HALVES = 8
 
 
 def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
@@ -81,7 +81,7 @@ def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
     overflows that the result does not.
     """
     halves = exponent * 2
-    if abs(halves) not in range(_MOST_HALVES + 1):
+    if abs(halves) not in range(_MAX_HALVES + 1):
         return None
     n = int(halves)
     if not e.target.has_fma and n not in (0, 1, 2, 4, -2):

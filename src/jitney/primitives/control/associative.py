@@ -17,7 +17,7 @@ from jitney.primitives.indexing.slice import slice_in_dim
 
 
 def _interleave(a: Any, b: Any, axis: int) -> Any:
-    """Elements of `a` and `b` in turn along `axis`."""
+    """Elements of `a` and `b` in iteration along `axis`."""
     n, m = shape_of(a)[axis], shape_of(b)[axis]
     assert n in (m, m + 1)
     config_a, config_b = [(0, 0, 0)] * len(shape_of(a)), [(0, 0, 0)] * len(shape_of(a))

@@ -26,7 +26,7 @@ def fori_loop(
         when traced the loop is a `scan`, and has a reverse derivative.
       body_fun: (index, value) -> value, of the same structure and types.
       init_val: a pytree of arrays.
-      unroll: for known bounds: how many turns one turn of the compiled loop does.
+      unroll: for known bounds: how many turns one iteration of the compiled loop does.
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")

@@ -1,8 +1,8 @@
 """`scan`: loops with a carry, over the rows of arrays.
 
-The primitive's operands are constants, carries, and arrays of which each turn gets one row; its results
-carries and arrays to which each turn adds one row. Derivatives keep what the backward loop needs in
-more such arrays; what does not change from turn to turn is kept once.
+The primitive's operands are constants, carries, and arrays of which each iteration gets one row; its
+results carries and arrays to which each iteration adds one row. Derivatives keep what the backward
+loop needs in more such arrays; what does not change from iteration to iteration is kept once.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _(
         return [*nodes[n_consts : n_consts + n_carry], *stacked]
     n_nodes = len(nodes)
 
-    def turn(inner: Any, i: Any, *rest: Any) -> Any:
+    def step(inner: Any, i: Any, *rest: Any) -> Any:
         consts = rest[:n_consts]
         carry = rest[n_consts : n_consts + n_carry]
         rows, ys = rest[n_consts + n_carry : n_nodes], rest[n_nodes:]
@@ -87,7 +87,7 @@ def _(
         new_ys = [inner.with_row(old, at, y) for old, y in zip(ys, outs[n_carry:], strict=True)]
         return [*consts, *outs[:n_carry], *rows, *new_ys]
 
-    outs = b.for_(length, [*nodes, *stacked], turn)
+    outs = b.for_(length, [*nodes, *stacked], step)
     return [*outs[n_consts : n_consts + n_carry], *outs[len(xs) + n_consts + n_carry :]]
 
 
@@ -202,7 +202,7 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
     ]
     order, n_carry, n_out = len(series[0]), len(parts[1]), len(jaxpr.out_avals)
     no_rows = ((None,) * order,) * (n_out - n_carry)
-    while True:  # terms that a turn makes stay
+    while True:  # terms that an iteration makes stay
         operands = (*given[0], *given[1], *given[2])
         raw, found = jet.jet_jaxpr(jaxpr, operands, order, (*given[1], *no_rows))
         more = jet.joined(given[1], found[:n_carry])
@@ -235,7 +235,7 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
         if joined == carry_u:
             break
         carry_u = joined
-    # Residuals that are constants of the loop are handed over once, not once a turn.
+    # Residuals that are constants of the loop are handed over once, not once an iteration.
     known_consts = [x for x, u in zip(consts, const_u, strict=True) if not u]
     known_init = [x for x, u in zip(init, carry_u, strict=True) if not u]
     known_xs = [x for x, u in zip(xs, xs_u, strict=True) if not u]
@@ -452,12 +452,12 @@ def scan(
     """Repeats `carry, y = f(carry, x)` for each row x of `xs`; returns the last carry and all y.
 
     Args:
-      f: (carry, row) -> (carry of the same structure and types, result of the turn).
+      f: (carry, row) -> (carry of the same structure and types, result of the iteration).
       init: the first carry, a pytree of arrays.
       xs: a pytree of arrays with one leading extent, or None.
-      length: number of turns, where `xs` is None; otherwise checked.
+      length: number of iterations, where `xs` is None; otherwise checked.
       reverse: whether to go from the last row to the first; results keep the rows' order.
-      unroll: how many turns one turn of the compiled loop may do; True for all.
+      unroll: how many turns one iteration of the compiled loop may do; True for all.
 
     Returns: (carry, results stacked along a new leading axis).
     """
@@ -465,7 +465,7 @@ def scan(
         raise TypeError("lax.scan: f argument should be a callable.")
     x_leaves, x_tree = pytrees.tree_flatten(xs)
     length = _length(x_leaves, length)
-    turns = _turns(unroll, length)
+    iterations = _turns(unroll, length)
     if config.disable_jit_enabled():
         return _scan_eagerly(f, init, x_leaves, x_tree, length, reverse)
     leaves, tree = pytrees.tree_flatten(init)
@@ -494,13 +494,13 @@ def scan(
         num_carry=len(leaves),
         num_consts=len(traced.consts),
         reverse=bool(reverse),
-        unroll=turns,
+        unroll=iterations,
     )
     return pytrees.tree_unflatten(traced.out_tree, outs)
 
 
 def _turns(unroll: Any, length: int) -> int:
-    """`unroll` as a number of turns, 1 at least: 0 and False leave the choice to the compiler."""
+    """`unroll` as a number of iterations, 1 at least: 0 and False leave the choice to the compiler."""
     if isinstance(unroll, bool | np.bool_):
         return length if unroll else 1
     if not isinstance(unroll, int | np.integer):

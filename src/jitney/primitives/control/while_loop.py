@@ -1,9 +1,9 @@
 """`while_loop`: a body repeated while a condition holds.
 
 The primitive carries values and two groups of constants: those of the condition and those of the body.
-Forward derivatives carry tangents along; the number of turns being unknown, there is no reverse one.
-A batched predicate has axes, which all carries have in front; the loop runs while it holds anywhere,
-and what has come to its end stays as it is.
+Forward derivatives carry tangents along; the number of iterations being unknown, there is no reverse
+one. A batched predicate has axes, which all carries have in front; the loop runs while it holds
+anywhere, and what has come to its end stays as it is.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     _, body_t, init_t = _parts(tangents, params)
     const_nz = [type(t) is not Zero for t in body_t]
     carry_nz = [type(t) is not Zero for t in init_t]
-    while True:  # tangents that a turn makes nonzero stay so
+    while True:  # tangents that an iteration makes nonzero stay so
         _, found = jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz))
         joined = [a or b for a, b in zip(carry_nz, found, strict=True)]
         if joined == carry_nz:
@@ -180,7 +180,7 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
     n_const, n_carry, n_cond = len(body_consts), len(init), len(cond_consts)
     consts_given = jet.tangent_types_of(const_terms, body_jaxpr.in_avals[:n_const])
     carry_given = jet.tangent_types_of(init_terms, body_jaxpr.in_avals[n_const:])
-    while True:  # terms that a turn makes stay
+    while True:  # terms that an iteration makes stay
         raw, found = jet.jet_jaxpr(body_jaxpr, (*consts_given, *carry_given), order, carry_given)
         more = jet.joined(carry_given, found)
         if jet.number_of(more) == jet.number_of(carry_given):
@@ -263,7 +263,7 @@ def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool
 def _(cts: Any, *args: Any, **params: Any) -> Any:
     raise ValueError(
         "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
-        "start/stop values: how many turns there are, and so what has to be kept, is not known "
+        "start/stop values: the trip count, and so what has to be kept, is not known "
         "beforehand. Try using lax.scan, or using fori_loop with static start/stop."
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import scalar as meanings
+from jitney.compiler.reference import scalar as reference
 from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
@@ -50,7 +50,7 @@ def _(x: ShapedArray, y: ShapedArray, *, out_dtype: Any = None) -> ShapedArray:
     return shaped_array(families.broadcast_shape("mul", (x, y)), dtype, x.weak_type and y.weak_type)
 
 
-_multiply = meanings.function("mul")
+_multiply = reference.function("mul")
 
 
 @mul_p.eager
@@ -58,7 +58,7 @@ def _(x: np.ndarray, y: np.ndarray, *, out_dtype: Any = None) -> np.ndarray:
     if out_dtype is None:
         return _multiply(x, y)
     dtype = np.dtype(out_dtype)
-    return _multiply(meanings.convert(x, dtype), meanings.convert(y, dtype))
+    return _multiply(reference.convert(x, dtype), reference.convert(y, dtype))
 
 
 @mul_p.lower
@@ -107,12 +107,12 @@ def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     )
 
 
-_power = meanings.function("pow")
+_power = reference.function("pow")
 
 
 @pow_p.eager
 def _(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return _power(x, y if y.dtype == x.dtype else meanings.convert(y, x.dtype))
+    return _power(x, y if y.dtype == x.dtype else reference.convert(y, x.dtype))
 
 
 @pow_p.lower

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler import numerics
+from jitney.compiler import reference
 from jitney.compiler.hlo import sub_bytes
-from jitney.compiler.numerics import scalar as meanings
 from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
@@ -46,7 +45,7 @@ def _(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Shap
 
 @convert_element_type_p.eager
 def _(x: np.ndarray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> np.ndarray:
-    return x if dtypes.is_extended(new_dtype) else meanings.convert(x, new_dtype)
+    return x if dtypes.is_extended(new_dtype) else reference.scalar.convert(x, new_dtype)
 
 
 @convert_element_type_p.lower
@@ -152,7 +151,7 @@ def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
             value = np.asarray(x).astype(dtype)
     else:
         with np.errstate(over="ignore"):  # infinity, as everywhere
-            value = meanings.convert(np.asarray(float(x) if type(x) is int else x), dtype)
+            value = reference.scalar.convert(np.asarray(float(x) if type(x) is int else x), dtype)
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 
 
@@ -223,7 +222,7 @@ def _(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
 
 @bitcast_convert_type_p.eager
 def _(x: np.ndarray, *, new_dtype: Any) -> np.ndarray:
-    return numerics.bitcast_bits(x, new_dtype)
+    return reference.bitcast_bits(x, new_dtype)
 
 
 @bitcast_convert_type_p.lower
@@ -260,7 +259,7 @@ def _(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
 
 @reduce_precision_p.eager
 def _(x: np.ndarray, *, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
-    return numerics.reduce_precision(x, exponent_bits, mantissa_bits)
+    return reference.reduce_precision(x, exponent_bits, mantissa_bits)
 
 
 @reduce_precision_p.lower

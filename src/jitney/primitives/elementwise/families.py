@@ -5,7 +5,7 @@ family costs one call. A family gives
 
 - the type rule: accepted dtypes, equal dtypes, shapes, weak types;
 - the eager rule and the lowering: the scalar function of the primitive's name
-  (`compiler.numerics`, `compiler.scalar`).
+  (`compiler.reference`, `compiler.scalar`).
 
 Shapes: operands of an n-ary primitive have the same rank, and extents that are equal or 1; operands
 of rank 0 go with any shape. A result is weakly typed if all operands are.
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import scalar as meanings
+from jitney.compiler.reference import scalar as reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.primitive import Primitive, declare
@@ -293,12 +293,12 @@ def check_nary(
 
 
 def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) -> None:
-    meaning = meanings.function(fn)
+    meaning = reference.function(fn)
 
     @prim.eager
     def _(*values: np.ndarray, **_: Any) -> np.ndarray:
         if values[-1].dtype.kind == "V":
-            return meanings.apply(fn, values)
+            return reference.apply(fn, values)
         return meaning(*values)
 
     @prim.lower

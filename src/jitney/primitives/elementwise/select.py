@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler import numerics
+from jitney.compiler import reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
@@ -56,7 +56,7 @@ def _(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
             if chosen is not None:
                 return chosen
         return np.where(which, cases[-1], cases[0])
-    return numerics.select_n(which, *cases)
+    return reference.select_n(which, *cases)
 
 
 @select_n_p.lower
@@ -108,7 +108,7 @@ def _(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
 
 @clamp_p.eager
 def _(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
-    return numerics.clamp(low, x, high)
+    return reference.clamp(low, x, high)
 
 
 @clamp_p.lower
@@ -149,7 +149,7 @@ _ROUND_FN = {
 
 @round_p.eager
 def _(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray:
-    return numerics.scalar.function(_ROUND_FN[rounding_method])(x)
+    return reference.scalar.function(_ROUND_FN[rounding_method])(x)
 
 
 @round_p.lower

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jitney.compiler.dims import GatherDims, IndexMode
-from jitney.compiler.numerics import indexing, scalar
+from jitney.compiler.reference import indexing, scalar
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import declare

@@ -15,7 +15,7 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.compiler.dims import ScatterDims
-from jitney.compiler.numerics import indexing
+from jitney.compiler.reference import indexing
 from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import indexing
+from jitney.compiler.reference import indexing
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.primitive import Primitive, declare

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import contraction, scalar
+from jitney.compiler.reference import contraction, scalar
 from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn

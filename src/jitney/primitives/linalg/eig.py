@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import linalg as meanings
+from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives.array.creation import broadcasted_iota
@@ -29,7 +29,7 @@ def _(
     x: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
 ) -> list[ShapedArray]:
     batch, n = factorizations.square("eig", x)
-    dtype = meanings.complex_dtype(x.dtype)
+    dtype = reference.complex_dtype(x.dtype)
     vectors = [shaped_array((*batch, n, n), dtype)]
     many = compute_left_eigenvectors + compute_right_eigenvectors
     return [shaped_array((*batch, n), dtype), *vectors * many]
@@ -38,7 +38,7 @@ def _(
 def _eig(
     x: np.ndarray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
 ) -> Any:
-    return meanings.eig(x, compute_left_eigenvectors, compute_right_eigenvectors)
+    return reference.eig(x, compute_left_eigenvectors, compute_right_eigenvectors)
 
 
 matrix_function(eig_p, _eig)

@@ -14,14 +14,14 @@ import numpy as np
 
 from jitney.compiler import lapack
 from jitney.compiler.hlo import small_linalg as small
-from jitney.compiler.numerics import linalg as meanings
+from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.elementwise import binary, families, unary
 from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.linalg import matrix_helpers as mat
-from jitney.primitives.linalg.matrix_functions import matrix_function, underivable
+from jitney.primitives.linalg.matrix_functions import matrix_function, no_derivative
 from jitney.primitives.rules import shape_of
 from jitney.transforms.zero import Zero
 
@@ -47,7 +47,7 @@ def square(name: str, x: ShapedArray, which: str = "The input") -> tuple[tuple[i
 
 
 def _real(dtype: Any) -> Any:
-    return meanings.real_dtype(dtype)
+    return reference.real_dtype(dtype)
 
 
 def zero_tangents(outs: Any) -> Any:
@@ -68,7 +68,7 @@ def _(x: ShapedArray) -> ShapedArray:
 
 matrix_function(
     cholesky_p,
-    meanings.cholesky,
+    reference.cholesky,
     lambda x: lapack.Routine("cholesky", (x.shape[-1],)),
     small.cholesky,
 )
@@ -122,7 +122,7 @@ def _solving_routine(
 
 matrix_function(
     triangular_solve_p,
-    meanings.triangular_solve,
+    reference.triangular_solve,
     _solving_routine,
     small.triangular_solve,
     linear=True,
@@ -181,7 +181,7 @@ def _(x: ShapedArray) -> list[ShapedArray]:
     ]
 
 
-matrix_function(lu_p, meanings.lu, lambda x: lapack.Routine("lu", x.shape[-2:]), small.lu)
+matrix_function(lu_p, reference.lu, lambda x: lapack.Routine("lu", x.shape[-2:]), small.lu)
 
 
 @lu_p.jvp
@@ -222,7 +222,7 @@ def _(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
 
 
 def _permutation(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:
-    return meanings.pivots_to_permutation(pivots, permutation_size)
+    return reference.pivots_to_permutation(pivots, permutation_size)
 
 
 matrix_function(lu_pivots_to_permutation_p, _permutation)
@@ -243,7 +243,7 @@ def _(x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any) ->
 
 
 def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> Any:
-    return meanings.qr(x, pivoting, full_matrices)
+    return reference.qr(x, pivoting, full_matrices)
 
 
 def _qr_routine(x: ShapedArray, *, pivoting: bool, full_matrices: bool, **_: Any) -> Any:
@@ -307,7 +307,7 @@ def _(
 def _eigh(
     x: np.ndarray, *, lower: bool, subset_by_index: Any, sort_eigenvalues: bool, algorithm: Any
 ) -> Any:
-    vectors, values = meanings.eigh(x, lower)
+    vectors, values = reference.eigh(x, lower)
     if subset_by_index is None:
         return [vectors, values]
     chosen = slice(*subset_by_index)
@@ -378,9 +378,9 @@ def _svd(
     x: np.ndarray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any
 ) -> Any:
     if subset_by_index is None:
-        return meanings.svd(x, full_matrices, compute_uv)
+        return reference.svd(x, full_matrices, compute_uv)
     chosen = slice(*subset_by_index)
-    values, *vectors = meanings.svd(x, False, compute_uv)
+    values, *vectors = reference.svd(x, False, compute_uv)
     if vectors:
         vectors = [vectors[0][..., chosen], vectors[1][..., chosen, :]]
     return [values[..., chosen], *vectors]
@@ -504,7 +504,7 @@ def _(x: ShapedArray, *, compute_schur_vectors: bool, **_: Any) -> list[ShapedAr
 
 
 def _schur(x: np.ndarray, *, compute_schur_vectors: bool, **_: Any) -> Any:
-    return meanings.schur(x, compute_schur_vectors)
+    return reference.schur(x, compute_schur_vectors)
 
 
 @cholesky_update_p.abstract
@@ -515,20 +515,20 @@ def _(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return shaped_array(r.shape, r.dtype)
 
 
-matrix_function(geqrf_p, meanings.geqrf, lambda x: lapack.Routine("geqrf", x.shape[-2:]))
+matrix_function(geqrf_p, reference.geqrf, lambda x: lapack.Routine("geqrf", x.shape[-2:]))
 matrix_function(
     householder_product_p,
-    meanings.householder_product,
+    reference.householder_product,
     lambda x, taus: lapack.Routine("householder_product", (*x.shape[-2:], taus.shape[-1])),
 )
-underivable(geqrf_p)
-underivable(householder_product_p)
+no_derivative(geqrf_p)
+no_derivative(householder_product_p)
 
 for _prim, _meaning in (
-    (hessenberg_p, meanings.hessenberg),
-    (tridiagonal_p, meanings.tridiagonal),
+    (hessenberg_p, reference.hessenberg),
+    (tridiagonal_p, reference.tridiagonal),
     (schur_p, _schur),
-    (cholesky_update_p, meanings.cholesky_update),
+    (cholesky_update_p, reference.cholesky_update),
 ):
     matrix_function(_prim, _meaning)
-    underivable(_prim)
+    no_derivative(_prim)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import linalg as meanings
+from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
@@ -15,7 +15,7 @@ from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.elementwise import binary, families, unary
 from jitney.primitives.linalg import factorizations, matrix_helpers as mat
 from jitney.primitives.linalg.linear_solve import custom_linear_solve
-from jitney.primitives.linalg.matrix_functions import matrix_function, underivable
+from jitney.primitives.linalg.matrix_functions import matrix_function, no_derivative
 from jitney.primitives.reduction.sort import sort_key_val
 from jitney.primitives.rules import shape_of
 from jitney.transforms.zero import Zero, instantiate
@@ -84,7 +84,7 @@ def _(
 def _tridiagonal_solve(
     dl: np.ndarray, d: np.ndarray, du: np.ndarray, b: np.ndarray, *, perturb_singular: bool
 ) -> np.ndarray:
-    return meanings.tridiagonal_solve(dl, d, du, b, perturb_singular)
+    return reference.tridiagonal_solve(dl, d, du, b, perturb_singular)
 
 
 matrix_function(tridiagonal_solve_p, _tridiagonal_solve, linear=True)
@@ -154,7 +154,7 @@ def _symmetric_product(a: np.ndarray, c: np.ndarray, *, alpha: float, beta: floa
 
 
 matrix_function(symmetric_product_p, _symmetric_product)
-underivable(symmetric_product_p)
+no_derivative(symmetric_product_p)
 
 
 @ormqr_p.abstract
@@ -173,11 +173,11 @@ def _ormqr(
     m, n = a.shape[-2:]
     full = np.zeros((*a.shape[:-1], m), a.dtype)
     full[..., : min(m, n)] = a[..., : min(m, n)]
-    q = meanings.householder_product(full, taus)
+    q = reference.householder_product(full, taus)
     if transpose:
         q = np.swapaxes(q, -1, -2).conj()
     return (q @ c if left else c @ q).astype(c.dtype)
 
 
 matrix_function(ormqr_p, _ormqr)
-underivable(ormqr_p)
+no_derivative(ormqr_p)

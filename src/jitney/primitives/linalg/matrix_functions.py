@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler import lapack, lower as lowering
 from jitney.compiler.hlo.ir import TensorType
-from jitney.compiler.numerics.linalg import wide, wide_dtype
+from jitney.compiler.reference.linalg import wide, wide_dtype
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive
 from jitney.primitives import rules
@@ -91,7 +91,7 @@ def matrix_function(
         prim.absent("transpose", why="not linear")
 
 
-def underivable(prim: Primitive) -> None:
+def no_derivative(prim: Primitive) -> None:
     """Says that `prim` has no derivative."""
 
     @prim.jvp

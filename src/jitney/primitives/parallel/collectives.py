@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import reduction
+from jitney.compiler.reference import reduction
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees

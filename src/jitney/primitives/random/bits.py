@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler.numerics.threefry import threefry2x32 as threefry2x32_numpy
+from jitney.compiler.reference.threefry import threefry2x32 as threefry2x32_numpy
 from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive, declare

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import threefry as meaning
+from jitney.compiler.reference import threefry as meaning
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules

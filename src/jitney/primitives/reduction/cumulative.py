@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import reduction
+from jitney.compiler.reference import reduction
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare

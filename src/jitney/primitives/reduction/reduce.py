@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.compiler.numerics import reduction
+from jitney.compiler.reference import reduction
 from jitney.core import dtypes, jaxpr_trace, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import eval_jaxpr

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import indexing
+from jitney.compiler.reference import indexing
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.evaluate import eval_jaxpr

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import order
+from jitney.compiler.reference import order
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare

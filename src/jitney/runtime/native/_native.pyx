@@ -24,7 +24,7 @@ cnp.import_array()
 
 cdef extern from "threads.h":
     int32_t jt_parallel_for(void *kernel, void *slots, int64_t n, int64_t grain) nogil
-    int32_t jt_in_turn(void *kernel, void *slots, int64_t n, int64_t grain) nogil
+    int32_t jt_in_order(void *kernel, void *slots, int64_t n, int64_t grain) nogil
     void jt_set_threads(int n)
 
 cdef extern from "blas_threads.h":
@@ -137,9 +137,9 @@ def parallel_for_address():
     return <uintptr_t>&jt_parallel_for
 
 
-def in_turn_address():
-    """Address of `int32 in_turn(kernel, slots, n, grain)`: the same by one thread, and in order."""
-    return <uintptr_t>&jt_in_turn
+def in_order_address():
+    """Address of `int32 in_order(kernel, slots, n, grain)`: the same by one thread, and in order."""
+    return <uintptr_t>&jt_in_order
 
 
 def blas_guard_addresses():
@@ -359,7 +359,7 @@ def threefry(cnp.ndarray k0, cnp.ndarray k1, cnp.ndarray x0, cnp.ndarray x1):
 
 
 cdef enum:
-    MOST_OPERANDS = 8  # of a factorisation: sizes, operands and results
+    MAX_OPERANDS = 8  # of a factorisation: sizes, operands and results
 
 
 def set_lapack(int dtype, int routine, address):
@@ -387,10 +387,10 @@ def factorize(int which, int dtype, tuple arrays, int64_t batch, int64_t grain, 
       grain: how many are enough for a thread.
       alone: whether LAPACK keeps to one thread.
     """
-    cdef void *slots[MOST_OPERANDS]
+    cdef void *slots[MAX_OPERANDS]
     cdef int32_t status
     cdef int k
-    assert len(arrays) <= MOST_OPERANDS
+    assert len(arrays) <= MAX_OPERANDS
     for k in range(len(arrays)):
         assert cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray?>arrays[k])
         slots[k] = cnp.PyArray_DATA(<cnp.ndarray>arrays[k])

@@ -15,7 +15,7 @@ cdef extern from "Python.h":
 ctypedef int32_t (*Entry)(void **inputs, void **outputs, void *arena) noexcept nogil
 
 cdef enum:
-    MOST_AXES = 64  # of NumPy's arrays
+    MAX_AXES = 64  # of NumPy's arrays
     FEW = 8  # results whose addresses need no memory from the heap
 
 
@@ -85,8 +85,8 @@ cdef class Program:
         self.arena_bytes = arena_bytes
         self.release = release
         self.keep_alive = keep_alive
-        if max(map(len, self.shapes), default=0) > MOST_AXES:
-            raise ValueError(f"no array has more than {MOST_AXES} axes in memory: {self.shapes}")
+        if max(map(len, self.shapes), default=0) > MAX_AXES:
+            raise ValueError(f"no array has more than {MAX_AXES} axes in memory: {self.shapes}")
         if len(self.out_avals) != self.n_outputs:
             raise ValueError(f"{self.n_outputs} results of {len(self.out_avals)} types")
 
@@ -120,7 +120,7 @@ cdef class Program:
         cdef void *aligned = NULL
         cdef int i, k, nd
         cdef int32_t status = 0
-        cdef cnp.npy_intp dims[MOST_AXES]
+        cdef cnp.npy_intp dims[MAX_AXES]
         cdef tuple shape
         cdef cnp.ndarray value
         cdef list results = []

@@ -54,7 +54,7 @@ static struct {
     void *slots;
     int64_t grain;
     int threads; /* that the loop is divided among */
-    atomic_int given_up; /* the loop: a signal's handler has raised */
+    atomic_int consumed; /* the loop: a signal's handler has raised */
     jt_share shares[JT_MAX_THREADS];
 } jt_pool = {.owned = ATOMIC_FLAG_INIT,
              .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -72,7 +72,7 @@ static void jt_work(int self) {
             if ((looked++ % JT_CHUNKS_BETWEEN_LOOKS == 0 && jt_poll() != JT_SUCCEEDED) ||
                 jt_pool.kernel(jt_pool.slots, begin, end < share->end ? end : share->end) !=
                     JT_SUCCEEDED) {
-                atomic_store(&jt_pool.given_up, 1);
+                atomic_store(&jt_pool.consumed, 1);
                 return;
             }
         }
@@ -82,7 +82,7 @@ static void jt_work(int self) {
 static void *jt_worker(void *number) {
     int self = (int)(intptr_t)number;
     unsigned seen = 0;
-    jt_given_up = &jt_pool.given_up;
+    jt_given_up = &jt_pool.consumed;
     for (;;) {
         int64_t until = jt_nanoseconds() + JT_SPIN_NANOSECONDS;
         unsigned now, spins = 0;
@@ -146,7 +146,7 @@ static void jt_start(void) {
 }
 
 /* kernel(slots, begin, end) over chunks that make up [0, n), one after another, in order. */
-static int32_t jt_in_turn(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
+static int32_t jt_in_order(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
     int64_t step = grain > n / JT_CHUNKS_IN_TURN ? n : grain * JT_CHUNKS_IN_TURN;
     for (int64_t begin = 0; begin < n; begin += step) {
         int64_t end = begin + step;
@@ -160,7 +160,7 @@ static int32_t jt_in_turn(jt_kernel kernel, void *slots, int64_t n, int64_t grai
 /* kernel(slots, begin, end) over chunks of `grain` that make up [0, n). */
 static int32_t jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
     if (grain >= n || jt_pool.wanted < 2 || atomic_flag_test_and_set(&jt_pool.owned))
-        return jt_in_turn(kernel, slots, n, grain);
+        return jt_in_order(kernel, slots, n, grain);
     if (jt_pool.started < jt_pool.wanted - 1) jt_start();
     jt_pool.kernel = kernel;
     jt_pool.slots = slots;
@@ -172,7 +172,7 @@ static int32_t jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t
         atomic_store(&jt_pool.shares[k].next, begin);
         jt_pool.shares[k].end = begin = end < n ? end : n;
     }
-    atomic_store(&jt_pool.given_up, 0);
+    atomic_store(&jt_pool.consumed, 0);
     atomic_store(&jt_pool.active, 1);
     atomic_fetch_add(&jt_pool.generation, 1);
     if (atomic_load(&jt_pool.sleeping)) {
@@ -188,11 +188,11 @@ static int32_t jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t
             JT_PAUSE();
             continue;
         }
-        if (!atomic_load(&jt_pool.given_up) && jt_poll() != JT_SUCCEEDED)
-            atomic_store(&jt_pool.given_up, 1);
+        if (!atomic_load(&jt_pool.consumed) && jt_poll() != JT_SUCCEEDED)
+            atomic_store(&jt_pool.consumed, 1);
         sched_yield();
     }
-    int32_t status = atomic_load(&jt_pool.given_up) ? 0 : JT_SUCCEEDED;
+    int32_t status = atomic_load(&jt_pool.consumed) ? 0 : JT_SUCCEEDED;
     atomic_flag_clear(&jt_pool.owned);
     return status;
 }

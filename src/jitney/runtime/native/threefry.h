@@ -1,7 +1,7 @@
 /* Threefry-2x32 with 20 rounds on arrays: what eager draws of random numbers take their time for.
 
    Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The same rounds
-   stand in `compiler/numerics/threefry.py`, for NumPy, and in `primitives/random/threefry.py`, for compiled code. */
+   stand in `compiler/reference/threefry.py`, for NumPy, and in `primitives/random/threefry.py`, for compiled code. */
 
 #ifndef JITNEY_THREEFRY_H
 #define JITNEY_THREEFRY_H

@@ -1,4 +1,5 @@
-"""What a loop computes in each turn, computed for all its turns at once: nodes with one more axis."""
+"""What a loop computes in each step, computed for all its iterations at once: nodes with one more
+axis."""
 
 from __future__ import annotations
 
@@ -7,27 +8,27 @@ from typing import Any
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.loop_analysis import Trips, is_invariant, walks_all
-from jitney.compiler.hlo.passes.carries import keeping, with_more
+from jitney.compiler.hlo.loop_analysis import CountedLoop, covers_all_rows, is_invariant
+from jitney.compiler.hlo.passes.carries import add_carries, project_carries
 
 RunLoop = Callable[[ir.While], list[ir.Node]]
 
 VIEWS = (ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Bitcast)
 
 
-def is_fixed(loop: ir.While, node: ir.Node) -> bool:
+def is_loop_invariant(loop: ir.While, node: ir.Node) -> bool:
     """Whether `node` is a constant, or a carry that stays what it is."""
     return isinstance(node, ir.Constant) or is_invariant(loop.body, node)
 
 
-def row(loop: ir.While, trips: Trips, node: ir.Node) -> ir.DynamicSlice | None:
-    """`node`, if it is one row for each turn of an array that stays as it is."""
-    if not isinstance(node, ir.DynamicSlice) or not is_fixed(loop, node.x):
+def row(loop: ir.While, trips: CountedLoop, node: ir.Node) -> ir.DynamicSlice | None:
+    """`node`, if it is one row for each iteration of an array that stays as it is."""
+    if not isinstance(node, ir.DynamicSlice) or not is_loop_invariant(loop, node.x):
         return None
     shape = node.x.shape
     counter = loop.body.parameters[trips.counter]
     whole = bool(shape) and node.sizes == (1, *shape[1:]) and shape[0] == trips.count
-    return node if whole and walks_all(node.starts[0], counter, trips.count) else None
+    return node if whole and covers_all_rows(node.starts[0], counter, trips.count) else None
 
 
 def is_forward(start: ir.Node, counter: ir.Node) -> bool:
@@ -37,11 +38,11 @@ def is_forward(start: ir.Node, counter: ir.Node) -> bool:
     return start is counter
 
 
-def can_lift(loop: ir.While, trips: Trips, node: ir.Node) -> bool:
-    """Whether `for_all_turns` can compute `node` from what its operands are in all turns."""
+def can_lift(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
+    """Whether `batch_over_iterations` can compute `node` from its operands in all iterations."""
     match node:
         case ir.Parameter():
-            return node.index == trips.counter or is_fixed(loop, node)
+            return node.index == trips.counter or is_loop_invariant(loop, node)
         case ir.Pad():
             return isinstance(node.value, ir.Constant)
         case ir.DynamicSlice():
@@ -52,21 +53,21 @@ def can_lift(loop: ir.While, trips: Trips, node: ir.Node) -> bool:
             return isinstance(node, VIEWS)
 
 
-def for_all_turns(
+def batch_over_iterations(
     b: Builder,
     loop: ir.While,
-    trips: Trips,
+    trips: CountedLoop,
     results: Iterable[ir.Node],
     rows: MutableMapping[ir.Node, ir.Node],
 ) -> None:
-    """Computes in `b` what `results` are in all turns, on an axis in front of theirs.
+    """Computes in `b` what `results` are in all iterations, on an axis in front of theirs.
 
     Args:
       b: the builder of the loop.
       loop: the loop.
-      trips: its turns.
+      trips: its iterations.
       results: nodes of its body.
-      rows: what nodes are in all turns, where that is known: `results` can be lifted from these.
+      rows: what nodes are in all iterations, where that is known: `results` can be lifted from these.
         Gets the others that are computed.
     """
     stack = list(results)
@@ -81,13 +82,17 @@ def for_all_turns(
         rows[node] = _lifted(b, loop, trips, node, rows)
 
 
-def the_same_in_all(b: Builder, x: ir.Node, turns: int) -> ir.Node:
-    """`x` on an axis for the turns in front of its own."""
-    return b.broadcast(x, (turns, *x.shape), tuple(range(1, len(x.shape) + 1)))
+def broadcast_over_iterations(b: Builder, x: ir.Node, iterations: int) -> ir.Node:
+    """`x` on an axis for the iterations in front of its own."""
+    return b.broadcast(x, (iterations, *x.shape), tuple(range(1, len(x.shape) + 1)))
 
 
 def _lifted(
-    b: Builder, loop: ir.While, trips: Trips, node: ir.Node, rows: MutableMapping[ir.Node, ir.Node]
+    b: Builder,
+    loop: ir.While,
+    trips: CountedLoop,
+    node: ir.Node,
+    rows: MutableMapping[ir.Node, ir.Node],
 ) -> ir.Node:
     n = trips.count
     new = rows.__getitem__
@@ -100,7 +105,7 @@ def _lifted(
                 if isinstance(node, ir.Parameter)
                 else traversal.rebuild(b, node, new)
             )
-            return the_same_in_all(b, x, n)
+            return broadcast_over_iterations(b, x, n)
         case ir.DynamicSlice():
             return _rows_read(b, loop, trips, node)
         case ir.Broadcast():
@@ -128,18 +133,19 @@ def _after(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([axis + 1 for axis in axes])
 
 
-def _rows_read(b: Builder, loop: ir.While, trips: Trips, node: ir.DynamicSlice) -> ir.Node:
-    """All rows that the turns read, in the order of turns."""
+def _rows_read(b: Builder, loop: ir.While, trips: CountedLoop, node: ir.DynamicSlice) -> ir.Node:
+    """All rows that the iterations read, in the order of iterations."""
     x = loop.init[node.x.index] if isinstance(node.x, ir.Parameter) else b.constant(node.x.value)  # type: ignore[attr-defined]
     rows = b.reshape(x, (trips.count, *node.shape))
     forward = is_forward(node.starts[0], loop.body.parameters[trips.counter])
     return rows if forward else b.reverse(rows, (0,))
 
 
-def with_stacks(
-    b: Builder, loop: ir.While, trips: Trips, stacked: Sequence[ir.Node], kept: Sequence[int]
+def with_stacked_outputs(
+    b: Builder, loop: ir.While, trips: CountedLoop, stacked: Sequence[ir.Node], kept: Sequence[int]
 ) -> ir.While:
-    """`loop` with the carries `kept`, and one more for each of `stacked`, with a row for each turn."""
+    """`loop` with the carries `kept`, and one more for each of `stacked`, with a row for each
+    iteration."""
 
     def write_down(
         inner: Builder, new: dict[ir.Node, Any], stacks: Sequence[ir.Node]
@@ -150,5 +156,5 @@ def with_stacks(
         ]
 
     stacks = [b.full((trips.count, *x.shape), 0, x.dtype) for x in stacked]
-    larger = with_more(loop, stacks, None, write_down)
-    return keeping(larger, [*kept, *range(len(loop.init), len(larger.init))])
+    larger = add_carries(loop, stacks, None, write_down)
+    return project_carries(larger, [*kept, *range(len(loop.init), len(larger.init))])

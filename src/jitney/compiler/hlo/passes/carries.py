@@ -1,7 +1,7 @@
 """Loops with fewer carries, or more.
 
-A carry goes if nobody needs it, or if it equals another, or is a constant. One comes for what turns
-would compute twice:
+A carry goes if nobody needs it, or if it equals another, or is a constant. One comes for what
+iterations would compute twice:
 
     while (a)            y = f(a); a' = ...; z = f(a')
     while (a, y = f(a))            a' = ...; z = f(a');  y' = z
@@ -24,10 +24,12 @@ WORTH_A_CARRY = 4  # additions for each element: what storing one and loading it
 # --- fewer ----------------------------------------------------------------------------------------
 
 
-def needed_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
+def live_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
     """The carries that are `used` after the loop, or that those, the test or effects need."""
     body = loop.body
-    tested = [x for x in traversal.schedule(loop.cond.results) if isinstance(x, ir.Parameter)]
+    tested = [
+        x for x in traversal.topological_order(loop.cond.results) if isinstance(x, ir.Parameter)
+    ]
     needed = {*used, *[x.index for x in tested]}
     stack = [*[body.results[i] for i in needed], *body.ordered]
     seen: set[ir.Node] = set()
@@ -43,7 +45,7 @@ def needed_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
     return sorted(needed)
 
 
-def distinct_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
+def congruent_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
     """(carries that differ and change, for each carry its place among them, or the constant it is).
 
     Carries count as equal that start equal and, if equal ones are, become equal: the coarsest such
@@ -99,11 +101,11 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
     return ir.While(types, -1, reduced(loop.cond, False), reduced(loop.body, True), init)  # type: ignore[arg-type]
 
 
-def keeping(loop: ir.While, kept: Sequence[int]) -> ir.While:
+def project_carries(loop: ir.While, kept: Sequence[int]) -> ir.While:
     """`loop` with the carries `kept`, in this order, and what these need of those that never change."""
     body = loop.body
-    needed = traversal.schedule([*[body.results[i] for i in kept], *body.ordered])
-    needed += traversal.schedule(loop.cond.results)
+    needed = traversal.topological_order([*[body.results[i] for i in kept], *body.ordered])
+    needed += traversal.topological_order(loop.cond.results)
     read = dict.fromkeys([x.index for x in needed if isinstance(x, ir.Parameter)])
     fixed = [i for i in read if is_invariant(body, body.parameters[i]) and i not in kept]
     every = [*kept, *fixed]
@@ -118,7 +120,7 @@ Change: TypeAlias = Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], N
 Following: TypeAlias = Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]], list[ir.Node]]
 
 
-def with_more(
+def add_carries(
     loop: ir.While,
     more: Sequence[ir.Node],
     replace: Change | None = None,
@@ -143,7 +145,7 @@ def with_more(
         added = parameters[len(loop.init) :]
         if is_body and replace is not None:
             replace(b, new, added)
-        traversal.rebuild_all(b, traversal.ends(old), new)
+        traversal.rebuild_all(b, traversal.roots(old), new)
         results = [new[r] for r in old.results]
         if is_body:
             results += added if following is None else following(b, new, added)
@@ -152,18 +154,18 @@ def with_more(
     return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)  # type: ignore[arg-type]
 
 
-def known_from_turn_before(loop: ir.While) -> dict[ir.Node, ir.Node]:
-    """Nodes of the body that the turn before computes already, and the nodes that do so.
+def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
+    """Nodes of the body that the previous iteration computes already, and the nodes that do so.
 
     The second is the first with what carries become for what they are. These are the largest such nodes
     that are worth a carry.
     """
     body = loop.body
-    if not any(_worth(node) for node in traversal.schedule(traversal.ends(body))):
+    if not any(_worth(node) for node in traversal.topological_order(traversal.roots(body))):
         return {}
     b = Builder()
     here: dict[ir.Node, Any] = {}
-    nodes = traversal.schedule(traversal.ends(body))
+    nodes = traversal.topological_order(traversal.roots(body))
     traversal.rebuild_all(b, [*body.parameters, *nodes], here)
     old_of = {here[node]: node for node in nodes if not isinstance(here[node], list)}
     after: dict[ir.Node, Any] = {
@@ -193,7 +195,7 @@ def _frontier(
     found: list[ir.Node] = []
     for node in known:
         if node in needed:
-            work = sum([_work(x) for x in traversal.schedule([node]) if x in known])
+            work = sum([_work(x) for x in traversal.topological_order([node]) if x in known])
             if work > WORTH_A_CARRY * node.type.size:  # type: ignore[union-attr]
                 found.append(node)
     return found
@@ -230,7 +232,7 @@ def _work(node: ir.Node) -> int:
 
 
 def with_known(b: Builder, loop: ir.While, known: dict[ir.Node, ir.Node]) -> ir.While:
-    """`loop` with a carry for each of `known`, computed in `b` for the first turn."""
+    """`loop` with a carry for each of `known`, computed in `b` for the first iteration."""
     first: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
     traversal.rebuild_all(b, known, first)
 
@@ -241,4 +243,4 @@ def with_known(b: Builder, loop: ir.While, known: dict[ir.Node, ir.Node]) -> ir.
         traversal.rebuild_all(inner, known.values(), new)
         return [new[x] for x in known.values()]
 
-    return with_more(loop, [first[x] for x in known], replace, following)
+    return add_carries(loop, [first[x] for x in known], replace, following)

@@ -2,7 +2,7 @@
 
     arg_reduce x            ->  m = max of x;  min of the indices i where x[i] = m or x[i] is NaN
 
-    running fold of x       ->  for i < n  a = a + x[i];  y[i] = a
+    running reduction of x       ->  for i < n  a = a + x[i];  y[i] = a
 
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
@@ -25,18 +25,18 @@ import numpy as np
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
-from jitney.compiler.numerics.reduction import carrier
+from jitney.compiler.reference.reduction import carrier
 
 _INT32 = np.dtype(np.int32)
 _BOOL = np.dtype(bool)
 _SORTED = frozenset([np.dtype(d) for d in "?bhilBHILefd"] + [np.dtype(ml_dtypes.bfloat16)])
-MOST_SORTED = 128  # elements along the axis
-MOST_PAIRS = 1 << 17  # that are compared
+MAX_SORTED = 128  # elements along the axis
+MAX_PAIRS = 1 << 17  # that are compared
 
 
 def is_needed(region: ir.Region) -> bool:
     """Whether `region`, or one within it, has such an operation."""
-    for node in traversal.schedule(traversal.ends(region)):
+    for node in traversal.topological_order(traversal.roots(region)):
         if _is_expanded(node) or any(is_needed(inner) for _, inner in traversal.regions(node)):
             return True
     return False
@@ -90,7 +90,7 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
     """Whether each element along `dim` may be compared with each."""
     if not shape or 0 in shape:
         return False
-    return shape[dim] <= MOST_SORTED and math.prod(shape) * shape[dim] <= MOST_PAIRS
+    return shape[dim] <= MAX_SORTED and math.prod(shape) * shape[dim] <= MAX_PAIRS
 
 
 def arg_reduce(b: Builder, x: ir.Node, kind: str, dim: int, dtype: np.dtype) -> ir.Node:
@@ -108,7 +108,7 @@ def arg_reduce(b: Builder, x: ir.Node, kind: str, dim: int, dtype: np.dtype) -> 
 
 
 def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.Node:
-    """Running fold of `x` along `dim`, from the end if `reverse`: a loop over rows."""
+    """Running reduction of `x` along `dim`, from the end if `reverse`: a loop over rows."""
     n = x.shape[dim]
     if n == 1:
         return x
@@ -116,24 +116,26 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     order = (dim, *[k for k in range(len(x.shape)) if k != dim])
     rows = b.transpose(b.convert(x, wide), order)
 
-    def turn(inner: Builder, i: ir.Node, sofar: ir.Node, xs: ir.Node, ys: ir.Node) -> list[ir.Node]:
+    def step(inner: Builder, i: ir.Node, sofar: ir.Node, xs: ir.Node, ys: ir.Node) -> list[ir.Node]:
         at = inner.apply("sub", inner.constant(np.int32(n - 1)), i) if reverse else i
         sofar = _combined(inner, fn, sofar, inner.row(xs, at))
         return [sofar, xs, inner.with_row(ys, at, sofar)]
 
     start = b.full(rows.shape[1:], _neutral(fn, wide), wide)
-    folded = b.for_(n, [start, rows, b.full(rows.shape, 0, wide)], turn)[2]
+    folded = b.for_(n, [start, rows, b.full(rows.shape, 0, wide)], step)[2]
     back = [order.index(k) for k in range(len(order))]
     return b.convert(b.transpose(folded, back), dtype)
 
 
-_FEW = 32  # elements of a row up to which turns wait for each other more than for the arithmetic
+_FEW = (
+    32  # elements of a row up to which iterations wait for each other more than for the arithmetic
+)
 
 
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
-    """`fn` of what a fold has come to and a row; a NaN stays.
+    """`fn` of a partial result and a row; a NaN stays.
 
-    Turns wait for each other here: of the largest, they wait for a comparison and a choice alone.
+    Iterations wait for each other here: of the largest, they wait for a comparison and a choice alone.
     Of zeros 0.0 is the larger one: it is compared as if it were the number next to it.
     """
     if fn not in ("max", "min") or row.dtype.kind != "f" or row.type.size > _FEW:  # type: ignore[union-attr]

@@ -1,17 +1,18 @@
-"""Loops divided into parts, where most of what a turn computes does not need the turn before.
+"""Loops divided into parts, where most of what an iteration computes does not need the previous
+iteration.
 
     for i < n  k = g(k);  x = x + 0.1 * normal(k)
         ->  for i < n  k = g(k), ks[i] = k
             zs = normal(ks)
             for i < n  x = x + 0.1 * zs[i]
 
-A turn then takes as long as its own chain of operations; what lies between the loops is computed by
-vectors, and by all processors. This is what steps with random draws do, forcing terms, and observations
-of a state.
+An iteration then takes as long as its own chain of operations; what lies between the loops is computed
+by vectors, and by all processors. This is what steps with random draws do, forcing terms, and
+observations of a state.
 
 The carries are divided in two: early ones, which need each other alone, and late ones. A node that is
 computed from early carries is computed in the first loop, if their chain needs it; or between the
-loops, if it takes much work; or else by the turns of the second, as before.
+loops, if it takes much work; or else by the iterations of the second, as before.
 """
 
 from __future__ import annotations
@@ -22,47 +23,52 @@ from typing import Any
 
 from jitney.compiler.hlo import cost, ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.loop_analysis import Trips, count_trips, is_filled, is_invariant
+from jitney.compiler.hlo.loop_analysis import (
+    CountedLoop,
+    count_trips,
+    is_fully_overwritten,
+    is_invariant,
+)
 from jitney.compiler.hlo.passes.batch_iterations import (
     VIEWS,
+    batch_over_iterations,
+    broadcast_over_iterations,
     can_lift,
-    for_all_turns,
     is_forward,
-    the_same_in_all,
-    with_stacks,
+    with_stacked_outputs,
 )
-from jitney.compiler.hlo.passes.carries import keeping, with_more
+from jitney.compiler.hlo.passes.carries import add_carries, project_carries
 from jitney.core.record import record
 
-FEWEST_TURNS = 16
-LANES = 8  # elements that a turn computes in the time of one
+MIN_ITERATIONS = 16
+LANES = 8  # elements that an iteration computes in the time of one
 TRANSFER = 4  # additions that it takes to store an element and load it
-WORTH = 32  # additions that each turn is to save
-MOST_BYTES = 1 << 26  # that the values of all turns may take
-MOST_TRIED = 8  # sets of early carries
+WORTH = 32  # additions that each iteration is to save
+MAX_BYTES = 1 << 26  # that the values of all iterations may take
+MAX_TRIED = 8  # sets of early carries
 
 
 def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
     """The results of `loop`, built in `b`: divided for as long as that saves work."""
-    division = _division(loop)
+    division = _find_fission(loop)
     if division is None:
         return b.while_(loop.cond, loop.body, loop.init)
     return _divided(b, loop, division)
 
 
 @record(eq=False)
-class _Division:
+class _Fission:
     """What of a loop is computed where.
 
     Attributes:
       early: the carries of the first loop, the counter aside.
-      stacked: values that the first loop writes down in each turn.
-      read: values that the turns of the second loop read, of those known for all turns.
-      filled: carries that are filled with values known for all turns.
+      stacked: values that the first loop writes down in each iteration.
+      read: values that the iterations of the second loop read, of those known for all iterations.
+      filled: carries that are filled with values known for all iterations.
       fillers: these values.
-      fixed: what is the same in all turns, and those values are computed from.
+      fixed: what is the same in all iterations, and those values are computed from.
       late: the carries of the second loop, the counter aside.
-      saved: additions that each turn saves.
+      saved: additions that each iteration saves.
     """
 
     early: list[int]
@@ -78,11 +84,11 @@ class _Division:
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def _division(loop: ir.While) -> _Division | None:
+def _find_fission(loop: ir.While) -> _Fission | None:
     trips = count_trips(loop)
-    if trips is None or trips.count < FEWEST_TURNS or loop.body.ordered:
+    if trips is None or trips.count < MIN_ITERATIONS or loop.body.ordered:
         return None
-    nodes = traversal.schedule(loop.body.results)
+    nodes = traversal.topological_order(loop.body.results)
     if sum(map(_gain, nodes)) < WORTH:
         return None
     needs = _Needs(loop, nodes)
@@ -92,7 +98,7 @@ def _division(loop: ir.While) -> _Division | None:
 
 
 def _gain(node: ir.Node) -> float:
-    """Additions saved if `node` is computed for all turns by vectors, and not in each turn."""
+    """Additions saved if `node` is computed for all iterations at once, by vectors."""
     if not isinstance(node, ir.Apply):
         return 0
     size = node.type.size  # type: ignore[union-attr]
@@ -117,7 +123,7 @@ class _Needs:
         self._nodes = nodes
 
     def closed(self, carries: int) -> int:
-        """`carries`, and what they need in whatever turn."""
+        """`carries`, and what they need in whatever iteration."""
         found = fresh = carries
         while fresh:
             more = 0
@@ -139,13 +145,13 @@ class _Needs:
         for carries, gain in gains.items():
             key = self.closed(carries)
             closed[key] = closed.get(key, 0) + gain
-        likely = sorted(closed, key=closed.__getitem__, reverse=True)[: MOST_TRIED**2]
+        likely = sorted(closed, key=closed.__getitem__, reverse=True)[: MAX_TRIED**2]
         total = {
             carries: sum([closed[inner] for inner in likely if inner | carries == carries])
             for carries in likely
         }
         found = [carries for carries in likely if total[carries] >= WORTH]
-        return sorted(found, key=total.__getitem__, reverse=True)[:MOST_TRIED]
+        return sorted(found, key=total.__getitem__, reverse=True)[:MAX_TRIED]
 
 
 def bits(mask: int) -> Iterable[int]:
@@ -163,14 +169,19 @@ class _Divider:
     """Divides a loop with a given set of early carries.
 
     Each node of the body is one of these:
-      fixed: the same in all turns;
+      fixed: the same in all iterations;
       chain: computed by the first loop, because early carries need it or it cannot be lifted;
-      lifted: computed from early carries, and can be for all turns at once; `work` has its gain;
+      lifted: computed from early carries, and can be for all iterations at once; `work` has its gain;
       rest: all others.
     """
 
     def __init__(
-        self, loop: ir.While, trips: Trips, nodes: Sequence[ir.Node], needs: _Needs, early: int
+        self,
+        loop: ir.While,
+        trips: CountedLoop,
+        nodes: Sequence[ir.Node],
+        needs: _Needs,
+        early: int,
     ) -> None:
         self.loop, self.trips = loop, trips
         counter = 1 << trips.counter
@@ -179,7 +190,7 @@ class _Divider:
         self.work: dict[ir.Node, float] = {}
         self.fixed = {node for node in nodes if not needs.of[node]}
         results = loop.body.results
-        in_chain = set(traversal.schedule([results[i] for i in bits(self.early)]))
+        in_chain = set(traversal.topological_order([results[i] for i in bits(self.early)]))
         for node in nodes:
             carries = needs.of[node]
             if not carries or carries | early | counter != early | counter:
@@ -196,13 +207,13 @@ class _Divider:
                 self.chain.add(node)
 
     def _can_lift(self, node: ir.Node) -> bool:
-        """Whether `node`, which needs no late carry, is to be computed for all turns at once."""
+        """Whether `node`, which needs no late carry, is to be computed for all iterations at once."""
         if not can_lift(self.loop, self.trips, node) or node.dtype.kind == "c":
             return False
         known = (self.work, self.chain, self.fixed)
         return all(any(x in group for group in known) for x in traversal.operands(node))
 
-    def division(self) -> _Division:
+    def division(self) -> _Fission:
         """The division; it saves nothing if there is nothing left for a second loop."""
         body, counter = self.loop.body, self.trips.counter
         filled: list[int] = []
@@ -227,15 +238,15 @@ class _Divider:
             + TRANSFER * sum([x.type.size for x in fillers if x in self.chain])  # type: ignore[union-attr]
         )
         nbytes = self.trips.count * sum([x.type.nbytes for x in moved])  # type: ignore[union-attr]
-        if nbytes > MOST_BYTES or not (late or filled):
+        if nbytes > MAX_BYTES or not (late or filled):
             saved = 0.0
         early = [*bits(self.early)]
         outside = sorted(fixed, key=lambda node: node.id)
-        return _Division(early, stacked, read, filled, fillers, outside, late, saved)
+        return _Fission(early, stacked, read, filled, fillers, outside, late, saved)
 
     def _fills(self, carry: int) -> ir.Node | None:
-        """What each turn puts into a row of `carry`, of which it writes all and reads none."""
-        if not is_filled(self.loop, carry):
+        """What each iteration puts into a row of `carry`, of which it writes all and reads none."""
+        if not is_fully_overwritten(self.loop, carry):
             return None
         result = self.loop.body.results[carry]
         assert isinstance(result, ir.DynamicUpdateSlice)
@@ -243,12 +254,12 @@ class _Divider:
         return x.x if isinstance(x, ir.Reshape) else x
 
     def _is_heavy(self, node: ir.Node) -> bool:
-        """Whether `node` is lifted, and cheaper stored, and loaded, than computed in each turn."""
+        """Whether `node` is lifted, and cheaper stored, and loaded, than computed in each iteration."""
         work = self.work.get(node)
         return work is not None and work > TRANSFER * (node.type.size + 1)  # type: ignore[union-attr]
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
-        """The nodes known for all turns that `results` are computed from."""
+        """The nodes known for all iterations that `results` are computed from."""
         found: dict[ir.Node, None] = {}
         seen: set[ir.Node] = set()
         stack = list(results)
@@ -284,7 +295,7 @@ class _Divider:
 # --- building -------------------------------------------------------------------------------------
 
 
-def _divided(b: Builder, loop: ir.While, division: _Division) -> list[ir.Node]:
+def _divided(b: Builder, loop: ir.While, division: _Fission) -> list[ir.Node]:
     """The results of `loop` as `division` has it."""
     trips = count_trips(loop)
     assert trips is not None
@@ -294,7 +305,7 @@ def _divided(b: Builder, loop: ir.While, division: _Division) -> list[ir.Node]:
 
     if division.early:
         kept = [trips.counter, *division.early]
-        first = run_in_parts(b, with_stacks(b, loop, trips, division.stacked, kept))
+        first = run_in_parts(b, with_stacked_outputs(b, loop, trips, division.stacked, kept))
         for i, x in zip(division.early, first[1:], strict=False):
             results[i] = x
         rows.update(zip(division.stacked, first[len(kept) :], strict=False))
@@ -313,20 +324,23 @@ def _divided(b: Builder, loop: ir.While, division: _Division) -> list[ir.Node]:
 def _lift(
     b: Builder,
     loop: ir.While,
-    trips: Trips,
-    division: _Division,
+    trips: CountedLoop,
+    division: _Fission,
     rows: dict[ir.Node, ir.Node],
 ) -> None:
-    """Computes in `b`, for all turns, what the second loop reads and what carries are filled with."""
+    """Computes in `b`, for all iterations, what the second loop reads and what carries are filled
+    with."""
     outside: dict[ir.Node, Any] = dict(zip(loop.body.parameters, loop.init, strict=True))
     traversal.rebuild_all(b, division.fixed, outside)
     for node in division.fixed:
-        rows[node] = the_same_in_all(b, outside[node], trips.count)
-    for_all_turns(b, loop, trips, [*division.read, *division.fillers], rows)
+        rows[node] = broadcast_over_iterations(b, outside[node], trips.count)
+    batch_over_iterations(b, loop, trips, [*division.read, *division.fillers], rows)
 
 
-def _filled_with(b: Builder, loop: ir.While, trips: Trips, carry: int, value: ir.Node) -> ir.Node:
-    """What `carry` is after the loop, if its rows are those of `value` in the order of turns."""
+def _filled_with(
+    b: Builder, loop: ir.While, trips: CountedLoop, carry: int, value: ir.Node
+) -> ir.Node:
+    """What `carry` is after the loop, if its rows are those of `value` in the order of iterations."""
     result = loop.body.results[carry]
     assert isinstance(result, ir.DynamicUpdateSlice)
     filled = b.reshape(value, result.shape)
@@ -335,15 +349,15 @@ def _filled_with(b: Builder, loop: ir.While, trips: Trips, carry: int, value: ir
 
 
 def _reading(
-    loop: ir.While, trips: Trips, division: _Division, rows: dict[ir.Node, ir.Node]
+    loop: ir.While, trips: CountedLoop, division: _Fission, rows: dict[ir.Node, ir.Node]
 ) -> ir.While:
-    """The second loop: the late carries alone, and what turns read of what is known for all."""
+    """The second loop: the late carries alone, and what iterations read of what is known for all."""
 
     def look_up(inner: Builder, new: dict[ir.Node, Any], every: Sequence[ir.Node]) -> None:
         counter = new[loop.body.parameters[trips.counter]]
         for node, x in zip(division.read, every, strict=True):
             new[node] = inner.row(x, counter)
 
-    larger = with_more(loop, [rows[x] for x in division.read], look_up)
+    larger = add_carries(loop, [rows[x] for x in division.read], look_up)
     more = range(len(loop.init), len(larger.init))
-    return keeping(larger, [trips.counter, *division.late, *more])
+    return project_carries(larger, [trips.counter, *division.late, *more])

@@ -1,4 +1,4 @@
-"""Loops made smaller: fewer carries, and less work in a turn.
+"""Loops made smaller: fewer carries, and less work in an iteration.
 
     while (a, b) ...   where nobody needs b   ->   while (a) ...
 
@@ -15,7 +15,7 @@
     while (...)  w @ x   where w stays what it is, and its rows are short
         ->  t = transpose(w);  while (...)  transpose(t) @ x
 
-Sums over turns are left to `sums`, the division of loops to `divide`. The fourth is what a method
+Sums over iterations are left to `sums`, the division of loops to `divide`. The fourth is what a method
 of Verlet's kind does with its forces, or one of Runge and Kutta's whose last stage is the first of
 the next step. The fifth is what a recurrent network does with its inputs: one large product reads
 `w` once, where 500 small ones read it 500 times. Sums within a product have no order that a program
@@ -31,15 +31,15 @@ from typing import Any
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.loop_analysis import Trips, count_trips, is_invariant
+from jitney.compiler.hlo.loop_analysis import CountedLoop, count_trips, is_invariant
 from jitney.compiler.hlo.passes.carries import (
-    distinct_carries,
-    keeping,
-    known_from_turn_before,
-    needed_carries,
+    add_carries,
+    common_across_iterations,
+    congruent_carries,
+    live_carries,
+    project_carries,
     with_carries,
     with_known,
-    with_more,
 )
 from jitney.compiler.hlo.passes.loop_fission import run_in_parts
 from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
@@ -47,8 +47,8 @@ from jitney.compiler.hlo.passes.sink_reductions import sums_over_turns, without_
 from jitney.core.record import record
 
 FEW_ROWS = 16  # of a product in the loop: with more, one product alone is efficient
-LARGE_MATRIX = 2048  # elements that each turn would read again
-MOST_BYTES = 1 << 26  # that all rows' products may take
+LARGE_MATRIX = 2048  # elements that each iteration would read again
+MAX_BYTES = 1 << 26  # that all rows' products may take
 _FLOATS = ("float32", "float64")
 
 
@@ -63,7 +63,7 @@ def has_loops(module: ir.Module) -> bool:
 
 
 def _nodes(region: ir.Region) -> list[ir.Node]:
-    return traversal.schedule(traversal.ends(region))
+    return traversal.topological_order(traversal.roots(region))
 
 
 def _region(region: ir.Region) -> ir.Region:
@@ -85,20 +85,20 @@ def _region(region: ir.Region) -> ir.Region:
 def _loop(
     b: Builder, node: ir.While, init: Sequence[ir.Node], used: Iterable[int]
 ) -> list[ir.Node]:
-    """The results of the loop `node`, built in `b` with fewer carries and shorter turns.
+    """The results of the loop `node`, built in `b` with fewer carries and shorter iterations.
 
     Those that are not `used` are what they were at first.
     """
     loop = ir.While(node.type, -1, node.cond, node.body, tuple(init))
-    needed = needed_carries(loop, used)
+    needed = live_carries(loop, used)
     if len(needed) < len(init):
-        loop = keeping(loop, needed)
+        loop = project_carries(loop, needed)
     loop = ir.While(loop.type, -1, _region(loop.cond), _region(loop.body), loop.init)
     start = loop.init
-    kept, place = distinct_carries(loop)
+    kept, place = congruent_carries(loop)
     if len(kept) < len(start):
         loop = with_carries(loop, kept, place)
-    known = known_from_turn_before(loop)
+    known = common_across_iterations(loop)
     if known:
         loop = with_known(b, loop, known)
     products = _products_of_rows(loop)
@@ -172,8 +172,8 @@ def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
     return node if whole else None
 
 
-def _pays(loop: ir.While, trips: Trips, product: _Product) -> bool:
-    """Whether one product of all rows is much less work than one for each turn."""
+def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
+    """Whether one product of all rows is much less work than one for each iteration."""
     row, matrix = product.operands
     if not (is_invariant(loop.body, matrix) or isinstance(matrix, ir.Constant)):
         return False
@@ -185,7 +185,7 @@ def _pays(loop: ir.While, trips: Trips, product: _Product) -> bool:
         few
         and math.prod(matrix.shape) >= LARGE_MATRIX
         and 8 <= count <= 2 * trips.count
-        and nbytes <= MOST_BYTES
+        and nbytes <= MAX_BYTES
     )
 
 
@@ -199,7 +199,7 @@ def _without_products(b: Builder, loop: ir.While, products: Sequence[_Product]) 
             traversal.rebuild_all(inner, [start], new)
             new[product.node] = _looked_up(inner, product, rows, new[start])
 
-    return with_more(loop, ready, look_up)
+    return add_carries(loop, ready, look_up)
 
 
 def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
@@ -215,7 +215,7 @@ def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
 
 
 def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) -> ir.Node:
-    """The product of this turn's row."""
+    """The product of this iteration's row."""
     out = b.row(every, start)
     if product.side == 0:
         return out
@@ -245,11 +245,11 @@ def _with_turned(
     """`loop` with the matrices `narrow` transposed in `b` before it starts."""
     ready = [b.transpose(loop.init[p.index], (1, 0)) for p in narrow]
 
-    def turn(inner: Builder, new: dict[ir.Node, Any], turned: Sequence[ir.Node]) -> None:
+    def step(inner: Builder, new: dict[ir.Node, Any], turned: Sequence[ir.Node]) -> None:
         for uses, matrix in zip(narrow.values(), turned, strict=True):
             for node, side in uses:
                 other = (node.x, node.y)[1 - side]
                 traversal.rebuild_all(inner, [other], new)
                 new[node] = with_turned(inner, node, side, matrix, new[other])
 
-    return with_more(loop, ready, turn)
+    return add_carries(loop, ready, step)

@@ -1,11 +1,13 @@
-"""Sums over the turns of a loop, computed after it.
+"""Sums over the iterations of a loop, computed after it.
 
     for i < n  a = a + outer(u, v)     where a starts as 0, and u and v are small
         ->  for i < n  us[i] = u, vs[i] = v;  a = sum over i of outer(us[i], vs[i])
 
-This is how gradients of weights grow in recurrent networks: each turn would read and write the whole
-of `a`, which afterwards stays in registers while its sum goes over the turns. The order of additions
-is the same. Rows of arrays that do not change (u = xs[i]) are not stacked: they lie there already.
+This is how gradients of weights grow in recurrent networks: each iteration would read and write the
+  whole
+of `a`, which afterwards stays in registers while its sum goes over the iterations. The order of
+additions is the same. Rows of arrays that do not change (u = xs[i]) are not stacked: they lie there
+already.
 """
 
 from __future__ import annotations
@@ -16,20 +18,23 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.loop_analysis import Trips, count_trips
+from jitney.compiler.hlo.loop_analysis import CountedLoop, count_trips
 from jitney.compiler.hlo.passes.batch_iterations import (
     RunLoop,
+    batch_over_iterations,
     can_lift,
-    for_all_turns,
-    is_fixed,
-    with_stacks,
+    is_loop_invariant,
+    with_stacked_outputs,
 )
 from jitney.core.record import record
 
-LARGE = 4096  # elements of a sum that a turn had better not read and write
+LARGE = 4096  # elements of a sum that an iteration had better not read and write
 SMALLER = 16  # how many times smaller what is stacked is to be
-FEWEST_TURNS = 8
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # others are rounded once, not in each turn
+MIN_ITERATIONS = 8
+_FLOATS = (
+    np.dtype(np.float32),
+    np.dtype(np.float64),
+)  # others are rounded once, not in each iteration
 _ELEMENTWISE = (ir.Apply, ir.Broadcast, ir.Transpose, ir.Reshape)
 
 
@@ -39,8 +44,8 @@ class Sum:
 
     Attributes:
       index: the carry.
-      term: what each turn adds.
-      sources: small values of a turn, and invariants, that `term` is computed from.
+      term: what each iteration adds.
+      sources: small values of a step, and invariants, that `term` is computed from.
     """
 
     index: int
@@ -51,12 +56,12 @@ class Sum:
 def sums_over_turns(loop: ir.While) -> list[Sum]:
     """The carries of `loop` that are better computed after it."""
     trips = count_trips(loop)
-    if trips is None or trips.count < FEWEST_TURNS:
+    if trips is None or trips.count < MIN_ITERATIONS:
         return []
     uses = traversal.count_uses(
-        traversal.schedule(traversal.ends(loop.body)), traversal.ends(loop.body)
+        traversal.topological_order(traversal.roots(loop.body)), traversal.roots(loop.body)
     )
-    in_test = set(traversal.schedule(loop.cond.results))
+    in_test = set(traversal.topological_order(loop.cond.results))
     room = sum([x.type.nbytes for x in loop.init])  # type: ignore[union-attr]
     stacked: set[ir.Node] = set()
     found: list[Sum] = []
@@ -77,7 +82,7 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
 
 
 def _term(loop: ir.While, index: int) -> ir.Node | None:
-    """What each turn adds to a large carry that starts as 0; None for any other carry."""
+    """What each iteration adds to a large carry that starts as 0; None for any other carry."""
     start, result = loop.init[index], loop.body.results[index]
     if not isinstance(result, ir.Apply) or result.fn != "add" or result.dtype not in _FLOATS:
         return None
@@ -105,7 +110,7 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
         if node in seen:
             continue
         seen.add(node)
-        fixed = is_fixed(loop, node)
+        fixed = is_loop_invariant(loop, node)
         if isinstance(node, ir.Reshape | ir.Transpose):
             stack.append(node.x)
         elif fixed or SMALLER * node.type.size <= size:  # type: ignore[union-attr]
@@ -117,8 +122,8 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
     return [*sources]
 
 
-def _is_stacked(loop: ir.While, trips: Trips, node: ir.Node) -> bool:
-    """Whether `node` has to be written down in each turn."""
+def _is_stacked(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
+    """Whether `node` has to be written down in each iteration."""
     is_leaf = isinstance(node, ir.Parameter | ir.Constant | ir.DynamicSlice)
     return not (is_leaf and can_lift(loop, trips, node))
 
@@ -131,7 +136,7 @@ def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum], run: RunLoop) 
     stacked = [x for x in every if _is_stacked(loop, trips, x)]
     gone = {one.index for one in sums}
     kept = [i for i in range(len(loop.init)) if i not in gone]
-    done = run(with_stacks(b, loop, trips, stacked, kept))
+    done = run(with_stacked_outputs(b, loop, trips, stacked, kept))
 
     results = list(loop.init)
     for i, x in zip(kept, done, strict=False):
@@ -139,9 +144,9 @@ def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum], run: RunLoop) 
     rows = dict(zip(stacked, done[len(kept) :], strict=False))
     for one in sums:
         for node, x in reversed(_zeros_added(one.term).items()):
-            for_all_turns(b, loop, trips, [x], rows)
+            batch_over_iterations(b, loop, trips, [x], rows)
             rows[node] = rows[x]
-        for_all_turns(b, loop, trips, [one.term], rows)
+        batch_over_iterations(b, loop, trips, [one.term], rows)
         results[one.index] = b.reduce(rows[one.term], "add", (0,), in_order=True)
     return results
 

@@ -24,7 +24,7 @@ import numpy as np
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder, real_dtype
 from jitney.compiler.hlo.contractions import is_small_dot
-from jitney.compiler.numerics.complex_parts import names_of
+from jitney.compiler.reference.complex_parts import names_of
 from jitney.core.record import record
 
 _BOOL = np.dtype(bool)
@@ -57,7 +57,7 @@ _Values: TypeAlias = MutableMapping[ir.Node, Any]
 
 def is_needed(region: ir.Region) -> bool:
     """Whether there are complex numbers in `region`, or in a region within it."""
-    for node in traversal.schedule(traversal.ends(region)):
+    for node in traversal.topological_order(traversal.roots(region)):
         types = node.type if isinstance(node.type, tuple) else (node.type,)
         if any([t.dtype.kind == "c" for t in types]):
             return True
@@ -91,7 +91,7 @@ def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bo
             new[p] = Split(parameter(part), parameter(part))
         else:
             new[p] = _value(b, parameter(p.type))
-    traversal.rebuild_all(b, traversal.ends(region), new, lambda node: _made(b, node, new))
+    traversal.rebuild_all(b, traversal.roots(region), new, lambda node: _made(b, node, new))
     results: list[ir.Node] = []
     for r, is_split in zip(region.results, split_results, strict=True):
         results += [new[r].re, new[r].im] if is_split else [_whole(b, new[r])]

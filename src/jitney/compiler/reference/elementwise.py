@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import scalar
+from jitney.compiler.reference import scalar
 from jitney.core import dtypes
 
 

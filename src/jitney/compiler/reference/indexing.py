@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.dims import GatherDims, ScatterDims
-from jitney.compiler.numerics import scalar
+from jitney.compiler.reference import scalar
 
 Combine = str | Callable[..., Any] | None
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jitney.compiler.numerics import scalar
+from jitney.compiler.reference import scalar
 from jitney.core.record import record
 
 _UNARY = (

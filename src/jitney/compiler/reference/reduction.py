@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.numerics import scalar
+from jitney.compiler.reference import scalar
 from jitney.core import dtypes
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -76,7 +76,7 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
         if fn in ("add", "mul"):
             return np.asarray(ufunc.reduce(x, axis=dims, dtype=dtype))
         if dtype.kind == "c" and np.isnan(x).any():
-            return fold_in_order(x, fn, dims)
+            return reduce_in_order(x, fn, dims)
         out = np.asarray(ufunc.reduce(x, axis=dims, initial=neutral(fn, dtype)[()]))
         zero = out == 0
         if fn not in ("max", "min") or dtype.kind != "f" or not zero.any():
@@ -87,7 +87,7 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
         return np.where(zero, np.where(won, first, other).astype(dtype), out)
 
 
-def fold_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
+def reduce_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
     """`reduce`, element after element: where the result depends on the order."""
     combine = scalar.function(fn)
     rows = _rows(x, dims)

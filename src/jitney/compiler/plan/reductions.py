@@ -1,4 +1,4 @@
-"""Kernels that fold: reductions, and contractions that are better computed by loops than by BLAS."""
+"""Kernels that reduce: reductions, and contractions that are better computed by loops than by BLAS."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from jitney.compiler.kernels.ir import Affine, accumulator
 
 HasBuffer: TypeAlias = Callable[[hlo.Node], bool]
 
-# A builder, and of each fold: the node, where it goes, the function, and what is folded.
-Folds: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int]]]
+# A builder, and of each reduction: the node, where it goes, the function, and what is reduced.
+Reductions: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int]]]
 
 
-def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Folds:
+def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
     """Reductions of one shape over the same axes, side by side."""
     first = roots[0]
     assert isinstance(first, hlo.Reduce)
@@ -34,7 +34,7 @@ def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Folds:
     ]
 
 
-def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Folds:
+def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
     """A contraction: the sum of products over an axis for each that is contracted."""
     (node,) = roots
     assert isinstance(node, hlo.Dot)

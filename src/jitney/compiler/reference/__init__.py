@@ -1,0 +1,18 @@
+"""NumPy meanings of every tensor operation and scalar function, stated once.
+
+The eager rules of primitives, the interpreter of the tensor IR and constant folding call these same
+functions; compiled code is tested against them. They take and return ndarrays, never warn about
+floating-point events if called under `np.errstate(all="ignore")`, and follow JAX where NumPy differs
+(integer division by zero, shifts past the width, conversions out of range, NaN in max and min).
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.reference import complex_parts as complex_parts
+from jitney.compiler.reference import scalar as scalar
+from jitney.compiler.reference.elementwise import bitcast as bitcast
+from jitney.compiler.reference.elementwise import bitcast_bits as bitcast_bits
+from jitney.compiler.reference.elementwise import clamp as clamp
+from jitney.compiler.reference.elementwise import integer_pow as integer_pow
+from jitney.compiler.reference.elementwise import reduce_precision as reduce_precision
+from jitney.compiler.reference.elementwise import select_n as select_n
