@@ -48,7 +48,15 @@ COMMANDS = {
     "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
     "fuzz": Command("test", [["python", "-m", "differential", "run"]], path="tests/fuzz"),
     "sanitize": Command("test", [["python", "tools/sanitize.py"]]),
-    "lint": Command("test", [RUFF, ["pyright", "--level", "error"], ["lint-imports", "--no-logo"]]),
+    "lint": Command(
+        "test",
+        [
+            RUFF,
+            ["pyright", "--level", "error"],
+            ["lint-imports", "--no-logo"],
+            ["python", "tools/annotations.py"],
+        ],
+    ),
     "bench": Command("bench", [["python", "-m", "benchmarks"]]),
 }
 EXTRAS = {"run": "", "test": "[test]", "bench": "[bench]"}

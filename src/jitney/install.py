@@ -116,9 +116,9 @@ class _Entry(str):
 
 def _is_spawning() -> bool:
     """Whether this thread is pickling what a process begins with."""
-    from multiprocessing import context
+    from multiprocessing.context import get_spawning_popen
 
-    return context.get_spawning_popen() is not None
+    return get_spawning_popen() is not None
 
 
 def _prepare_forkserver() -> None:

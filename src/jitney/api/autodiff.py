@@ -135,7 +135,7 @@ def _checked_tangent(primal: Any, tangent: Any) -> Any:
         raise TypeError(
             "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of "
             "int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
-            f"{dtypes.long_name(get_aval(primal).dtype)} and so expected tangent dtype "  # type: ignore[attr-defined]
+            f"{dtypes.long_name(get_aval(primal).dtype)} and so expected tangent dtype "
             f"{dtypes.long_name(wanted.dtype)}, but got tangent dtype {dtypes.long_name(got.dtype)} "
             "instead."
         )
@@ -538,7 +538,7 @@ def linear_transpose(
     jaxpr, out_avals, consts = trace_to_jaxpr(flat, avals, debug_info(fun, "linear_transpose"))
     out_tree = flat.out_tree
     for kind in (np.inexact, np.integer):
-        if all(dtypes.issubdtype(a.dtype, kind) for a in (*avals, *out_avals)):  # type: ignore[attr-defined]
+        if all(dtypes.issubdtype(a.dtype, kind) for a in (*avals, *out_avals)):
             break
     else:
         raise TypeError(

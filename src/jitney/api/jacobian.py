@@ -42,8 +42,8 @@ def _standard_basis(tree: Any) -> Any:
         # Recorded even where it changes nothing, as in JAX.
         convert_element_type_p.bind(
             reshape(part, (n, *shape_of(x))),
-            new_dtype=get_aval(x).dtype,  # type: ignore[attr-defined]
-            weak_type=get_aval(x).weak_type,  # type: ignore[attr-defined]
+            new_dtype=get_aval(x).dtype,
+            weak_type=get_aval(x).weak_type,
             sharding=None,
         )
         for part, x in zip(parts, leaves, strict=True)

@@ -66,7 +66,7 @@ class TracedProgram:
         are left alone silently.
         """
         if self._given_up is None:
-            free = [(a.shape, a.dtype) for a in self.closed.out_avals]  # type: ignore[attr-defined]
+            free = [(a.shape, a.dtype) for a in self.closed.out_avals]
             flags: list[bool] = []
             useless: list[str] = []
             live = live_inputs(self.closed.jaxpr)
@@ -76,7 +76,7 @@ class TracedProgram:
                 for is_donated, is_live in zip(self.params["donated_invars"], live, strict=True)
             ]
             for aval, is_donated in zip(self.closed.in_avals, donated, strict=True):
-                kind = (aval.shape, aval.dtype)  # type: ignore[attr-defined]
+                kind = (aval.shape, aval.dtype)
                 flags.append(is_donated and kind in free)
                 if flags[-1]:
                     free.remove(kind)

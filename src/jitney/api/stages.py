@@ -31,11 +31,11 @@ class ArgInfo:
 
     @property
     def shape(self) -> Any:
-        return self._aval.shape  # type: ignore[attr-defined]
+        return self._aval.shape
 
     @property
     def dtype(self) -> Any:
-        return self._aval.dtype  # type: ignore[attr-defined]
+        return self._aval.dtype
 
     def __repr__(self) -> str:
         return f"ArgInfo(_aval={self._aval!r}, donated={self.donated})"

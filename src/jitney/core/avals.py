@@ -9,7 +9,7 @@ thousandth `float32[3]` costs a dictionary look-up and equal avals are mostly on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,18 @@ class AbstractValue:
     """Base of all abstract values; `jax.core.AbstractValue`."""
 
     __slots__ = ("__weakref__",)
+
+    if TYPE_CHECKING:
+        # What the types of arrays have; nearly all are. Of tokens these raise AttributeError.
+        shape: tuple[int, ...]
+        dtype: np.dtype[Any]
+        weak_type: bool
+
+        @property
+        def ndim(self) -> int: ...
+        @property
+        def size(self) -> int: ...
+        def update(self, **changes: Any) -> ShapedArray: ...
 
     def to_tangent_aval(self) -> AbstractValue:
         """Type of the tangents of values of this type."""

@@ -35,11 +35,11 @@ def arithmetic(
 
     def function(x: Any, y: Any, /) -> Any:
         if isinstance(x, Array):
-            aval = x.aval  # type: ignore[attr-defined]
+            aval = x.aval
             dtype = aval.dtype
             if dtype != _BOOL and (dtype not in promotion.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
-                    if y.aval is aval:  # type: ignore[attr-defined]
+                    if y.aval is aval:
                         return op(x, y)
                 elif dtype in _FLOATS if type(y) is float else type(y) is int and dtype in _NUMBERS:
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
@@ -75,8 +75,8 @@ def float_arithmetic(
 
     def function(x1: Any, x2: Any, /) -> Any:
         if isinstance(x1, Array) and isinstance(x2, Array):
-            aval = x1.aval  # type: ignore[attr-defined]
-            if x2.aval is aval and aval.dtype in _FLOATS:  # type: ignore[attr-defined]
+            aval = x1.aval
+            if x2.aval is aval and aval.dtype in _FLOATS:
                 return op(x1, x2)
         return op(*promote_args_inexact(name, x1, x2))
 

@@ -458,10 +458,10 @@ def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
 def _warn_if_unsafe(dtype: Any, values: Any) -> None:
     """Warns if `values` do not fit into an array of `dtype` without loss."""
     aval = get_aval(values)
-    given = aval.dtype  # type: ignore[attr-defined]
+    given = aval.dtype
     if given == dtype or dtypes.is_extended(dtype) or dtypes.is_extended(given):
         return
-    common, _ = dtypes.common_type(((dtype, False), (given, aval.weak_type)))  # type: ignore[attr-defined]
+    common, _ = dtypes.common_type(((dtype, False), (given, aval.weak_type)))
     if common != dtype:
         warnings.warn(
             "scatter inputs have incompatible types: cannot safely cast value from "

@@ -25,9 +25,9 @@ def _bits(name: str, op: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, 
 
     def function(x: Any, y: Any, /) -> Any:
         if isinstance(x, Array):
-            aval = x.aval  # type: ignore[attr-defined]
+            aval = x.aval
             if isinstance(y, Array):
-                if y.aval is aval and not aval.weak_type:  # type: ignore[attr-defined]
+                if y.aval is aval and not aval.weak_type:
                     return op(x, y)
             elif type(y) is int and dtypes.issubdtype(aval.dtype, np.integer):
                 return op(x, convert.scalar_operand(y, aval.dtype, aval.weak_type))

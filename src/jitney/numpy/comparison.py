@@ -34,11 +34,11 @@ def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> F
 
     def function(x: Any, y: Any, /) -> Any:
         if isinstance(x, Array):
-            aval = x.aval  # type: ignore[attr-defined]
+            aval = x.aval
             dtype = aval.dtype
             if dtype in _REAL and (dtype not in promotion.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
-                    if y.aval is aval:  # type: ignore[attr-defined]
+                    if y.aval is aval:
                         return op(x, y)
                 elif type(y) is int or (type(y) is float and dtype in _FLOATS):
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))

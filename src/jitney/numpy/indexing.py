@@ -300,7 +300,7 @@ def _wrapped(x: Any, extent: int) -> Any:
         below = x < 0  # known; only the sum is computed
     else:
         below = compare.lt(x, dtype.type(0))
-    weak = isinstance(x, Array) and x.aval.weak_type  # type: ignore[attr-defined]
+    weak = isinstance(x, Array) and x.aval.weak_type
     return select.select(below, binary.add(x, scalar_operand(extent, dtype, weak)), x)
 
 

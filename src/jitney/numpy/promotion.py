@@ -43,8 +43,8 @@ def check_no_out(name: str, out: Any) -> None:
 
 def type_of(x: Any) -> tuple[Any, bool]:
     """(dtype, weak_type) of an operand."""
-    aval = x.aval if isinstance(x, Array) else get_aval(x)  # type: ignore[attr-defined]
-    return aval.dtype, aval.weak_type  # type: ignore[attr-defined]
+    aval = x.aval if isinstance(x, Array) else get_aval(x)
+    return aval.dtype, aval.weak_type
 
 
 def strong_scalar_like(x: Any, value: Any) -> Any:
@@ -62,10 +62,10 @@ def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
     """Operand `x` as one of `dtype` and weakness; scalars stay scalars."""
     if type(x) in SCALARS:
         return scalar_operand(x, dtype, weak_type)
-    aval = x.aval if isinstance(x, Array) else get_aval(x)  # type: ignore[attr-defined]
-    if aval.dtype == dtype and aval.weak_type == weak_type:  # type: ignore[attr-defined]
+    aval = x.aval if isinstance(x, Array) else get_aval(x)
+    if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
-    if aval.dtype == dtype and aval.weak_type and isinstance(x, np.ndarray):  # type: ignore[attr-defined]
+    if aval.dtype == dtype and aval.weak_type and isinstance(x, np.ndarray):
         return x
     atom = getattr(x, "atom", None)
     if type(atom) is Literal:  # a constant of the program is converted here and now

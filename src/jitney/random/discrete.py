@@ -32,7 +32,7 @@ def permutation(
     """
     key, _ = check_key("permutation", key)
     if not np.ndim(x):
-        if not dtypes.issubdtype(get_aval(x).dtype, np.integer):  # type: ignore[attr-defined]
+        if not dtypes.issubdtype(get_aval(x).dtype, np.integer):
             raise TypeError("x must be an integer or at least 1-dimensional")
         return _shuffle(key, jnp.arange(operator.index(x)), 0)
     axis = _axis_of(axis, np.ndim(x))

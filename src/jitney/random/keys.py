@@ -40,7 +40,7 @@ def _seeded(seed: Any, impl: prng.PRNGImpl) -> Any:
         wide = np.int64(seed) if seed < 1 << 63 else np.uint64(seed).astype(np.int64)
         seed = wide if config.enable_x64() else wide.astype(np.int32)
     aval = get_aval(seed)
-    if not dtypes.issubdtype(aval.dtype, np.integer):  # type: ignore[attr-defined]
+    if not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
     return ops.random_seed_p.bind(jnp.asarray(seed), impl=impl)
 

@@ -117,7 +117,7 @@ def _as_integers(x: Any, dtype: Any) -> Any:
 
 def _check_integers(minval: Any, maxval: Any) -> None:
     for x in (minval, maxval):
-        dtype = get_aval(x).dtype  # type: ignore[attr-defined]
+        dtype = get_aval(x).dtype
         if not dtypes.issubdtype(dtype, np.integer):
             raise ValueError(
                 "randint requires integer arguments, got "

@@ -52,7 +52,7 @@ class ArrayImpl(NativeArray, Array):
     __slots__ = ()
 
     _value: np.ndarray
-    aval: ShapedArray
+    aval: ShapedArray  # type: ignore[override]  # in a slot
     placement: sharding.Sharding | None
 
     # --- type -----------------------------------------------------------------------------------

@@ -26,11 +26,11 @@ class UndefinedPrimal:
 
     @property
     def shape(self) -> Any:
-        return self.aval.shape  # type: ignore[attr-defined]
+        return self.aval.shape
 
     @property
     def dtype(self) -> Any:
-        return self.aval.dtype  # type: ignore[attr-defined]
+        return self.aval.dtype
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval})"

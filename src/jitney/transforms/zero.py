@@ -37,11 +37,11 @@ class SymbolicZero(Zero):
 
     @property
     def shape(self) -> Any:
-        return self.aval.shape  # type: ignore[attr-defined]
+        return self.aval.shape
 
     @property
     def dtype(self) -> Any:
-        return self.aval.dtype  # type: ignore[attr-defined]
+        return self.aval.dtype
 
     @property
     def ndim(self) -> int:

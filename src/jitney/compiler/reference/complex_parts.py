@@ -56,7 +56,7 @@ def _reference(part: Part) -> Callable[..., np.ndarray]:
         pairs = zip(xs[::2], xs[1::2], strict=True)
         numbers = [scalar.function("complex")(re, im) for re, im in pairs]
         result = np.asarray(scalar.function(part.fn)(*numbers))
-        return result.imag if part.which else result.real
+        return np.imag(result) if part.which else np.real(result)
 
     return compute
 

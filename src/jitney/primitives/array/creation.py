@@ -76,7 +76,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         )
     if dtype is None:
         aval = get_aval(fill_value)
-        fill = convert(fill_value, aval.dtype, aval.weak_type)  # type: ignore[attr-defined]
+        fill = convert(fill_value, aval.dtype, aval.weak_type)
     else:
         fill = convert(fill_value, user_dtype(dtype, "full"))
     return broadcast(fill, shape)
@@ -92,7 +92,7 @@ def full_like(
             old_dtype = dtypes.canonicalize_dtype(old_dtype)
     else:
         aval = get_aval(x)
-        old_shape, old_dtype, weak = aval.shape, aval.dtype, aval.weak_type  # type: ignore[attr-defined]
+        old_shape, old_dtype, weak = aval.shape, aval.dtype, aval.weak_type
     shape = old_shape if shape is None else canonical_shape(shape)
     if dtype is None:
         fill = convert(fill_value, old_dtype, weak)

@@ -194,7 +194,7 @@ def broadcast_to(x: Any, shape: Shape, *, out_sharding: Any = None) -> Any:
     fits = new >= 0 and all(n in (1, m) for n, m in zip(old, shape[new:], strict=True))
     if not fits:
         aval = get_aval(x)
-        asked = aval.update(shape=shape)  # type: ignore[attr-defined]
+        asked = aval.update(shape=shape)
         raise ValueError(
             f"Incompatible types for broadcasting: input type={aval.str_short()} and requested "
             f"type={asked.str_short()}"

@@ -274,9 +274,7 @@ def _read_elsewhere(jaxpr: Jaxpr, outs: Sequence[Atom], saved: Sequence[Var]) ->
     read = {a for eqn in pruned.eqns for a in eqn.invars if isinstance(a, Var)}
     read.update(a for a in outs if isinstance(a, Var))
     return {
-        v: Var(v.aval)
-        for v in saved
-        if v in read and dtypes.issubdtype(v.aval.dtype, np.floating)  # type: ignore[attr-defined]
+        v: Var(v.aval) for v in saved if v in read and dtypes.issubdtype(v.aval.dtype, np.floating)
     }
 
 
@@ -291,7 +289,7 @@ def _rounding(jaxpr: Jaxpr, shared: dict[Var, Var]) -> Jaxpr:
         eqns.append(eqn.replace(invars=invars))
         for v in eqn.outvars:
             if v in shared:
-                finfo = dtypes.finfo(v.aval.dtype)  # type: ignore[attr-defined]
+                finfo = dtypes.finfo(v.aval.dtype)
                 params = {"exponent_bits": finfo.nexp, "mantissa_bits": finfo.nmant}
                 eqns.append(
                     JaxprEqn(

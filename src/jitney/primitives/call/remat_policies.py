@@ -97,7 +97,7 @@ def _divided_scan(eqn: JaxprEqn, policy: Policy) -> Division:
     if not inner:
         return Division([eqn], [eqn], [])
     length = params["length"]
-    kept = [Var(v.aval.update(shape=(length, *v.aval.shape))) for v in inner]  # type: ignore[attr-defined]
+    kept = [Var(v.aval.update(shape=(length, *v.aval.shape))) for v in inner]
     return Division(
         [eqn.replace(params={**params, "jaxpr": forward}, outvars=[*eqn.outvars, *kept])],
         [eqn.replace(params={**params, "jaxpr": again}, invars=[*eqn.invars, *kept])],
@@ -121,7 +121,7 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
             outs = eval_jaxpr(forward.jaxpr, forward.consts, *args)
             mine = outs[n_out:]
             found = [
-                mine if i == k else [full(v.aval.shape, 0, v.aval.dtype) for v in some]  # type: ignore[attr-defined]
+                mine if i == k else [full(v.aval.shape, 0, v.aval.dtype) for v in some]
                 for i, some in enumerate(inner)
             ]
             return [*outs[:n_out], *(x for values in found for x in values)]

@@ -23,7 +23,7 @@ def _interleave(a: Any, b: Any, axis: int) -> Any:
     config_a, config_b = [(0, 0, 0)] * len(shape_of(a)), [(0, 0, 0)] * len(shape_of(a))
     config_a[axis] = (0, 1 if n == m else 0, 1)
     config_b[axis] = (1, 0 if n == m else 1, 1)
-    dtype = get_aval(a).dtype  # type: ignore[attr-defined]
+    dtype = get_aval(a).dtype
     zero = np.zeros((), dtype)[()]
     join = bitwise_or if dtype == np.bool_ else add
     return join(pad(a, zero, config_a), pad(b, zero, config_b))

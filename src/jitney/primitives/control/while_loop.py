@@ -83,7 +83,7 @@ def _(
         return [flag]
 
     def body(inner: Any, *args: Any) -> Any:
-        if not cond_jaxpr.out_avals[0].shape:  # type: ignore[attr-defined]
+        if not cond_jaxpr.out_avals[0].shape:
             return [*args[:m], *lowering.inline(inner, body_jaxpr, args[n:])]
         # Indices whose predicate is false keep their carry.
         flag = goes_on(inner, args)
@@ -320,7 +320,7 @@ def _batched(axis_data: AxisData, args: Any, dims: Any, params: dict[str, Any]) 
         raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
     body, _ = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
     # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
-    place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)  # type: ignore[attr-defined]
+    place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
     if place:
         cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
         body = _batched_at(place, body_jaxpr, axis_data, body_b, carry_b, carry_b)

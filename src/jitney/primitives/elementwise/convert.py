@@ -109,7 +109,7 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
         if not weak_type or dtype != families.BOOL:
             return x  # no boolean of Python is weakly typed
     aval = get_aval(x)
-    if aval.dtype == dtype and aval.weak_type == weak_type:  # type: ignore[attr-defined]
+    if aval.dtype == dtype and aval.weak_type == weak_type:
         return x if isinstance(x, Array) else as_value(x)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
@@ -146,7 +146,7 @@ def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
         info = dtypes.iinfo(dtype)
         if not info.min <= x <= info.max:
             # What the default integers hold wraps around on its way to narrower ones.
-            value = np.asarray(x, get_aval(x).dtype).astype(dtype)  # type: ignore[attr-defined]
+            value = np.asarray(x, get_aval(x).dtype).astype(dtype)
         else:
             value = np.asarray(x).astype(dtype)
     else:

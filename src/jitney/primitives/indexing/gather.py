@@ -366,7 +366,7 @@ def gather(
     fill: Any = None
     try:
         if parsed is GatherScatterMode.FILL_OR_DROP:
-            dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+            dtype = get_aval(operand).dtype
             fill = _checked_fill_value(fill_value, dtype)
         return gather_p.bind(
             operand,

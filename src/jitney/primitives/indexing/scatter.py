@@ -268,7 +268,7 @@ def _public(
         program: Jaxpr | None = None
         if fn is not None:
             families.check_operands(prim.name, operand, scatter_indices, updates)
-            dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+            dtype = get_aval(operand).dtype
             program = _combining_program(fn, dtype)
         return _bind(
             prim, operand, scatter_indices, updates, dimension_numbers, program, (),
@@ -343,7 +343,7 @@ def scatter_apply(
       NotImplementedError: if `func` closes over tracers.
     """
     families.check_operands("scatter_apply", operand)
-    dtype = get_aval(operand).dtype  # type: ignore[attr-defined]
+    dtype = get_aval(operand).dtype
     program, consts = _applying_program(func, dtype)
     updates = broadcast(convert(0, dtype), canonical_shape(update_shape))
     return _bind(

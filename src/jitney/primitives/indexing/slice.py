@@ -225,7 +225,7 @@ def _start(start: Any, n: int, wraps: bool) -> Any:
             raise ValueError(
                 f"Index {value} is out of bounds for dimension {n} if allow_negative_indices=False"
             )
-        dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64  # type: ignore[attr-defined]
+        dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64
         if value < 0:
             value += n
         return np.asarray(value).astype(dtypes.canonicalize_dtype(dtype))[()]
@@ -271,7 +271,7 @@ def _one_axis(
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
     # Start indices have one dtype: that of the one given.
-    zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]  # type: ignore[attr-defined]
+    zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]
     starts: list[Any] = [zero] * rank
     starts[axis] = start_index
     wraps = [False] * rank

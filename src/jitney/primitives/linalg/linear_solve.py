@@ -179,7 +179,7 @@ def _traced(
                 f"{name}() output pytree structure must match b, got {out_tree} and {tree}."
             )
         shapes = [rules.shape_of(x) for x in leaves]
-        wanted = [a.shape for a in avals]  # type: ignore[attr-defined]
+        wanted = [a.shape for a in avals]
         if shapes != wanted:
             raise ValueError(f"{name}() output shapes must match b, got {shapes} and {wanted}")
         return [*leaves, *rest]

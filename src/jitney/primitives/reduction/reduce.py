@@ -254,7 +254,7 @@ def _special_case(computation: Any, operand: Any, init: Any) -> Callable[..., An
     ):
         return None
     fn, function = found
-    dtype: Any = get_aval(operand).dtype  # type: ignore[attr-defined]
+    dtype: Any = get_aval(operand).dtype
     if dtypes.is_extended(dtype) or np.shape(value):
         return None
     neutral = reduction.neutral(fn, dtype)
@@ -304,7 +304,7 @@ def reduce(
                     )
                 ]
             return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
-    avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]  # type: ignore[attr-defined]
+    avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]
 
     def flat(*args: Any) -> list[Any]:
         n = len(xs)

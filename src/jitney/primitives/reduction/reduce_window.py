@@ -255,7 +255,7 @@ def reduce_window(
         flat, [*avals, *avals], DebugInfo("reduce_window", getattr(computation, "__name__", "fold"))
     )
     for aval, found in zip(avals, out_avals, strict=True):
-        if found.shape != () or found.dtype != aval.dtype:  # type: ignore[attr-defined]
+        if found.shape != () or found.dtype != aval.dtype:
             raise TypeError(
                 "reduce_window computation must return scalars of the operands' dtypes, got "
                 f"{found.str_short()}"

@@ -159,7 +159,7 @@ def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
     result: _Value | None = None
     match node:
         case ir.Constant():
-            result = Split(b.constant(node.value.real), b.constant(node.value.imag))
+            result = Split(b.constant(np.real(node.value)), b.constant(np.imag(node.value)))
         case ir.Apply():
             result = _apply(b, node, [new[a] for a in node.args])
         case ir.Gather():
@@ -191,7 +191,7 @@ def _of_parts(b: Builder, node: ir.Node, new: _Values) -> Split:
 def _gather(b: Builder, node: ir.Gather, new: _Values) -> Split:
     parts: list[ir.Node] = []
     for which in (0, 1):
-        fill = node.fill if node.fill is None else (node.fill.imag if which else node.fill.real)
+        fill = node.fill if node.fill is None else (np.imag, np.real)[not which](node.fill)
         x = _part(new[node.x], which)
         parts.append(b.gather(x, new[node.indices], node.dims, node.slice_sizes, node.mode, fill))
     return Split(parts[0], parts[1])

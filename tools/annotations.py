@@ -1,0 +1,95 @@
+"""How much of the package is typed: shares of parameters that are plain `Any`, and ignored diagnostics.
+
+    python tools/annotations.py           a row for each folder; fails where a limit is exceeded
+    python tools/annotations.py --list F  the parameters in files below src/jitney/F
+
+Counted are all parameters of all functions (methods and inner functions too; `self`, `cls` and what
+starts with an underscore do not count) that are annotated `Any` or not at all, and comments that tell
+pyright to ignore something.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "jitney"
+
+# Folder -> the largest share of `Any`, in percent. Lowered as folders are typed, never raised.
+LIMITS = {
+    "api": 44,
+    "cli": 15,
+    "compiler": 3,
+    "core": 35,
+    "experimental": 59,
+    "extend": 1,
+    "interpreters": 29,
+    "lax": 41,
+    "nn": 87,
+    "numpy": 61,
+    "primitives": 50,
+    "random": 69,
+    "runtime": 27,
+    "transforms": 34,
+    "": 40,
+}
+MAX_IGNORES = 143
+_IGNORE = re.compile(r"#\s*(type|pyright):\s*ignore")
+
+
+def parameters(tree: ast.AST) -> Iterator[tuple[ast.arg, bool]]:
+    """Every parameter that counts, and whether it is plain `Any`."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        args = node.args
+        every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+        for arg in every:
+            if arg is None or arg.arg in ("self", "cls") or arg.arg.startswith("_"):
+                continue
+            note = arg.annotation
+            yield arg, note is None or (isinstance(note, ast.Name) and note.id == "Any")
+
+
+def folder_of(path: Path) -> str:
+    """The first folder below the package; "" for modules beside it."""
+    parts = path.relative_to(SOURCE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def main(words: list[str]) -> int:
+    """Prints the table, or the parameters below a folder; returns the exit status."""
+    plain: dict[str, int] = {}
+    total: dict[str, int] = {}
+    ignores = 0
+    listed = SOURCE / words[1] if words[:1] == ["--list"] else None
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text()
+        ignores += len(_IGNORE.findall(text))
+        folder = folder_of(path)
+        for arg, is_plain in parameters(ast.parse(text)):
+            total[folder] = total.get(folder, 0) + 1
+            plain[folder] = plain.get(folder, 0) + is_plain
+            if is_plain and listed is not None and path.is_relative_to(listed):
+                print(f"{path.relative_to(SOURCE)}:{arg.lineno}: {arg.arg}")
+    if listed is not None:
+        return 0
+    status = 0
+    for folder in sorted(total):
+        share = 100 * plain[folder] / total[folder]
+        limit = LIMITS.get(folder, 0)
+        mark = "" if share <= limit else f"  above the limit of {limit} %"
+        status |= bool(mark)
+        print(
+            f"{folder or '(modules)':14} {plain[folder]:5} of {total[folder]:5}  {share:5.1f} %{mark}"
+        )
+    mark = "" if ignores <= MAX_IGNORES else f"  above the limit of {MAX_IGNORES}"
+    print(f"{sum(plain.values())} of {sum(total.values())} parameters; {ignores} ignores{mark}")
+    return status | bool(mark)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
