@@ -61,9 +61,10 @@ def device_put(
         places = pytrees.broadcast_prefix(device, x, is_leaf=lambda place: place is None)
     if state.trace is not state.eval_trace and leaves:
         return pytrees.tree_unflatten(tree, placement.device_put(leaves, places, donate=donate))
+    values: list[Any] = [as_value(leaf) for leaf in leaves]  # no tracers: they have data
     placed = [
-        as_value(leaf) if place is None else as_value(leaf).placed(_sharding_of(place))
-        for leaf, place in zip(leaves, places, strict=True)
+        value if place is None else value.placed(_sharding_of(place))
+        for value, place in zip(values, places, strict=True)
     ]
     if may_alias is False:  # in memory of their own
         placed = [copy.copy(x) for x in placed]

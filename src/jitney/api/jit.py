@@ -7,7 +7,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from jitney.api import stages
 from jitney.api.jit_call import JitCall, make_call
@@ -18,6 +18,8 @@ from jitney.core.errors import api_boundary
 from jitney.core.trace import state
 from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class JitFunction(PjitFunction):
@@ -144,12 +146,36 @@ def jit(
     return JitFunction(call, fun)
 
 
+@overload
+def jit_when_traced(
+    fun: F,
+    *,
+    name: str | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    static_argnums: int | Sequence[int] | None = None,
+    inline: bool = False,
+    compiled_from: int | None = None,
+) -> F: ...
+
+
+@overload
+def jit_when_traced(
+    fun: None = None,
+    *,
+    name: str | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    static_argnums: int | Sequence[int] | None = None,
+    inline: bool = False,
+    compiled_from: int | None = None,
+) -> Callable[[F], F]: ...
+
+
 def jit_when_traced(
     fun: Callable[..., Any] | None = None,
     *,
     name: str | None = None,
-    static_argnames: Any = None,
-    static_argnums: Any = None,
+    static_argnames: str | Iterable[str] | None = None,
+    static_argnums: int | Sequence[int] | None = None,
     inline: bool = False,
     compiled_from: int | None = None,
 ) -> Any:

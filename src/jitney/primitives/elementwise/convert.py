@@ -101,7 +101,7 @@ def warn_if_imaginary_dropped(old: Any, new: Any) -> None:
         )
 
 
-def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
+def convert(x: Any, dtype: Any, weak_type: bool = False) -> Array:
     """`x` as a value of canonical `dtype`, weakly typed or not; an array or a tracer."""
     kind = type(x)
     if kind is bool or kind is int or kind is float or kind is complex or isinstance(x, np.generic):
@@ -155,7 +155,7 @@ def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 
 
-def as_value(x: Any) -> Any:
+def as_value(x: Any) -> Array:
     """An operand as an array, or as a tracer of the current trace."""
     if isinstance(x, Array):
         return x

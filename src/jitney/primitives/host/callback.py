@@ -115,7 +115,7 @@ def _values_of(
 
 def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[Any]]:
     """(data, types) of operands outside of any transformation."""
-    arrays = [as_value(x) for x in args]
+    arrays: list[Any] = [as_value(x) for x in args]  # no tracers: they have data
     return [x._data() for x in arrays], [x.aval for x in arrays]
 
 
