@@ -8,7 +8,7 @@ NumPy stay scalars (they become literals of the program), converted to the commo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -204,7 +204,15 @@ def promote_args_numeric(name: str, *operands: Any) -> list[Any]:
     return _promoted(promote_dtypes_numeric, name, operands)
 
 
-def ensure_arraylike(name: str, *operands: Any) -> Any:
+@overload
+def ensure_arraylike(name: str, operand: Any, /) -> Array: ...
+
+
+@overload
+def ensure_arraylike(name: str, first: Any, second: Any, /, *operands: Any) -> list[Array]: ...
+
+
+def ensure_arraylike(name: str, /, *operands: Any) -> Any:
     """Operands checked, as arrays or tracers; one if one is given."""
     check_arraylike(name, *operands)
     values = [as_value(x) for x in operands]

@@ -7,7 +7,7 @@ computes at least as exactly. What changes results are the presets that name flo
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -82,6 +82,11 @@ class DotAlgorithmPreset(enum.Enum):
         parts = self.name.removesuffix("_FAST_ACCUM").split("_X")[0].split("_")
         return _TYPES.get(parts[-1])
 
+
+PrecisionLike: TypeAlias = (
+    "str | Precision | DotAlgorithm | DotAlgorithmPreset | tuple[str | Precision, ...] | None"
+)
+"""What functions take as `precision`: a pair is for the left and the right operand."""
 
 _TYPES = {
     "F16": np.float16, "BF16": dtypes.bfloat16, "F32": np.float32, "F64": np.float64
