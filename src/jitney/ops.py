@@ -119,9 +119,10 @@ def _reduced(
     """Rows scattered into neutral elements, bucket by bucket."""
     promotion.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
     data, segment_ids = creation.asarray(data), creation.asarray(segment_ids)
-    if num_segments is None:
-        num_segments = reductions.max(segment_ids, initial=-1) + 1
-    count = concrete_or_error(int, num_segments, "segment_sum: num_segments")
+    size: Any = num_segments
+    if size is None:
+        size = reductions.max(segment_ids, initial=-1) + 1
+    count = concrete_or_error(int, size, "segment_sum: num_segments")
     if count < 0:
         raise ValueError("num_segments must be non-negative.")
     rest = data.shape[1:]

@@ -24,13 +24,17 @@ from jitney.runtime.array import ArrayImpl, array_from_numpy
 ARRAY_API_VERSIONS = ("2024.12",)
 
 
-class ArrayMethods:
-    """What arrays and tracers have in common, beside operators."""
+# Checkers know what else an array has; at run time, methods are taken from here one by one.
+if TYPE_CHECKING:
+    from jitney.core.array import Array
 
-    if TYPE_CHECKING:
-        # What the two kinds define themselves.
-        ndim: int
-        shape: tuple[int, ...]
+    _Base = Array
+else:
+    _Base = object
+
+
+class ArrayMethods(_Base):
+    """What arrays and tracers have in common, beside operators."""
 
     # --- elements ---------------------------------------------------------------------------------
 

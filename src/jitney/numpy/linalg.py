@@ -427,9 +427,9 @@ def lstsq(
         squares = _squares_of_columns(right) if m else s
         return mat.zeros((n, *b.shape[1:]), a), squares, as_value(np.int32(0)), s
     eps = float(dtypes.finfo(a.dtype).eps)
-    rcond = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
+    cutoff = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
     u, s, vt = svd(a, full_matrices=False)
-    mask = (s > 0) & (s >= convert(as_value(rcond), s.dtype) * s[0])
+    mask = (s > 0) & (s >= convert(as_value(cutoff), s.dtype) * s[0])
     rank = reduce_sum(convert(mask, np.dtype(np.int32)), (0,))
     inverse = where(mask, 1 / where(mask, s, _of_dtype(1, s)), _of_dtype(0, s))
     inner = mat.matmul(mat.adjoint(u), right)

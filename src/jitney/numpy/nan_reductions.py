@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import true_divide
 from jitney.numpy.selection import where as choose
@@ -21,7 +23,7 @@ from jitney.primitives.elementwise import binary, compare, convert, unary
 __all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
 
 
-def _filled(x: Any, value: float) -> Any:
+def _filled(x: Array, value: float) -> Array:
     """`x` with `value` in place of NaN."""
     return choose(isnan(x), convert.scalar_operand(value, x.dtype, False), x)
 
@@ -30,13 +32,13 @@ def _extreme(
     name: str,
     reduction: Callable[..., Any],
     fill: float,
-    a: Any,
-    axis: Any,
-    out: Any,
+    a: ArrayLike,
+    axis: Axis,
+    out: None,
     keepdims: bool,
-    initial: Any,
-    where: Any,
-) -> Any:
+    initial: ArrayLike | None,
+    where: ArrayLike | None,
+) -> Array:
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)
     reductions.check_mask(name, where)
@@ -51,31 +53,33 @@ def _extreme(
 
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
 def nanmax(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element over axes that is not NaN; NaN where all are."""
     return _extreme("nanmax", reductions.max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
 def nanmin(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element over axes that is not NaN; NaN where all are."""
     return _extreme("nanmin", reductions.min, np.inf, a, axis, out, keepdims, initial, where)
 
 
-def _fold(name: str, reduction: Callable[..., Any], fill: int, a: Any, out: Any, *args: Any) -> Any:
+def _fold(
+    name: str, reduction: Callable[..., Any], fill: int, a: ArrayLike, out: None, *args: Any
+) -> Array:
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)
     axis, dtype, keepdims, initial, where = args
@@ -86,41 +90,41 @@ def _fold(name: str, reduction: Callable[..., Any], fill: int, a: Any, out: Any,
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
 def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """Sum over axes of what is not NaN."""
     return _fold("nansum", reductions.sum, 0, a, out, axis, dtype, keepdims, initial, where)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
 def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """Product over axes of what is not NaN."""
     return _fold("nanprod", reductions.prod, 1, a, out, axis, dtype, keepdims, initial, where)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
 def nanmean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    where: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+) -> Array:
     """The mean over axes of what is not NaN."""
     promotion.check_no_out("nanmean", out)
     x = promotion.ensure_arraylike("nanmean", a)
@@ -136,15 +140,15 @@ def nanmean(
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
 def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: ArrayLike = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """The variance over axes of what is not NaN."""
     promotion.check_no_out("nanvar", out)
     x = promotion.ensure_arraylike("nanvar", a)
@@ -173,15 +177,15 @@ def nanvar(
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
 def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: ArrayLike = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """The standard deviation over axes of what is not NaN."""
     promotion.check_no_out("nanstd", out)
     reductions.check_mask("nanstd", where)

@@ -15,6 +15,7 @@ import numpy as np
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error, concrete_value
+from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import divmod as divide, floor_divide, remainder
 from jitney.numpy.at import IndexUpdateRef
@@ -32,24 +33,29 @@ from jitney.primitives.elementwise.convert import as_value, convert
 _BOOL = np.dtype(bool)
 
 
-def _integer() -> Any:
+def _integer() -> np.dtype[Any]:
     """The default integer dtype."""
     return dtypes.canonicalize_dtype(np.int64)
 
 
-def _mask(x: Any) -> Any:
+def _mask(x: Array) -> Array:
     """x != 0."""
     return x if x.dtype == _BOOL else compare.ne(x, convert(0, x.dtype))
 
 
-def _constant(value: np.ndarray) -> Any:
+def _constant(value: np.ndarray) -> Array:
     return as_value(value.astype(_integer()))
 
 
 # --- positions ------------------------------------------------------------------------------------
 
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(
+    a: ArrayLike,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> tuple[Array, ...]:
     """Indices of the elements that are not zero, in row-major order: one array for each axis.
 
     Args:
@@ -86,7 +92,9 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     return _nonzero_of_size(a, length, fill_value)
 
 
-def _nonzero_of_size(a: Any, size: int, fill_value: Any) -> tuple[Any, ...]:
+def _nonzero_of_size(
+    a: Array, size: int, fill_value: ArrayLike | tuple[ArrayLike, ...] | None
+) -> tuple[Array, ...]:
     dtype = _integer()
     if a.size == 0 or size == 0:
         return tuple(full((size,), 0, dtype) for _ in a.shape)
@@ -110,14 +118,21 @@ def _nonzero_of_size(a: Any, size: int, fill_value: Any) -> tuple[Any, ...]:
     return tuple(where(missing, f, k) for f, k in zip(fill, found, strict=True))
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """Flat positions of the elements that are not zero; see `nonzero`."""
     promotion.check_arraylike("flatnonzero", a)
     a = as_value(a)
     return nonzero(reshape(a, (a.size,)), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def argwhere(
+    a: ArrayLike,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Array:
     """Indices of the elements that are not zero: [number of elements, rank of `a`]."""
     promotion.check_arraylike("argwhere", a)
     a = as_value(a)
@@ -130,7 +145,9 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 # --- elements -------------------------------------------------------------------------------------
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
+) -> Array:
     """Elements of `arr` where `condition` holds, in row-major order.
 
     Args:
@@ -143,20 +160,20 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
     return compress(_flattened(condition), _flattened(arr), size=size, fill_value=fill_value)
 
 
-def _flattened(x: Any) -> Any:
+def _flattened(x: ArrayLike) -> Array:
     x = as_value(x)
     return reshape(x, (x.size,))
 
 
 def compress(
-    condition: Any,
-    a: Any,
+    condition: ArrayLike,
+    a: ArrayLike,
     axis: int | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = 0,
+    fill_value: ArrayLike = 0,
     out: None = None,
-) -> Any:
+) -> Array:
     """Slices of `a` along `axis` where `condition` holds.
 
     Args:
@@ -172,14 +189,14 @@ def compress(
     """
     promotion.check_no_out("compress", out)
     promotion.check_arraylike("compress", condition, a, fill_value)
-    condition, a = _mask(as_value(condition)), as_value(a)
+    condition, x = _mask(as_value(condition)), as_value(a)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1D array")
     if axis is None:
-        axis, a = 0, reshape(a, (a.size,))
-    axis = canonical_axis(axis, a.ndim)
-    order = (axis, *[k for k in range(a.ndim) if k != axis])
-    rows = transpose(a, order)
+        axis, x = 0, reshape(x, (x.size,))
+    axis = canonical_axis(axis, x.ndim)
+    order = (axis, *[k for k in range(x.ndim) if k != axis])
+    rows = transpose(x, order)
     n = rows.shape[0]
     extra = condition[n:]
     condition = condition[:n]
@@ -195,12 +212,12 @@ def compress(
     return transpose(picked, back)
 
 
-def _scalar(x: Any) -> Any:
+def _scalar(x: ArrayLike) -> ArrayLike:
     value = concrete_value(x) if isinstance(x, Array) else x
     return x if value is None else np.asarray(value).item()
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """`arr` with `vals`, repeated, where `mask` holds.
 
     Raises:
@@ -224,8 +241,8 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 
 def mask_indices(
-    n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
-) -> tuple[Any, Any]:
+    n: int, mask_func: Callable[[Array, int], Array], k: int = 0, *, size: int | None = None
+) -> tuple[Array, Array]:
     """Indices where `mask_func` leaves ones of an n by n matrix.
 
     Args:
@@ -239,38 +256,38 @@ def mask_indices(
     return rows, columns
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """Indices of the triangle on and below diagonal `k` of an n by m matrix."""
     rows, columns = np.tril_indices(n, k, m)
     return _constant(rows), _constant(columns)
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """Indices of the triangle on and above diagonal `k` of an n by m matrix."""
     rows, columns = np.triu_indices(n, k, m)
     return _constant(rows), _constant(columns)
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """`tril_indices` for a matrix of the shape of `arr`."""
     n, m = _matrix_shape(arr)
     return tril_indices(n, k, m)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """`triu_indices` for a matrix of the shape of `arr`."""
     n, m = _matrix_shape(arr)
     return triu_indices(n, k, m)
 
 
-def _matrix_shape(arr: Any) -> tuple[int, int]:
+def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
     shape = np.shape(arr)
     if len(shape) != 2:
         raise ValueError("Only 2-D inputs are accepted")
     return shape
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Indices of the main diagonal of an array with `ndim` axes of extent `n`."""
     for name, value in (("n", n), ("ndim", ndim)):
         if value < 0:
@@ -278,7 +295,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return (iota(_integer(), n),) * ndim
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """`diag_indices` for an array of the shape of `arr`."""
     promotion.check_arraylike("diag_indices_from", arr)
     shape = np.shape(arr)
@@ -293,8 +310,13 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def ravel_multi_index(
-    multi_index: Any, dims: Any, mode: str = "raise", order: str = "C", *, dtype: Any = None
-) -> Any:
+    multi_index: Sequence[ArrayLike],
+    dims: Sequence[int],
+    mode: str = "raise",
+    order: str = "C",
+    *,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Flat positions of indices in an array of shape `dims`.
 
     Args:
@@ -313,11 +335,11 @@ def ravel_multi_index(
     promotion.check_arraylike("ravel_multi_index", *multi_index)
     indices = [as_value(k) for k in multi_index]
     if dtype is not None:
-        dtype = dtypes.canonicalize_dtype(dtype)
+        kind = dtypes.canonicalize_dtype(dtype)
     elif indices:
-        dtype = dtypes.wider(*[k.dtype for k in indices])
+        kind = dtypes.wider(*[k.dtype for k in indices])
     else:
-        dtype = _integer()
+        kind = _integer()
     for k in indices:
         if not promotion.is_integer(k.dtype):
             raise ValueError(f"dtype={k.dtype!r} is not an integer type.")
@@ -343,14 +365,14 @@ def ravel_multi_index(
         strides = [math.prod(dims[:k]) for k in range(len(dims))]
     else:
         raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
-    total: Any = np.asarray(0, dtype)[()]
+    total: Any = np.asarray(0, kind)[()]
     for k, stride in zip(indices, strides, strict=True):
-        term = binary.mul(convert(k, dtype), dtype.type(stride))
+        term = binary.mul(convert(k, kind), kind.type(stride))
         total = binary.add(*promotion.promote_args("add", total, term))
     return as_value(total)
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> tuple[Array, ...]:
     """Indices, one array for each axis, of flat positions in an array of `shape`.
 
     Negative positions count from the end; positions out of range give the nearest element.
@@ -367,7 +389,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     for n in reversed(shape):
         rest, k = divide(rest, n)
         found.append(k)
-    above = compare.gt(rest, convert(0, rest.dtype)) if shape else None
+    above: Any = compare.gt(rest, convert(0, rest.dtype)) if shape else None
     signed = dtypes.issubdtype(rest.dtype, np.signedinteger)
     below = compare.lt(rest, convert(-1, rest.dtype)) if shape and signed else None
     out = []

@@ -38,7 +38,7 @@ def binary_operator(
       refuse: whether containers raise TypeError here; else Python says it.
     """
 
-    def operator(self: Any, other: Any) -> Any:
+    def operator(self: Any, other: object) -> Array:
         if type(other) not in _PLAIN_TYPES:
             convert = getattr(other, "__jax_array__", None)
             if convert is not None and not isinstance(other, Array):
@@ -61,7 +61,7 @@ def binary_operator(
 def unary_operator(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The method of an operator with one operand."""
 
-    def operator(self: Any) -> Any:
+    def operator(self: Any) -> Array:
         return function(self)
 
     return operator

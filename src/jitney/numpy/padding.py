@@ -6,14 +6,16 @@ put there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import array, zeros
 from jitney.numpy.manipulation import flip, repeat
@@ -43,9 +45,16 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 Widths = tuple[tuple[int, int], ...]
+# One number for all, or (before, after), or such a pair for each axis.
+PadWidth = int | Sequence[int] | Sequence[Sequence[int]] | np.ndarray
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(
+    array: ArrayLike,
+    pad_width: PadWidth,
+    mode: str | Callable[..., Any] = "constant",
+    **kwargs: Any,
+) -> Array:
     """`array` with elements put before and after it along each axis.
 
     Args:
@@ -87,7 +96,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     )
 
 
-def _integers(value: Any, name: str = "pad_width") -> Any:
+def _integers(value: object, name: str = "pad_width") -> np.ndarray:
     value = concrete_or_error(None, value, f"{name} argument of jnp.pad")
     found = np.asarray(value)
     if found.dtype.kind not in "iu":
@@ -115,15 +124,15 @@ def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:
     static_argnames=("widths", "mode", "stat_length", "reflect_type"),
 )
 def _pad(
-    x: Any,
-    constant_values: Any,
-    end_values: Any,
+    x: Array,
+    constant_values: ArrayLike | Sequence[Any],
+    end_values: ArrayLike | Sequence[Any] | None,
     *,
     widths: Widths,
     mode: str,
-    stat_length: Any,
+    stat_length: Widths | None,
     reflect_type: str,
-) -> Any:
+) -> Array:
     if mode == "constant":
         return _constant(x, widths, constant_values)
     if mode == "wrap":
@@ -140,7 +149,7 @@ def _pad(
     return _each(x, widths, partial(_statistic, mode=mode, lengths=stat_length), "")
 
 
-def _each(x: Any, widths: Widths, function: Callable[..., Any], name: str) -> Any:
+def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> Array:
     """`x` padded by `function(x, axis, low, high)` along each axis; `name`: of a mode that needs
     elements there.
     """
@@ -153,7 +162,7 @@ def _each(x: Any, widths: Widths, function: Callable[..., Any], name: str) -> An
     return x
 
 
-def _values(value: Any, x: Any) -> Callable[[int, int], Any]:
+def _values(value: ArrayLike | Sequence[Any], x: Array) -> Callable[[int, int], Any]:
     """(axis, side) -> the value of the dtype of `x` that was given for it."""
     if isinstance(value, list | tuple):
         value = array(value)
@@ -175,7 +184,7 @@ def _values(value: Any, x: Any) -> Callable[[int, int], Any]:
 # --- modes ----------------------------------------------------------------------------------------
 
 
-def _constant(x: Any, widths: Widths, value: Any) -> Any:
+def _constant(x: Array, widths: Widths, value: ArrayLike | Sequence[Any]) -> Array:
     if not isinstance(value, list | tuple) and shape_of(value) == ():
         fill = convert(value, x.dtype, x.weak_type)
         return concatenation.pad(x, fill, tuple([(low, high, 0) for low, high in widths]))
@@ -184,25 +193,25 @@ def _constant(x: Any, widths: Widths, value: Any) -> Any:
     for axis, (low, high) in enumerate(widths):
         for side, width in enumerate((low, high)):
             if width:
-                config = [nothing] * x.ndim
+                config: list[tuple[int, int, int]] = [nothing] * x.ndim
                 config[axis] = (0, width, 0) if side else (width, 0, 0)
                 x = concatenation.pad(x, convert(values(axis, side), x.dtype), config)
     return x
 
 
-def _empty(x: Any, axis: int, low: int, high: int) -> Any:
+def _empty(x: Array, axis: int, low: int, high: int) -> Array:
     parts = [zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in (low, high)]
     return concatenate([parts[0], x, parts[1]], axis)
 
 
-def _edges(x: Any, axis: int, low: int, high: int) -> Any:
+def _edges(x: Array, axis: int, low: int, high: int) -> Array:
     n = x.shape[axis]
     first = repeat(slice_in_dim(x, 0, 1, axis=axis), low, axis=axis)
     last = repeat(slice_in_dim(x, n - 1, n, axis=axis), high, axis=axis)
     return concatenate([first, x, last], axis)
 
 
-def _wrapped(x: Any, axis: int, low: int, high: int) -> Any:
+def _wrapped(x: Array, axis: int, low: int, high: int) -> Array:
     n = x.shape[axis]
     low_times, low_rest = divmod(low, n)
     high_times, high_rest = divmod(high, n)
@@ -212,7 +221,7 @@ def _wrapped(x: Any, axis: int, low: int, high: int) -> Any:
     return concatenate(parts, axis)
 
 
-def _mirrored(x: Any, axis: int, low: int, high: int, *, mode: str, kind: str) -> Any:
+def _mirrored(x: Array, axis: int, low: int, high: int, *, mode: str, kind: str) -> Array:
     # "reflect" leaves the element at the edge out of its mirror image, "symmetric" repeats it.
     offset = 1 if mode == "reflect" else 0
     if kind not in ("even", "odd"):
@@ -237,7 +246,7 @@ def _mirrored(x: Any, axis: int, low: int, high: int, *, mode: str, kind: str) -
     return x
 
 
-def _ramp(x: Any, axis: int, low: int, high: int, *, ends: Callable[[int, int], Any]) -> Any:
+def _ramp(x: Array, axis: int, low: int, high: int, *, ends: Callable[[int, int], Any]) -> Array:
     n = x.shape[axis]
     first = slice_in_dim(x, 0, 1, axis=axis)
     last = slice_in_dim(x, n - 1, n, axis=axis)
@@ -255,7 +264,9 @@ def _ramp(x: Any, axis: int, low: int, high: int, *, ends: Callable[[int, int], 
     return concatenate([before, x, flip(after, axis)], axis)
 
 
-def _statistic(x: Any, axis: int, low: int, high: int, *, mode: str, lengths: Widths | None) -> Any:
+def _statistic(
+    x: Array, axis: int, low: int, high: int, *, mode: str, lengths: Widths | None
+) -> Array:
     from jitney.numpy import quantiles, reductions
     from jitney.numpy.rounding import round as round_to
 
@@ -267,7 +278,7 @@ def _statistic(x: Any, axis: int, low: int, high: int, *, mode: str, lengths: Wi
     }
     function = functions[mode]
 
-    def edge(part: Any, width: int) -> Any:
+    def edge(part: ArrayLike, width: int) -> Array:
         value = function(part, axis=axis, keepdims=True)
         if mode in ("mean", "median") and promotion.is_integer(x.dtype):
             value = round_to(value)
@@ -290,8 +301,8 @@ def _statistic(x: Any, axis: int, low: int, high: int, *, mode: str, lengths: Wi
 
 
 def _by_function(
-    x: Any, widths: Widths, function: Callable[..., Any], options: dict[str, Any]
-) -> Any:
+    x: Array, widths: Widths, function: Callable[..., Any], options: dict[str, Any]
+) -> Array:
     from jitney.numpy.apply import apply_along_axis
 
     x = concatenation.pad(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error, state
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import add, multiply
 from jitney.numpy.creation import array, ones, zeros
@@ -34,7 +36,7 @@ __all__ = [
 
 
 @partial(jit_when_traced, static_argnames=("unroll",))
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """The values of polynomial `p` at `x`, by Horner's rule.
 
     Args:
@@ -47,7 +49,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     shape = np.broadcast_shapes(p.shape[1:], x.shape)
     out = zeros(shape, x.dtype)
 
-    def horner(out: Any, coefficient: Any) -> tuple[Any, None]:
+    def horner(out: ArrayLike, coefficient: ArrayLike) -> tuple[Array, None]:
         return add(multiply(out, x), coefficient), None
 
     if state.trace is state.eval_trace and p.shape[0] <= unroll:  # nothing is worth compiling
@@ -61,7 +63,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
 
 
 @jit_when_traced
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The sum of two polynomials."""
     promotion.check_arraylike("polyadd", a1, a2)
     x, y = (as_value(a) for a in promotion.promote_dtypes(a1, a2))
@@ -73,20 +75,20 @@ def polyadd(a1: Any, a2: Any) -> Any:
 
 
 @jit_when_traced
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The difference of two polynomials."""
     promotion.check_arraylike("polysub", a1, a2)
     x, y = promotion.promote_dtypes(a1, a2)
     return polyadd(x, unary.neg(y))
 
 
-def _trimmed(p: Any) -> Any:
+def _trimmed(p: Array) -> Array:
     """`p` without zeros in front; at least one coefficient stays."""
     out = trim_zeros(p, "f")
     return out if out.shape[0] else zeros((1,), p.dtype)
 
 
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """The product of two polynomials.
 
     Args:
@@ -103,7 +105,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     return convolve(x, y, mode="full")
 
 
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
     """(quotient, remainder) of two polynomials.
 
     Args:
@@ -127,7 +129,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 # --- calculus -------------------------------------------------------------------------------------
 
 
-def _order(name: str, m: Any, what: str) -> int:
+def _order(name: str, m: int, what: str) -> int:
     m = operator.index(concrete_or_error(operator.index, m, f"'m' argument of jnp.{name}"))
     if m < 0:
         raise ValueError(what)
@@ -135,7 +137,7 @@ def _order(name: str, m: Any, what: str) -> int:
 
 
 @partial(jit_when_traced, static_argnames=("m",))
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The derivative of order `m`."""
     m = _order("polyder", m, "Order of derivative must be positive")
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("polyder", p))
@@ -148,7 +150,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("m",))
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """The integral of order `m`; `k` holds the constants, the first one's first, 0 by default."""
     m = _order("polyint", m, "Order of integral must be positive (see polyder)")
     k = 0 if k is None else k
@@ -167,7 +169,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return concatenate([x, constants]) / factors
 
 
-def _at_least_one(x: Any) -> Any:
+def _at_least_one(x: Array) -> Array:
     from jitney.numpy.arithmetic import maximum
 
     return maximum(1, x)
@@ -177,7 +179,7 @@ def _at_least_one(x: Any) -> Any:
 
 
 @jit_when_traced
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """The polynomial with given roots, or the characteristic polynomial of a matrix."""
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("poly", seq_of_zeros))
     shape = x.shape
@@ -195,7 +197,7 @@ def poly(seq_of_zeros: Any) -> Any:
     return out
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """The roots of a polynomial: eigenvalues of its companion matrix.
 
     Args:
@@ -223,7 +225,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     return concatenate([out, zeros((x.shape[0] - last - 1,), complex_dtype)])
 
 
-def _roots(p: Any, dtype: Any) -> Any:
+def _roots(p: Array, dtype: np.dtype[Any]) -> Array:
     """The roots if neither the first nor the last coefficient is 0."""
     n = p.shape[0]
     if n < 2:
@@ -235,7 +237,7 @@ def _roots(p: Any, dtype: Any) -> Any:
     return eigvals(companion)
 
 
-def _roots_with_zeros(p: Any, dtype: Any) -> Any:
+def _roots_with_zeros(p: Array, dtype: np.dtype[Any]) -> Array:
     """The roots, NaN for each coefficient 0 in front."""
     n = p.shape[0]
     if n < 2:
@@ -255,7 +257,7 @@ def _roots_with_zeros(p: Any, dtype: Any) -> Any:
     return where(missing, complex(np.nan, np.nan), found)
 
 
-def _leading_zeros(p: Any) -> Any:
+def _leading_zeros(p: Array) -> Array:
     from jitney.numpy.cumulative import cumsum
 
     return cumsum(p != 0) == 0
@@ -264,16 +266,40 @@ def _leading_zeros(p: Any) -> Any:
 # --- fits -----------------------------------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("deg", "rcond", "full", "cov"))
+@overload
 def polyfit(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: Literal[False] = False,
+    w: ArrayLike | None = None,
+    cov: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
     deg: int,
     rcond: float | None = None,
     full: bool = False,
-    w: Any = None,
-    cov: Any = False,
-) -> Any:
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
+) -> Array | tuple[Array, ...]: ...
+
+
+@partial(jit_when_traced, static_argnames=("deg", "rcond", "full", "cov"))
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
+) -> Array | tuple[Array, ...]:
     """The polynomial of degree `deg` nearest to points, by least squares.
 
     Args:
@@ -339,7 +365,7 @@ def polyfit(
 
 
 @partial(jit_when_traced, static_argnames=("N", "increasing"))
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """The matrix whose columns are powers of `x`, the highest first unless `increasing`."""
     x = promotion.ensure_arraylike("vander", x)
     if x.ndim != 1:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.record import record
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import multiply
 from jitney.primitives.array.concatenation import concatenate
@@ -33,9 +36,18 @@ from jitney.primitives.array.shape import (
 )
 from jitney.primitives.elementwise import binary, convert, unary
 from jitney.primitives.linalg import dot as lax_dot
+from jitney.primitives.linalg.precision import PrecisionLike
+
+if TYPE_CHECKING:
+    from jitney.runtime.sharding import Sharding
+
+# ((contracted axes of each operand), (batch axes of each)).
+DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
 
-def _operands(name: str, a: Any, b: Any, preferred: Any) -> tuple[Any, Any, Any, bool]:
+def _operands(
+    name: str, a: ArrayLike, b: ArrayLike, preferred: DTypeLike | None
+) -> tuple[Array, Array, np.dtype[Any], bool]:
     """(a, b, dtype of the result, whether it is weak)."""
     promotion.check_arraylike(name, a, b)
     if preferred is not None:
@@ -45,20 +57,31 @@ def _operands(name: str, a: Any, b: Any, preferred: Any) -> tuple[Any, Any, Any,
     return convert.as_value(a), convert.as_value(b), dtype, weak
 
 
-def _contract(a: Any, b: Any, numbers: Any, precision: Any, dtype: Any, weak: bool) -> Any:
+def _contract(
+    a: Array,
+    b: Array,
+    numbers: DimensionNumbers,
+    precision: PrecisionLike,
+    dtype: np.dtype[Any],
+    weak: bool,
+) -> Array:
     out = lax_dot.dot_general(a, b, numbers, precision, preferred_element_type=dtype)
     return convert.convert(out, promotion.dtype_of(out), True) if weak else out
 
 
 def dot(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Sharding | None = None,
+) -> Array:
     """Sum of products over the last axis of `a` and the last but one of `b`; scalars multiply."""
     a, b, dtype, weak = _operands("dot", a, b, preferred_element_type)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if rank_a == 0 or rank_b == 0:
-        numbers: Any = (((), ()), ((), ()))
+        numbers: DimensionNumbers = (((), ()), ((), ()))
     elif rank_b == 1:
         numbers = (((rank_a - 1,), (0,)), ((), ()))
     else:
@@ -67,9 +90,13 @@ def dot(
 
 
 def matmul(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Sharding | None = None,
+) -> Array:
     """Product of matrices in the last two axes; leading axes are broadcast.
 
     Raises:
@@ -89,8 +116,14 @@ def matmul(
 
 
 def _batched(
-    name: str, a: Any, b: Any, row: bool, column: bool, precision: Any = None, preferred: Any = None
-) -> Any:
+    name: str,
+    a: ArrayLike,
+    b: ArrayLike,
+    row: bool,
+    column: bool,
+    precision: PrecisionLike = None,
+    preferred: DTypeLike | None = None,
+) -> Array:
     """Sum of products over the last axis of `a` and the last (last but one if `column`) of `b`.
 
     Args:
@@ -100,17 +133,17 @@ def _batched(
 
     Returns: an array of shape (*batch, row, column), without those that are not there.
     """
-    a, b, dtype, weak = _operands(name, a, b, preferred)
+    x, y, dtype, weak = _operands(name, a, b, preferred)
     try:
-        plan = _plan(shape_of(a), shape_of(b), row, column)
+        plan = _plan(shape_of(x), shape_of(y), row, column)
     except ValueError:
-        shown = " and ".join(get_aval(x).str_short() for x in (a, b))
+        shown = " and ".join(get_aval(v).str_short() for v in (x, y))
         raise ValueError(f"Incompatible types for {name} arguments: {shown}") from None
     if plan.squeezed_a:
-        a = squeeze(a, plan.squeezed_a)
+        x = squeeze(x, plan.squeezed_a)
     if plan.squeezed_b:
-        b = squeeze(b, plan.squeezed_b)
-    out = _contract(a, b, plan.numbers, precision, dtype, weak)
+        y = squeeze(y, plan.squeezed_b)
+    out = _contract(x, y, plan.numbers, precision, dtype, weak)
     if plan.perm is not None:
         out = transpose(out, plan.perm)
     return expand_dims(out, plan.ones) if plan.ones else out
@@ -129,7 +162,7 @@ class _Plan:
 
     squeezed_a: tuple[int, ...]
     squeezed_b: tuple[int, ...]
-    numbers: Any
+    numbers: DimensionNumbers
     perm: tuple[int, ...] | None
     ones: tuple[int, ...]
 
@@ -166,7 +199,13 @@ def _plan(left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool
 
 
 @partial(jit_when_traced, static_argnames=("precision", "preferred_element_type"), inline=True)
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vdot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """Sum of conj(a) * b over all elements."""
     promotion.check_arraylike("vdot", a, b)
     if promotion.is_complex(promotion.dtype_of(a)):
@@ -176,35 +215,35 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def vecdot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     *,
     axis: int = -1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """Sum of conj(x1) * x2 along an axis; other axes are broadcast."""
     promotion.check_arraylike("vecdot", x1, x2)
-    x1, x2 = convert.as_value(x1), convert.as_value(x2)
-    if not x1.ndim or not x2.ndim:
+    x, y = convert.as_value(x1), convert.as_value(x2)
+    if not x.ndim or not y.ndim:
         raise IndexError("vecdot: operands must have at least one axis")
-    if x1.shape[axis] != x2.shape[axis]:
-        raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
-    if promotion.is_complex(x1.dtype):
-        x1 = unary.conj(x1)
+    if x.shape[axis] != y.shape[axis]:
+        raise ValueError(f"axes must match; got shapes {x.shape} and {y.shape} with {axis=}")
+    if promotion.is_complex(x.dtype):
+        x = unary.conj(x)
     return _batched(
-        "vecdot", _last(x1, axis), _last(x2, axis), False, False, precision, preferred_element_type
+        "vecdot", _last(x, axis), _last(y, axis), False, False, precision, preferred_element_type
     )
 
 
-def _last(x: Any, axis: int) -> Any:
+def _last(x: Array, axis: int) -> Array:
     axis = canonical_axis(axis, len(shape_of(x)))
     rest = [k for k in range(len(shape_of(x))) if k != axis]
     return transpose(x, (*rest, axis))
 
 
-def _check_rank(name: str, position: int, x: Any, rank: int) -> None:
+def _check_rank(name: str, position: int, x: ArrayLike, rank: int) -> None:
     if len(shape_of(x)) < rank:
         raise ValueError(
             f"{name}: operand {position} must have at least {rank} axes, got shape {shape_of(x)}"
@@ -212,7 +251,7 @@ def _check_rank(name: str, position: int, x: Any, rank: int) -> None:
 
 
 @jit_when_traced
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of matrices `x1` and vectors `x2`, broadcast over leading axes."""
     promotion.check_arraylike("matvec", x1, x2)
     _check_rank("matvec", 0, x1, 2)
@@ -221,7 +260,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 
 @jit_when_traced
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of conjugated vectors `x1` and matrices `x2`, broadcast over leading axes."""
     promotion.check_arraylike("vecmat", x1, x2)
     _check_rank("vecmat", 0, x1, 1)
@@ -231,7 +270,13 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     return _batched("vecmat", x1, x2, False, True)
 
 
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """Sum of products over the last axes of `a` and `b`."""
     promotion.check_arraylike("inner", a, b)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
@@ -244,7 +289,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
                      preferred_element_type=preferred_element_type)  # fmt: skip
 
 
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """All products of an element of `a` and one of `b`, both flattened."""
     promotion.check_no_out("outer", out)
     promotion.check_arraylike("outer", a, b)
@@ -256,16 +301,23 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 
 
 def tensordot(
-    a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Sharding | None = None,
+) -> Array:
     """Sum of products over `axes`: the last n of `a` and the first n of `b`, or two lists of axes."""
     a, b, dtype, weak = _operands("tensordot", a, b, preferred_element_type)
     left, right = _tensordot_axes(axes, (shape_of(a), shape_of(b)))
     return _contract(a, b, ((left, right), ((), ())), precision, dtype, weak)
 
 
-def _tensordot_axes(axes: Any, shapes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _tensordot_axes(
+    axes: int | Sequence[int] | Sequence[Sequence[int]], shapes: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     rank_a, rank_b = map(len, shapes)
     if isinstance(axes, list | tuple) and len(axes) == 2:
         if any(isinstance(x, str) for x in axes):
@@ -300,23 +352,28 @@ def _tensordot_axes(axes: Any, shapes: Any) -> tuple[tuple[int, ...], tuple[int,
 
 
 @jit_when_traced
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Kronecker product."""
     promotion.check_arraylike("kron", a, b)
-    a, b = (convert.as_value(x) for x in promotion.promote_dtypes(a, b))
-    rank = max(a.ndim, b.ndim)
-    a = expand_dims(a, tuple(range(rank - a.ndim)))
-    b = expand_dims(b, tuple(range(rank - b.ndim)))
-    left = expand_dims(a, tuple(range(1, 2 * rank, 2)))
-    right = expand_dims(b, tuple(range(0, 2 * rank, 2)))
+    x, y = (convert.as_value(v) for v in promotion.promote_dtypes(a, b))
+    rank = max(x.ndim, y.ndim)
+    x = expand_dims(x, tuple(range(rank - x.ndim)))
+    y = expand_dims(y, tuple(range(rank - y.ndim)))
+    left = expand_dims(x, tuple(range(1, 2 * rank, 2)))
+    right = expand_dims(y, tuple(range(0, 2 * rank, 2)))
     product = binary.mul(left, right)
-    return reshape(product, tuple(n * m for n, m in zip(a.shape, b.shape, strict=True)))
+    return reshape(product, tuple(n * m for n, m in zip(x.shape, y.shape, strict=True)))
 
 
 @partial(jit_when_traced, static_argnames=("axisa", "axisb", "axisc", "axis"))
 def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Array:
     """Cross product of vectors of 2 or 3 components along an axis."""
     promotion.check_arraylike("cross", a, b)
     if axis is not None:
@@ -346,8 +403,8 @@ def cross(
     return transpose(out, (*range(1, axisc + 1), 0, *range(axisc + 1, out.ndim)))
 
 
-def _broadcasting(op: Any) -> Any:
-    def apply(x: Any, y: Any) -> Any:
+def _broadcasting(op: Callable[[Any, Any], Any]) -> Callable[[Array, Array], Array]:
+    def apply(x: ArrayLike, y: ArrayLike) -> Array:
         shape = broadcast_shapes(shape_of(x), shape_of(y))
         return op(broadcast_to(x, shape), broadcast_to(y, shape))
 

@@ -16,6 +16,7 @@ from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.jaxpr import Literal
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.primitives.array.shape import broadcast_in_dim, broadcast_shapes, broadcast_to, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert_element_type_p, scalar_operand
 
@@ -26,7 +27,7 @@ SCALARS: frozenset[type] = frozenset((bool, int, float, complex, *dtypes.numpy_s
 WIDE: frozenset[Any] = frozenset(map(np.dtype, (np.float64, np.int64, np.uint64, np.complex128)))
 
 
-def check_arraylike(name: str, *operands: Any) -> None:
+def check_arraylike(name: str, *operands: object) -> None:
     """Raises TypeError unless all operands are arrays or scalars (lists are not)."""
     for i, x in enumerate(operands):
         if not isinstance(x, Array | np.ndarray) and not is_valid_operand(x):
@@ -35,30 +36,30 @@ def check_arraylike(name: str, *operands: Any) -> None:
             )
 
 
-def check_no_out(name: str, out: Any) -> None:
+def check_no_out(name: str, out: object) -> None:
     """Raises NotImplementedError if an `out` argument was given."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
 
 
-def type_of(x: Any) -> tuple[Any, bool]:
+def type_of(x: ArrayLike) -> tuple[np.dtype[Any], bool]:
     """(dtype, weak_type) of an operand."""
     aval = x.aval if isinstance(x, Array) else get_aval(x)
     return aval.dtype, aval.weak_type
 
 
-def strong_scalar_like(x: Any, value: Any) -> Any:
+def strong_scalar_like(x: ArrayLike, value: ArrayLike) -> Any:
     """`value` as a scalar of the dtype of `x`, not weakly typed."""
     return scalar_operand(value, dtype_of(x), False)
 
 
-def scalar_like(x: Any, value: Any) -> Any:
+def scalar_like(x: ArrayLike, value: ArrayLike) -> Any:
     """`value` as a scalar of the dtype of `x`; weakly typed if `x` is a weakly typed scalar."""
     dtype, weak = type_of(x)
     return scalar_operand(value, dtype, weak and shape_of(x) == ())
 
 
-def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
+def as_type(x: ArrayLike, dtype: np.dtype[Any], weak_type: bool) -> Any:
     """Operand `x` as one of `dtype` and weakness; scalars stay scalars."""
     if type(x) in SCALARS:
         return scalar_operand(x, dtype, weak_type)
@@ -78,7 +79,7 @@ def as_type(x: Any, dtype: Any, weak_type: bool) -> Any:
 _WEAK_BOOL = (np.dtype(bool), True)  # what comparisons of Python numbers give; see `common_type`
 
 
-def promote_dtypes(*operands: Any) -> list[Any]:
+def promote_dtypes(*operands: ArrayLike) -> list[Any]:
     """Operands converted to their common dtype."""
     types = tuple([type_of(x) for x in operands])
     first = types[0]
@@ -88,19 +89,19 @@ def promote_dtypes(*operands: Any) -> list[Any]:
     return [as_type(x, dtype, weak) for x in operands]
 
 
-def to_inexact(dtype: Any) -> Any:
+def to_inexact(dtype: DTypeLike) -> np.dtype[Any]:
     """A float or complex dtype for values of `dtype`: see `dtypes.to_inexact_dtype`."""
     return dtypes.to_inexact_dtype(dtype)
 
 
-def promote_dtypes_inexact(*operands: Any) -> list[Any]:
+def promote_dtypes_inexact(*operands: ArrayLike) -> list[Any]:
     """Operands converted to their common dtype, or to a float if that is no inexact one."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     dtype = to_inexact(dtype)
     return [as_type(x, dtype, weak) for x in operands]
 
 
-def promote_dtypes_numeric(*operands: Any) -> list[Any]:
+def promote_dtypes_numeric(*operands: ArrayLike) -> list[Any]:
     """Operands converted to their common dtype, booleans to int32."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     if dtype == np.bool_:
@@ -111,7 +112,7 @@ def promote_dtypes_numeric(*operands: Any) -> list[Any]:
 # --- shapes -----------------------------------------------------------------------------------
 
 
-def promote_shapes(name: str, *operands: Any) -> list[Any]:
+def promote_shapes(name: str, *operands: ArrayLike) -> list[Any]:
     """Operands with leading axes of extent 1 up to the highest rank; scalars are left alone.
 
     Warns, or raises ValueError, as `jax_numpy_rank_promotion` says: for operands that users give.
@@ -124,7 +125,7 @@ def promote_shapes(name: str, *operands: Any) -> list[Any]:
     return align_ranks(name, *operands)
 
 
-def align_ranks(name: str, *operands: Any) -> list[Any]:
+def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
     """`promote_shapes` for operands that functions make themselves: ranks may differ in any case."""
     shapes = [shape_of(x) for x in operands]
     ranks = {len(s) for s in shapes if s}
@@ -140,7 +141,7 @@ def align_ranks(name: str, *operands: Any) -> list[Any]:
     ]
 
 
-def broadcast_shapes_of(name: str, shapes: Sequence[Any]) -> Any:
+def broadcast_shapes_of(name: str, shapes: Sequence[Any]) -> tuple[int, ...]:
     """`broadcast_shapes`, with an error that names the operation."""
     try:
         return broadcast_shapes(*shapes)
@@ -189,62 +190,64 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
     return promote_shapes(name, *promoted)
 
 
-def promote_args(name: str, *operands: Any) -> list[Any]:
+def promote_args(name: str, *operands: ArrayLike) -> list[Any]:
     """Operands checked, of one dtype, of one rank (scalars aside)."""
     return _promoted(promote_dtypes, name, operands)
 
 
-def promote_args_inexact(name: str, *operands: Any) -> list[Any]:
+def promote_args_inexact(name: str, *operands: ArrayLike) -> list[Any]:
     """`promote_args` with a float or complex common dtype."""
     return _promoted(promote_dtypes_inexact, name, operands)
 
 
-def promote_args_numeric(name: str, *operands: Any) -> list[Any]:
+def promote_args_numeric(name: str, *operands: ArrayLike) -> list[Any]:
     """`promote_args` with booleans turned into integers."""
     return _promoted(promote_dtypes_numeric, name, operands)
 
 
 @overload
-def ensure_arraylike(name: str, operand: Any, /) -> Array: ...
+def ensure_arraylike(name: str, operand: ArrayLike, /) -> Array: ...
 
 
 @overload
-def ensure_arraylike(name: str, first: Any, second: Any, /, *operands: Any) -> list[Array]: ...
+def ensure_arraylike(
+    name: str, first: ArrayLike, second: ArrayLike, /, *operands: ArrayLike
+) -> list[Array]: ...
 
 
-def ensure_arraylike(name: str, /, *operands: Any) -> Any:
+def ensure_arraylike(name: str, *operands: ArrayLike) -> Array | list[Array]:
     """Operands checked, as arrays or tracers; one if one is given."""
     check_arraylike(name, *operands)
     values = [as_value(x) for x in operands]
     return values[0] if len(values) == 1 else values
 
 
-def broadcast_arrays(*operands: Any) -> list[Any]:
+def broadcast_arrays(*operands: ArrayLike) -> list[Array]:
     """Operands broadcast to their common shape."""
     shape = broadcast_shapes(*[shape_of(x) for x in operands]) if operands else ()
     return [broadcast_to(x, shape) for x in operands]
 
 
-def dtype_of(x: Any) -> Any:
+def dtype_of(x: ArrayLike) -> np.dtype[Any]:
     """The canonical dtype of an operand."""
     return type_of(x)[0]
 
 
-def is_complex(dtype: Any) -> bool:
+def is_complex(dtype: DTypeLike) -> bool:
     """Whether `dtype` is complex."""
     return dtypes.issubdtype(dtype, np.complexfloating)
 
 
-def is_inexact(dtype: Any) -> bool:
+def is_inexact(dtype: DTypeLike) -> bool:
     """Whether `dtype` is floating or complex."""
     return dtypes.issubdtype(dtype, np.inexact)
 
 
-def is_integer(dtype: Any) -> bool:
+def is_integer(dtype: DTypeLike) -> bool:
     """Whether `dtype` is an integer dtype."""
     return dtypes.issubdtype(dtype, np.integer)
 
 
-def is_floating(dtype: Any) -> bool:
+def is_floating(dtype: DTypeLike) -> bool:
     """Whether `dtype` is floating."""
     return dtypes.issubdtype(dtype, np.floating)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.selection import where
@@ -31,6 +33,9 @@ from jitney.primitives.elementwise.convert import convert, scalar_operand
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.primitives.reduction.sort import sort
 
+if TYPE_CHECKING:
+    from jitney.runtime.sharding import Sharding
+
 __all__ = [
     "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile",
 ]  # fmt: skip
@@ -39,7 +44,14 @@ _INT32 = np.dtype(np.int32)
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
-def _check(name: str, a: Any, q: Any, out: Any, overwrite_input: bool, *weights: Any) -> None:
+def _check(
+    name: str,
+    a: ArrayLike,
+    q: ArrayLike,
+    out: object,
+    overwrite_input: bool,
+    *weights: ArrayLike | None,
+) -> None:
     promotion.check_arraylike(name, a, q, *[w for w in weights if w is not None])
     if overwrite_input or out is not None:
         raise ValueError(f"jax.numpy.{name} does not support overwrite_input=True or out != None")
@@ -50,16 +62,16 @@ def _check(name: str, a: Any, q: Any, out: Any, overwrite_input: bool, *weights:
     static_argnames=("axis", "overwrite_input", "keepdims", "method"),
 )
 def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """What a share `q` of the elements over axes do not exceed.
 
     Args:
@@ -82,22 +94,22 @@ def quantile(
     static_argnames=("axis", "overwrite_input", "keepdims", "method"),
 )
 def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """`quantile` of the elements that are not NaN."""
     _check("nanquantile", a, q, out, overwrite_input, weights)
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, ignore_nan=True)
 
 
-def _percent(q: Any) -> Any:
+def _percent(q: ArrayLike) -> Array:
     (q,) = promotion.promote_dtypes_inexact(q)
     return binary.div(q, scalar_operand(100, promotion.dtype_of(q), promotion.type_of(q)[1]))
 
@@ -107,17 +119,17 @@ def _percent(q: Any) -> Any:
     static_argnames=("axis", "overwrite_input", "keepdims", "method"),
 )
 def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+    out_sharding: Sharding | None = None,
+) -> Array:
     """`quantile` with `q` in percent."""
     _check("percentile", a, q, out, overwrite_input, weights)
     return quantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
@@ -128,16 +140,16 @@ def percentile(
     static_argnames=("axis", "overwrite_input", "keepdims", "method"),
 )
 def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """`nanquantile` with `q` in percent."""
     _check("nanpercentile", a, q, out, overwrite_input, weights)
     return nanquantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
@@ -145,12 +157,12 @@ def nanpercentile(
 
 @partial(jit_when_traced, static_argnames=("axis", "overwrite_input", "keepdims"))
 def median(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """The element in the middle over axes, or the mean of the two there."""
     _check("median", a, 0, out, overwrite_input)
     return quantile(a, 0.5, axis, None, False, "midpoint", keepdims)
@@ -158,12 +170,12 @@ def median(
 
 @partial(jit_when_traced, static_argnames=("axis", "overwrite_input", "keepdims"))
 def nanmedian(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """`median` of the elements that are not NaN."""
     _check("nanmedian", a, 0, out, overwrite_input)
     return nanquantile(a, 0.5, axis, None, False, "midpoint", keepdims)
@@ -172,7 +184,7 @@ def nanmedian(
 # --- how ------------------------------------------------------------------------------------------
 
 
-def _one_axis(x: Any, axis: Any, keepdims: bool) -> tuple[Any, int, tuple[int, ...] | None]:
+def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[int, ...] | None]:
     """`x` with the axes to reduce joined into one; that axis; the final shape if that differs.
 
     A scalar is a vector of one element.
@@ -193,15 +205,15 @@ def _one_axis(x: Any, axis: Any, keepdims: bool) -> tuple[Any, int, tuple[int, .
 
 def _quantile(
     name: str,
-    a: Any,
-    q: Any,
-    axis: Any,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis,
     method: str,
     keepdims: bool,
-    weights: Any,
+    weights: ArrayLike | None,
     *,
     ignore_nan: bool,
-) -> Any:
+) -> Array:
     if method not in _METHODS:
         raise ValueError(
             "method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or "
@@ -220,21 +232,21 @@ def _quantile(
     if q_rank > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {shape_of(q)}")
     dtype = x.dtype
-    weights = _weights_like(x, axis, weights)
+    w = _weights_like(x, axis, weights)
     x, dim, kept = _one_axis(x, axis, keepdims)
-    if weights is not None:
-        weights = _one_axis(weights, axis, keepdims)[0]
+    if w is not None:
+        w = _one_axis(w, axis, keepdims)[0]
     if ignore_nan:
         x = where(isnan(x), np.nan, x)
     else:
         undefined = expand_dims(reductions.any(isnan(x), axis=dim), (dim,))
         x = where(undefined, np.nan, x)
-    if weights is None:
+    if w is None:
         x = sort(x, dimension=dim)
     else:
-        x, weights = sort((x, weights), dimension=dim, num_keys=1)
+        x, w = sort((x, w), dimension=dim, num_keys=1)
     if method == "inverted_cdf":
-        out = _by_weight(x, weights, q, dim, keepdims, ignore_nan)
+        out = _by_weight(x, w, q, dim, keepdims, ignore_nan)
     elif ignore_nan:
         out = _between_defined(x, q, dim, method, keepdims)
     else:
@@ -244,7 +256,7 @@ def _quantile(
     return convert(out, dtype)
 
 
-def _weights_like(x: Any, axis: Any, weights: Any) -> Any:
+def _weights_like(x: Array, axis: Axis, weights: ArrayLike | None) -> Array | None:
     """Weights of the shape of `x`, as floats of its dtype."""
     if weights is None:
         return None
@@ -259,7 +271,7 @@ def _weights_like(x: Any, axis: Any, weights: Any) -> Any:
     return broadcast_in_dim(w, x.shape, axes)
 
 
-def _pick(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any) -> Any:
+def _pick(method: str, low: Array, high: Array, low_weight: Array, high_weight: Array) -> Array:
     """The number between elements `low` and `high` that `method` says; their weights may be wider."""
     if method == "linear":
         dtype = promotion.dtype_of(low_weight)
@@ -283,7 +295,7 @@ def _pick(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any) -
     return select.select(nearer_low, low, high)
 
 
-def _between(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
+def _between(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
     """The quantile of sorted elements, by two gathers."""
     dtype = promotion.dtype_of(q)
     n = scalar_operand(x.shape[dim], dtype, False)
@@ -305,8 +317,8 @@ def _between(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
         start_index_map=(dim,),
     )
 
-    def taken(index: Any) -> Any:
-        column = expand_dims(index, (index.ndim,))
+    def taken(index: ArrayLike) -> Array:
+        column = expand_dims(index, (q_rank,))
         return gather(x, column, numbers, tuple(sizes), mode=GatherScatterMode.PROMISE_IN_BOUNDS)
 
     low_value, high_value = taken(low), taken(high)
@@ -316,7 +328,7 @@ def _between(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
     return _pick(method, low_value, high_value, low_weight, high_weight)
 
 
-def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> Any:
+def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
     """The quantile of sorted elements with NaN at the end, which are left out."""
     from jitney.numpy.indexing import get
     from jitney.primitives.array.creation import iota
@@ -334,7 +346,7 @@ def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> A
     low_weight = binary.sub(one, high_weight)
     zero = scalar_operand(0, dtype, False)
 
-    def inside(k: Any) -> Any:
+    def inside(k: ArrayLike) -> Array:
         aligned = promotion.align_ranks("minimum", k, binary.sub(n, one))
         return maximum(zero, minimum(*aligned))
 
@@ -350,25 +362,27 @@ def _between_defined(x: Any, q: Any, dim: int, method: str, keepdims: bool) -> A
         after = result_rank - position - 1
         index.append(reshape(iota(_INT32, extent), (extent, *(1,) * after)))
 
-    def taken(at: Any) -> Any:
+    def taken(at: ArrayLike) -> Array:
         index[dim] = at
         return get(x, tuple(index))
 
     return _pick(method, taken(low), taken(high), low_weight, high_weight)
 
 
-def _by_weight(x: Any, weights: Any, q: Any, dim: int, keepdims: bool, ignore_nan: bool) -> Any:
+def _by_weight(
+    x: Array, weights: Array | None, q: ArrayLike, dim: int, keepdims: bool, ignore_nan: bool
+) -> Array:
     """The first of the sorted elements up to which weights add up to the share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take import take_along_axis
     from jitney.primitives.indexing.slice import slice_in_dim
 
-    weights = ones_like(x) if weights is None else weights
-    wrong = binary.bitwise_or(compare.lt(weights, zeros_like(weights)), isnan(weights))
+    w = ones_like(x) if weights is None else weights
+    wrong = binary.bitwise_or(compare.lt(w, zeros_like(w)), isnan(w))
     undefined = isnan(x)
     skipped = binary.bitwise_or(wrong, undefined)
-    total = cumsum(select.select(skipped, zeros_like(weights), weights), axis=dim)
+    total = cumsum(select.select(skipped, zeros_like(w), w), axis=dim)
     n = x.shape[dim]
     last = slice_in_dim(total, n - 1, n, axis=dim)
     q_shape = shape_of(q)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import operator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.unary_math import log10, public, sign
 from jitney.primitives.array.concatenation import concatenate
@@ -27,6 +29,10 @@ from jitney.primitives.array.shape import (
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 
+if TYPE_CHECKING:
+    from jitney.runtime.device import Device
+    from jitney.runtime.sharding import Sharding
+
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 
 
@@ -34,14 +40,14 @@ __all__ = ["arange", "geomspace", "linspace", "logspace"]
 
 
 def arange(
-    start: Any,
-    stop: Any = None,
-    step: Any = None,
-    dtype: Any = None,
+    start: ArrayLike,
+    stop: ArrayLike | None = None,
+    step: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | None = None,
+) -> Array:
     """start, start + step, ... up to `stop`, which is left out; of one argument: 0, 1, ....
 
     Args:
@@ -55,31 +61,30 @@ def arange(
     Raises:
       ConcretizationTypeError: if an argument is traced: the size must be known.
     """
-    if dtype is not None:
-        dtype = user_dtype(dtype, "arange")
+    kind = None if dtype is None else user_dtype(dtype, "arange")
     given = {"start": start, "stop": stop, "step": step}
     if stop is None and step is None:
         given = {"stop": start}
         if start is None:
             raise TypeError("must be real number, not NoneType")
     values = {name: _scalar_of(name, x) for name, x in given.items() if x is not None}
-    if dtype is None:
-        dtype = dtypes.result_type(*values.values())
+    if kind is None:
+        kind = dtypes.result_type(*values.values())
     if "start" not in values:
-        return iota(dtype, max(0, math.ceil(values["stop"])))
+        return iota(kind, max(0, math.ceil(values["stop"])))
     if "stop" not in values:
         values = {"start": values["start"] * 0, "stop": values["start"], "step": values["step"]}
     first, last, by = values["start"], values["stop"], values.get("step")
     size = max(0, math.ceil((_plain(last) - _plain(first)) / (1 if by is None else _plain(by))))
     if by is None and first == 0:
-        return iota(dtype, size)
-    numbers = iota(dtype, size)
+        return iota(kind, size)
+    numbers = iota(kind, size)
     if by is not None:
-        numbers = binary.mul(_wrapped(by, dtype), numbers)
-    return binary.add(_wrapped(first, dtype), numbers)
+        numbers = binary.mul(_wrapped(by, kind), numbers)
+    return binary.add(_wrapped(first, kind), numbers)
 
 
-def _scalar_of(name: str, x: Any) -> Any:
+def _scalar_of(name: str, x: ArrayLike) -> Any:
     """Argument `name` as a Python or NumPy scalar."""
     x = concrete_or_error(None, x, f"It arose in the jnp.arange argument '{name}'")
     promotion.check_arraylike("arange", x)
@@ -93,11 +98,11 @@ def _scalar_of(name: str, x: Any) -> Any:
     return x if type(x) in promotion.SCALARS else np.asarray(x)[()]
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
-def _wrapped(x: Any, dtype: Any) -> Any:
+def _wrapped(x: ArrayLike, dtype: np.dtype[Any]) -> Any:
     """`x` as a scalar operand of `dtype`; integers wrap."""
     with np.errstate(all="ignore"):
         return np.asarray(x).astype(dtype)[()]
@@ -106,17 +111,59 @@ def _wrapped(x: Any, dtype: Any) -> Any:
 # --- linspace and kin -----------------------------------------------------------------------------
 
 
+@overload
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Device | Sharding | None = None,
+) -> Array: ...
+
+
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    device: Device | Sharding | None = None,
+) -> tuple[Array, Array]: ...
+
+
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
-    device: Any = None,
-) -> Any:
+    device: Device | Sharding | None = None,
+) -> Array | tuple[Array, Array]: ...
+
+
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Device | Sharding | None = None,
+) -> Array | tuple[Array, Array]:
     """`num` numbers from `start` to `stop`, evenly spaced.
 
     Args:
@@ -131,15 +178,14 @@ def linspace(
     """
     num = _count("num", num)
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.linspace"))
-    if dtype is not None:
-        dtype = user_dtype(dtype, "linspace")
+    kind = None if dtype is None else user_dtype(dtype, "linspace")
     promotion.check_arraylike("linspace", start, stop)
     return _linspace(
-        start, stop, num=num, endpoint=bool(endpoint), retstep=bool(retstep), dtype=dtype, axis=axis
+        start, stop, num=num, endpoint=bool(endpoint), retstep=bool(retstep), dtype=kind, axis=axis
     )
 
 
-def _count(name: str, num: Any) -> int:
+def _count(name: str, num: int) -> int:
     num = operator.index(concrete_or_error(None, num, f"'{name}' argument of jnp.linspace"))
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -152,45 +198,58 @@ def _count(name: str, num: Any) -> int:
     static_argnames=("num", "endpoint", "retstep", "dtype", "axis"),
 )
 def _linspace(
-    start: Any, stop: Any, *, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
-) -> Any:
+    start: ArrayLike,
+    stop: ArrayLike,
+    *,
+    num: int,
+    endpoint: bool,
+    retstep: bool,
+    dtype: np.dtype[Any] | None,
+    axis: int,
+) -> Array | tuple[Array, Array]:
     common = dtypes.result_type(start, stop)
     working = promotion.to_inexact(common)
     dtype = working if dtype is None else dtype
     working = promotion.to_inexact(dtypes.wider(working, dtype))
-    start, stop = convert(start, working), convert(stop, working)
-    shape = broadcast_shapes(shape_of(start), shape_of(stop))
-    start, stop = broadcast_to(start, shape), broadcast_to(stop, shape)
+    low, high = convert(start, working), convert(stop, working)
+    shape = broadcast_shapes(low.shape, high.shape)
+    low, high = broadcast_to(low, shape), broadcast_to(high, shape)
     rank = len(shape) + 1
     axis = canonical_axis(axis, rank)
     head, tail = shape[:axis], shape[axis:]
     column = (*head, 1, *tail)
     intervals = num - 1 if endpoint else num
     if num > 1:
-        step = binary.div(binary.sub(stop, start), scalar_operand(intervals, working, False))
-        out = _lerp(start, stop, intervals, working, rank, axis, column)
+        step: Any = binary.div(binary.sub(high, low), scalar_operand(intervals, working, False))
+        out = _lerp(low, high, intervals, working, rank, axis, column)
         if endpoint:
-            out = concatenate([out, expand_dims(stop, (axis,))], axis)
+            out = concatenate([out, expand_dims(high, (axis,))], axis)
     else:
-        step = binary.sub(stop, start) if num == 1 and not endpoint else None
+        step = binary.sub(high, low) if num == 1 and not endpoint else None
         if retstep and step is None:
             step = as_value(scalar_operand(math.nan, working, False))
-        out = reshape(start, column) if num == 1 else _none(working, (*head, 0, *tail))
+        out = reshape(low, column) if num == 1 else _none(working, (*head, 0, *tail))
     if promotion.is_integer(dtype) and not promotion.is_integer(working):
         out = unary.floor(out)
     out = convert(out, dtype)
     return (out, step) if retstep else out
 
 
-def _none(dtype: Any, shape: Any) -> Any:
+def _none(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     from jitney.numpy.creation import zeros
 
     return zeros(shape, dtype)
 
 
 def _lerp(
-    start: Any, stop: Any, intervals: int, dtype: Any, rank: int, axis: int, column: Any
-) -> Any:
+    start: Array,
+    stop: Array,
+    intervals: int,
+    dtype: np.dtype[Any],
+    rank: int,
+    axis: int,
+    column: tuple[int, ...],
+) -> Array:
     """start (1 - t) + stop t for t = 0, 1 / intervals, ..., 1 - 1 / intervals."""
     real = np.finfo(dtype).dtype if promotion.is_complex(dtype) else dtype
     real = np.dtype(real)
@@ -202,27 +261,33 @@ def _lerp(
 
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
-) -> Any:
+) -> Array:
     """`base` to the power of numbers that `linspace` gives."""
     num = _count("num", num)
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.logspace"))
-    if dtype is not None:
-        dtype = user_dtype(dtype, "logspace")
+    kind = None if dtype is None else user_dtype(dtype, "logspace")
     promotion.check_arraylike("logspace", start, stop)
-    return _logspace(start, stop, base, num=num, endpoint=bool(endpoint), dtype=dtype, axis=axis)
+    return _logspace(start, stop, base, num=num, endpoint=bool(endpoint), dtype=kind, axis=axis)
 
 
 @partial(jit_when_traced, name="_logspace", static_argnames=("num", "endpoint", "dtype", "axis"))
 def _logspace(
-    start: Any, stop: Any, base: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
-) -> Any:
+    start: ArrayLike,
+    stop: ArrayLike,
+    base: ArrayLike,
+    *,
+    num: int,
+    endpoint: bool,
+    dtype: np.dtype[Any] | None,
+    axis: int,
+) -> Array:
     common = (
         dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(start, stop, dtype)
     )
@@ -235,24 +300,31 @@ def _logspace(
 
 
 def geomspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
-) -> Any:
+) -> Array:
     """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
     num = _count("num", num)
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.geomspace"))
-    if dtype is not None:
-        dtype = user_dtype(dtype, "geomspace")
+    kind = None if dtype is None else user_dtype(dtype, "geomspace")
     promotion.check_arraylike("geomspace", start, stop)
-    return _geomspace(start, stop, num=num, endpoint=bool(endpoint), dtype=dtype, axis=axis)
+    return _geomspace(start, stop, num=num, endpoint=bool(endpoint), dtype=kind, axis=axis)
 
 
 @partial(jit_when_traced, name="_geomspace", static_argnames=("num", "endpoint", "dtype", "axis"))
-def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+def _geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    *,
+    num: int,
+    endpoint: bool,
+    dtype: np.dtype[Any] | None,
+    axis: int,
+) -> Array:
     common = (
         dtypes.result_type(start, stop) if dtype is None else dtypes.result_type(start, stop, dtype)
     )
@@ -271,7 +343,7 @@ def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, a
     return convert(out, dtype)
 
 
-def _times(signs: Any, out: Any) -> Any:
+def _times(signs: Array, out: Array) -> Array:
     return binary.mul(*promotion.promote_shapes("multiply", signs, out))
 
 

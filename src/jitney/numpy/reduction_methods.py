@@ -5,23 +5,43 @@ A part of `jitney.numpy.array_methods`; each calls the function of the same name
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike, Axis, DTypeLike
+from jitney.primitives.linalg.precision import PrecisionLike
+
+# Checkers know what else an array has; at run time, methods are taken from here one by one.
+if TYPE_CHECKING:
+    _Base = Array
+else:
+    _Base = object
 
 
-class ReductionMethods:
+class ReductionMethods(_Base):
     """Reductions and products as methods; see the functions for their arguments."""
 
     def all(
-        self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-    ) -> Any:
+        self,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+    ) -> Array:
         """True where all elements are."""
         from jitney.numpy import reductions
 
         return reductions.all(self, axis, out, keepdims, where=where)
 
     def any(
-        self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-    ) -> Any:
+        self,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+    ) -> Array:
         """True where one element is."""
         from jitney.numpy import reductions
 
@@ -29,7 +49,7 @@ class ReductionMethods:
 
     def argmax(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
-    ) -> Any:
+    ) -> Array:
         """Index of the largest element."""
         from jitney.numpy import arg_extremes
 
@@ -37,7 +57,7 @@ class ReductionMethods:
 
     def argmin(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
-    ) -> Any:
+    ) -> Array:
         """Index of the smallest element."""
         from jitney.numpy import arg_extremes
 
@@ -45,12 +65,12 @@ class ReductionMethods:
 
     def max(
         self,
-        axis: Any = None,
+        axis: Axis = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Any:
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Array:
         """The largest element."""
         from jitney.numpy import reductions
 
@@ -58,12 +78,12 @@ class ReductionMethods:
 
     def min(
         self,
-        axis: Any = None,
+        axis: Axis = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Any:
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Array:
         """The smallest element."""
         from jitney.numpy import reductions
 
@@ -71,13 +91,13 @@ class ReductionMethods:
 
     def mean(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
         *,
-        where: Any = None,
-    ) -> Any:
+        where: ArrayLike | None = None,
+    ) -> Array:
         """The mean."""
         from jitney.numpy import reductions
 
@@ -85,14 +105,14 @@ class ReductionMethods:
 
     def sum(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
         promote_integers: bool = True,
-    ) -> Any:
+    ) -> Array:
         """The sum."""
         from jitney.numpy import reductions
 
@@ -100,20 +120,20 @@ class ReductionMethods:
 
     def prod(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
         promote_integers: bool = True,
-    ) -> Any:
+    ) -> Array:
         """The product."""
         from jitney.numpy import reductions
 
         return reductions.prod(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
-    def ptp(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    def ptp(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
         """The largest element less the smallest."""
         from jitney.numpy import reductions
 
@@ -121,15 +141,15 @@ class ReductionMethods:
 
     def std(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         ddof: int = 0,
         keepdims: bool = False,
         *,
-        where: Any = None,
+        where: ArrayLike | None = None,
         correction: float | None = None,
-    ) -> Any:
+    ) -> Array:
         """The standard deviation."""
         from jitney.numpy import reductions
 
@@ -139,15 +159,15 @@ class ReductionMethods:
 
     def var(
         self,
-        axis: Any = None,
-        dtype: Any = None,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         ddof: int = 0,
         keepdims: bool = False,
         *,
-        where: Any = None,
+        where: ArrayLike | None = None,
         correction: float | None = None,
-    ) -> Any:
+    ) -> Array:
         """The variance."""
         from jitney.numpy import reductions
 
@@ -155,19 +175,29 @@ class ReductionMethods:
             self, axis, dtype, out, ddof, keepdims, where=where, correction=correction
         )
 
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    def cumsum(
+        self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+    ) -> Array:
         """Sums of the elements up to each."""
         from jitney.numpy import cumulative
 
         return cumulative.cumsum(self, axis, dtype, out)
 
-    def cumprod(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    def cumprod(
+        self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+    ) -> Array:
         """Products of the elements up to each."""
         from jitney.numpy import cumulative
 
         return cumulative.cumprod(self, axis, dtype, out)
 
-    def dot(self, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    def dot(
+        self,
+        b: ArrayLike,
+        *,
+        precision: PrecisionLike = None,
+        preferred_element_type: DTypeLike | None = None,
+    ) -> Array:
         """Sum of products over the last axis and the last but one axis of `b`."""
         from jitney.numpy import products
 
@@ -177,12 +207,12 @@ class ReductionMethods:
 
     def trace(
         self,
-        offset: Any = 0,
+        offset: ArrayLike = 0,
         axis1: int = 0,
         axis2: int = 1,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
-    ) -> Any:
+    ) -> Array:
         """Sum along a diagonal."""
         from jitney.numpy import triangular
 

@@ -16,7 +16,7 @@ import math
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.selection import where as choose
 from jitney.primitives.array.shape import (
@@ -53,21 +54,21 @@ _COMBINED_TRUTH = {reduce.reduce_sum: binary.bitwise_or, reduce.reduce_prod: bin
 # --- what they share ------------------------------------------------------------------------------
 
 
-def static_axis(axis: Any) -> Any:
+def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
     """An `axis` argument as ints: None, one, or a tuple of them."""
     if axis is None or type(axis) is int or type(axis) is tuple:
         return axis
-    axis = concrete_or_error(None, axis, "axis argument to a jnp reduction")
-    if isinstance(axis, Array | np.ndarray):
-        axis = np.asarray(axis)
-        return operator.index(axis[()]) if axis.ndim == 0 else tuple(axis.tolist())
+    known: Any = concrete_or_error(None, axis, "axis argument to a jnp reduction")
+    if isinstance(known, Array | np.ndarray):
+        axes = np.asarray(known)
+        return operator.index(axes[()]) if axes.ndim == 0 else tuple(axes.tolist())
     try:
-        return operator.index(axis)
+        return operator.index(known)
     except TypeError:
-        return tuple([operator.index(k) for k in axis])
+        return tuple([operator.index(k) for k in known])
 
 
-def reduced_axes(axis: Any, rank: int) -> tuple[int, ...]:
+def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
     """The axes to reduce over, counted from the front."""
     if axis is None:
         return tuple(range(rank))
@@ -77,12 +78,12 @@ def reduced_axes(axis: Any, rank: int) -> tuple[int, ...]:
     return tuple(sorted(axes))
 
 
-def carrier(dtype: Any) -> Any:
+def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype in which sums of `dtype` are carried."""
     return _F32 if dtype.itemsize == 2 and promotion.is_floating(dtype) else dtype
 
 
-def sum_dtype(dtype: Any, promote: bool = True) -> Any:
+def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype[Any]:
     """dtype of the sum of values of `dtype`."""
     if not (dtype == _BOOL or (promote and promotion.is_integer(dtype))):
         return dtype
@@ -91,18 +92,18 @@ def sum_dtype(dtype: Any, promote: bool = True) -> Any:
     return default if dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(default) else dtype
 
 
-def keep(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def keep(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """`result` with the reduced axes put back if `keepdims`."""
     return expand_dims(result, axes) if keepdims and axes else result
 
 
-def truth_mask(name: str, where: Any) -> Any:
+def truth_mask(name: str, where: ArrayLike) -> ArrayLike:
     """`where`, which must be boolean."""
     check_mask(name, where)
     return where
 
 
-def check_mask(name: str, where: Any) -> None:
+def check_mask(name: str, where: ArrayLike | None) -> None:
     """Raises unless `where` is a boolean array, or not given."""
     if where is None:
         return
@@ -116,20 +117,20 @@ def check_mask(name: str, where: Any) -> None:
 
 def _reduction(
     name: str,
-    a: Any,
+    a: ArrayLike,
     op: Callable[..., Any],
     neutral: Callable[[Any], Any],
     combine: Callable[[Any, Any], Any],
-    axis: Any,
-    out: Any,
+    axis: Axis,
+    out: None,
     keepdims: bool,
-    initial: Any,
-    where: Any,
+    initial: ArrayLike | None,
+    where: ArrayLike | None,
     *,
     sums: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """A reduction by the lax function `op`.
 
     Args:
@@ -188,15 +189,15 @@ def _reduction(
 
 
 def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """Sum over axes; integers wrap.
 
     Args:
@@ -210,15 +211,15 @@ def sum(
 
 
 def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """Product over axes; see `sum`."""
     return _reduction(
         "prod", a, reduce.reduce_prod, lambda _: 1, binary.mul, axis, out, keepdims, initial, where,
@@ -226,14 +227,14 @@ def prod(
     )  # fmt: skip
 
 
-def least(dtype: Any) -> Any:
+def least(dtype: np.dtype[Any]) -> float:
     """The least value of a dtype."""
     if dtype == _BOOL:
         return False
     return int(dtypes.iinfo(dtype).min) if promotion.is_integer(dtype) else -np.inf
 
 
-def greatest(dtype: Any) -> Any:
+def greatest(dtype: np.dtype[Any]) -> float:
     """The greatest value of a dtype."""
     if dtype == _BOOL:
         return True
@@ -241,13 +242,13 @@ def greatest(dtype: Any) -> Any:
 
 
 def max(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element over axes; NaN if there is one."""
     return _reduction(
         "max", a, reduce.reduce_max, least, binary.max, axis, out, keepdims, initial, where
@@ -255,13 +256,13 @@ def max(
 
 
 def min(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element over axes; NaN if there is one."""
     return _reduction(
         "min", a, reduce.reduce_min, greatest, binary.min, axis, out, keepdims, initial, where
@@ -269,32 +270,39 @@ def min(
 
 
 def amax(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element over axes; see `max`."""
     return max(a, axis, out, keepdims, initial, where)
 
 
 def amin(
-    a: Any,
-    axis: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element over axes; see `min`."""
     return min(a, axis, out, keepdims, initial, where)
 
 
 def _truth(
-    name: str, a: Any, op: Any, neutral: bool, axis: Any, out: Any, keepdims: bool, where: Any
-) -> Any:
+    name: str,
+    a: ArrayLike,
+    op: Callable[..., Any],
+    neutral: bool,
+    axis: Axis,
+    out: None,
+    keepdims: bool,
+    where: ArrayLike | None,
+) -> Array:
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
@@ -307,20 +315,30 @@ def _truth(
 
 
 def all(
-    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """Whether all elements over axes are true."""
     return _truth("all", a, reduce.reduce_and, True, axis, out, keepdims, where)
 
 
 def any(
-    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """Whether an element over axes is true."""
     return _truth("any", a, reduce.reduce_or, False, axis, out, keepdims, where)
 
 
-def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """The largest element less the smallest, over axes."""
     promotion.check_no_out("ptp", out)
     promotion.check_arraylike("ptp", a)
@@ -328,12 +346,12 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> A
 
 
 @partial(jit_when_traced, name="_ptp", static_argnames=("axis", "keepdims"))
-def _ptp(a: Any, *, axis: Any, keepdims: bool) -> Any:
+def _ptp(a: ArrayLike, *, axis: Axis, keepdims: bool) -> Array:
     return binary.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
-def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
     """How many elements over axes are not zero."""
     x = promotion.ensure_arraylike("count_nonzero", a)
     nonzero = compare.ne(x, convert.scalar_operand(0, x.dtype, x.weak_type))
@@ -347,19 +365,19 @@ def _size(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     return math.prod([shape[k] for k in axes])
 
 
-def _size_operand(shape: tuple[int, ...], axes: tuple[int, ...], dtype: Any) -> Any:
+def _size_operand(shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return convert.scalar_operand(_size(shape, axes), dtype, False)
 
 
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool = False,
     *,
-    where: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+) -> Array:
     """The arithmetic mean over axes."""
     promotion.check_no_out("mean", out)
     x = promotion.ensure_arraylike("mean", a)
@@ -381,9 +399,44 @@ def mean(
     return quotient if carried == result else convert.convert(quotient, result)
 
 
+@overload
 def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: Literal[False] = False,
+    keepdims: bool = False,
+) -> Array: ...
+
+
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[Array, Array]: ...
+
+
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    keepdims: bool = False,
+) -> Array | tuple[Array, Array]: ...
+
+
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    keepdims: bool = False,
+) -> Array | tuple[Array, Array]:
     """The mean over axes, weighted; with `returned`, together with the sum of weights.
 
     Raises:
@@ -417,11 +470,11 @@ def average(
     return (value, broadcast_to(total, value.shape)) if returned else value
 
 
-def _times(x: Any, w: Any) -> Any:
+def _times(x: Array, w: Array) -> Array:
     return binary.mul(x, w)
 
 
-def _of_one_shape(x: Any, y: Any) -> tuple[Any, Any]:
+def _of_one_shape(x: Array, y: Array) -> tuple[Array, Array]:
     return (
         (x, y) if x.ndim == y.ndim or not y.ndim else tuple(promotion.align_ranks("divide", x, y))
     )
@@ -430,7 +483,7 @@ def _of_one_shape(x: Any, y: Any) -> tuple[Any, Any]:
 # --- variances ------------------------------------------------------------------------------------
 
 
-def _degrees(ddof: Any, correction: Any) -> Any:
+def _degrees(ddof: ArrayLike, correction: ArrayLike | None) -> ArrayLike:
     if correction is None:
         return ddof
     if ddof != 0:
@@ -439,17 +492,17 @@ def _degrees(ddof: Any, correction: Any) -> Any:
 
 
 def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: ArrayLike = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    correction: ArrayLike | None = None,
+) -> Array:
     """The variance over axes: squared distances from the mean, summed and divided by n - ddof.
 
     Args:
@@ -468,11 +521,11 @@ def var(
     )  # fmt: skip
 
 
-def _checked(dtype: Any, name: str) -> Any:
+def _checked(dtype: DTypeLike | None, name: str) -> np.dtype[Any] | None:
     return None if dtype is None else convert.user_dtype(dtype, name)
 
 
-def var_dtypes(old: Any, dtype: Any) -> tuple[Any, Any]:
+def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """(dtype of the computation, of the result) of a variance."""
     if dtype is None:
         inexact = promotion.to_inexact(old)
@@ -490,8 +543,15 @@ def var_dtypes(old: Any, dtype: Any) -> tuple[Any, Any]:
 
 @partial(jit_when_traced, name="_var", static_argnames=("axis", "dtype", "keepdims"))
 def _var(
-    a: Any, given_mean: Any, ddof: Any, where: Any, *, axis: Any, dtype: Any, keepdims: bool
-) -> Any:
+    a: ArrayLike,
+    given_mean: ArrayLike | None,
+    ddof: ArrayLike,
+    where: ArrayLike | None,
+    *,
+    axis: Axis,
+    dtype: np.dtype[Any] | None,
+    keepdims: bool,
+) -> Array:
     x = convert.as_value(a)
     carried, result = var_dtypes(x.dtype, dtype)
     x = convert.convert(x, carried)
@@ -519,17 +579,17 @@ def _var(
 
 
 def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: Any = 0,
+    ddof: ArrayLike = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    correction: ArrayLike | None = None,
+) -> Array:
     """The standard deviation over axes: the square root of `var`."""
     promotion.check_no_out("std", out)
     promotion.check_arraylike("std", a)
@@ -544,7 +604,16 @@ def std(
 
 
 @partial(jit_when_traced, name="_std", static_argnames=("axis", "dtype", "keepdims"))
-def _std(a: Any, ddof: Any, mean: Any, where: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _std(
+    a: ArrayLike,
+    ddof: ArrayLike,
+    mean: ArrayLike | None,
+    where: ArrayLike | None,
+    *,
+    axis: Axis,
+    dtype: np.dtype[Any] | None,
+    keepdims: bool,
+) -> Array:
     return unary.sqrt(_var(a, mean, ddof, where, axis=axis, dtype=dtype, keepdims=keepdims))
 
 

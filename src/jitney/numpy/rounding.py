@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.primitives.elementwise import binary, select, unary
 from jitney.primitives.elementwise.convert import convert
@@ -18,7 +19,7 @@ __all__ = ["around", "round"]
 
 
 @partial(jit_when_traced, static_argnames=("decimals",))
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """`a` rounded to `decimals` decimal places, halves to the even digit.
 
     Raises:
@@ -39,7 +40,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     return _round(x, decimals)
 
 
-def _round(x: Any, decimals: int) -> Any:
+def _round(x: Array, decimals: int) -> Array:
     if decimals == 0:
         return select.round(x, select.RoundingMethod.TO_NEAREST_EVEN)
     # Scaling by powers of ten would overflow half precision.
@@ -55,7 +56,7 @@ def _round(x: Any, decimals: int) -> Any:
     return convert(out, old) if narrow else out
 
 
-def around(a: Any, decimals: int = 0, out: None = None) -> Any:
+def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """`a` rounded to `decimals` decimal places; see `round`."""
     return round(a, decimals, out)
 

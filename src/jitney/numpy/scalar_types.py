@@ -28,17 +28,17 @@ class ScalarMeta(type):
     def __ne__(cls, other: object) -> bool:
         return not cls == other
 
-    def __call__(cls, x: Any) -> Any:
+    def __call__(cls, x: Any) -> Array:
         """`x` as an array of this dtype."""
         from jitney.numpy.creation import asarray
 
         return asarray(x, cls.dtype)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.dtype.type)
 
 
-def scalar_type(name: str, kind: type) -> Any:
+def scalar_type(name: str, kind: type) -> ScalarMeta:
     """The scalar type `name` of NumPy's scalar type `kind`."""
     dtype = np.dtype(kind)
     doc = f"Dtype {name}; called, makes an array of it."

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select as lax_select
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     """`x` where `condition` holds, else `y`; see `conditions.where`, which is `jax.numpy`'s."""
     promotion.check_arraylike("where", condition, x, y)
     return _where(condition, x, y)
 
 
 @partial(jit_when_traced, name="_where")
-def _where(condition: Any, x: Any, y: Any) -> Any:
+def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     if promotion.dtype_of(condition) != np.bool_:
         condition = compare.ne(
             condition, convert.scalar_operand(0, promotion.dtype_of(condition), False)
@@ -33,13 +34,15 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 @jit_when_traced
-def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
+def clip(
+    arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None
+) -> Array:
     """`arr` limited to [`min`, `max`]; a bound that is None does not limit."""
     if arr is None:
         raise ValueError("At most one of arr, min and max may be None; arr was not given.")
     promotion.check_arraylike("clip", arr, *[b for b in (min, max) if b is not None])
-    arr = convert.as_value(arr)
-    if any(promotion.is_complex(promotion.dtype_of(x)) for x in (arr, min, max) if x is not None):
+    x = convert.as_value(arr)
+    if any(promotion.is_complex(promotion.dtype_of(v)) for v in (x, min, max) if v is not None):
         raise ValueError(
             "Clip received a complex value either through the input or the min/max keywords. "
             "Complex values have no ordering and cannot be clipped. Please convert to a real "
@@ -47,7 +50,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
             "respectively."
         )
     if min is not None:
-        arr = binary.max(*promotion.promote_args("clip", min, arr))
+        x = binary.max(*promotion.promote_args("clip", min, x))
     if max is not None:
-        arr = binary.min(*promotion.promote_args("clip", max, arr))
-    return arr
+        x = binary.min(*promotion.promote_args("clip", max, x))
+    return x

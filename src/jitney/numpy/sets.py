@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import full, zeros
 from jitney.numpy.cumulative import cumsum
@@ -43,11 +45,11 @@ __all__ = [
 _BOOL = np.dtype(bool)
 
 
-def _index_dtype() -> Any:
+def _index_dtype() -> np.dtype[Any]:
     return dtypes.canonicalize_dtype(np.int64)
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Array) -> Array:
     return reshape(x, (x.size,))
 
 
@@ -55,7 +57,9 @@ def _flat(x: Any) -> Any:
 
 
 @partial(jit_when_traced, name="_unique_sorted_mask", static_argnames=("axis", "equal_nan"))
-def _unique_sorted_mask(x: Any, *, axis: int, equal_nan: bool = True) -> tuple[Any, Any, Any]:
+def _unique_sorted_mask(
+    x: Array, *, axis: int, equal_nan: bool = True
+) -> tuple[Array, Array, Array]:
     """(`x` sorted along `axis`, which of its slices differ from the one before, sorting indices)."""
     from jitney.numpy.manipulation import moveaxis
 
@@ -76,13 +80,13 @@ def _unique_sorted_mask(x: Any, *, axis: int, equal_nan: bool = True) -> tuple[A
 
 
 def _unique(
-    x: Any,
+    x: Array,
     axis: int,
     size: int | None,
-    fill_value: Any,
+    fill_value: ArrayLike | None,
     wanted: tuple[bool, bool, bool],
     equal_nan: bool = True,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """(values, then the wanted of index, inverse, counts)."""
     n = x.shape[axis]
     with_index, with_inverse, with_counts = wanted
@@ -117,13 +121,13 @@ def _unique(
     return out
 
 
-def _spread(x: Any, size: int) -> Any:
+def _spread(x: Array, size: int) -> Array:
     from jitney.primitives.array.shape import broadcast_to
 
     return broadcast_to(x, (size,))
 
 
-def _counts(mask: Any, n: int, size: int | None) -> Any:
+def _counts(mask: Array, n: int, size: int | None) -> Array:
     """Distances between the places where `mask` holds, `n` counting as the last one."""
     if n == 0:
         return zeros((0,), _index_dtype())
@@ -137,7 +141,7 @@ def _counts(mask: Any, n: int, size: int | None) -> Any:
     return bounds[1:] - bounds[:-1]
 
 
-def _concrete(x: Any, name: str, size: int | None) -> Any:
+def _concrete(x: ArrayLike, name: str, size: int | None) -> Array:
     """`x`, which must be known if no size is given."""
     if size is not None:
         return as_value(x)
@@ -148,8 +152,24 @@ def _concrete(x: Any, name: str, size: int | None) -> Any:
     return as_value(concrete_or_error(None, x, about))
 
 
+@overload
 def unique(
-    ar: Any,
+    ar: ArrayLike,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+    sorted: bool = True,
+) -> Array: ...
+
+
+@overload
+def unique(
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -157,9 +177,23 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     sorted: bool = True,
-) -> Any:
+) -> Array | tuple[Array, ...]: ...
+
+
+def unique(
+    ar: ArrayLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+    sorted: bool = True,
+) -> Array | tuple[Array, ...]:
     """The different elements, in ascending order.
 
     Args:
@@ -191,23 +225,25 @@ def unique(
 
 
 class _UniqueAllResult(NamedTuple):
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
 
 
 class _UniqueCountsResult(NamedTuple):
-    values: Any
-    counts: Any
+    values: Array
+    counts: Array
 
 
 class _UniqueInverseResult(NamedTuple):
-    values: Any
-    inverse_indices: Any
+    values: Array
+    inverse_indices: Array
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_all(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> _UniqueAllResult:
     """The different elements, where each comes first, which each element is, and counts."""
     promotion.check_arraylike("unique_all", x)
     return _UniqueAllResult(
@@ -215,7 +251,9 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     )
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_counts(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> _UniqueCountsResult:
     """The different elements and how often each comes."""
     promotion.check_arraylike("unique_counts", x)
     return _UniqueCountsResult(
@@ -223,7 +261,9 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     )
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_inverse(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> _UniqueInverseResult:
     """The different elements and which of them each element is."""
     promotion.check_arraylike("unique_inverse", x)
     return _UniqueInverseResult(
@@ -231,7 +271,9 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     )
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """The different elements."""
     promotion.check_arraylike("unique_values", x)
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
@@ -240,14 +282,16 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 # --- operations of sets ---------------------------------------------------------------------------
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """The different elements of both arrays; see `unique` for `size` and `fill_value`."""
     promotion.check_arraylike("union1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "union1d", size)) for a in (ar1, ar2))
     return unique(concatenate([x, y]), size=size, fill_value=fill_value)
 
 
-def _picked(x: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
+def _picked(x: Array, mask: Array, size: int | None, fill_value: ArrayLike | None) -> Array:
     """The elements of `x` where `mask` holds, filled up to `size`."""
     if size is None:
         return x[mask]
@@ -255,20 +299,20 @@ def _picked(x: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
     return _filled(x[places], sum_of(mask), size, fill_value)
 
 
-def _filled(values: Any, count: Any, size: int, fill_value: Any) -> Any:
+def _filled(values: Array, count: Array, size: int, fill_value: Any) -> Array:
     """`values` with `fill_value` from number `count` on."""
     present = compare.lt(iota(count.dtype, size), _spread(count, size))
     return where(present, values, convert(as_value(fill_value), values.dtype))
 
 
 def setdiff1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The different elements of `ar1` that are not in `ar2`.
 
     Args:
@@ -294,13 +338,13 @@ def setdiff1d(
 
 
 def setxor1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The different elements that are in one of the arrays only; see `setdiff1d`."""
     promotion.check_arraylike("setxor1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "setxor1d", size)) for a in (ar1, ar2))
@@ -327,12 +371,12 @@ def setxor1d(
     return _picked(both, mask, size, fill)
 
 
-def _least(x: Any, mask: Any) -> Any:
+def _least(x: Array, mask: Array) -> Array:
     """The least element of `x` where `mask` holds; 0 if it holds nowhere."""
     return where(any_true(mask), min_of(where(mask, x, max_of(x))), 0)
 
 
-def _alone(x: Any) -> Any:
+def _alone(x: Array) -> Array:
     """Which elements of sorted `x` have no equal neighbour."""
     edge = full((1,), True, _BOOL)
     differ = concatenate([edge, compare.ne(x[1:], x[:-1]), edge])
@@ -340,7 +384,9 @@ def _alone(x: Any) -> Any:
 
 
 @partial(jit_when_traced, name="_intersect1d_size", static_argnames=("size", "return_indices"))
-def _intersect_of_size(x: Any, y: Any, fill_value: Any, *, size: int, return_indices: bool) -> Any:
+def _intersect_of_size(
+    x: Array, y: Array, fill_value: ArrayLike | None, *, size: int, return_indices: bool
+) -> Array | tuple[Array, Array, Array]:
     index_dtype = _index_dtype()
     if x.size == 0 or y.size == 0:
         values = full((size,), 0 if fill_value is None else fill_value, x.dtype)
@@ -371,15 +417,51 @@ def _intersect_of_size(x: Any, y: Any, fill_value: Any, *, size: int, return_ind
     )
 
 
+@overload
 def intersect1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    return_indices: Literal[False] = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array: ...
+
+
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    return_indices: Literal[True],
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> tuple[Array, Array, Array]: ...
+
+
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array | tuple[Array, Array, Array]: ...
+
+
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> Array | tuple[Array, Array, Array]:
     """The different elements that are in both arrays.
 
     Args:
@@ -415,13 +497,13 @@ def intersect1d(
 
 
 def isin(
-    element: Any,
-    test_elements: Any,
+    element: ArrayLike,
+    test_elements: ArrayLike,
     assume_unique: bool = False,
     invert: bool = False,
     *,
     method: str = "auto",
-) -> Any:
+) -> Array:
     """True where an element is among `test_elements`; where it is not if `invert`.
 
     Args:
@@ -441,7 +523,7 @@ _MANY = 100_000  # pairs beyond which elements are searched for rather than comp
 
 
 @partial(jit_when_traced, name="_in1d", static_argnames=("invert", "method"))
-def _in1d(x: Any, y: Any, *, invert: bool, method: str = "auto") -> Any:
+def _in1d(x: Array, y: Array, *, invert: bool, method: str = "auto") -> Array:
     if method == "auto":
         method = "compare_all" if x.size * y.size <= _MANY else "binary_search"
     if method not in ("compare_all", "binary_search", "sort"):

@@ -10,7 +10,9 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.bessel import i0
 from jitney.numpy.manipulation import flip
@@ -19,6 +21,7 @@ from jitney.primitives.array.creation import iota
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.primitives.linalg.dot import dot_general
+from jitney.primitives.linalg.precision import PrecisionLike
 
 __all__ = [
     "bartlett", "blackman", "convolve", "correlate", "hamming", "hanning", "kaiser",
@@ -28,7 +31,9 @@ __all__ = [
 # --- sliding products -----------------------------------------------------------------------------
 
 
-def _check(name: str, a: Any, v: Any, mode: str, preferred: Any) -> tuple[Any, Any, Any]:
+def _check(
+    name: str, a: ArrayLike, v: ArrayLike, mode: str, preferred: DTypeLike | None
+) -> tuple[Array, Array, np.dtype[Any]]:
     """Operands of one inexact dtype, and the dtype of the result."""
     promotion.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
@@ -50,10 +55,10 @@ def _check(name: str, a: Any, v: Any, mode: str, preferred: Any) -> tuple[Any, A
     return a, v, result
 
 
-def _check_preferred(name: str, common: Any, preferred: Any) -> None:
+def _check_preferred(name: str, common: np.dtype[Any], preferred: np.dtype[Any]) -> None:
     """Raises TypeError if products of dtype `common` cannot be summed as `preferred`."""
 
-    def rank(dtype: Any) -> int:
+    def rank(dtype: np.dtype[Any]) -> int:
         return 2 if promotion.is_complex(dtype) else 1 if promotion.is_inexact(dtype) else 0
 
     integral_to_float = (rank(common), rank(preferred)) == (0, 1)
@@ -80,13 +85,13 @@ def _check_preferred(name: str, common: Any, preferred: Any) -> None:
 
 @partial(jit_when_traced, static_argnames=("mode", "precision", "preferred_element_type"))
 def convolve(
-    a: Any,
-    v: Any,
+    a: ArrayLike,
+    v: ArrayLike,
     mode: str = "full",
     *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """The convolution of two arrays of rank 1.
 
     Args:
@@ -97,33 +102,35 @@ def convolve(
       precision: handed to `dot_general`.
       preferred_element_type: dtype of accumulation and result.
     """
-    a, v, dtype = _check("convolve", a, v, mode, preferred_element_type)
-    if a.shape[0] < v.shape[0]:
-        a, v = v, a
-    return _slide(a, v, mode=mode, flipped=True, precision=precision, dtype=dtype)
+    x, y, dtype = _check("convolve", a, v, mode, preferred_element_type)
+    if x.shape[0] < y.shape[0]:
+        x, y = y, x
+    return _slide(x, y, mode=mode, flipped=True, precision=precision, dtype=dtype)
 
 
 @partial(jit_when_traced, static_argnames=("mode", "precision", "preferred_element_type"))
 def correlate(
-    a: Any,
-    v: Any,
+    a: ArrayLike,
+    v: ArrayLike,
     mode: str = "valid",
     *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """The correlation of two arrays of rank 1, the second conjugated; see `convolve`."""
-    a, v, dtype = _check("correlate", a, v, mode, preferred_element_type)
-    v = unary.conj(v) if promotion.is_complex(v.dtype) else v
-    if a.shape[0] >= v.shape[0]:
-        return _slide(a, v, mode=mode, flipped=False, precision=precision, dtype=dtype)
+    x, y, dtype = _check("correlate", a, v, mode, preferred_element_type)
+    y = unary.conj(y) if promotion.is_complex(y.dtype) else y
+    if x.shape[0] >= y.shape[0]:
+        return _slide(x, y, mode=mode, flipped=False, precision=precision, dtype=dtype)
     # The shorter one moves; the result is reversed then.
-    out = _slide(v, a, mode=mode, flipped=False, precision=precision, dtype=dtype)
+    out = _slide(y, x, mode=mode, flipped=False, precision=precision, dtype=dtype)
     return flip(out)
 
 
 @partial(jit_when_traced, name="_conv", static_argnames=("mode", "flipped", "precision", "dtype"))
-def _slide(a: Any, v: Any, *, mode: str, flipped: bool, precision: Any, dtype: Any) -> Any:
+def _slide(
+    a: Array, v: Array, *, mode: str, flipped: bool, precision: PrecisionLike, dtype: np.dtype[Any]
+) -> Array:
     """Products of `v` (reversed if `flipped`) with each window of the longer `a`."""
     weak = a.weak_type and v.weak_type
     if flipped:
@@ -148,20 +155,20 @@ def _slide(a: Any, v: Any, *, mode: str, flipped: bool, precision: Any, dtype: A
 # --- windows --------------------------------------------------------------------------------------
 
 
-def _window(name: str, size: Any) -> tuple[int, Any]:
+def _window(name: str, size: int) -> tuple[int, Array]:
     """(size, 0, 1, ..., size - 1 as floats)."""
     size = operator.index(concrete_or_error(operator.index, size, f"M argument of jnp.{name}"))
     dtype = dtypes.canonicalize_dtype(np.float64)
     return size, iota(dtype, max(size, 0))
 
 
-def _ones(n: Any) -> Any:
+def _ones(n: Array) -> Array:
     from jitney.numpy.creation import ones
 
     return ones(n.shape, n.dtype)
 
 
-def bartlett(M: int) -> Any:
+def bartlett(M: int) -> Array:
     """The triangle window of `M` points, zero at the ends."""
     size, n = _window("bartlett", M)
     if size <= 1:
@@ -169,7 +176,7 @@ def bartlett(M: int) -> Any:
     return 1 - abs(2 * n + 1 - size) / (size - 1)
 
 
-def blackman(M: int) -> Any:
+def blackman(M: int) -> Array:
     """The Blackman window of `M` points."""
     size, n = _window("blackman", M)
     if size <= 1:
@@ -179,19 +186,19 @@ def blackman(M: int) -> Any:
     return out + 0.08 * unary.cos(4 * np.pi * n / (size - 1))
 
 
-def hamming(M: int) -> Any:
+def hamming(M: int) -> Array:
     """The Hamming window of `M` points."""
     size, n = _window("hamming", M)
     return _ones(n) if size <= 1 else 0.54 - 0.46 * unary.cos(2 * np.pi * n / (size - 1))
 
 
-def hanning(M: int) -> Any:
+def hanning(M: int) -> Array:
     """The Hann window of `M` points."""
     size, n = _window("hanning", M)
     return _ones(n) if size <= 1 else 0.5 * (1 - unary.cos(2 * np.pi * n / (size - 1)))
 
 
-def kaiser(M: int, beta: Any) -> Any:
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """The Kaiser window of `M` points and shape parameter `beta`."""
     size, n = _window("kaiser", M)
     promotion.check_arraylike("kaiser", beta)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import broadcasted_iota, full_like
@@ -35,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _check_options(name: str, kind: Any, order: Any) -> None:
+def _check_options(name: str, kind: object, order: object) -> None:
     if order is not None:
         raise TypeError(f"'order' argument to {name} is not supported.")
     if kind is not None:
@@ -45,7 +46,7 @@ def _check_options(name: str, kind: Any, order: Any) -> None:
         )
 
 
-def _along(x: Any, axis: int | None) -> tuple[Any, int]:
+def _along(x: Array, axis: int | None) -> tuple[Array, int]:
     """`x`, flattened if `axis` is None, and the axis."""
     if axis is None:
         return reshape(x, (x.size,)), 0
@@ -57,14 +58,14 @@ def _along(x: Any, axis: int | None) -> tuple[Any, int]:
 
 @partial(jit_when_traced, static_argnames=("axis", "kind", "order", "stable", "descending"))
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-) -> Any:
+) -> Array:
     """Elements in ascending order along `axis`, NaN last.
 
     Args:
@@ -86,15 +87,15 @@ def sort(
     jit_when_traced, static_argnames=("axis", "kind", "order", "stable", "descending", "dtype")
 )
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-    dtype: Any = None,
-) -> Any:
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Indices that sort along `axis`; see `sort`. `dtype` is that of the indices."""
     x = promotion.ensure_arraylike("argsort", a)
     _check_options("argsort", kind, order)
@@ -108,13 +109,13 @@ def argsort(
     return out if dtype is None else convert(out, user_dtype(dtype, "argsort"))
 
 
-def _index_dtype(extent: int) -> Any:
+def _index_dtype(extent: int) -> np.dtype[Any]:
     wide = extent > np.iinfo(np.int32).max
     return dtypes.canonicalize_dtype(np.int64 if wide else np.int32)
 
 
 @partial(jit_when_traced, static_argnames=("axis",))
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> Array:
     """Indices that sort by several keys, of which the last one counts first.
 
     Args:
@@ -133,7 +134,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return lax_sort.sort((*parts[::-1], indices), dimension=axis, num_keys=len(parts))[-1]
 
 
-def _rows(x: Any) -> list[Any]:
+def _rows(x: Array | np.ndarray) -> list[Array]:
     from jitney.primitives.array.shape import squeeze
     from jitney.primitives.indexing.slice import slice as lax_slice
 
@@ -147,7 +148,7 @@ def _rows(x: Any) -> list[Any]:
 
 
 @jit_when_traced
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """Elements in ascending order along the last axis, as complex numbers."""
     x = promotion.ensure_arraylike("sort_complex", a)
     out = lax_sort.sort(x, dimension=x.ndim - 1)
@@ -158,13 +159,13 @@ def sort_complex(a: Any) -> Any:
 # --- partitions -----------------------------------------------------------------------------------
 
 
-def _kth(name: str, kth: Any, extent: int) -> int:
+def _kth(name: str, kth: int, extent: int) -> int:
     kth = operator.index(concrete_or_error(None, kth, f"'kth' argument of jnp.{name}"))
     return canonical_axis(kth, extent)
 
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Elements such that number `kth` is where sorting puts it, smaller ones before it."""
     x = promotion.ensure_arraylike("partition", a)
     _check_real("partition", x)
@@ -177,7 +178,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
-def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Indices that partition along `axis`; see `partition`."""
     from jitney.numpy.take import put_along_axis
 
@@ -192,18 +193,18 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     return concatenate([low, high], axis)
 
 
-def _reversal(dtype: Any) -> Callable[[Any], Any]:
+def _reversal(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
     """A function that reverses the order of values, its own inverse."""
     # Negation would leave the least integer where it is.
     return unary.bitwise_not if promotion.is_integer(dtype) else unary.neg
 
 
-def _check_real(name: str, x: Any) -> None:
+def _check_real(name: str, x: Array) -> None:
     if promotion.is_complex(x.dtype):
         raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
 
 
-def _top(x: Any, k: int, axis: int) -> Any:
+def _top(x: Array, k: int, axis: int) -> list[Array]:
     return lax_sort.top_k(x, k, axis=axis)
 
 
@@ -212,8 +213,13 @@ def _top(x: Any, k: int, axis: int) -> Any:
 
 @partial(jit_when_traced, static_argnames=("side", "method"), compiled_from=LARGE)
 def searchsorted(
-    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
-) -> Any:
+    a: ArrayLike,
+    v: ArrayLike,
+    side: str = "left",
+    sorter: ArrayLike | None = None,
+    *,
+    method: str = "scan",
+) -> Array:
     """Where elements would be put into a sorted array to keep it sorted.
 
     Args:
@@ -252,7 +258,7 @@ def searchsorted(
     return _bisect(a, v, side, dtype)
 
 
-def _ordered(x: Any) -> Any:
+def _ordered(x: Array) -> Array:
     """`x` such that the total order on it is that of sorting: one zero, one NaN."""
     if promotion.is_complex(x.dtype):
         return binary.complex(_ordered(unary.real(x)), _ordered(unary.imag(x)))
@@ -263,7 +269,7 @@ def _ordered(x: Any) -> Any:
     return select.select(compare.ne(x, x), full_like(x, np.nan), x)
 
 
-def _goes_before(x: Any, y: Any, *, or_equal: bool) -> Any:
+def _goes_before(x: Array, y: Array, *, or_equal: bool) -> Array:
     """Whether x comes before y in the order of sorting; both are `_ordered`."""
     if promotion.is_complex(x.dtype):
         first = _goes_before(unary.real(x), unary.real(y), or_equal=False)
@@ -275,7 +281,7 @@ def _goes_before(x: Any, y: Any, *, or_equal: bool) -> Any:
     return compare.le(x, y) if or_equal else compare.lt(x, y)
 
 
-def _count_below(a: Any, v: Any, side: str, dtype: Any) -> Any:
+def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
     """How many elements of `a` come before each of `v`, by comparing all pairs."""
     from jitney.numpy.reductions import sum as sum_of
 
@@ -285,7 +291,7 @@ def _count_below(a: Any, v: Any, side: str, dtype: Any) -> Any:
     return sum_of(_goes_before(column, row, or_equal=side == "right"), axis=0, dtype=dtype)
 
 
-def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
+def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
     """By bisection of the interval of places: of its size, too, where the halves are not equal.
 
     The middles are JAX's, so results are the same where `a` is not sorted.
@@ -305,7 +311,7 @@ def _bisect(a: Any, v: Any, side: str, dtype: Any) -> Any:
     return binary.add(low, size)
 
 
-def _as_words(x: Any) -> Any:
+def _as_words(x: Array) -> Array:
     """Whole numbers in the order of `x`, which is `_ordered`; what has none stays as it is."""
     if not promotion.is_floating(x.dtype) or x.dtype.itemsize < 2:
         return x
@@ -318,7 +324,9 @@ def _as_words(x: Any) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("right", "method"))
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(
+    x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
+) -> Array:
     """Which of the intervals between `bins` each element lies in, counted from 0 below all.
 
     Args:

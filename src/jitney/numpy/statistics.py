@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import array, asarray, full, ones_like, zeros
 from jitney.numpy.joining import atleast_2d, concatenate
@@ -27,6 +28,9 @@ from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.primitives.elementwise.large import LARGE
 
+if TYPE_CHECKING:
+    from jitney.runtime.sharding import Sharding
+
 __all__ = [
     "bincount", "corrcoef", "cov", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
 ]  # fmt: skip
@@ -37,15 +41,15 @@ __all__ = [
 
 @partial(jit_when_traced, static_argnames=("rowvar", "bias", "ddof", "dtype"))
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    dtype: Any = None,
-) -> Any:
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """The covariances of variables.
 
     Args:
@@ -96,8 +100,8 @@ def cov(
     elif aweights is None:
         factor = total - ddof
     else:
-        aweights = unary.abs(convert(aweights, weights.dtype))
-        factor = total - ddof * sum_of(weights * aweights) / total
+        shares = unary.abs(convert(aweights, weights.dtype))
+        factor = total - ddof * sum_of(weights * shares) / total
     x = x - expand_dims(mean, (1,))
     weighted = x if weights is None else binary.mul(x, broadcast_to(weights, x.shape))
     right = transpose(weighted, (1, 0))
@@ -106,11 +110,13 @@ def cov(
     return out[0, 0] if out.shape == (1, 1) else out
 
 
-def _real(dtype: Any) -> Any:
+def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.finfo(dtype).dtype) if promotion.is_complex(dtype) else dtype
 
 
-def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
+def _observation_weights(
+    x: Array, fweights: ArrayLike | None, aweights: ArrayLike | None
+) -> Array | None:
     weights = None
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
@@ -134,7 +140,9 @@ def _observation_weights(x: Any, fweights: Any, aweights: Any) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("rowvar", "dtype"))
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+def corrcoef(
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
+) -> Array:
     """The correlations of variables; see `cov`."""
     promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
@@ -149,7 +157,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     return clip(out, -1, 1)
 
 
-def _real_part(x: Any) -> Any:
+def _real_part(x: Array) -> Array:
     return unary.real(x) if promotion.is_complex(x.dtype) else x
 
 
@@ -157,13 +165,13 @@ def _real_part(x: Any) -> Any:
 
 
 def bincount(
-    x: Any,
-    weights: Any = None,
+    x: ArrayLike,
+    weights: ArrayLike | None = None,
     minlength: int = 0,
     *,
     length: int | None = None,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: Sharding | None = None,
+) -> Array:
     """How often each of the integers from 0 on comes.
 
     Args:
@@ -200,7 +208,12 @@ def bincount(
     return out.at[clip(x, 0)].add(weights, mode="drop")
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Array | Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
+) -> Array:
     """The edges of the intervals of a histogram.
 
     Args:
@@ -231,12 +244,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 
 def histogram(
-    a: Any,
-    bins: Any = 10,
-    range: Any = None,
-    weights: Any = None,
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Array | Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """(how many values lie in each interval, the edges of the intervals).
 
     Args:
@@ -249,14 +262,14 @@ def histogram(
     if weights is None:
         x = promotion.ensure_arraylike("histogram", a)
         x = convert(x, promotion.to_inexact(x.dtype))
-        weights = ones_like(x)
+        w = ones_like(x)
     else:
-        x, weights = promotion.ensure_arraylike("histogram", a, weights)
-        if x.shape != weights.shape:
+        x, w = promotion.ensure_arraylike("histogram", a, weights)
+        if x.shape != w.shape:
             raise ValueError("weights should have the same shape as a.")
-        x, weights = (as_value(p) for p in promotion.promote_dtypes_inexact(x, weights))
+        x, w = (as_value(p) for p in promotion.promote_dtypes_inexact(x, w))
     edges = histogram_bin_edges(x, bins, range, weights)
-    counts = _counts(x, edges, weights)
+    counts = _counts(x, edges, w)
     if density:
         widths = edges[1:] - edges[:-1]
         counts = counts / widths / sum_of(counts)
@@ -264,7 +277,7 @@ def histogram(
 
 
 @jit_when_traced(inline=True, compiled_from=LARGE)
-def _counts(x: Any, edges: Any, weights: Any) -> Any:
+def _counts(x: Array, edges: Array, weights: Array) -> Array:
     """What the values `x` add to each interval."""
     index = searchsorted(edges, x, side="right")
     # The last interval holds its right end.
@@ -273,16 +286,16 @@ def _counts(x: Any, edges: Any, weights: Any) -> Any:
 
 
 def histogram2d(
-    x: Any,
-    y: Any,
-    bins: Any = 10,
-    range: Any = None,
-    weights: Any = None,
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
+    range: Array | Sequence[Array | Sequence[ArrayLike] | None] | None = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """(counts of points (x, y) in rectangles, edges along x, edges along y); see `histogram`."""
     x, y = promotion.ensure_arraylike("histogram2d", x, y)
-    both = [bins, bins] if _is_edges(bins) else bins
+    both: Any = [bins, bins] if _is_edges(bins) else bins
     from jitney.numpy.joining import stack
 
     sample = stack([x, y], axis=-1)
@@ -290,20 +303,20 @@ def histogram2d(
     return counts, edges[0], edges[1]
 
 
-def _is_edges(bins: Any) -> bool:
+def _is_edges(bins: ArrayLike | Sequence[ArrayLike]) -> bool:
     """Whether `bins` are edges for both axes."""
     if isinstance(bins, Array | np.ndarray):
-        return bins.ndim == 1 and bins.shape[0] not in (1, 2)  # type: ignore[union-attr]
+        return bins.ndim == 1 and bins.shape[0] not in (1, 2)
     return isinstance(bins, list | tuple) and len(bins) not in (1, 2)
 
 
 def histogramdd(
-    sample: Any,
-    bins: Any = 10,
-    range: Any = None,
-    weights: Any = None,
+    sample: ArrayLike,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
+    range: Array | Sequence[Array | Sequence[ArrayLike] | None] | None = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
-) -> tuple[Any, list[Any]]:
+) -> tuple[Array, list[Array]]:
     """(counts of points in boxes, a list of the edges along each axis).
 
     Args:
@@ -324,7 +337,7 @@ def histogramdd(
         raise ValueError("should have one weight for each sample.")
     if range is not None and len(range) != rank:
         raise ValueError(f"For sample dimension {rank}, expected range of length {rank}")
-    each: Sequence[Any] = [bins] * rank if not shape_of_bins(bins) else bins
+    each: Any = [bins] * rank if not shape_of_bins(bins) else bins
     if len(each) != rank:
         raise ValueError("should be a bin for each dimension.")
     edges: list[Any] = []
@@ -346,12 +359,12 @@ def histogramdd(
     return counts, edges
 
 
-def shape_of_bins(bins: Any) -> bool:
+def shape_of_bins(bins: ArrayLike | Sequence[ArrayLike]) -> bool:
     """Whether `bins` are given for each axis."""
     return isinstance(bins, list | tuple) or bool(shape_of(bins))
 
 
-def _count_cells(index: list[Any], sizes: tuple[int, ...], weights: Any) -> Any:
+def _count_cells(index: list[Any], sizes: tuple[int, ...], weights: Array | None) -> Array:
     dtype = dtypes.canonicalize_dtype(np.int64) if weights is None else weights.dtype
     one = scalar_operand(1, dtype, False)
     return zeros(sizes, dtype).at[tuple(index)].add(one if weights is None else weights)

@@ -17,6 +17,7 @@ from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
 from jitney.core.trace import concrete_value, state
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import remainder
 from jitney.numpy.at import IndexUpdateRef
@@ -51,11 +52,11 @@ def check_not_inplace(name: str, inplace: bool) -> None:
         )
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Array) -> Array:
     return reshape(x, (math.prod(x.shape),))
 
 
-def _is_integral(x: Any) -> bool:
+def _is_integral(x: ArrayLike) -> bool:
     dtype = promotion.dtype_of(x)
     return dtype == np.bool_ or promotion.is_integer(dtype)
 
@@ -64,15 +65,15 @@ def _is_integral(x: Any) -> bool:
 
 
 def take(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = None,
     out: None = None,
     mode: str | None = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """Slices of `a` at `indices` along `axis`.
 
     Args:
@@ -108,8 +109,8 @@ def take(
 
 
 def _at_once(
-    function: Callable[..., np.ndarray], a: ArrayImpl, indices: ArrayImpl, axis: Any
-) -> Any:
+    function: Callable[..., np.ndarray], a: ArrayImpl, indices: ArrayImpl, axis: int | None
+) -> Array | None:
     """What a NumPy function takes, outside of any trace; None if positions are out of range."""
     if state.trace is not state.eval_trace or indices.dtype.kind not in "iu":
         return None
@@ -121,35 +122,35 @@ def _at_once(
 
 
 def _take_body(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None,
-    mode: Any,
+    mode: str | None,
     unique_indices: bool,
     indices_are_sorted: bool,
-    fill_value: Any,
-) -> Any:
-    a, indices = as_value(a), as_value(indices)
+    fill_value: ArrayLike | None,
+) -> Array:
+    x, index = as_value(a), as_value(indices)
     if axis is None:
-        a, axis = _flat(a), 0
-    axis = canonical_axis(axis, a.ndim)
-    if not _is_integral(indices):
+        x, axis = _flat(x), 0
+    axis = canonical_axis(axis, x.ndim)
+    if not _is_integral(index):
         raise ValueError("indices must have an integer type")
-    extent = a.shape[axis]
-    size = math.prod(indices.shape)
+    extent = x.shape[axis]
+    size = math.prod(index.shape)
     if extent == 0 and size:
         raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
-    if promotion.dtype_of(indices) == np.bool_:
+    if promotion.dtype_of(index) == np.bool_:
         if mode == "clip":
             raise ValueError("indices must have an integer type")
-        indices = convert(indices, _INT32)
+        index = convert(index, _INT32)
         if mode == "wrap":  # counted modulo an extent that is a boolean, too: True
             extent = min(extent, 1)
     if mode in (None, "fill"):
         gather_mode = GatherScatterMode.FILL_OR_DROP
-        indices = _wrapped(indices, extent) if size else indices
+        index = _wrapped(index, extent) if size else index
     elif mode == "wrap":
-        indices = remainder(indices, indices.dtype.type(extent)) if size else indices
+        index = remainder(index, index.dtype.type(extent)) if size else index
         gather_mode = GatherScatterMode.PROMISE_IN_BOUNDS
     elif mode == "clip":
         gather_mode = GatherScatterMode.CLIP
@@ -157,15 +158,15 @@ def _take_body(
         raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")
     else:
         raise ValueError(f"Invalid mode '{mode}' for np.take")
-    rank = indices.ndim
-    shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
+    rank = index.ndim
+    shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     if 0 in shape:
-        return empty_of_type(a, shape)
-    sizes = list(a.shape)
+        return empty_of_type(x, shape)
+    sizes = list(x.shape)
     sizes[axis] = 1
     return gather(
-        a,
-        expand_dims(indices, (rank,)),
+        x,
+        expand_dims(index, (rank,)),
         GatherDimensionNumbers(
             offset_dims=(*range(axis), *range(axis + rank, len(shape))),
             collapsed_slice_dims=(axis,),
@@ -186,7 +187,7 @@ _take = jit_when_traced(
 )
 
 
-def _wrapped(indices: Any, extent: int) -> Any:
+def _wrapped(indices: Array, extent: int) -> Array:
     if extent > dtypes.iinfo(indices.dtype).max:
         indices = convert(indices, _INT32)
     dtype = indices.dtype
@@ -199,14 +200,14 @@ def _wrapped(indices: Any, extent: int) -> Any:
 
 
 def take_along_axis(
-    arr: Any,
-    indices: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = -1,
-    mode: Any = None,
-    fill_value: Any = None,
+    mode: str | GatherScatterMode | None = None,
+    fill_value: ArrayLike | None = None,
     *,
     wrap_negative_indices: bool | None = None,
-) -> Any:
+) -> Array:
     """Elements of `arr` at one position along `axis` for each entry of `indices`.
 
     out[i, k, j] = arr[i, indices[i, k, j], j], where k is the place along `axis`.
@@ -240,65 +241,63 @@ def take_along_axis(
 
 
 def _take_along_axis_body(
-    arr: Any,
-    indices: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
     axis: int | None,
-    mode: Any,
-    fill_value: Any,
+    mode: str | GatherScatterMode | None,
+    fill_value: ArrayLike | None,
     wrap_negative_indices: bool,
-) -> Any:
-    arr, indices = as_value(arr), as_value(indices)
-    dtype = promotion.dtype_of(indices)
+) -> Array:
+    x, index = as_value(arr), as_value(indices)
+    dtype = promotion.dtype_of(index)
     if not promotion.is_integer(dtype):
         raise TypeError(
             f"take_along_axis indices must be of integer type, got {dtypes.long_name(dtype)}"
         )
     if axis is None:
-        if indices.ndim != 1:
+        if index.ndim != 1:
             raise ValueError(
-                f"take_along_axis indices must be 1D if axis=None, got shape {indices.shape}"
+                f"take_along_axis indices must be 1D if axis=None, got shape {index.shape}"
             )
-        arr, axis = _flat(arr), 0
-    rank = arr.ndim
-    if rank != indices.ndim:
+        x, axis = _flat(x), 0
+    rank = x.ndim
+    if rank != index.ndim:
         raise ValueError(
-            f"indices and arr must have the same number of dimensions; {indices.ndim} vs. {rank}"
+            f"indices and arr must have the same number of dimensions; {index.ndim} vs. {rank}"
         )
     axis = canonical_axis(axis, rank)
-    extent = arr.shape[axis]
-    others = (*arr.shape[:axis], 1, *arr.shape[axis + 1 :])
-    shape = broadcast_shapes(indices.shape, others)
+    extent = x.shape[axis]
+    others = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    shape = broadcast_shapes(index.shape, others)
     if wrap_negative_indices:
-        indices = convert(indices, index_dtype(arr.shape))
-        kind = indices.dtype.type
-        indices = select.select(
-            compare.lt(indices, kind(0)), binary.add(indices, kind(extent)), indices
-        )
+        index = convert(index, index_dtype(x.shape))
+        kind = index.dtype.type
+        index = select.select(compare.lt(index, kind(0)), binary.add(index, kind(extent)), index)
     if mode == "one_hot":
         mode, fill_value = "fill", 0
     gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
-    if 0 in shape or not arr.size:  # of an empty array come zeros, as in JAX
-        return empty_of_type(arr, shape)
+    if 0 in shape or not x.size:  # of an empty array come zeros, as in JAX
+        return empty_of_type(x, shape)
     # Axes of `arr` that only repeat for the indices are left out.
-    repeating = [k for k in range(rank) if k != axis and arr.shape[k] == 1 != indices.shape[k]]
+    repeating = [k for k in range(rank) if k != axis and x.shape[k] == 1 != index.shape[k]]
     offset, batching, index_batching, sizes = [], [], [], []
     index_shape: list[int] = []
     for k in range(rank):
-        if k != axis and indices.shape[k] == 1:  # the window spans the axis of `arr`
+        if k != axis and index.shape[k] == 1:  # the window spans the axis of `arr`
             offset.append(k)
-            sizes.append(arr.shape[k])
+            sizes.append(x.shape[k])
             continue
         if k not in repeating:
             if k != axis:
                 batching.append(len(sizes))
                 index_batching.append(len(index_shape))
             sizes.append(1)
-        index_shape.append(indices.shape[k])
-    arr = squeeze(arr, repeating) if repeating else arr
+        index_shape.append(index.shape[k])
+    x = squeeze(x, repeating) if repeating else x
     indexed = (axis - sum(k < axis for k in repeating),)
     return gather(
-        arr,
-        reshape(indices, (*index_shape, 1)),
+        x,
+        reshape(index, (*index_shape, 1)),
         GatherDimensionNumbers(
             offset_dims=tuple(offset),
             collapsed_slice_dims=indexed,
@@ -322,7 +321,9 @@ _take_along_axis = jit_when_traced(
 # --- put ----------------------------------------------------------------------------------------
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(
+    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
+) -> Array:
     """`a` with `v` at the flat positions `ind`; `v` is repeated to the number of positions.
 
     Args:
@@ -335,27 +336,27 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     """
     check_not_inplace("put", inplace)
     promotion.check_arraylike("put", a, ind, v)
-    a, ind, v = as_value(a), _flat(as_value(ind)), _flat(as_value(v))
-    if not (a.size and ind.size and v.size):
-        return a
+    x, places, new = as_value(a), _flat(as_value(ind)), _flat(as_value(v))
+    if not (x.size and places.size and new.size):
+        return x
     if mode == "raise":
         raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
     if mode == "clip":
-        ind = clip(ind, 0, a.size - 1)
+        places = clip(places, 0, x.size - 1)
     elif mode == "wrap":
-        ind = remainder(ind, a.size)
+        places = remainder(places, x.size)
     elif mode is not None:
         raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
-    values = repeated(v, ind.shape[0])
-    if dtypes.issubdtype(ind.dtype, np.signedinteger):
+    values = repeated(new, places.shape[0])
+    if dtypes.issubdtype(places.dtype, np.signedinteger):
         # What lies before the first element counts as the first.
-        ind = binary.max(ind, ind.dtype.type(-a.size))
+        places = binary.max(places, places.dtype.type(-x.size))
     scatter_mode = "drop" if mode is None else "promise_in_bounds"
-    flat = IndexUpdateRef(_flat(a), (ind,)).set(values, mode=scatter_mode)
-    return reshape(flat, a.shape)
+    flat = IndexUpdateRef(_flat(x), (places,)).set(values, mode=scatter_mode)
+    return reshape(flat, x.shape)
 
 
-def repeated(v: Any, size: int) -> Any:
+def repeated(v: Array, size: int) -> Array:
     """The first `size` elements of `v`, of rank 1, repeated for ever."""
     n = v.shape[0]
     v = tile(v, (-(-size // n),)) if n < size else v
@@ -363,14 +364,14 @@ def repeated(v: Any, size: int) -> Any:
 
 
 def put_along_axis(
-    arr: Any,
-    indices: Any,
-    values: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
     axis: int | None,
     inplace: bool = True,
     *,
     mode: str | None = None,
-) -> Any:
+) -> Array:
     """`arr` with `values` at one position along `axis` for each entry of `indices`.
 
     out[i, indices[i, k, j], j] = values[i, k, j], where k is the place along `axis`.
@@ -400,8 +401,11 @@ def put_along_axis(
 
 
 def choose(
-    a: Any, choices: Array | np.ndarray | Sequence[Any], out: None = None, mode: str = "raise"
-) -> Any:
+    a: ArrayLike,
+    choices: Array | np.ndarray | Sequence[ArrayLike],
+    out: None = None,
+    mode: str = "raise",
+) -> Array:
     """Elements of choices[a[i]].
 
     Args:
@@ -413,32 +417,32 @@ def choose(
     """
     promotion.check_no_out("choose", out)
     promotion.check_arraylike("choose", a, *choices)
-    a = as_value(a)
-    if not promotion.is_integer(promotion.dtype_of(a)):
+    x = as_value(a)
+    if not promotion.is_integer(promotion.dtype_of(x)):
         raise ValueError("`a` array must be integer typed")
     n = len(choices)
     if mode == "raise":
-        value = concrete_value(a)
+        value = concrete_value(x)
         if value is None:
             raise errors.ConcretizationTypeError(
-                a,
+                x,
                 "The error occurred because jnp.choose was jit-compiled with mode='raise'. Use "
                 "mode='wrap' or mode='clip' instead.",
             )
         if (np.asarray(value) < 0).any() or (np.asarray(value) >= n).any():
             raise ValueError("invalid entry in choice array")
     elif mode == "wrap":
-        a = remainder(a, n)
+        x = remainder(x, n)
     elif mode == "clip":
-        a = clip(a, 0, n - 1)
+        x = clip(x, 0, n - 1)
     else:
         raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
     parts = promotion.promote_dtypes(*[choices[k] for k in range(n)])
-    shape = broadcast_shapes(a.shape, *[np.shape(p) for p in parts])
+    shape = broadcast_shapes(x.shape, *[np.shape(p) for p in parts])
     rows = [expand_dims(broadcast_to(p, shape), (0,)) for p in parts]
     stacked = concatenate(rows, 0)
     stacked = convert(stacked, stacked.dtype)
-    which = expand_dims(broadcast_to(convert(a, _INT32), shape), (0,))
+    which = expand_dims(broadcast_to(convert(x, _INT32), shape), (0,))
     found = take_along_axis(stacked, which, axis=0, mode="promise_in_bounds")
     return reshape(found, shape)
 
@@ -446,7 +450,9 @@ def choose(
 # --- diagonals ----------------------------------------------------------------------------------
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(
+    a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
+) -> Array:
     """`a` with `val` on its main diagonal; values are repeated.
 
     Raises:
@@ -470,7 +476,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     return IndexUpdateRef(a, (places,) * a.ndim).set(val)
 
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     """Indices of rank 1 as an open grid: number k lies along axis k.
 
     Raises:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.trace import Tracer, state
+from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
@@ -33,6 +35,10 @@ from jitney.primitives.elementwise import binary, compare, select as lax_select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.primitives.reduction.reduce import reduce_sum
 
+if TYPE_CHECKING:
+    from jitney.runtime.device import Device
+    from jitney.runtime.sharding import Sharding
+
 __all__ = [
     "diag", "diagflat", "diagonal", "eye", "fromfunction", "identity", "indices", "meshgrid",
     "trace", "tri", "tril", "triu",
@@ -42,7 +48,7 @@ _INT32 = np.dtype(np.int32)
 _BOOL = np.dtype(bool)
 
 
-def _dtype_or_float(dtype: Any, name: str) -> Any:
+def _dtype_or_float(dtype: DTypeLike | None, name: str) -> np.dtype[Any]:
     if dtype is None:
         return dtypes.canonicalize_dtype(np.float64)
     return user_dtype(dtype, name)
@@ -55,18 +61,18 @@ def _offset(k: Any) -> Any:
     return scalar_operand(int(k), _INT32, False)
 
 
-def _rows_and_columns(n: int, m: int) -> tuple[Any, Any]:
+def _rows_and_columns(n: int, m: int) -> tuple[Array, Array]:
     return broadcasted_iota(_INT32, (n, m), 0), broadcasted_iota(_INT32, (n, m), 1)
 
 
 def eye(
-    N: Any,
-    M: Any = None,
-    k: Any = 0,
-    dtype: Any = None,
+    N: int,
+    M: int | None = None,
+    k: ArrayLike = 0,
+    dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
-) -> Any:
+    device: Device | Sharding | None = None,
+) -> Array:
     """Ones on the diagonal at offset `k`, zeros elsewhere.
 
     Args:
@@ -89,25 +95,25 @@ def eye(
     return convert(compare.eq(binary.add(rows, _offset(k)), columns), dtype)
 
 
-def identity(n: Any, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix of `n` rows."""
     return eye(n, dtype=dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Ones on and below the diagonal at offset `k`, zeros above."""
     dtype = _dtype_or_float(dtype, "tri")
     n = operator.index(N)
     return _tri(n, n if M is None else operator.index(M), k, dtype)
 
 
-def _tri(n: int, m: int, k: Any, dtype: Any) -> Any:
+def _tri(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Array:
     rows = binary.add(broadcasted_iota(_INT32, (n, m), 0), _offset(k))
     return convert(compare.ge(rows, broadcasted_iota(_INT32, (n, m), 1)), dtype)
 
 
 @partial(jit_when_traced, static_argnames=("k",))
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """The lower triangle of matrices: zeros above the diagonal at offset `k`."""
     m = _matrix("tril", m)
     rows, columns = m.shape[-2:]
@@ -116,7 +122,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("k",))
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """The upper triangle of matrices: zeros below the diagonal at offset `k`."""
     m = _matrix("triu", m)
     rows, columns = m.shape[-2:]
@@ -124,14 +130,14 @@ def triu(m: Any, k: int = 0) -> Any:
     return lax_select.select(mask, _zeros_like(m), m)
 
 
-def _matrix(name: str, m: Any) -> Any:
+def _matrix(name: str, m: ArrayLike) -> Array:
     m = promotion.ensure_arraylike(name, m)
     if m.ndim < 2:
         raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
     return m
 
 
-def _zeros_like(x: Any) -> Any:
+def _zeros_like(x: Array) -> Array:
     from jitney.numpy.creation import zeros_like
 
     return zeros_like(x)
@@ -140,14 +146,14 @@ def _zeros_like(x: Any) -> Any:
 # --- diagonals ------------------------------------------------------------------------------------
 
 
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """The matrix with `v` on its diagonal at offset `k`; of a matrix, that diagonal."""
     promotion.check_arraylike("diag", v)
     return _diag(v, operator.index(k))
 
 
 @partial(jit_when_traced, name="_diag", static_argnames=("k",))
-def _diag(v: Any, k: int) -> Any:
+def _diag(v: ArrayLike, k: int) -> Array:
     v = as_value(v)
     if v.ndim == 2:
         return diagonal(v, offset=k)
@@ -162,30 +168,30 @@ def _diag(v: Any, k: int) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("offset", "axis1", "axis2"))
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonal at `offset` of the matrices that two axes make, as the last axis."""
-    a = promotion.ensure_arraylike("diagonal", a)
-    if a.ndim < 2:
+    x = promotion.ensure_arraylike("diagonal", a)
+    if x.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
     offset = operator.index(offset)
 
-    def gathered(a: Any) -> Any:
+    def gathered(a: Array) -> Array:
         return _diagonal_by_index(a, offset, axis1, axis2)
 
-    is_square = a.ndim == 2 and a.shape[0] == a.shape[1]
-    if offset or not is_square or a.dtype == np.bool_ or state.trace is state.eval_trace:
-        return gathered(a)
+    is_square = x.ndim == 2 and x.shape[0] == x.shape[1]
+    if offset or not is_square or x.dtype == np.bool_ or state.trace is state.eval_trace:
+        return gathered(x)
     # As in JAX, one platform gets another program; what it alone needs is dropped by the compiler.
-    rows, columns = _rows_and_columns(*a.shape)
-    unit = convert(compare.eq(binary.add(rows, _offset(0)), columns), a.dtype)
+    rows, columns = _rows_and_columns(*x.shape)
+    unit = convert(compare.eq(binary.add(rows, _offset(0)), columns), x.dtype)
     return chosen_by_platform(
-        (unit, a),
+        (unit, x),
         {("mosaic",): lambda unit, a: reduce_sum(binary.mul(unit, a), (0,))},
         lambda unit, a: gathered(a),
     )
 
 
-def _diagonal_by_index(a: Any, offset: int, axis1: int, axis2: int) -> Any:
+def _diagonal_by_index(a: Array, offset: int, axis1: int, axis2: int) -> Array:
     from jitney.numpy.indexing import get
 
     first, second = canonical_axes((axis1, axis2), a.ndim)
@@ -202,8 +208,13 @@ def _diagonal_by_index(a: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 @partial(jit_when_traced, static_argnames=("axis1", "axis2", "dtype"))
 def trace(
-    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
-) -> Any:
+    a: ArrayLike,
+    offset: ArrayLike = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+) -> Array:
     """The sum over the diagonal at `offset` of the matrices that two axes make.
 
     Args:
@@ -215,19 +226,19 @@ def trace(
       out: unused.
     """
     promotion.check_no_out("trace", out)
-    a = promotion.ensure_arraylike("trace", a)
-    rows_axis, columns_axis = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
+    x = promotion.ensure_arraylike("trace", a)
+    rows_axis, columns_axis = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
     if rows_axis == columns_axis:
         raise ValueError(f"trace: axis1 and axis2 can not be same, got {axis1} and {axis2}")
-    others = [k for k in range(a.ndim) if k not in (rows_axis, columns_axis)]
-    a = transpose(a, (*others, rows_axis, columns_axis))
-    rows, columns = _rows_and_columns(*a.shape[-2:])
+    others = [k for k in range(x.ndim) if k not in (rows_axis, columns_axis)]
+    x = transpose(x, (*others, rows_axis, columns_axis))
+    rows, columns = _rows_and_columns(*x.shape[-2:])
     on_diagonal = compare.eq(binary.add(rows, _offset(offset)), columns)
-    kept = where(on_diagonal, a, _zeros_like(a))
-    return sum_of(kept, axis=(a.ndim - 2, a.ndim - 1), dtype=dtype)
+    kept = where(on_diagonal, x, _zeros_like(x))
+    return sum_of(kept, axis=(x.ndim - 2, x.ndim - 1), dtype=dtype)
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """The matrix with all elements of `v` on its diagonal at offset `k`."""
     from jitney.numpy.creation import zeros
 
@@ -245,7 +256,9 @@ def diagflat(v: Any, k: int = 0) -> Any:
 # --- grids ----------------------------------------------------------------------------------------
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+def meshgrid(
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Array]:
     """Coordinates of the points of a grid, from the coordinates along its axes.
 
     Args:
@@ -277,7 +290,27 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return [out[k] for k in range(len(args))]
 
 
-def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: Literal[False] = False
+) -> Array: ...
+
+
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, *, sparse: Literal[True]
+) -> tuple[Array, ...]: ...
+
+
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+) -> Array | tuple[Array, ...]: ...
+
+
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+) -> Array | tuple[Array, ...]:
     """The indices of each element of an array of extents `dimensions`.
 
     Returns: an array whose first axis is over the axes; with `sparse`, a tuple of arrays that can
@@ -300,8 +333,8 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 
 
 def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
-) -> Any:
+    function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = float, **kwargs: Any
+) -> PyTree:
     """`function` of the indices of each element.
 
     Args:
@@ -315,7 +348,7 @@ def fromfunction(
         return function(**kwargs)
     from jitney.api.vmap import vmap
 
-    def call(*args: Any) -> Any:
+    def call(*args: ArrayLike) -> PyTree:
         return function(*args, **kwargs)
 
     for axis in reversed(range(len(shape))):

@@ -12,6 +12,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.primitives.array.shape import canonical_axes, shape_of
 
 __all__ = [
@@ -25,17 +26,17 @@ can_cast = np.can_cast
 iterable = np.iterable
 
 
-def result_type(*args: Any) -> Any:
+def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
     """The dtype that an operation on arrays, scalars or dtypes `args` has."""
     return dtypes.result_type(*args)
 
 
-def promote_types(a: Any, b: Any) -> Any:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
     """The common dtype of two dtypes."""
     return dtypes.promote_types(a, b)
 
 
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """True if dtype `arg1` is `arg2` or belongs to the category `arg2`."""
     return dtypes.issubdtype(arg1, arg2)
 
@@ -51,7 +52,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """True if `dtype` is of `kind`: a name of a category, a dtype, or a tuple of such.
 
     Raises:
@@ -80,11 +81,10 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return any(answers)
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: object) -> bool:
     """True if the dtype of `x` is complex."""
-    try:
-        kind = x.dtype
-    except AttributeError:
+    kind: Any = getattr(x, "dtype", None)
+    if kind is None:
         if is_valid_operand(x):
             kind = dtypes.dtype(x)
         else:
@@ -94,21 +94,22 @@ def iscomplexobj(x: Any) -> bool:
     return dtypes.issubdtype(kind, np.complexfloating)
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: object) -> bool:
     """True if the dtype of `x` is not complex."""
     return not iscomplexobj(x)
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: object) -> bool:
     """True for scalars of Python and NumPy and for arrays of rank 0."""
     if np.isscalar(element):
         return True
-    if hasattr(element, "__jax_array__"):
-        element = element.__jax_array__()
-    return isinstance(element, Array | np.ndarray) and element.ndim == 0  # type: ignore[union-attr]
+    convert = getattr(element, "__jax_array__", None)
+    if convert is not None:
+        element = convert()
+    return isinstance(element, Array | np.ndarray) and element.ndim == 0
 
 
-def _warn_unless_arraylike(name: str, x: Any) -> None:
+def _warn_unless_arraylike(name: str, x: object) -> None:
     if not is_valid_operand(x):
         warnings.warn(
             f"{name} requires ndarray or scalar arguments, got {type(x)} at position 0. In a "
@@ -118,22 +119,23 @@ def _warn_unless_arraylike(name: str, x: Any) -> None:
         )
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The extents of `a`."""
     if not hasattr(a, "shape"):
         _warn_unless_arraylike("shape", a)
     return tuple(shape_of(a))
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes of `a`."""
-    if hasattr(a, "ndim"):
-        return a.ndim
+    rank = getattr(a, "ndim", None)
+    if rank is not None:
+        return rank
     _warn_unless_arraylike("ndim", a)
     return np.ndim(a)
 
 
-def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements of `a`, or of elements along `axis` (several: their product)."""
     if not hasattr(a, "shape"):
         _warn_unless_arraylike("size", a)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.api.make_jaxpr import eval_shape
 from jitney.core.array import Array
 from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.typing import ArrayLike, Axis, DTypeLike, Index
 from jitney.numpy import (
     arithmetic,
     bitwise,
@@ -72,7 +73,7 @@ class ufunc:
         *,
         name: str | None = None,
         nargs: int | None = None,
-        identity: Any = None,
+        identity: ArrayLike | None = None,
         call: Callable[..., Any] | None = None,
         reduce: Callable[..., Any] | None = None,
         accumulate: Callable[..., Any] | None = None,
@@ -90,7 +91,7 @@ class ufunc:
         self._accumulate = accumulate
         self._at = at
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in _FIXED and name in self.__dict__:
             raise AttributeError(f"{name} of {self!r} cannot be changed")
         super().__setattr__(name, value)
@@ -110,7 +111,7 @@ class ufunc:
     def __repr__(self) -> str:
         return f"<jnp.ufunc '{self.__name__}'>"
 
-    def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
+    def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> Any:
         if out is not None:
             raise NotImplementedError(f"out argument of {self}")
         if where is not None:
@@ -123,7 +124,7 @@ class ufunc:
         if self.nout != 1:
             raise ValueError(f"{method} only supported for functions returning a single value")
 
-    def _result_dtype(self, x: Any, dtype: Any) -> Any:
+    def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype[Any]:
         """`dtype`, or that of the function of two elements of `x`."""
         if dtype is not None:
             return promotion.dtype_of(np.empty(0, dtype))
@@ -135,14 +136,14 @@ class ufunc:
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype", "keepdims"))
     def reduce(
         self,
-        a: Any,
-        axis: Any = 0,
-        dtype: Any = None,
+        a: ArrayLike,
+        axis: Axis = 0,
+        dtype: DTypeLike | None = None,
         out: None = None,
         keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Any:
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Array:
         """The function applied to elements in iteration along `axis`; over all of them if it is None.
 
         Args:
@@ -178,8 +179,14 @@ class ufunc:
         return self._reduce_in_turn(x, axis, dtype, keepdims, initial, where)
 
     def _reduce_in_turn(
-        self, x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
-    ) -> Any:
+        self,
+        x: Array,
+        axis: Axis,
+        dtype: DTypeLike | None,
+        keepdims: bool,
+        initial: ArrayLike | None,
+        where: ArrayLike | None,
+    ) -> Array:
         from jitney.numpy.selection import where as choose
 
         dtype = self._result_dtype(x, dtype)
@@ -188,7 +195,7 @@ class ufunc:
             raise NotImplementedError("Multi-axis reduction for ufuncs without a reduction")
         if axis is None:
             axes: tuple[int, ...] = tuple(range(rank))
-            where = (
+            mask = (
                 None
                 if where is None
                 else reshape(promotion.broadcast_arrays(where, x)[0], (x.size,))
@@ -197,7 +204,7 @@ class ufunc:
         else:
             axis = canonical_axis(axis, rank)
             axes = (axis,)
-            where = (
+            mask = (
                 None
                 if where is None
                 else moveaxis(promotion.broadcast_arrays(where, x)[0], axis, 0)
@@ -214,16 +221,18 @@ class ufunc:
         else:
             out = full(x.shape[1:], initial, dtype)
 
-        def step(k: Any, out: Any) -> Any:
+        def step(k: Array, out: Array) -> Array:
             new = convert(self(out, x[k]), dtype)
-            return new if where is None else choose(where[k], new, out)
+            return new if mask is None else choose(mask[k], new, out)
 
         if x.shape[0] > first:
             out = fori_loop(first, x.shape[0], step, out)
         return expand_dims(out, axes) if keepdims else out
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
-    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+    def accumulate(
+        self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
+    ) -> Array:
         """The results so far of `reduce` along `axis`."""
         promotion.check_arraylike(f"{self.__name__}.accumulate", a)
         self._check_binary("accumulate")
@@ -238,7 +247,7 @@ class ufunc:
             return convert(x, dtype)
         first = convert(rows[0], dtype)
 
-        def step(out: Any, k: Any) -> Any:
+        def step(out: Array, k: ArrayLike) -> Any:
             out = convert(self(out, rows[k]), dtype)
             return out, out
 
@@ -247,8 +256,13 @@ class ufunc:
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
     def reduceat(
-        self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None
-    ) -> Any:
+        self,
+        a: ArrayLike,
+        indices: ArrayLike,
+        axis: int = 0,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+    ) -> Array:
         """`reduce` of the slices between `indices` along `axis`.
 
         Slice k goes from `indices[k]` up to `indices[k + 1]`, or is one element if that is less.
@@ -272,7 +286,7 @@ class ufunc:
         out_rows = convert(rows[starts], dtype)
         column = (count,) + (1,) * (rows.ndim - 1)
 
-        def step(k: Any, out: Any) -> Any:
+        def step(k: Array, out: Array) -> Array:
             inside = reshape((starts < k) & (k < ends), column)
             row = expand_dims(rows[k], (0,))
             return choose(inside, convert(self(out, row), dtype), out)
@@ -282,7 +296,7 @@ class ufunc:
     # --- pairs and updates ------------------------------------------------------------------------
 
     @partial(jit_when_traced, static_argnums=(0,))
-    def outer(self, A: Any, B: Any, /) -> Any:
+    def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """The function of all pairs of an element of `A` and one of `B`."""
         self._check_binary("outer")
         promotion.check_arraylike(f"{self.__name__}.outer", A, B)
@@ -292,7 +306,9 @@ class ufunc:
         right = expand_dims(y, tuple(range(x.ndim))) if y.ndim else y
         return self(left, right)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
+    def at(
+        self, a: ArrayLike, indices: Index, b: ArrayLike | None = None, /, *, inplace: bool = True
+    ) -> Array:
         """`a` with the function applied to the elements at `indices`, repeated ones repeatedly.
 
         Args:
@@ -310,7 +326,7 @@ class ufunc:
         return self._updated(a, indices, b)
 
     @partial(jit_when_traced, name="at", static_argnums=(0,))
-    def _updated(self, a: Any, indices: Any, b: Any) -> Any:
+    def _updated(self, a: ArrayLike, indices: Index, b: ArrayLike | None) -> Array:
         promotion.check_arraylike(f"{self.__name__}.at", a)
         x = as_value(a)
         if b is not None and self._at is not None:
@@ -322,7 +338,7 @@ class ufunc:
         if b is not None:
             values = reshape(promotion.broadcast_arrays(as_value(b), positions)[0], places.shape)
 
-        def step(k: Any, flat: Any) -> Any:
+        def step(k: Array, flat: Array) -> Array:
             old = flat[places[k]]
             new = self(old) if values is None else self(old, values[k])
             return flat.at[places[k]].set(convert(new, x.dtype))
@@ -333,12 +349,31 @@ class ufunc:
 ufunc.__module__ = "jax.numpy"
 
 
-def reshape_like(x: Array) -> Any:
+if TYPE_CHECKING:  # at run time, these are plain ones
+
+    class UnaryUfunc(ufunc):
+        """A `ufunc` of one operand."""
+
+        def __call__(  # type: ignore[override]  # fewer operands than a ufunc may have
+            self, x: ArrayLike, /, *, out: None = None, where: None = None
+        ) -> Array: ...
+
+    class BinaryUfunc(ufunc):
+        """A `ufunc` of two operands."""
+
+        def __call__(  # type: ignore[override]  # fewer operands than a ufunc may have
+            self, x1: ArrayLike, x2: ArrayLike, /, *, out: None = None, where: None = None
+        ) -> Array: ...
+
+
+def reshape_like(x: Array) -> Array:
     """The flat position of each element of `x`."""
-    return as_value(np.arange(x.size, dtype=np.int32).reshape(x.shape))  # type: ignore[attr-defined]
+    return as_value(np.arange(x.size, dtype=np.int32).reshape(x.shape))
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+def frompyfunc(
+    func: Callable[..., Any], /, nin: int, nout: int, *, identity: ArrayLike | None = None
+) -> ufunc:
     """A `ufunc` of a function of scalars.
 
     Args:
@@ -353,12 +388,16 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
 frompyfunc.__module__ = "jax.numpy"
 
 
-def _made(function: Callable[..., Any], nin: int, identity: Any = None, **folds: Any) -> ufunc:
+def _made(
+    function: Callable[..., Any], nin: int, identity: ArrayLike | None = None, **folds: Any
+) -> Any:
     return ufunc(function, nin, 1, identity=identity, call=function, **folds)
 
 
 def _logical_fold(reduction: Callable[..., Any]) -> Callable[..., Any]:
-    def fold(x: Any, *, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def fold(
+        x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None
+    ) -> Array:
         out = reduction(x, axis=axis, keepdims=keepdims, where=where)
         if initial is None:
             return out
@@ -373,7 +412,9 @@ def _bit_fold(
 ) -> Callable[..., Any]:
     """A fold of whole numbers by `monoid`, a function of an array and axes; `op` takes two values."""
 
-    def fold(x: Any, *, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def fold(
+        x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None
+    ) -> Array:
         from jitney.numpy.selection import where as choose
 
         axes = reductions.reduced_axes(reductions.static_axis(axis), x.ndim)
@@ -388,7 +429,9 @@ def _bit_fold(
 def _log_fold(scale: float) -> Callable[..., Any]:
     """log(sum(exp(x))) in units of `scale`: of 1, or of the logarithm of 2."""
 
-    def fold(x: Any, *, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    def fold(
+        x: Array, *, axis: Axis, keepdims: bool, initial: ArrayLike | None, where: ArrayLike | None
+    ) -> Array:
         from jitney.numpy.log_sums import logsumexp
 
         out = logsumexp(x if scale == 1 else x * scale, axis, keepdims=keepdims, where=where)
@@ -399,25 +442,33 @@ def _log_fold(scale: float) -> Callable[..., Any]:
     return fold
 
 
-add = _made(arithmetic.add, 2, 0, reduce=reductions.sum, accumulate=cumulative.cumsum, at="add")
-multiply = _made(
+add: BinaryUfunc = _made(
+    arithmetic.add, 2, 0, reduce=reductions.sum, accumulate=cumulative.cumsum, at="add"
+)
+multiply: BinaryUfunc = _made(
     arithmetic.multiply, 2, 1, reduce=reductions.prod, accumulate=cumulative.cumprod, at="multiply"
 )
-subtract = _made(arithmetic.subtract, 2, at="subtract")
-maximum = _made(arithmetic.maximum, 2, reduce=reductions.max, at="max")
-minimum = _made(arithmetic.minimum, 2, reduce=reductions.min, at="min")
-logaddexp = _made(arithmetic.logaddexp, 2, -np.inf, reduce=_log_fold(1.0))
-logaddexp2 = _made(arithmetic.logaddexp2, 2, -np.inf, reduce=_log_fold(float(np.log(2.0))))
-negative = _made(unary_math.negative, 1)
-logical_and = _made(comparison.logical_and, 2, True, reduce=_logical_fold(reductions.all))
-logical_or = _made(comparison.logical_or, 2, False, reduce=_logical_fold(reductions.any))
-logical_xor = _made(comparison.logical_xor, 2, False)
-bitwise_and = _made(
+subtract: BinaryUfunc = _made(arithmetic.subtract, 2, at="subtract")
+maximum: BinaryUfunc = _made(arithmetic.maximum, 2, reduce=reductions.max, at="max")
+minimum: BinaryUfunc = _made(arithmetic.minimum, 2, reduce=reductions.min, at="min")
+logaddexp: BinaryUfunc = _made(arithmetic.logaddexp, 2, -np.inf, reduce=_log_fold(1.0))
+logaddexp2: BinaryUfunc = _made(
+    arithmetic.logaddexp2, 2, -np.inf, reduce=_log_fold(float(np.log(2.0)))
+)
+negative: UnaryUfunc = _made(unary_math.negative, 1)
+logical_and: BinaryUfunc = _made(
+    comparison.logical_and, 2, True, reduce=_logical_fold(reductions.all)
+)
+logical_or: BinaryUfunc = _made(
+    comparison.logical_or, 2, False, reduce=_logical_fold(reductions.any)
+)
+logical_xor: BinaryUfunc = _made(comparison.logical_xor, 2, False)
+bitwise_and: BinaryUfunc = _made(
     bitwise.bitwise_and, 2, -1, reduce=_bit_fold(folds.reduce_and, bitwise.bitwise_and, -1)
 )
-bitwise_or = _made(
+bitwise_or: BinaryUfunc = _made(
     bitwise.bitwise_or, 2, 0, reduce=_bit_fold(folds.reduce_or, bitwise.bitwise_or, 0)
 )
-bitwise_xor = _made(
+bitwise_xor: BinaryUfunc = _made(
     bitwise.bitwise_xor, 2, 0, reduce=_bit_fold(folds.reduce_xor, bitwise.bitwise_xor, 0)
 )

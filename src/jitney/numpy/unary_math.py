@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.numpy.selection import where
@@ -29,8 +30,16 @@ _INEXACT: frozenset[Any] = frozenset(
     )
 )
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-def public(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+
+class UnaryFunction(Protocol):
+    """A function of one operand, elementwise."""
+
+    def __call__(self, x: ArrayLike, /) -> Array: ...
+
+
+def public(function: F, name: str, doc: str) -> F:
     """`function` with the name and place that users see."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -38,21 +47,21 @@ def public(function: Callable[..., Any], name: str, doc: str) -> Callable[..., A
     return function
 
 
-def float_function(name: str, op: Callable[[Any], Any], doc: str) -> Callable[..., Any]:
+def float_function(name: str, op: Callable[[Any], Any], doc: str) -> UnaryFunction:
     """A function of one float or complex operand, by the lax function `op`."""
 
-    def function(x: Any, /) -> Any:
-        if isinstance(x, Array) and x.dtype in _INEXACT:  # type: ignore[attr-defined]
+    def function(x: ArrayLike, /) -> Array:
+        if isinstance(x, Array) and x.dtype in _INEXACT:
             return op(x)
         return op(*promote_args_inexact(name, x))
 
     return public(function, name, doc)
 
 
-def plain_function(name: str, op: Callable[[Any], Any], doc: str) -> Callable[..., Any]:
+def plain_function(name: str, op: Callable[[Any], Any], doc: str) -> UnaryFunction:
     """A function of one operand of the dtypes that `op` takes, unpromoted."""
 
-    def function(x: Any, /) -> Any:
+    def function(x: ArrayLike, /) -> Array:
         if not isinstance(x, Array):
             check_arraylike(name, x)
         return op(x)
@@ -84,7 +93,7 @@ cbrt = float_function("cbrt", unary.cbrt, "Cube root, elementwise.")
 reciprocal = float_function("reciprocal", unary.reciprocal, "1 / x, elementwise.")
 
 
-def log10(x: Any, /) -> Any:
+def log10(x: ArrayLike, /) -> Array:
     """Logarithm to base 10, elementwise."""
     (x,) = promote_args_inexact("log10", x)
     return _on_parts(
@@ -92,7 +101,7 @@ def log10(x: Any, /) -> Any:
     )
 
 
-def log2(x: Any, /) -> Any:
+def log2(x: ArrayLike, /) -> Array:
     """Logarithm to base 2, elementwise."""
     (x,) = promote_args_inexact("log2", x)
     return _on_parts(
@@ -100,7 +109,7 @@ def log2(x: Any, /) -> Any:
     )
 
 
-def _on_parts(x: Any, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any]) -> Any:
+def _on_parts(x: Array, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any]) -> Array:
     """op(x, factor(x)) for a real factor: complex operands part by part."""
     if not promotion.is_complex(promotion.dtype_of(x)):
         return op(x, factor(x))
@@ -109,25 +118,25 @@ def _on_parts(x: Any, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any
     return binary.complex(op(re, f), op(im, f))
 
 
-def degrees(x: Any, /) -> Any:
+def degrees(x: ArrayLike, /) -> Array:
     """Radians to degrees."""
     (x,) = promote_args_inexact("degrees", x)
     return binary.mul(x, promotion.scalar_like(x, 180 / np.pi))
 
 
-def radians(x: Any, /) -> Any:
+def radians(x: ArrayLike, /) -> Array:
     """Degrees to radians."""
     (x,) = promote_args_inexact("radians", x)
     return binary.mul(x, promotion.scalar_like(x, np.pi / 180))
 
 
-rad2deg = public(lambda x, /: degrees(x), "rad2deg", degrees.__doc__ or "")
-deg2rad = public(lambda x, /: radians(x), "deg2rad", radians.__doc__ or "")
+rad2deg: UnaryFunction = public(lambda x, /: degrees(x), "rad2deg", degrees.__doc__ or "")
+deg2rad: UnaryFunction = public(lambda x, /: radians(x), "deg2rad", radians.__doc__ or "")
 
 # --- any number ---------------------------------------------------------------------------------
 
 
-def square(x: Any, /) -> Any:
+def square(x: ArrayLike, /) -> Array:
     """x * x, elementwise."""
     (x,) = promotion.promote_args_numeric("square", x)
     return unary.square(x)
@@ -139,18 +148,18 @@ invert = bitwise_not = bitwise_invert = plain_function(
 )
 
 
-def negative(x: Any, /) -> Any:
+def negative(x: ArrayLike, /) -> Array:
     """-x, elementwise."""
     check_arraylike("negative", x)
     return unary.neg(x)
 
 
-def positive(x: Any, /) -> Any:
+def positive(x: ArrayLike, /) -> Array:
     """x itself."""
     return promotion.ensure_arraylike("positive", x)
 
 
-def absolute(x: Any, /) -> Any:
+def absolute(x: ArrayLike, /) -> Array:
     """Absolute value; the modulus of complex numbers."""
     check_arraylike("absolute", x)
     dtype = promotion.dtype_of(x)
@@ -159,10 +168,10 @@ def absolute(x: Any, /) -> Any:
     return unary.abs(x)
 
 
-abs = public(lambda x, /: absolute(x), "abs", absolute.__doc__ or "")
+abs: UnaryFunction = public(lambda x, /: absolute(x), "abs", absolute.__doc__ or "")
 
 
-def fabs(x: Any, /) -> Any:
+def fabs(x: ArrayLike, /) -> Array:
     """Absolute value, as a float."""
     check_arraylike("fabs", x)
     if promotion.is_complex(promotion.dtype_of(x)):
@@ -173,7 +182,7 @@ def fabs(x: Any, /) -> Any:
 # --- rounding -----------------------------------------------------------------------------------
 
 
-def floor(x: Any, /) -> Any:
+def floor(x: ArrayLike, /) -> Array:
     """Largest integer not above x; integers are left alone."""
     check_arraylike("floor", x)
     return (
@@ -181,19 +190,19 @@ def floor(x: Any, /) -> Any:
     )
 
 
-def ceil(x: Any, /) -> Any:
+def ceil(x: ArrayLike, /) -> Array:
     """Smallest integer not below x; integers are left alone."""
     check_arraylike("ceil", x)
     return convert.as_value(x) if _is_integral(x) else unary.ceil(*promote_args_inexact("ceil", x))
 
 
-def _is_integral(x: Any) -> bool:
+def _is_integral(x: ArrayLike) -> bool:
     dtype = promotion.dtype_of(x)
     return dtype == np.bool_ or promotion.is_integer(dtype)
 
 
 @jit_when_traced
-def trunc(x: Any) -> Any:
+def trunc(x: ArrayLike) -> Array:
     """x without its fraction."""
     check_arraylike("trunc", x)
     if _is_integral(x):
@@ -202,7 +211,7 @@ def trunc(x: Any) -> Any:
 
 
 @jit_when_traced
-def rint(x: Any, /) -> Any:
+def rint(x: ArrayLike, /) -> Array:
     """The nearest integer, as a float; halves go to the even one."""
     check_arraylike("rint", x)
     dtype = promotion.dtype_of(x)
@@ -216,16 +225,16 @@ def rint(x: Any, /) -> Any:
 # --- complex numbers ------------------------------------------------------------------------------
 
 
-def conjugate(x: Any, /) -> Any:
+def conjugate(x: ArrayLike, /) -> Array:
     """Complex conjugate; real numbers are left alone."""
     check_arraylike("conjugate", x)
     return unary.conj(x) if promotion.is_complex(promotion.dtype_of(x)) else convert.as_value(x)
 
 
-conj = public(lambda x, /: conjugate(x), "conj", conjugate.__doc__ or "")
+conj: UnaryFunction = public(lambda x, /: conjugate(x), "conj", conjugate.__doc__ or "")
 
 
-def real(val: Any, /) -> Any:
+def real(val: ArrayLike, /) -> Array:
     """Real part."""
     check_arraylike("real", val)
     return (
@@ -233,7 +242,7 @@ def real(val: Any, /) -> Any:
     )
 
 
-def imag(val: Any, /) -> Any:
+def imag(val: ArrayLike, /) -> Array:
     """Imaginary part; zeros for real numbers."""
     check_arraylike("imag", val)
     return (
@@ -244,7 +253,7 @@ def imag(val: Any, /) -> Any:
 
 
 @partial(jit_when_traced, static_argnames=("deg",))
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Argument of complex numbers, in radians, or in degrees if `deg`.
 
     That of real scalars has the default dtype of floats.
@@ -260,14 +269,14 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @jit_when_traced
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Array:
     """True where the imaginary part is zero."""
     part = imag(x)
     return compare.eq(part, promotion.scalar_like(part, 0))
 
 
 @jit_when_traced
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Array:
     """True where the imaginary part is not zero."""
     part = imag(x)
     return compare.ne(part, promotion.scalar_like(part, 0))
@@ -276,13 +285,13 @@ def iscomplex(x: Any) -> Any:
 # --- float classes --------------------------------------------------------------------------------
 
 
-def isnan(x: Any, /) -> Any:
+def isnan(x: ArrayLike, /) -> Array:
     """True where x is NaN."""
     check_arraylike("isnan", x)
     return compare.ne(x, x)
 
 
-def isfinite(x: Any, /) -> Any:
+def isfinite(x: ArrayLike, /) -> Array:
     """True where x is neither infinite nor NaN."""
     check_arraylike("isfinite", x)
     dtype = promotion.dtype_of(x)
@@ -294,7 +303,7 @@ def isfinite(x: Any, /) -> Any:
 
 
 @jit_when_traced
-def isinf(x: Any, /) -> Any:
+def isinf(x: ArrayLike, /) -> Array:
     """True where x is infinite."""
     check_arraylike("isinf", x)
     dtype = promotion.dtype_of(x)
@@ -309,17 +318,17 @@ def isinf(x: Any, /) -> Any:
     return creation.full_like(x, False, dtype=np.bool_)
 
 
-def isposinf(x: Any, /, out: None = None) -> Any:
+def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """True where x is +inf."""
     return _is_infinity("isposinf", x, np.inf, out)
 
 
-def isneginf(x: Any, /, out: None = None) -> Any:
+def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """True where x is -inf."""
     return _is_infinity("isneginf", x, -np.inf, out)
 
 
-def _is_infinity(name: str, x: Any, infinity: float, out: Any) -> Any:
+def _is_infinity(name: str, x: ArrayLike, infinity: float, out: None) -> Array:
     promotion.check_no_out(name, out)
     check_arraylike(name, x)
     dtype = promotion.dtype_of(x)
@@ -331,7 +340,7 @@ def _is_infinity(name: str, x: Any, infinity: float, out: Any) -> Any:
 
 
 @jit_when_traced
-def signbit(x: Any, /) -> Any:
+def signbit(x: ArrayLike, /) -> Array:
     """True where the sign bit is set: negative numbers, -0.0 and NaNs of that sign."""
     check_arraylike("signbit", x)
     dtype = promotion.dtype_of(x)
@@ -349,8 +358,12 @@ def signbit(x: Any, /) -> Any:
 
 @partial(jit_when_traced, static_argnames=("copy",))
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
+    x: ArrayLike,
+    copy: bool = True,
+    nan: ArrayLike = 0.0,
+    posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
+) -> Array:
     """x with NaN and infinities replaced.
 
     Args:
@@ -371,10 +384,10 @@ def nan_to_num(
             nan_to_num(unary.imag(x), nan=nan, posinf=posinf, neginf=neginf),
         )
     info = dtypes.finfo(dtype)
-    posinf = info.max if posinf is None else posinf
-    neginf = info.min if neginf is None else neginf
+    greatest: ArrayLike = info.max if posinf is None else posinf
+    least: ArrayLike = info.min if neginf is None else neginf
     out = where(isnan(x), promotion.as_type(nan, dtype, False), x)
-    for infinity, finite in ((np.inf, posinf), (-np.inf, neginf)):
+    for infinity, finite in ((np.inf, greatest), (-np.inf, least)):
         is_it = compare.eq(out, promotion.scalar_like(out, infinity))
         out = where(is_it, promotion.as_type(finite, dtype, False), out)
     return out
@@ -384,39 +397,41 @@ def nan_to_num(
 
 
 @jit_when_traced
-def bitwise_count(x: Any, /) -> Any:
+def bitwise_count(x: ArrayLike, /) -> Array:
     """Number of bits set in |x|, as uint8."""
     (x,) = promotion.promote_args_numeric("bitwise_count", x)
     return convert.convert(unary.population_count(absolute(x)), np.dtype(np.uint8))
 
 
-def logical_not(x: Any, /) -> Any:
+def logical_not(x: ArrayLike, /) -> Array:
     """True where x is zero."""
     check_arraylike("logical_not", x)
     return unary.bitwise_not(to_bool(x))
 
 
-def to_bool(x: Any) -> Any:
+def to_bool(x: ArrayLike) -> ArrayLike:
     """x != 0."""
     dtype = promotion.dtype_of(x)
     return x if dtype == np.bool_ else compare.ne(x, promotion.scalar_like(x, 0))
 
 
 @partial(custom_jvp, nondiff_argnums=(0,))
-def _sinc_maclaurin(k: int, x: Any) -> Any:
+def _sinc_maclaurin(k: int, x: Array) -> Array:
     """Derivative of order `k` of sin(x) / x at 0, written so that it depends on x."""
     value = 0.0 if k % 2 else (-1) ** (k // 2) / (k + 1)
     return binary.add(binary.mul(x, promotion.scalar_like(x, 0)), promotion.scalar_like(x, value))
 
 
 @_sinc_maclaurin.defjvp
-def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
+def _sinc_maclaurin_jvp(
+    k: int, primals: tuple[Array, ...], tangents: tuple[Array, ...]
+) -> tuple[Array, Array]:
     (x,), (dx,) = primals, tangents
     return _sinc_maclaurin(k, x), binary.mul(_sinc_maclaurin(k + 1, x), dx)
 
 
 @jit_when_traced
-def sinc(x: Any, /) -> Any:
+def sinc(x: ArrayLike, /) -> Array:
     """sin(pi x) / (pi x), 1 at 0."""
     (x,) = promote_args_inexact("sinc", x)
     is_zero = compare.eq(x, promotion.scalar_like(x, 0))

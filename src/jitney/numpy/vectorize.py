@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from jitney.core import config
+from jitney.core.array import Array
+from jitney.core.typing import PyTree
 from jitney.numpy import promotion
 from jitney.primitives.array.shape import broadcast_shapes, expand_dims, shape_of, squeeze
 from jitney.primitives.elementwise.convert import as_value
@@ -83,7 +85,7 @@ def vectorize(
     excluded = frozenset(excluded)
 
     @functools.wraps(pyfunc)
-    def vectorized(*args: Any, **kwargs: Any) -> Any:
+    def vectorized(*args: PyTree, **kwargs: PyTree) -> Any:
         from jitney.api.vmap import vmap
 
         error = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
@@ -168,7 +170,10 @@ def _mapped(
 
 
 def _only_arrays(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], excluded: Any
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    excluded: Collection[int | str],
 ) -> tuple[Callable[..., Any], list[Any]]:
     """A function of the arguments that are not excluded, and these."""
     fixed_args = {k: x for k, x in enumerate(args) if k in excluded}
@@ -177,7 +182,7 @@ def _only_arrays(
     names = [k for k in kwargs if k not in excluded]
     count = len(args)
 
-    def call(*free: Any) -> Any:
+    def call(*free: Array) -> Any:
         full: list[Any] = [None] * count
         for k, x in fixed_args.items():
             full[k] = x
@@ -194,7 +199,7 @@ def _with_none(
 ) -> Callable[..., Any]:
     """`function` with None put in at positions `none` of `count`."""
 
-    def call(*free: Any) -> Any:
+    def call(*free: Array) -> Any:
         rest = iter(free)
         return function(*[None if k in none else next(rest) for k in range(count)])
 
@@ -209,7 +214,7 @@ def _checking(
 ) -> Callable[..., Any]:
     """`function` with a look at the shapes of its results."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: Array) -> Any:
         out = function(*args)
         results = out if isinstance(out, tuple) else (out,)
         if outputs is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import stack
@@ -21,11 +23,22 @@ from jitney.primitives.elementwise.convert import (
 )
 from jitney.primitives.indexing.slice import slice as lax_slice
 
+if TYPE_CHECKING:
+    from jitney.runtime.device import Device
+    from jitney.runtime.sharding import Sharding
+
 _BOOL = np.dtype(bool)
 _UINT8 = np.dtype(np.uint8)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(
+    x: ArrayLike,
+    dtype: DTypeLike | None,
+    /,
+    *,
+    copy: bool = False,
+    device: Device | Sharding | None = None,
+) -> Array:
     """The values of `x` converted to `dtype`.
 
     Args:
@@ -63,7 +76,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return out
 
 
-def view(x: Any, dtype: Any) -> Any:
+def view(x: Array, dtype: DTypeLike | None) -> Array:
     """The bytes of `x` read as `dtype`.
 
     The last axis takes up the difference in width; it has to be there then.
@@ -107,11 +120,11 @@ def view(x: Any, dtype: Any) -> Any:
     return out
 
 
-def _bits(dtype: Any) -> int:
+def _bits(dtype: np.dtype[Any]) -> int:
     return 8 if dtype == _BOOL else dtypes.itemsize_bits(dtype)
 
 
-def _pairs(x: Any) -> Any:
+def _pairs(x: Array) -> Array:
     """Complex numbers of which `x` holds real and imaginary parts in turn."""
     zeros = (0,) * (x.ndim - 1)
     strides = (1,) * (x.ndim - 1) + (2,)
@@ -119,7 +132,7 @@ def _pairs(x: Any) -> Any:
     return binary.complex(re, im)
 
 
-def byteswap(x: Any) -> Any:
+def byteswap(x: Array) -> Array:
     """The bytes of each element in reversed order; of complex numbers part by part."""
     dtype = x.dtype
     if dtypes.issubdtype(dtype, np.complexfloating):

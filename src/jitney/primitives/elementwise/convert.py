@@ -79,7 +79,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     return convert(operand, dtype)
 
 
-def user_dtype(dtype: Any, function: str) -> Any:
+def user_dtype(dtype: Any, function: str) -> np.dtype[Any]:
     """A dtype as the user gave it, canonical; warns if 64 bits were asked for and are not enabled."""
     if dtypes.is_extended(dtype):
         return dtype
