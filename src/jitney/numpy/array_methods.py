@@ -244,13 +244,13 @@ class ArrayMethods(_Base):
         fill_value: Any = None,
     ) -> Any:
         """Elements at `indices` along `axis`."""
-        from jitney.numpy.take import take
+        from jitney.numpy.take_put import take
 
         return take(self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
 
     def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Any:
         """Elements of `choices[x[i]]`."""
-        from jitney.numpy.take import choose
+        from jitney.numpy.take_put import choose
 
         return choose(self, choices, out, mode)
 
@@ -264,13 +264,13 @@ class ArrayMethods(_Base):
         fill_value: Any = 0,
     ) -> Any:
         """Slices where `condition` holds."""
-        from jitney.numpy.nonzero import compress
+        from jitney.numpy.nonzero_indices import compress
 
         return compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
     def nonzero(self, *, fill_value: Any = None, size: int | None = None) -> Any:
         """Indices of the elements that are not zero."""
-        from jitney.numpy.nonzero import nonzero
+        from jitney.numpy.nonzero_indices import nonzero
 
         return nonzero(self, size=size, fill_value=fill_value)
 

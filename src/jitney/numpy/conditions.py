@@ -9,7 +9,7 @@ import numpy as np
 
 from jitney.numpy import promotion, selection
 from jitney.numpy.arg_extremes import argmax
-from jitney.numpy.nonzero import nonzero
+from jitney.numpy.nonzero_indices import nonzero
 from jitney.primitives.array import creation
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_of

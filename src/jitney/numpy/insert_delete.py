@@ -72,7 +72,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
       values: what to put in, broadcast.
       axis: along which.
     """
-    from jitney.numpy.nonzero import nonzero
+    from jitney.numpy.nonzero_indices import nonzero
     from jitney.numpy.ranges import arange
 
     promotion.check_arraylike("insert", arr, 0 if isinstance(obj, slice) else obj, values)

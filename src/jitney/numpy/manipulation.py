@@ -420,7 +420,7 @@ def _repeat_each(x: Any, repeats: Any, axis: int, length: int) -> Any:
     """Slice k of `x` comes at as many places as `repeats[k]` says."""
     from jitney.numpy.creation import zeros
     from jitney.numpy.cumulative import cumsum
-    from jitney.numpy.take import take
+    from jitney.numpy.take_put import take
 
     n = x.shape[axis]
     if n == 0:

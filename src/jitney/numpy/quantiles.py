@@ -375,7 +375,7 @@ def _by_weight(
     """The first of the sorted elements up to which weights add up to the share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
-    from jitney.numpy.take import take_along_axis
+    from jitney.numpy.take_put import take_along_axis
     from jitney.primitives.indexing.slice import slice_in_dim
 
     w = ones_like(x) if weights is None else weights

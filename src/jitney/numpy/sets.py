@@ -22,7 +22,7 @@ from jitney.numpy.creation import full, zeros
 from jitney.numpy.cumulative import cumsum
 from jitney.numpy.indexing import get
 from jitney.numpy.joining import concatenate
-from jitney.numpy.nonzero import nonzero
+from jitney.numpy.nonzero_indices import nonzero
 from jitney.numpy.reductions import (
     all as all_true,
     any as any_true,

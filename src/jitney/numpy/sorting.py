@@ -180,7 +180,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Indices that partition along `axis`; see `partition`."""
-    from jitney.numpy.take import put_along_axis
+    from jitney.numpy.take_put import put_along_axis
 
     x = promotion.ensure_arraylike("argpartition", a)
     _check_real("argpartition", x)
@@ -296,7 +296,7 @@ def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
 
     The middles are JAX's, so results are the same where `a` is not sorted.
     """
-    from jitney.numpy.take import take
+    from jitney.numpy.take_put import take
 
     n = a.shape[0]
     a, v = _as_words(a), _as_words(v)

@@ -23,7 +23,7 @@ from jitney.numpy.cumulative import cumsum
 from jitney.numpy.indexing import get
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
-from jitney.numpy.take import check_not_inplace, repeated
+from jitney.numpy.take_put import check_not_inplace, repeated
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.creation import full, iota
 from jitney.primitives.array.shape import broadcast_to, canonical_axis, reshape, transpose

@@ -31,7 +31,7 @@ from jitney.numpy.creation import full
 from jitney.numpy.joining import concatenate
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.ranges import arange
-from jitney.numpy.vectorize import vectorize
+from jitney.numpy.vectorization import vectorize
 from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape
 from jitney.primitives.control.fori_loop import fori_loop
 from jitney.primitives.control.scan import scan
