@@ -19,6 +19,9 @@ from jitney import lax
 
 DELAY = 0.15
 
+# Where the tests run in the background of a shell script, Ctrl-C is ignored from the start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class Rung(Exception):
     """What the handler of the alarm raises."""
