@@ -13,11 +13,9 @@ from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.trace import set_current_trace, state
+from jitney.core.trace import state
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_tangent
 from jitney.primitives.elementwise.convert import owned_results
-from jitney.transforms.jvp import JVPTrace
-from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import SymbolicZero, Zero
 
 
@@ -99,88 +97,96 @@ class custom_jvp:  # the API's name
         given, others = self._nondiff.split(args)
         # Traced ones become operands, of which derivatives are dropped.
         lifted = {i: x for i, x in given.items() if has_tracers(x)}
-        call = _Call({i: x for i, x in given.items() if i not in lifted}, tuple(lifted))
-        leaves, call.in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(others)))
-        if type(trace) is JVPTrace:
-            return self._differentiate(trace, call, leaves)
-        if type(trace) is PartialTrace and not any(trace.is_unknown(x) for x in leaves):
-            with set_current_trace(trace.parent_trace):
-                return self(*args)
-        program, leaves = self._nondiff.traced(call.fixed, lifted, others)
-        rule = FlatRule(self._flat_rule(call), self.jvp.__name__)
-        outs = custom_jvp_call_p.bind(
-            *program.outer_tracers,
-            *leaves,
-            name=self._call.name,
-            call_jaxpr=program.closed if self.shares_program else program.closed.copy(),
-            jvp=rule,
-            num_consts=len(program.outer_tracers),
-            symbolic_zeros=self.symbolic_zeros,
-        )
-        return pytrees.tree_unflatten(program.out_tree, outs)
-
-    def _differentiate(self, trace: JVPTrace, call: _Call, leaves: list[Any]) -> Any:
-        """The call under forward differentiation: the rule runs on the values themselves."""
-        pairs = [trace.to_pair(x) for x in leaves]
-        primals = [p for p, _ in pairs]
-        _, tangents = pytrees.tree_unflatten(call.in_tree, [t for _, t in pairs])
-        with set_current_trace(trace.parent_trace):
-            if all(type(t) is Zero for t in pytrees.tree_leaves(tangents, is_leaf=_is_zero)):
-                given, others = call.arguments(primals)
-                return self(*self._nondiff.merged(given, others))
-            visible = [visible_tangent(t, self.symbolic_zeros) for _, t in pairs]
-            outs, douts = self._flat_rule(call)(primals, visible)
-        tracers = [trace.pair(p, t) for p, t in zip(outs, douts, strict=True)]
-        return pytrees.tree_unflatten(call.out_tree, tracers)
-
-    def _flat_rule(self, call: _Call) -> Any:
-        rule, name = self.jvp, self._call.name
-        assert rule is not None
-
-        def flat(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            given, args = call.arguments(primals)
-            _, dargs = call.arguments(tangents)
-            result = rule(*(given[i] for i in sorted(given)), args, dargs)
-            if not isinstance(result, list | tuple) or len(result) != 2:
-                raise TypeError(
-                    f"Custom JVP rule {rule.__name__} for function {name} must produce a pair (list "
-                    "or tuple of length two) representing primal and tangent outputs, but got "
-                    f"{result!r}."
-                )
-            outs, out_tree = pytrees.tree_flatten(result[0])
-            douts, dout_tree = pytrees.tree_flatten(result[1], is_leaf=_is_zero)
-            if out_tree != dout_tree:
-                raise TypeError(
-                    f"Custom JVP rule {rule.__name__} for function {name} must produce primal and "
-                    f"tangent outputs with equal container (pytree) structures, but got {out_tree} "
-                    f"and {dout_tree} respectively."
-                )
-            call.out_tree = out_tree
-            return outs, [_checked(rule, name, p, t) for p, t in zip(outs, douts, strict=True)]
-
-        return flat
+        leaves, in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(others)))
+        fixed = {i: x for i, x in given.items() if i not in lifted}
+        call = _Call(self, fixed, tuple(lifted), in_tree)
+        outs = trace.process_custom_jvp_call(call, leaves)
+        return pytrees.tree_unflatten(call.out_tree, outs)
 
 
 class _Call:
-    """One call of a function: what does not vary, and how flat values become arguments.
+    """One call of a function, on flat values; a `CustomCall`.
 
     Attributes:
       fixed: nondifferentiable arguments that are no operands, by position.
       lifted: positions of those that are.
       in_tree: structure of (lifted arguments, differentiable ones).
-      out_tree: structure of the result, once the rule has run.
+      out_tree: structure of the result, once the function or its rule has run.
     """
 
-    def __init__(self, fixed: dict[int, Any], lifted: tuple[int, ...]) -> None:
+    def __init__(
+        self, owner: custom_jvp, fixed: dict[int, Any], lifted: tuple[int, ...], in_tree: Any
+    ) -> None:
+        self.owner = owner
         self.fixed = fixed
         self.lifted = lifted
-        self.in_tree: Any = None
+        self.in_tree = in_tree
+        self.num_nondiff = in_tree.children()[0].num_leaves
         self.out_tree: Any = None
 
     def arguments(self, leaves: Sequence[Any]) -> tuple[dict[int, Any], Any]:
         """(nondifferentiable arguments by position, tuple of the others)."""
         lifted, others = pytrees.tree_unflatten(self.in_tree, leaves)
         return {**self.fixed, **dict(zip(self.lifted, lifted, strict=True))}, others
+
+    def rebind(self, leaves: Sequence[Any]) -> list[Any]:
+        return self._results(self.owner, leaves)
+
+    def inline(self, leaves: Sequence[Any]) -> list[Any]:
+        return self._results(self.owner.fun, leaves)
+
+    def _results(self, fun: Callable[..., Any], leaves: Sequence[Any]) -> list[Any]:
+        given, others = self.arguments(leaves)
+        result = fun(*self.owner._nondiff.merged(given, others))
+        outs, self.out_tree = pytrees.tree_flatten(result)
+        return outs
+
+    def differentiate(
+        self, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        visible = [visible_tangent(t, self.owner.symbolic_zeros) for t in tangents]
+        return self._rule(primals, visible)
+
+    def as_equation(self, leaves: Sequence[Any]) -> list[Any]:
+        owner = self.owner
+        assert owner.jvp is not None
+        given, others = self.arguments(leaves)
+        lifted = {i: given[i] for i in self.lifted}
+        program, leaves = owner._nondiff.traced(self.fixed, lifted, others)
+        self.out_tree = program.out_tree
+        return custom_jvp_call_p.bind(
+            *program.outer_tracers,
+            *leaves,
+            name=owner._call.name,
+            call_jaxpr=program.closed if owner.shares_program else program.closed.copy(),
+            jvp=FlatRule(self._rule, owner.jvp.__name__),
+            num_consts=len(program.outer_tracers),
+            symbolic_zeros=owner.symbolic_zeros,
+        )
+
+    def _rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The user's rule on flat values, its results checked."""
+        rule, name = self.owner.jvp, self.owner._call.name
+        assert rule is not None
+        given, args = self.arguments(primals)
+        _, dargs = self.arguments(tangents)
+        result = rule(*(given[i] for i in sorted(given)), args, dargs)
+        if not isinstance(result, list | tuple) or len(result) != 2:
+            raise TypeError(
+                f"Custom JVP rule {rule.__name__} for function {name} must produce a pair (list "
+                "or tuple of length two) representing primal and tangent outputs, but got "
+                f"{result!r}."
+            )
+        outs, out_tree = pytrees.tree_flatten(result[0])
+        douts, dout_tree = pytrees.tree_flatten(result[1], is_leaf=_is_zero)
+        if out_tree != dout_tree:
+            raise TypeError(
+                f"Custom JVP rule {rule.__name__} for function {name} must produce primal and "
+                f"tangent outputs with equal container (pytree) structures, but got {out_tree} "
+                f"and {dout_tree} respectively."
+            )
+        self.out_tree = out_tree
+        return outs, [_checked(rule, name, p, t) for p, t in zip(outs, douts, strict=True)]
 
 
 def _is_zero(x: Any) -> bool:

@@ -16,9 +16,9 @@ from jitney.core.avals import get_aval
 from jitney.core.errors import UnexpectedTracerError, api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import JaxprTrace, trace_to_jaxpr
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
-from jitney.core.trace import set_current_trace, state
+from jitney.core.trace import state
 from jitney.primitives.call.custom import (
     FlatRule,
     custom_vjp_call_p,
@@ -26,8 +26,6 @@ from jitney.primitives.call.custom import (
     remat_opt_p,
 )
 from jitney.primitives.elementwise.convert import as_value, owned_results
-from jitney.transforms.jvp import JVPTrace
-from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero
 
 
@@ -118,39 +116,15 @@ class custom_vjp:  # the API's name
                     "functions; the backward function may give None for the others."
                 )
         leaves, in_tree = pytrees.tree_flatten(tuple(dynamic))
-        if type(trace) is PartialTrace and not any(trace.is_unknown(x) for x in leaves):
-            with set_current_trace(trace.parent_trace):
-                return self(*args)
-        rules = _Rules(self, static, in_tree)
-        if type(trace) is JVPTrace:
-            pairs = [trace.to_pair(x) for x in leaves]
-            with set_current_trace(trace.parent_trace):
-                if all(type(t) is Zero for _, t in pairs):
-                    plain = pytrees.tree_unflatten(in_tree, [p for p, _ in pairs])
-                    return self(*rules.merged(plain))
-                outs, douts = differentiate_custom_vjp(
-                    [p for p, _ in pairs], [t for _, t in pairs],
-                    fwd=rules.fwd, bwd=rules.bwd, num_consts=0, symbolic_zeros=self.symbolic_zeros,
-                )  # fmt: skip
-            tracers = [trace.pair(p, t) for p, t in zip(outs, douts, strict=True)]
-            return pytrees.tree_unflatten(rules.out_tree, tracers)
-        program, leaves = self._nondiff.traced(static, {}, dynamic)
-        outs = custom_vjp_call_p.bind(
-            *program.outer_tracers,
-            *leaves,
-            name=self._nondiff.call.name,
-            call_jaxpr=program.closed.copy(),
-            fwd=rules.fwd,
-            bwd=rules.bwd,
-            num_consts=len(program.outer_tracers),
-            out_trees=None,
-            symbolic_zeros=self.symbolic_zeros,
-        )
-        return pytrees.tree_unflatten(program.out_tree, outs)
+        call = _Call(self, static, in_tree)
+        outs = trace.process_custom_vjp_call(call, leaves)
+        return pytrees.tree_unflatten(call.out_tree, outs)
 
 
-class _Rules:
-    """The user's two functions as functions of flat values, for one call."""
+class _Call:
+    """One call of a function, and the user's two functions, on flat values; a `CustomCall`."""
+
+    num_nondiff = 0
 
     def __init__(self, owner: custom_vjp, static: dict[int, Any], in_tree: Any) -> None:
         assert owner.fwd is not None and owner.bwd is not None
@@ -167,10 +141,45 @@ class _Rules:
         """All arguments in their places."""
         return self.owner._nondiff.merged(self.static, dynamic)
 
+    def rebind(self, leaves: Sequence[Any]) -> list[Any]:
+        return self._results(self.owner, leaves)
+
+    def inline(self, leaves: Sequence[Any]) -> list[Any]:
+        return self._results(self.owner.fun, leaves)
+
+    def _results(self, fun: Callable[..., Any], leaves: Sequence[Any]) -> list[Any]:
+        result = fun(*self.merged(pytrees.tree_unflatten(self.in_tree, leaves)))
+        outs, self.out_tree = pytrees.tree_flatten(result)
+        return outs
+
+    def differentiate(
+        self, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        return differentiate_custom_vjp(
+            primals, tangents,
+            fwd=self.fwd, bwd=self.bwd, num_consts=0, symbolic_zeros=self.owner.symbolic_zeros,
+        )  # fmt: skip
+
+    def as_equation(self, leaves: Sequence[Any]) -> list[Any]:
+        dynamic = pytrees.tree_unflatten(self.in_tree, leaves)
+        program, leaves = self.owner._nondiff.traced(self.static, {}, dynamic)
+        self.out_tree = program.out_tree
+        return custom_vjp_call_p.bind(
+            *program.outer_tracers,
+            *leaves,
+            name=self.owner._nondiff.call.name,
+            call_jaxpr=program.closed.copy(),
+            fwd=self.fwd,
+            bwd=self.bwd,
+            num_consts=len(program.outer_tracers),
+            out_trees=None,
+            symbolic_zeros=self.owner.symbolic_zeros,
+        )
+
     def _fwd(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         owner = self.owner
         self.in_avals = [get_aval(x) for x in primals]
-        staged = isinstance(state.trace, JaxprTrace)
+        staged = state.trace.is_staging
         if owner.optimize_remat and not owner.symbolic_zeros and staged:
             return self._fwd_as_operation(primals)
         return self._fwd_at_once(primals, perturbed)

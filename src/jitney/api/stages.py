@@ -126,7 +126,8 @@ class Lowered(Stage):
         """The program as text.
 
         Args:
-          dialect: the stage: "jaxpr", "hlo" (as lowered), "kernels", "llvm", or "asm".
+          dialect: the stage: "jaxpr", "hlo" (as lowered), one of `compiler.pipeline.STAGES`,
+            "optimized", "kernels", "llvm", or "asm".
           debug_info: accepted for compatibility.
         """
         if dialect == "jaxpr":
@@ -163,7 +164,7 @@ class Compiled(Stage):
         return dict(self._timings)
 
     def as_text(self, stage: str = "kernels") -> str:
-        """The program as text: "jaxpr", "hlo", "kernels", "llvm" or "asm"."""
+        """The program as text: "jaxpr", "hlo", after a stage of the compiler, "llvm" or "asm"."""
         return str(self.program.closed) if stage == "jaxpr" else self._lowering.as_text(stage)
 
     def cost_analysis(self) -> dict[str, float]:

@@ -15,12 +15,17 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var
+from jitney.core.primitive import declare_slot
 
 if TYPE_CHECKING:
     # Loaded when the first program is lowered: the primitives import this module, and importing
     # jitney must stay fast.
     from jitney.compiler.hlo.build import Builder
     from jitney.compiler.hlo.ir import Module, Node, Region, TensorType
+
+LOWER = declare_slot("lower", required=True)  # (builder, *nodes, **params) -> node, or list
+# For operations that ask for the operands' types: (builder, avals, *nodes, **params).
+LOWER_WITH_AVALS = declare_slot("lower_with_avals", instead_of="lower")
 
 
 def scalar_type(dtype: np.dtype) -> TensorType:
@@ -81,8 +86,8 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
         return env[atom]
 
     for eqn in closed.jaxpr.eqns:
-        rule = eqn.primitive.rules.get("lower")
-        typed = eqn.primitive.rules.get("lower_with_avals")
+        rule = LOWER.rule_of(eqn.primitive)
+        typed = LOWER_WITH_AVALS.rule_of(eqn.primitive)
         if typed is not None:
             rule = functools.partial(_without_types, typed, tuple([a.aval for a in eqn.invars]))
         if rule is None:

@@ -1,58 +1,140 @@
-"""The compiler's stages: tensor IR -> simplified -> plan with kernels -> LLVM -> machine code."""
+"""The compiler's stages, in order, each with the IR it takes and gives, and what holds after it.
+
+`PIPELINE` is the list. Compiling runs through it; `as_text` prints what there is after a stage, by the
+stage's name. `docs/architecture.md` shows the list, and a test compares both.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from jitney.compiler.codegen import program
-from jitney.compiler.hlo import ir, verify
+from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.passes import decompose, loops, simplify, split_complex
+from jitney.compiler.hlo.verify import verify
 from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
 from jitney.compiler.scalar.support import supports
 from jitney.core import config
+from jitney.core.record import record
 
 CompiledProgram = program.CompiledProgram
+
+TENSOR_IR, PLAN, MACHINE_CODE = "tensor IR", "plan and kernels", "machine code"
+
+
+@record(frozen=True, eq=False)
+class Stage:
+    """One step on the way from the tensor IR to machine code.
+
+    Attributes:
+      name: by which it is known in texts and documents.
+      takes: the IR of its input; that of the stage before.
+      gives: the IR of its output.
+      what: it does, in a line.
+      run: input -> output.
+      is_needed: whether it changes an input at all; if not it is left out.
+      simplifies: whether its output is simplified again.
+    """
+
+    name: str
+    takes: str
+    gives: str
+    what: str
+    run: Callable[[Any], Any]
+    is_needed: Callable[[Any], bool] = lambda _: True
+    simplifies: bool = False
+
+
+PIPELINE = (
+    Stage(
+        "simplify", TENSOR_IR, TENSOR_IR, "folds constants, removes what has no effect",
+        simplify.run,
+    ),
+    Stage(
+        "split_complex", TENSOR_IR, TENSOR_IR, "complex numbers as two planes of real ones",
+        split_complex.run, lambda module: split_complex.is_needed(module.region), simplifies=True,
+    ),
+    Stage(
+        "decompose", TENSOR_IR, TENSOR_IR,
+        "sorts, cumulative and arg-reductions as loops and simpler nodes",
+        decompose.run, lambda module: decompose.is_needed(module.region), simplifies=True,
+    ),
+    Stage(
+        "loops", TENSOR_IR, TENSOR_IR, "fewer carries, less work in an iteration, loop fission",
+        loops.run, loops.has_loops, simplifies=True,
+    ),
+    Stage(
+        "plan", TENSOR_IR, PLAN, "fusion, kernels, library calls, buffer assignment",
+        lambda module: planning.build(module, supports),
+    ),
+    Stage(
+        "codegen", PLAN, MACHINE_CODE, "LLVM functions for kernels, one entry; linking",
+        program.compile_plan,
+    ),
+)  # fmt: skip
+
+
+def _module_text(module: ir.Module) -> str:
+    from jitney.compiler.hlo.text import print_module  # programs are compiled without it
+
+    return print_module(module)
+
+
+# What holds of an IR after each stage that gives it, checked if checks are on; and its text.
+CHECKS: dict[str, Callable[[Any], None]] = {TENSOR_IR: verify, PLAN: verify_plan}
+TEXTS: dict[str, Callable[[Any], str]] = {TENSOR_IR: _module_text, PLAN: print_plan}
+# Texts on the way from a plan to machine code.
+CODE_TEXTS: dict[str, Callable[[plans.Plan], str]] = {
+    "llvm": program.llvm_text,
+    "asm": program.asm_text,
+}
+# Other names of points in the list: input of the first stage, output of the stages named.
+ALIASES = {"stablehlo": "hlo", "mlir": "hlo", "optimized": "loops", "kernels": "plan"}
+STAGES = ("hlo", *[stage.name for stage in PIPELINE[:-1]], *CODE_TEXTS)
+
+
+def run(value: Any, *, first: str = PIPELINE[0].name, last: str) -> Any:
+    """What the stages from `first` to `last`, by name, make of `value`."""
+    names = [stage.name for stage in PIPELINE]
+    if first == PIPELINE[0].name:
+        _check(TENSOR_IR, value)
+    for stage in PIPELINE[names.index(first) : names.index(last) + 1]:
+        value = _apply(stage, value)
+    return value
+
+
+def _apply(stage: Stage, value: Any) -> Any:
+    if not stage.is_needed(value):
+        return value
+    value = stage.run(value)
+    _check(stage.gives, value)
+    if stage.simplifies:
+        value = simplify.run(value)
+        _check(stage.gives, value)
+    return value
+
+
+def _check(kind: str, value: Any) -> None:
+    """Verifies the result of a stage, if that is asked for."""
+    if kind in CHECKS and (config.enable_checks.value or os.environ.get("JITNEY_CHECK") == "1"):
+        CHECKS[kind](value)
 
 
 def optimize(module: ir.Module) -> ir.Module:
     """The program after all passes on the tensor IR."""
-    if _checks():
-        verify.verify(module)
-    module = _after(simplify.run, module)
-    if split_complex.is_needed(module.region):
-        module = _after(simplify.run, _after(split_complex.run, module))
-    if decompose.is_needed(module.region):
-        module = _after(simplify.run, _after(decompose.run, module))
-    if loops.has_loops(module):
-        module = _after(simplify.run, _after(loops.run, module))
-    return module
-
-
-def _after(run: Callable[[ir.Module], ir.Module], module: ir.Module) -> ir.Module:
-    """What the pass `run` makes of `module`."""
-    module = run(module)
-    if _checks():
-        verify.verify(module)
-    return module
+    return run(module, last="loops")
 
 
 def plan(module: ir.Module) -> plans.Plan:
     """The plan of an optimized program."""
-    planned = planning.build(module, supports)
-    if _checks():
-        verify_plan(planned)
-    return planned
-
-
-def _checks() -> bool:
-    """Whether the result of each stage is verified."""
-    return bool(config.enable_checks.value) or os.environ.get("JITNEY_CHECK") == "1"
+    return run(module, first="plan", last="plan")
 
 
 def compile_module(module: ir.Module) -> CompiledProgram:
@@ -62,7 +144,7 @@ def compile_module(module: ir.Module) -> CompiledProgram:
     passes = time.perf_counter()
     planned = plan(optimized)
     planned_at = time.perf_counter()
-    compiled = program.compile_plan(planned)
+    compiled: CompiledProgram = run(planned, first="codegen", last="codegen")
     compiled.timings = {
         "passes": passes - start,
         "fusion": planned_at - passes,
@@ -71,37 +153,29 @@ def compile_module(module: ir.Module) -> CompiledProgram:
     return compiled
 
 
-STAGES = ("hlo", "optimized", "kernels", "llvm", "asm")
-
-
 def as_text(module: ir.Module, stage: str) -> str:
-    """`module` at one of `STAGES`, as text.
+    """`module` as text after one of `STAGES`, or at "hlo", as lowered.
 
     Raises:
       ValueError: if there is no such stage.
     """
-    from jitney.compiler.hlo.text import print_module
-
-    if stage in ("hlo", "stablehlo", "mlir"):
-        return print_module(module)
-    optimized = optimize(module)
-    if stage == "optimized":
-        return print_module(optimized)
-    planned = plan(optimized)
-    if stage == "kernels":
-        return print_plan(planned)
-    if stage == "llvm":
-        return program.llvm_text(planned)
-    if stage == "asm":
-        return program.asm_text(planned)
-    raise ValueError(f"unknown stage {stage!r}; there are {', '.join(('jaxpr', *STAGES))}")
+    name = ALIASES.get(stage, stage)
+    if name == "hlo":
+        return _module_text(module)
+    if name in CODE_TEXTS:
+        return CODE_TEXTS[name](run(module, last="plan"))
+    for found in PIPELINE:
+        if found.name == name and found.gives in TEXTS:
+            return TEXTS[found.gives](run(module, last=name))
+    known = ("jaxpr", *STAGES, "optimized", "kernels")
+    raise ValueError(f"unknown stage {stage!r}; there are {', '.join(known)}")
 
 
 def cost_analysis(module: ir.Module) -> dict[str, float]:
     """Estimates of one call: "flops", and "bytes accessed" by kernels and library calls."""
     from jitney.compiler.plan.cost import plan_cost
 
-    return plan_cost(plan(optimize(module)))
+    return plan_cost(run(module, last="plan"))
 
 
 def interpret(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -76,12 +76,12 @@ def traces() -> Iterator[Trace]:
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # the API's name
     """Whether a function is being traced to a program."""
-    return any(type(trace).__name__ == "JaxprTrace" for trace in traces())
+    return any(trace.is_staging for trace in traces())
 
 
 def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
     """Whether a function is being batched."""
-    return any(type(trace).__name__ == "BatchTrace" for trace in traces())
+    return any(trace.is_batching for trace in traces())
 
 
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:

@@ -61,6 +61,8 @@ class DynamicJaxprTracer(Tracer):
 class JaxprTrace(Trace):
     """Records operations as the equations of one jaxpr."""
 
+    is_staging = True
+
     __slots__ = (
         "_const_tracers",
         "_keep_alive",

@@ -1,17 +1,23 @@
 """Primitives: the operations that programs are made of, each with all of its rules.
 
-A primitive has six slots. Each is set once, by assignment or by the decorator of the same name, or
-is marked absent with a reason; `slots()` tells which. `tests/test_primitives_complete.py` walks all
-primitives and fails on an empty slot.
+A rule stands in a slot. Whoever asks rules of primitives declares a slot for them (`declare_slot`): the
+type rule and evaluation here, transformations and lowering each in its own module:
 
     abstract   (*avals, **params) -> aval, or list of avals     type rule; raises the user's errors
-    eager      (*ndarrays, **params) -> ndarray, or list        meaning on NumPy arrays
+    eager      (*ndarrays, **params) -> ndarray, or list        reference implementation, by NumPy
     jvp        (primals, tangents, **params) -> (out, dout)     forward derivative
     transpose  (ct, *primals, **params) -> cts                  of linear operands
     batch      (args, dims, **params) -> (out, dim)             one more axis
     lower      (builder, *nodes, **params) -> node, or list     to the tensor IR
 
-Some have more: `partial`, `dce` and `jet`, see the decorators of these names.
+These six every primitive has to fill, or it says why it does not (`absent`);
+`tests/test_primitives_complete.py` walks all primitives and fails on an open one. Other slots, such as
+`partial`, `dce` and `jet`, may stay open. A rule is set once, by the decorator of the slot's name:
+
+    @sin_p.jvp
+    def _(primals, tangents): ...
+
+Tracebacks and profiles show it as `sin.jvp`. `docs/adding_a_transformation.md` adds a slot.
 
 Users define primitives, too, in JAX's documented way: `Primitive(name)`, `def_impl`,
 `def_abstract_eval`, and the tables of `jax.interpreters`.
@@ -19,16 +25,51 @@ Users define primitives, too, in JAX's documented way: `Primitive(name)`, `def_i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core import trace as _trace
 from jitney.core.avals import AbstractValue
 from jitney.core.effects import no_effects
+from jitney.core.record import record
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
-SLOTS = ("abstract", "eager", "jvp", "transpose", "batch", "lower")
+
+@record(frozen=True)
+class Slot:
+    """A kind of rule that primitives may have.
+
+    Attributes:
+      name: of the slot, and of the decorator that fills it.
+      required: whether a primitive of this package must fill it or say why not.
+      instead_of: the required slot that need not be filled where this one is.
+    """
+
+    name: str
+    required: bool = False
+    instead_of: str | None = None
+
+    def rule_of(self, primitive: Primitive) -> Callable[..., Any] | None:
+        """The rule that `primitive` has in this slot, if any."""
+        return primitive.rules.get(self.name)
+
+
+slots: dict[str, Slot] = {}
+
+
+def declare_slot(name: str, *, required: bool = False, instead_of: str | None = None) -> Slot:
+    """A new kind of rule, which primitives are then given by a decorator called `name`.
+
+    Raises:
+      ValueError: if there is such a slot, or if primitives have an attribute of that name.
+    """
+    if name in slots or (hasattr(Primitive(name), name) and name not in ("abstract", "eager")):
+        raise ValueError(f"primitives have '{name}' already; give the slot another name")
+    slot = slots[name] = Slot(name, required, instead_of)
+    return slot
+
 
 # Every primitive that the package itself declares, by name, in order of declaration.
 registry: dict[str, Primitive] = {}
@@ -52,6 +93,7 @@ class Primitive:
         self.name = name
         self.rules: dict[str, Callable[..., Any]] = {}
         self.absences: dict[str, str] = {}
+        self._defaults: set[str] = set()  # slots with a rule that may be replaced
         # The two rules that every bind needs, as attributes for speed.
         self.abstract_rule: Callable[..., Any] | None = None
         self.eager_rule: Callable[..., Any] | None = None
@@ -62,72 +104,64 @@ class Primitive:
 
     # --- declaring rules ---------------------------------------------------------------------
 
-    def _set(self, slot: str, rule: Rule) -> Rule:
-        assert slot not in self.rules, f"{self.name} has a rule for {slot} already"
+    def set_rule(self, slot: str, rule: Rule) -> Rule:
+        """Fills a slot; returns `rule`.
+
+        Raises:
+          ValueError: if it is filled already.
+        """
+        if slot in self.rules and slot not in self._defaults:
+            raise ValueError(f"{self.name} has a rule for {slot} already")
+        self._defaults.discard(slot)
         self.rules[slot] = rule
         self.absences.pop(slot, None)
+        replaced = slots[slot].instead_of
+        if replaced is not None:
+            self.absences.setdefault(replaced, f"has one for {slot}")
+        _name_code(rule, f"{self.name}.{slot}")
         return rule
+
+    def replace_rule(self, slot: str, rule: Rule) -> Rule:
+        """Fills a slot whatever is in it."""
+        self.rules.pop(slot, None)
+        return self.set_rule(slot, rule)
+
+    def set_default(self, slot: str, rule: Rule) -> Rule:
+        """Fills a slot with the rule of a family, which one of the primitive's own may replace."""
+        self.set_rule(slot, rule)
+        self._defaults.add(slot)
+        return rule
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[[Rule], Rule]: ...
+
+    else:
+
+        def __getattr__(self, name):
+            """The decorator that fills the slot `name`."""
+            if name not in slots:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
+            return functools.partial(self.set_rule, name)
 
     def abstract(self, rule: Rule) -> Rule:
         self.abstract_rule = rule
-        return self._set("abstract", rule)
+        return self.set_rule("abstract", rule)
 
     def eager(self, rule: Rule) -> Rule:
         self.eager_rule = rule
-        return self._set("eager", rule)
+        return self.set_rule("eager", rule)
 
-    def jvp(self, rule: Rule) -> Rule:
-        return self._set("jvp", rule)
-
-    def transpose(self, rule: Rule) -> Rule:
-        return self._set("transpose", rule)
-
-    def batch(self, rule: Rule) -> Rule:
-        return self._set("batch", rule)
-
-    def lower(self, rule: Rule) -> Rule:
-        return self._set("lower", rule)
-
-    def jet(self, rule: Rule) -> Rule:
-        """Taylor series, in place of a family's rule: (primals, series) -> (out, terms).
-
-        See `transforms.jet`. A primitive without one is differentiated.
-        """
-        self.rules["jet"] = rule
-        return rule
-
-    def partial(self, rule: Rule) -> Rule:
-        """Divides a call of a program into what is known and what is not: `transforms.partial`."""
-        return self._set("partial", rule)
-
-    def dce(self, rule: Rule) -> Rule:
-        """The equation without results that nobody reads: (used, eqn) -> eqn."""
-        return self._set("dce", rule)
-
-    def batch_with_axis(self, rule: Rule) -> Rule:
-        """`batch` for operations that ask for the axis itself: (axis_data, args, dims, **params)."""
-        self.absences.setdefault("batch", "has a rule that is given the axis")
-        return self._set("batch_with_axis", rule)
-
-    def batch_with_trace(self, rule: Rule) -> Rule:
-        """`batch` for operations that run users' functions: (trace, args, dims, **params)."""
-        self.absences.setdefault("batch", "has a rule that is given the trace")
-        return self._set("batch_with_trace", rule)
-
-    def lower_with_avals(self, rule: Rule) -> Rule:
-        """`lower` for operations that ask for the operands' types: (b, avals, *nodes, **params)."""
-        self.absences.setdefault("lower", "has a rule that is given the types")
-        return self._set("lower_with_avals", rule)
-
-    def absent(self, *slots: str, why: str) -> None:
-        """Says that the primitive has no rule for `slots`, and why."""
-        for slot in slots:
-            assert slot in SLOTS and slot not in self.rules, slot
-            self.absences[slot] = why
+    def absent(self, *names: str, why: str) -> None:
+        """Says that the primitive has no rules in the slots `names`, and why."""
+        for name in names:
+            assert slots[name].required and name not in self.rules, name
+            self.absences[name] = why
 
     def missing(self) -> list[str]:
-        """Slots with neither a rule nor a reason for having none."""
-        return [s for s in SLOTS if s not in self.rules and s not in self.absences]
+        """Required slots with neither a rule nor a reason for having none."""
+        known = self.rules.keys() | self.absences.keys()
+        return [name for name, slot in slots.items() if slot.required and name not in known]
 
     # --- JAX's way of declaring rules ------------------------------------------------------------
 
@@ -215,6 +249,9 @@ class Primitive:
     __str__ = __repr__
 
 
+ABSTRACT = declare_slot("abstract", required=True)
+EAGER = declare_slot("eager", required=True)
+
 _MEMO_LIMIT = 4096  # distinct (avals, params) of one primitive
 
 
@@ -226,3 +263,10 @@ def declare(name: str, *, multiple_results: bool = False, linear: bool = False) 
     prim.linear = linear
     registry[name] = prim
     return prim
+
+
+def _name_code(rule: Callable[..., Any], name: str) -> None:
+    """Lets tracebacks and profiles show a rule without a name of its own as `name`."""
+    code = getattr(rule, "__code__", None)
+    if code is not None and code.co_name in ("_", "rule", "<lambda>"):
+        rule.__code__ = code.replace(co_name=name, co_qualname=name)  # type: ignore[attr-defined]  # a function

@@ -15,24 +15,66 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 from jitney.core import errors
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 
 
+class CustomCall(Protocol):
+    """A function with derivatives of its own, applied to flat values.
+
+    Attributes:
+      num_nondiff: how many of the first values have no derivative.
+    """
+
+    num_nondiff: int
+
+    def rebind(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The same call on other values, under the current trace: results."""
+        ...
+
+    def inline(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The function's operations one by one, under the current trace: results."""
+        ...
+
+    def differentiate(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """(results, tangents) by its own rule, under the current trace."""
+        ...
+
+    def as_equation(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The function's results; the current trace is given one operation, which has the rule."""
+        ...
+
+
 class Trace:
-    """What is done with operations while this trace is current."""
+    """What is done with operations while this trace is current.
+
+    Attributes:
+      is_staging: whether operations are recorded in a program.
+      is_batching: whether values may have one more axis than they show.
+    """
 
     __slots__ = ("__weakref__", "_invalid")
+
+    is_staging = False
+    is_batching = False
 
     def __init__(self) -> None:
         self._invalid = False
 
     def process_primitive(self, primitive: Any, args: Any, params: dict[str, Any]) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.process_primitive")
+
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        """A function with a forward derivative of its own is called: results, flat."""
+        return call.as_equation(leaves)
+
+    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        """A function with a reverse derivative of its own is called: results, flat."""
+        return call.as_equation(leaves)
 
     def invalidate(self) -> None:
         """Marks the end of the trace: its tracers must not be used any more."""

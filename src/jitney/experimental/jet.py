@@ -224,27 +224,28 @@ forward derivative.
 
 def deflinear(prim: Primitive) -> None:
     """Linear in all operands together: each term goes through the operation."""
-    prim.jet(series_of.linear(prim))
+    prim.replace_rule("jet", series_of.linear(prim))
 
 
 def defzero(prim: Primitive) -> None:
     """The derivative is zero wherever there is one."""
-    prim.jet(series_of.constant(prim))
+    prim.replace_rule("jet", series_of.constant(prim))
 
 
 def def_deriv(prim: Primitive, deriv: Callable[..., Any]) -> None:
     """One operand, of which `deriv`(x) is the derivative, made of other operations."""
-    prim.jet(_by_slope(prim, deriv))
+    prim.replace_rule("jet", _by_slope(prim, deriv))
 
 
 def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: Any) -> None:
     """The same as `comp`(*operands, **kwargs), made of other operations."""
 
-    @prim.jet
-    def _(primals: Any, series: Any, **params: Any) -> Any:
+    def by_operations(primals: Any, series: Any, **params: Any) -> Any:
         order = len(series[0])
         (out,), (terms,) = jet_flat(lambda *xs: [comp(*xs, **kwargs)], primals, series, order)
         return out, terms
+
+    prim.replace_rule("jet", by_operations)
 
 
 def _by_slope(prim: Primitive, deriv: Callable[..., Any]) -> Callable[..., Any]:

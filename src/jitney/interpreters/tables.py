@@ -66,8 +66,7 @@ def set_rule(prim: Primitive, slot: str, rule: Rule, replaces: tuple[str, ...] =
     """Enters a rule, in place of an earlier one."""
     for other in replaces:
         prim.rules.pop(other, None)
-    prim.rules[slot] = rule
-    prim.absences.pop(slot, None)
+    prim.replace_rule(slot, rule)
 
 
 def clear(prim: Primitive, *slots: str) -> None:

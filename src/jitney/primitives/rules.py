@@ -98,7 +98,7 @@ def defjvp(prim: Primitive, *rules: Rule | None) -> None:
         total = derivative(primals, tangents, params)
         return zero_tangent(primals[0]) if total is None else total
 
-    prim.jet(jet.by_partials(prim, of_series))
+    prim.set_default("jet", jet.by_partials(prim, of_series))
 
 
 def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
@@ -128,7 +128,7 @@ def def_zero_derivative(*prims: Primitive) -> None:
                 return out, [zero_tangent(x) for x in out]
             return out, zero_tangent(out)
 
-        prim.jet(jet.constant(prim))
+        prim.set_default("jet", jet.constant(prim))
 
 
 def deflinear(prim: Primitive, transpose: Rule) -> None:
@@ -141,7 +141,7 @@ def deflinear(prim: Primitive, transpose: Rule) -> None:
     def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
         return prim.bind(*primals, **params), prim.bind(*tangents, **params)
 
-    prim.jet(jet.linear(prim))
+    prim.set_default("jet", jet.linear(prim))
 
     @prim.transpose
     def _(ct: Any, x: Any, **params: Any) -> list[Any]:
@@ -161,7 +161,7 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
         given = [instantiate(t) for t in tangents[:n]]
         return out, prim.bind(*given, *primals[n:], **params)
 
-    prim.jet(jet.piecewise_linear(prim))
+    prim.set_default("jet", jet.piecewise_linear(prim))
 
 
 def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:

@@ -15,7 +15,7 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive
+from jitney.core.primitive import Primitive, declare_slot
 from jitney.core.record import record
 from jitney.core.trace import (
     Trace,
@@ -28,6 +28,12 @@ from jitney.core.trace import (
     state,
 )
 from jitney.transforms.algebra import algebra
+
+BATCH = declare_slot("batch", required=True)  # (args, dims, **params) -> (out, dim)
+# For operations that ask for the axis itself, (axis_data, args, dims, **params), and for those that
+# run users' functions, (trace, args, dims, **params).
+BATCH_WITH_AXIS = declare_slot("batch_with_axis", instead_of="batch")
+BATCH_WITH_TRACE = declare_slot("batch_with_trace", instead_of="batch")
 
 
 @record(frozen=True)
@@ -78,6 +84,8 @@ class BatchTracer(Tracer):
 
 class BatchTrace(Trace):
     """Batches operations as they come."""
+
+    is_batching = True
 
     __slots__ = ("axis_data", "parent_trace", "tag")
 

@@ -24,13 +24,16 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive
+from jitney.core.primitive import Primitive, declare_slot
 from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
 from jitney.transforms.algebra import algebra
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 Terms = list[Any]
 """x_1 ... x_n of a value; each of them may be `Zero`."""
+
+# (primals, series, **params) -> (out, terms); a primitive without one is differentiated
+JET = declare_slot("jet")
 
 
 class JetTracer(Tracer):
@@ -111,7 +114,7 @@ def _is_constant(terms: Sequence[Any]) -> bool:
 
 
 def _rule_of(primitive: Primitive) -> Callable[..., Any]:
-    rule = primitive.rules.get("jet")
+    rule = JET.rule_of(primitive)
     if rule is not None:
         return rule
     if "jvp" not in primitive.rules:

@@ -14,8 +14,9 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive
+from jitney.core.primitive import Primitive, declare_slot
 from jitney.core.trace import (
+    CustomCall,
     Trace,
     Tracer,
     TraceTag,
@@ -25,6 +26,8 @@ from jitney.core.trace import (
     state,
 )
 from jitney.transforms.zero import Zero, instantiate, with_zeros
+
+JVP = declare_slot("jvp", required=True)  # (primals, tangents, **params) -> (out, dout)
 
 
 class JVPTracer(Tracer):
@@ -92,13 +95,25 @@ class JVPTrace(Trace):
         with set_current_trace(parent):
             if all([type(t) is Zero for t in tangents]):
                 return parent.process_primitive(primitive, primals, params)
-            rule = primitive.rules.get("jvp")
+            rule = JVP.rule_of(primitive)
             if rule is None:
                 raise NotImplementedError(_missing_rule(primitive))
             out, dout = rule(primals, tangents, **params)
         if primitive.multiple_results:
             return [self.pair(p, t) for p, t in zip(out, dout, strict=True)]
         return self.pair(out, dout)
+
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The rule runs on the values themselves."""
+        pairs = [self.to_pair(x) for x in leaves]
+        primals = [p for p, _ in pairs]
+        with set_current_trace(self.parent_trace):
+            if all([type(t) is Zero for _, t in pairs[call.num_nondiff :]]):
+                return call.rebind(primals)
+            outs, douts = call.differentiate(primals, [t for _, t in pairs])
+        return [self.pair(p, t) for p, t in zip(outs, douts, strict=True)]
+
+    process_custom_vjp_call = process_custom_jvp_call
 
     def pair(self, primal: Any, tangent: Any) -> Any:
         """A tracer, or the primal itself if its tangent is zero."""

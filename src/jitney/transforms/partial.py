@@ -15,8 +15,12 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace, trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive
-from jitney.core.trace import Trace, plain_types, revealed, set_current_trace, state
+from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.trace import CustomCall, Trace, plain_types, revealed, set_current_trace, state
+
+# (trace, unknown, args, params) -> results: divides a call of a program into known and unknown parts.
+PARTIAL = declare_slot("partial")
+DCE = declare_slot("dce")  # (used, eqn) -> the equation without results that nobody reads
 
 
 class PartialTrace(Trace):
@@ -50,10 +54,19 @@ class PartialTrace(Trace):
         if not any(unknown):
             with set_current_trace(self.parent_trace):
                 return self.parent_trace.process_primitive(primitive, args, params)
-        rule = primitive.rules.get("partial")
+        rule = PARTIAL.rule_of(primitive)
         if rule is not None:
             return rule(self, unknown, args, params)
         return self.unknown_trace.process_primitive(primitive, args, params)
+
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        """Known operands: known results."""
+        if any(self.is_unknown(x) for x in leaves):
+            return call.as_equation(leaves)
+        with set_current_trace(self.parent_trace):
+            return call.rebind(leaves)
+
+    process_custom_vjp_call = process_custom_jvp_call
 
     def __repr__(self) -> str:
         return "JaxprTrace"
@@ -144,7 +157,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
         wanted = [v in needed for v in eqn.outvars]
         if not eqn.effects and not any(wanted):
             continue
-        rule = eqn.primitive.rules.get("dce")
+        rule = DCE.rule_of(eqn.primitive)
         if rule is not None and not eqn.effects and not all(wanted):
             eqn = rule(wanted, eqn)
         kept.append(eqn)

@@ -12,8 +12,11 @@ from typing import Any
 from jitney.core.avals import AbstractValue
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Jaxpr, Literal, Var
-from jitney.core.primitive import Primitive
+from jitney.core.primitive import Primitive, declare_slot
 from jitney.transforms.zero import Zero, add_tangents
+
+# (cotangents, *operands, **params) -> cotangents of the operands, None for those that are not linear
+TRANSPOSE = declare_slot("transpose", required=True)
 
 
 class UndefinedPrimal:
@@ -90,7 +93,7 @@ def backward_pass(
             value_of(a, values) if isinstance(a, Literal) or a in known else UndefinedPrimal(a.aval)
             for a in eqn.invars
         ]
-        rule = eqn.primitive.rules.get("transpose")
+        rule = TRANSPOSE.rule_of(eqn.primitive)
         if rule is None:
             raise NotImplementedError(_missing_rule(eqn.primitive))
         given = ct_out if eqn.primitive.multiple_results else ct_out[0]
