@@ -29,7 +29,7 @@ LIMITS = {
     "interpreters": 29,
     "lax": 41,
     "nn": 87,
-    "numpy": 27,
+    "numpy": 1,
     "primitives": 50,
     "random": 69,
     "runtime": 27,

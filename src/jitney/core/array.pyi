@@ -1,6 +1,6 @@
 """What checkers and editors know of arrays. The operators and methods are put on the class by `jitney.wiring`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -151,7 +151,12 @@ class Array:
     ) -> Array: ...
     def astype(self, dtype: DTypeLike | None, copy: bool = ..., device: Any = ...) -> Array: ...
     def byteswap(self) -> Array: ...
-    def choose(self, choices: ArrayLike, out: None = ..., mode: str = ...) -> Array: ...
+    def choose(
+        self,
+        choices: Array | np.ndarray | Sequence[ArrayLike],
+        out: None = ...,
+        mode: str = ...,
+    ) -> Array: ...
     def clip(self, min: ArrayLike | None = ..., max: ArrayLike | None = ...) -> Array: ...
     def compress(
         self,

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney.api.vmap import vmap
+from jitney.core.typing import Array, ArrayLike, PyTree
 from jitney.numpy import promotion
 from jitney.primitives.array.shape import canonical_axis, expand_dims
 
 
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
-) -> Any:
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: PyTree, **kwargs: PyTree
+) -> Array:
     """`func1d` applied to each one-dimensional slice of `arr` along `axis`, to all at once by `vmap`.
 
     Args:
@@ -24,7 +25,7 @@ def apply_along_axis(
     arr = promotion.ensure_arraylike("apply_along_axis", arr)
     axis = canonical_axis(axis, arr.ndim)
 
-    def function(row: Any) -> Any:
+    def function(row: Array) -> PyTree:
         return func1d(row, *args, **kwargs)
 
     for place in range(1, arr.ndim - axis):
@@ -34,19 +35,21 @@ def apply_along_axis(
     return function(arr)
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
+def apply_over_axes(
+    func: Callable[[Array, int], Array], a: ArrayLike, axes: Sequence[int]
+) -> Array:
     """`func(a, axis)` applied for each of `axes` in turn; axes that it removes are put back.
 
     Raises:
       ValueError: if a result has not the rank of `a`, nor one less.
     """
-    a = promotion.ensure_arraylike("apply_over_axes", a)
+    x = promotion.ensure_arraylike("apply_over_axes", a)
     for axis in axes:
-        b = func(a, axis)
-        if b.ndim == a.ndim:
-            a = b
-        elif b.ndim == a.ndim - 1:
-            a = expand_dims(b, (axis,))
+        y = func(x, axis)
+        if y.ndim == x.ndim:
+            x = y
+        elif y.ndim == x.ndim - 1:
+            x = expand_dims(y, (axis,))
         else:
             raise ValueError("function is not returning an array of the correct shape")
-    return a
+    return x

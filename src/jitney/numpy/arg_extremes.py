@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from functools import partial
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import promotion, reductions
 from jitney.numpy.selection import where as choose
 from jitney.numpy.unary_math import isnan
@@ -19,7 +19,14 @@ from jitney.primitives.reduction import reduce
 __all__ = ["argmax", "argmin", "nanargmax", "nanargmin"]
 
 
-def _arg(name: str, op: Any, a: Any, axis: Any, out: Any, keepdims: bool | None) -> Any:
+def _arg(
+    name: str,
+    op: Callable[[Array, int, np.dtype], Array],
+    a: ArrayLike,
+    axis: int | None,
+    out: None,
+    keepdims: bool | None,
+) -> Array:
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)
     if axis is None:
@@ -37,39 +44,54 @@ def _arg(name: str, op: Any, a: Any, axis: Any, out: Any, keepdims: bool | None)
     return reductions.keep(index, axes, bool(keepdims))
 
 
-def argmax(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """Index of the first largest element; NaN counts as largest."""
     return _arg("argmax", reduce.argmax, a, axis, out, keepdims)
 
 
-def argmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """Index of the first smallest element; NaN counts as smallest."""
     return _arg("argmin", reduce.argmin, a, axis, out, keepdims)
 
 
-def nanargmax(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """`argmax` of the elements that are not NaN; -1 where all are."""
     promotion.check_no_out("nanargmax", out)
     return _nanargmax(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 
 
-def nanargmin(a: Any, axis: Any = None, out: None = None, keepdims: bool | None = None) -> Any:
+def nanargmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """`argmin` of the elements that are not NaN; -1 where all are."""
     promotion.check_no_out("nanargmin", out)
     return _nanargmin(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 
 
-@partial(jit_when_traced, name="_nanargmax", static_argnames=("axis", "keepdims"))
-def _nanargmax(a: Any, *, axis: Any, keepdims: bool) -> Any:
+@jit_when_traced(name="_nanargmax", static_argnames=("axis", "keepdims"))
+def _nanargmax(a: ArrayLike, *, axis: Axis, keepdims: bool) -> Array:
     return _nanarg("nanargmax", argmax, -np.inf, a, axis, keepdims)
 
 
-@partial(jit_when_traced, name="_nanargmin", static_argnames=("axis", "keepdims"))
-def _nanargmin(a: Any, *, axis: Any, keepdims: bool) -> Any:
+@jit_when_traced(name="_nanargmin", static_argnames=("axis", "keepdims"))
+def _nanargmin(a: ArrayLike, *, axis: Axis, keepdims: bool) -> Array:
     return _nanarg("nanargmin", argmin, np.inf, a, axis, keepdims)
 
 
-def _nanarg(name: str, find: Any, fill: float, a: Any, axis: Any, keepdims: bool) -> Any:
+def _nanarg(
+    name: str,
+    find: Callable[..., Array],
+    fill: float,
+    a: ArrayLike,
+    axis: Axis,
+    keepdims: bool,
+) -> Array:
     x = promotion.ensure_arraylike(name, a)
     if not promotion.is_inexact(x.dtype):
         return find(x, axis, keepdims=keepdims)

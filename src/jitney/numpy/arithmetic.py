@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, SupportsInt, TypeGuard
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
 from jitney.numpy.selection import where
@@ -33,7 +34,7 @@ def arithmetic(
 ) -> Callable[[Any, Any], Any]:
     """A function of two operands of one type, by the lax function `op`, or `bool_op` on booleans."""
 
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         if isinstance(x, Array):
             aval = x.aval
             dtype = aval.dtype
@@ -73,7 +74,7 @@ def float_arithmetic(
 ) -> Callable[[Any, Any], Any]:
     """A function of two operands of one float or complex type, by the lax function `op`."""
 
-    def function(x1: Any, x2: Any, /) -> Any:
+    def function(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         if isinstance(x1, Array) and isinstance(x2, Array):
             aval = x1.aval
             if x2.aval is aval and aval.dtype in _FLOATS:
@@ -96,13 +97,13 @@ nextafter = float_arithmetic(
 # --- division with remainder ----------------------------------------------------------------------
 
 
-def _zero(x: Any) -> Any:
+def _zero(x: ArrayLike) -> ArrayLike:
     """0 as a scalar of the type of `x`."""
     return promotion.scalar_like(x, 0)
 
 
 @jit_when_traced
-def floor_divide(x1: Any, x2: Any, /) -> Any:
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The largest integer not above x1 / x2; of integers an integer."""
     x1, x2 = promote_args_numeric("floor_divide", x1, x2)
     dtype = promotion.dtype_of(x1)
@@ -121,7 +122,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 @jit_when_traced
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
     """(floor_divide(x1, x2), remainder(x1, x2))."""
     x1, x2 = promote_args_numeric("divmod", x1, x2)
     if promotion.is_integer(promotion.dtype_of(x1)):
@@ -129,7 +130,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     return _float_divmod(x1, x2)
 
 
-def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
+def _float_divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
     mod = binary.rem(x1, x2)
     by_zero = compare.eq(x2, _zero(x2))
     div = binary.div(where(by_zero, x1, binary.sub(x1, mod)), x2)
@@ -144,7 +145,7 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 @jit_when_traced
-def remainder(x1: Any, x2: Any, /) -> Any:
+def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 - x2 floor(x1 / x2): the remainder that has the sign of x2."""
     x1, x2 = promote_args_numeric("remainder", x1, x2)
     if promotion.is_integer(promotion.dtype_of(x1)):
@@ -155,7 +156,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     return select.select(binary.bitwise_and(differ, inexact), binary.add(mod, x2), mod)
 
 
-def _guard_zero(x: Any) -> Any:
+def _guard_zero(x: ArrayLike) -> ArrayLike:
     """`x` with 1 in place of 0."""
     is_zero = compare.eq(x, _zero(x))
     return where(
@@ -169,7 +170,7 @@ mod = public(lambda x1, x2, /: remainder(x1, x2), "mod", remainder.__doc__ or ""
 
 
 @jit_when_traced
-def fmod(x1: Any, x2: Any, /) -> Any:
+def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The remainder that has the sign of x1."""
     promotion.check_arraylike("fmod", x1, x2)
     if promotion.is_integer(dtypes.result_type(x1, x2)):
@@ -180,7 +181,7 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 # --- powers -------------------------------------------------------------------------------------
 
 
-def power(x1: Any, x2: Any, /) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 to the power of x2.
 
     An integer exponent that is no tracer gives a chain of multiplications; arrays of integers to the
@@ -200,7 +201,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     return binary.pow(base, exponent)
 
 
-def _is_static_integer(x: Any, may_be_negative: bool) -> bool:
+def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[SupportsInt]:
     """Whether exponent `x` is known; only in arrays are negative ones of integers no errors."""
     if isinstance(x, np.ndarray | ArrayImpl):
         is_one = x.ndim == 0 and promotion.is_integer(x.dtype)
@@ -209,7 +210,7 @@ def _is_static_integer(x: Any, may_be_negative: bool) -> bool:
 
 
 @jit_when_traced(inline=True, compiled_from=LARGE)
-def _integer_power(x: Any, n: Any) -> Any:
+def _integer_power(x: ArrayLike, n: ArrayLike) -> Array:
     """x**n of integers, by squaring, over the bits of n that can matter."""
     is_zero = binary.bitwise_and(compare.eq(x, _zero(x)), compare.ne(n, _zero(n)))
     dtype = promotion.dtype_of(x)
@@ -228,7 +229,7 @@ def _integer_power(x: Any, n: Any) -> Any:
 pow = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc__ or "")
 
 
-def float_power(x: Any, y: Any, /) -> Any:
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x to the power of y, as floats."""
     return binary.pow(*promote_args_inexact("float_power", x, y))
 
@@ -245,7 +246,7 @@ def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
 
 
 @partial(_custom_jvp_named, "logaddexp")
-def _logaddexp(x1: Any, x2: Any) -> Any:
+def _logaddexp(x1: ArrayLike, x2: ArrayLike) -> Array:
     if promotion.is_complex(promotion.dtype_of(x1)):
         top = binary.max(x1, x2)
         delta = binary.sub(binary.add(x1, x2), binary.mul(top, promotion.scalar_like(top, 2)))
@@ -259,7 +260,7 @@ def _logaddexp(x1: Any, x2: Any) -> Any:
     return select.select(undefined, other, total)
 
 
-def _wrap_between(x: Any, bound: float) -> Any:
+def _wrap_between(x: ArrayLike, bound: float) -> Array:
     """`x` brought into [-bound, bound) by multiples of 2 bound."""
     width = promotion.scalar_like(x, 2 * bound)
     moved = binary.rem(binary.add(x, promotion.scalar_like(x, bound)), width)
@@ -267,10 +268,10 @@ def _wrap_between(x: Any, bound: float) -> Any:
     return binary.sub(moved, promotion.scalar_like(x, bound))
 
 
-def _softmax_weight(x: Any, out: Any, exp: Callable[[Any], Any]) -> Any:
+def _softmax_weight(x: ArrayLike, out: ArrayLike, exp: Callable[[Any], Any]) -> Array:
     """exp(x - out), in which infinity is taken as 0, as in JAX; NaN where both are -inf."""
 
-    def finite(v: Any) -> Any:
+    def finite(v: ArrayLike) -> Array:
         return where(
             compare.eq(v, promotion.scalar_like(v, np.inf)), promotion.scalar_like(v, 0), v
         )
@@ -279,7 +280,7 @@ def _softmax_weight(x: Any, out: Any, exp: Callable[[Any], Any]) -> Any:
 
 
 @_logaddexp.defjvp
-def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
+def _logaddexp_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
     (x1, x2), (t1, t2) = primals, tangents
     out = _logaddexp(x1, x2)
     w1, w2 = (_softmax_weight(x, out, unary.exp) for x in (x1, x2))
@@ -287,7 +288,7 @@ def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @partial(_custom_jvp_named, "logaddexp2")
-def _logaddexp2(x1: Any, x2: Any) -> Any:
+def _logaddexp2(x1: ArrayLike, x2: ArrayLike) -> Array:
     top = binary.max(x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
         delta = binary.sub(binary.add(x1, x2), binary.mul(top, promotion.scalar_like(top, 2)))
@@ -305,25 +306,25 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
 
 
 @_logaddexp2.defjvp
-def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
+def _logaddexp2_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
     (x1, x2), (t1, t2) = primals, tangents
     out = _logaddexp2(x1, x2)
     w1, w2 = (_softmax_weight(x, out, unary.exp2) for x in (x1, x2))
     return out, binary.add(binary.mul(t1, w1), binary.mul(t2, w2))
 
 
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """log(exp(x1) + exp(x2)), without overflow."""
     return _logaddexp(*promote_args_inexact("logaddexp", x1, x2))
 
 
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """log2(2**x1 + 2**x2), without overflow."""
     return _logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
 
 
 @jit_when_traced
-def hypot(x1: Any, x2: Any, /) -> Any:
+def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """sqrt(x1**2 + x2**2), without overflow."""
     x1, x2 = promote_args_inexact("hypot", x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
@@ -345,7 +346,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 
 @jit_when_traced
-def heaviside(x1: Any, x2: Any, /) -> Any:
+def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """0 for negative x1, 1 for positive x1, x2 at 0."""
     x1, x2 = promote_args_inexact("heaviside", x1, x2)
     negative = compare.lt(x1, _zero(x1))
@@ -362,7 +363,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 
 @jit_when_traced
-def fmax(x1: Any, x2: Any) -> Any:
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The larger element; the other one if one is NaN."""
     from jitney.numpy.comparison import greater
 
@@ -370,14 +371,14 @@ def fmax(x1: Any, x2: Any) -> Any:
 
 
 @jit_when_traced
-def fmin(x1: Any, x2: Any) -> Any:
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The smaller element; the other one if one is NaN."""
     from jitney.numpy.comparison import less
 
     return where(_or(less(x1, x2), isnan(x2)), x1, x2)
 
 
-def _or(x: Any, y: Any) -> Any:
+def _or(x: ArrayLike, y: ArrayLike) -> Array:
     return binary.bitwise_or(*promote_args("bitwise_or", x, y))
 
 
@@ -395,17 +396,17 @@ def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 @jit_when_traced(compiled_from=LARGE)
-def gcd(x1: Any, x2: Any) -> Any:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Greatest common divisor."""
     from jitney.numpy.euclid import gcd_of
 
     x1, x2 = _integers("gcd", x1, x2)
-    x1, x2 = promotion.broadcast_arrays(x1, x2)
-    return gcd_of(unary.abs(x1) if _signed(x1) else x1, unary.abs(x2) if _signed(x2) else x2)
+    x, y = promotion.broadcast_arrays(x1, x2)
+    return gcd_of(unary.abs(x) if _signed(x) else x, unary.abs(y) if _signed(y) else y)
 
 
 @jit_when_traced(compiled_from=LARGE)
-def lcm(x1: Any, x2: Any) -> Any:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Least common multiple."""
     x1, x2 = _integers("lcm", x1, x2)
     x1, x2 = absolute(x1), absolute(x2)
@@ -414,11 +415,11 @@ def lcm(x1: Any, x2: Any) -> Any:
     return where(none, promotion.scalar_like(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
 
 
-def _signed(x: Any) -> bool:
+def _signed(x: ArrayLike) -> bool:
     return dtypes.issubdtype(promotion.dtype_of(x), np.signedinteger)
 
 
-def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
+def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> list[Any]:
     promoted = promote_args(name, x1, x2)
     if not promotion.is_integer(promotion.dtype_of(promoted[0])):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")

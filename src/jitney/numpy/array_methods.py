@@ -11,23 +11,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
+from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike, Index, ShapeLike
 from jitney.numpy import indexing, views
 from jitney.numpy.at import IndexUpdateHelper
 from jitney.primitives.array.shape import rev, squeeze, transpose
 from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
+if TYPE_CHECKING:
+    from jitney.runtime.device import Device
+    from jitney.runtime.mesh import PartitionSpec
+    from jitney.runtime.sharding import Sharding
+
 ARRAY_API_VERSIONS = ("2024.12",)
 
 
 # Checkers know what else an array has; at run time, methods are taken from here one by one.
 if TYPE_CHECKING:
-    from jitney.core.array import Array
-
     _Base = Array
 else:
     _Base = object
@@ -43,10 +47,10 @@ class ArrayMethods(_Base):
         """For updates by index: `x.at[index].set(y)` is `x` with `x[index] = y`."""
         return IndexUpdateHelper(self)
 
-    def __getitem__(self, index: Any, /) -> Any:
+    def __getitem__(self, index: Index, /) -> Array:
         return indexing.getitem(self, index)
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+    def __setitem__(self, index: Index, value: ArrayLike) -> NoReturn:
         raise TypeError(
             "JAX arrays are immutable and do not support in-place item assignment. Instead of "
             "x[idx] = y, use x = x.at[idx].set(y) or another .at[] method: "
@@ -61,7 +65,7 @@ class ArrayMethods(_Base):
             raise TypeError("iteration over a 0-d array")
         return iter(_rows(rev(self, (0,))))
 
-    def __contains__(self, other: Any) -> Any:
+    def __contains__(self, other: ArrayLike, /) -> Any:
         from jitney.numpy.comparison import equal
         from jitney.numpy.reductions import any as any_true
 
@@ -77,7 +81,7 @@ class ArrayMethods(_Base):
             )
         return any_true(equal(self, other))
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self, ndigits: int | None = None) -> Array:
         from jitney.numpy.rounding import round as round_to
 
         out = round_to(self, decimals=0 if ndigits is None else ndigits)
@@ -93,54 +97,56 @@ class ArrayMethods(_Base):
             )
         return sys.modules["jitney.numpy"]
 
-    def __array_module__(self, types: Any) -> Any:
+    def __array_module__(self, types: Sequence[type]) -> Any:
         if all(issubclass(t, ArrayImpl | np.ndarray) for t in types):
             return sys.modules["jitney.numpy"]
         return NotImplemented
 
     # --- type -------------------------------------------------------------------------------------
 
-    def astype(self, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    def astype(
+        self, dtype: DTypeLike | None, copy: bool = False, device: Device | Sharding | None = None
+    ) -> Array:
         """The values converted to `dtype`; the default float if that is None."""
         return views.astype(self, dtype, copy=copy, device=device)
 
-    def view(self, dtype: Any = None, type: None = None) -> Any:
+    def view(self, dtype: DTypeLike | None = None, type: None = None) -> Array:
         """The same bytes read as `dtype`; the last axis grows or shrinks."""
         if type is not None:
             raise NotImplementedError("`type` argument of array.view() is not supported.")
         return views.view(self, dtype)
 
-    def byteswap(self) -> Any:
+    def byteswap(self) -> Array:
         """The bytes of each element in reversed order."""
         return views.byteswap(self)
 
-    def copy(self) -> Any:
+    def copy(self) -> Array:
         """A copy."""
         from jitney.numpy.creation import copy
 
         return copy(self)
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Array:
         """Real parts."""
         from jitney.numpy.unary_math import real
 
         return real(self)
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> Array:
         """Imaginary parts."""
         from jitney.numpy.unary_math import imag
 
         return imag(self)
 
-    def conj(self) -> Any:
+    def conj(self) -> Array:
         """Complex conjugates."""
         from jitney.numpy.unary_math import conjugate
 
         return conjugate(self)
 
-    def conjugate(self) -> Any:
+    def conjugate(self) -> Array:
         """Complex conjugates."""
         from jitney.numpy.unary_math import conjugate
 
@@ -149,12 +155,12 @@ class ArrayMethods(_Base):
     # --- shape ------------------------------------------------------------------------------------
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Array:
         """All axes in reversed order."""
         return transpose(self, tuple(range(self.ndim))[::-1])
 
     @property
-    def mT(self) -> Any:
+    def mT(self) -> Array:
         """The last two axes exchanged."""
         if self.ndim < 2:
             raise ValueError(
@@ -169,26 +175,35 @@ class ArrayMethods(_Base):
             "JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead."
         )
 
-    def reshape(self, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
+    def reshape(
+        self,
+        *args: ShapeLike,
+        order: str = "C",
+        out_sharding: Sharding | PartitionSpec | None = None,
+    ) -> Array:
         """The elements in another shape, given as a tuple or as one argument per axis."""
         from jitney.numpy.manipulation import reshape
 
-        shape = args[0] if len(args) == 1 else args
+        shape: Any = args[0] if len(args) == 1 else args
         return reshape(self, shape, order=order, out_sharding=out_sharding)
 
-    def flatten(self, order: str = "C", *, out_sharding: Any = None) -> Any:
+    def flatten(
+        self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
+    ) -> Array:
         """All elements along one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
 
-    def ravel(self, order: str = "C", *, out_sharding: Any = None) -> Any:
+    def ravel(
+        self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
+    ) -> Array:
         """All elements along one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
 
-    def transpose(self, *args: Any) -> Any:
+    def transpose(self, *args: SupportsIndex | Sequence[SupportsIndex] | None) -> Array:
         """Axes in the given order, reversed by default."""
         if not args:
             axes: Any = None
@@ -200,13 +215,13 @@ class ArrayMethods(_Base):
 
         return transpose(self, axes)
 
-    def squeeze(self, axis: Any = None) -> Any:
+    def squeeze(self, axis: Axis = None) -> Array:
         """The array without axes of extent 1."""
         from jitney.numpy.manipulation import squeeze
 
         return squeeze(self, axis)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
+    def swapaxes(self, axis1: int, axis2: int) -> Array:
         """Two axes exchanged."""
         from jitney.numpy.manipulation import swapaxes
 
@@ -214,12 +229,12 @@ class ArrayMethods(_Base):
 
     def repeat(
         self,
-        repeats: Any,
+        repeats: ArrayLike,
         axis: int | None = None,
         *,
         total_repeat_length: int | None = None,
-        out_sharding: Any = None,
-    ) -> Any:
+        out_sharding: Sharding | PartitionSpec | None = None,
+    ) -> Array:
         """Each element several times."""
         from jitney.numpy.manipulation import repeat
 
@@ -235,20 +250,25 @@ class ArrayMethods(_Base):
 
     def take(
         self,
-        indices: Any,
+        indices: ArrayLike,
         axis: int | None = None,
         out: None = None,
         mode: str | None = None,
         unique_indices: bool = False,
         indices_are_sorted: bool = False,
-        fill_value: Any = None,
-    ) -> Any:
+        fill_value: ArrayLike | None = None,
+    ) -> Array:
         """Elements at `indices` along `axis`."""
         from jitney.numpy.take_put import take
 
         return take(self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
 
-    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    def choose(
+        self,
+        choices: Array | np.ndarray | Sequence[ArrayLike],
+        out: None = None,
+        mode: str = "raise",
+    ) -> Array:
         """Elements of `choices[x[i]]`."""
         from jitney.numpy.take_put import choose
 
@@ -256,37 +276,39 @@ class ArrayMethods(_Base):
 
     def compress(
         self,
-        condition: Any,
+        condition: ArrayLike,
         axis: int | None = None,
         *,
         out: None = None,
         size: int | None = None,
-        fill_value: Any = 0,
-    ) -> Any:
+        fill_value: ArrayLike = 0,
+    ) -> Array:
         """Slices where `condition` holds."""
         from jitney.numpy.nonzero_indices import compress
 
         return compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
-    def nonzero(self, *, fill_value: Any = None, size: int | None = None) -> Any:
+    def nonzero(
+        self, *, fill_value: ArrayLike | None = None, size: int | None = None
+    ) -> tuple[Array, ...]:
         """Indices of the elements that are not zero."""
         from jitney.numpy.nonzero_indices import nonzero
 
         return nonzero(self, size=size, fill_value=fill_value)
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
+    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
         """Elements limited to [min, max]."""
         from jitney.numpy.selection import clip
 
         return clip(self, min, max)
 
-    def round(self, decimals: int = 0, out: None = None) -> Any:
+    def round(self, decimals: int = 0, out: None = None) -> Array:
         """Elements rounded to `decimals` decimal places."""
         from jitney.numpy.rounding import round as round_to
 
         return round_to(self, decimals, out)
 
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         """The diagonal of two axes, as the last axis."""
         from jitney.numpy.triangular import diagonal
 
@@ -302,7 +324,7 @@ class ArrayMethods(_Base):
         order: None = None,
         stable: bool = True,
         descending: bool = False,
-    ) -> Any:
+    ) -> Array:
         """Elements in ascending order along `axis`."""
         from jitney.numpy.sorting import sort
 
@@ -316,28 +338,33 @@ class ArrayMethods(_Base):
         order: None = None,
         stable: bool = True,
         descending: bool = False,
-    ) -> Any:
+    ) -> Array:
         """Indices that sort along `axis`."""
         from jitney.numpy.sorting import argsort
 
         return argsort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
 
-    def argpartition(self, kth: int, axis: int = -1) -> Any:
+    def argpartition(self, kth: int, axis: int = -1) -> Array:
         """Indices that partition along `axis`."""
         from jitney.numpy.sorting import argpartition
 
         return argpartition(self, kth, axis)
 
     def searchsorted(
-        self, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
-    ) -> Any:
+        self,
+        v: ArrayLike,
+        side: str = "left",
+        sorter: ArrayLike | None = None,
+        *,
+        method: str = "scan",
+    ) -> Array:
         """Where `v` would be put in to keep the array sorted."""
         from jitney.numpy.sorting import searchsorted
 
         return searchsorted(self, v, side, sorter, method=method)
 
 
-def _rows(x: Any) -> list[Any]:
+def _rows(x: Array) -> list[Array]:
     """The elements along the first axis."""
     if x.ndim == 0:
         raise TypeError("iteration over a 0-d array")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.trace import state
+from jitney.core.typing import ArrayLike, Index
 from jitney.numpy import indexing, promotion
 from jitney.numpy.index_plan import plan
 from jitney.primitives.array.creation import full_like
@@ -27,6 +28,10 @@ from jitney.primitives.indexing.gather import GatherScatterMode
 from jitney.primitives.indexing.scatter import ScatterDimensionNumbers
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
+if TYPE_CHECKING:
+    from jitney.runtime.mesh import PartitionSpec
+    from jitney.runtime.sharding import Sharding
+
 ScatterOp = Callable[..., Any]
 
 
@@ -35,10 +40,10 @@ class IndexUpdateHelper:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         self.array = array
 
-    def __getitem__(self, index: Any) -> IndexUpdateRef:
+    def __getitem__(self, index: Index) -> IndexUpdateRef:
         return IndexUpdateRef(self.array, index)
 
     def __repr__(self) -> str:
@@ -60,7 +65,7 @@ class IndexUpdateRef:
 
     __slots__ = ("array", "index")
 
-    def __init__(self, array: Any, index: Any) -> None:
+    def __init__(self, array: Array, index: Index) -> None:
         self.array = array
         self.index = index
 
@@ -72,11 +77,11 @@ class IndexUpdateRef:
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        fill_value: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        fill_value: ArrayLike | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """The elements; `fill_value` for positions out of range if `mode` is "fill"."""
         return indexing.get(
             self.array,
@@ -90,14 +95,14 @@ class IndexUpdateRef:
 
     def set(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] = values."""
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, None)
@@ -114,14 +119,14 @@ class IndexUpdateRef:
 
     def add(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] += values, repeated positions adding up."""
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.add)
@@ -138,14 +143,14 @@ class IndexUpdateRef:
 
     def subtract(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] -= values."""
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.subtract)
@@ -162,14 +167,14 @@ class IndexUpdateRef:
 
     def multiply(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] *= values."""
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.multiply)
@@ -188,14 +193,14 @@ class IndexUpdateRef:
 
     def divide(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] /= values, as floats."""
         from jitney.numpy.arithmetic import divide
 
@@ -210,14 +215,14 @@ class IndexUpdateRef:
 
     def power(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] **= values."""
         from jitney.numpy.arithmetic import power
 
@@ -232,14 +237,14 @@ class IndexUpdateRef:
 
     def min(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] = minimum(x[index], values)."""
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.minimum)
@@ -256,14 +261,14 @@ class IndexUpdateRef:
 
     def max(
         self,
-        values: Any,
+        values: ArrayLike,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
-        out_sharding: Any = None,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] = maximum(x[index], values)."""
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.maximum)
@@ -284,15 +289,21 @@ class IndexUpdateRef:
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
-        mode: Any = None,
+        mode: str | GatherScatterMode | None = None,
         wrap_negative_indices: bool = True,
-    ) -> Any:
+    ) -> Array:
         """x[index] = func(x[index]); once for each time that a position comes.
 
         `func` is called on a scalar and may not close over tracers.
         """
 
-        def op(x: Any, indices: Any, updates: Any, numbers: Any, **options: Any) -> Any:
+        def op(
+            x: Array,
+            indices: Array,
+            updates: Array,
+            numbers: ScatterDimensionNumbers,
+            **options: Any,
+        ) -> Array:
             return lax_scatter.scatter_apply(
                 x, indices, func, numbers, update_shape=shape_of(updates), **options
             )
@@ -304,8 +315,14 @@ class IndexUpdateRef:
         )
 
     def _scatter(
-        self, op: ScatterOp, values: Any, is_sorted: bool, unique: bool, mode: Any, wrap: bool
-    ) -> Any:
+        self,
+        op: ScatterOp,
+        values: ArrayLike,
+        is_sorted: bool,
+        unique: bool,
+        mode: str | GatherScatterMode | None,
+        wrap: bool,
+    ) -> Array:
         return scatter_update(
             self.array,
             self.index,
@@ -325,7 +342,9 @@ IndexUpdateRef.__name__ = IndexUpdateRef.__qualname__ = "_IndexUpdateRef"
 # --- at once ------------------------------------------------------------------------------------
 
 
-def _update_at_once(x: Any, index: Any, values: Any, ufunc: np.ufunc | None) -> Any:
+def _update_at_once(
+    x: Array, index: Index, values: ArrayLike, ufunc: np.ufunc | None
+) -> Array | None:
     """The updated array, by NumPy; None where its meaning may differ from ours.
 
     `ufunc` combines old and new elements; without one, new ones replace the old.
@@ -336,7 +355,7 @@ def _update_at_once(x: Any, index: Any, values: Any, ufunc: np.ufunc | None) -> 
     if ufunc is not None and dtype.kind not in "iuf":
         return None
     kind = type(values)
-    if kind is ArrayImpl:
+    if type(values) is ArrayImpl:
         if values.dtype != dtype:
             return None
         new = values._value
@@ -382,16 +401,16 @@ _HOLDS = {bool: "biufc", int: "iufc", float: "fc"}
 
 
 def scatter_update(
-    x: Any,
-    index: Any,
-    values: Any,
+    x: ArrayLike,
+    index: Index,
+    values: ArrayLike,
     op: ScatterOp,
     *,
-    mode: Any = None,
+    mode: str | GatherScatterMode | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     wrap_negative_indices: bool = True,
-) -> Any:
+) -> Array:
     """`x` with `values` scattered to `index` by one of the scatter functions of lax.
 
     Values are broadcast to the indexed shape. The dtype of the result is that of `x`.
@@ -446,7 +465,7 @@ def _array_of(values: Any) -> Any:
     return asarray(values)
 
 
-def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
+def _broadcast(values: ArrayLike, shape: tuple[int, ...]) -> Array:
     old = shape_of(values)
     if len(old) > len(shape):
         raise ValueError(
@@ -455,7 +474,7 @@ def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
     return broadcast_to(values, shape)
 
 
-def _warn_if_unsafe(dtype: Any, values: Any) -> None:
+def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
     """Warns if `values` do not fit into an array of `dtype` without loss."""
     aval = get_aval(values)
     given = aval.dtype

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.primitives.elementwise import binary, special, unary
 
 
 @jit_when_traced
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Array:
     """Modified Bessel function of the first kind, order 0."""
     check_arraylike("i0", x)
     if promotion.is_complex(promotion.dtype_of(x)):
@@ -24,13 +23,13 @@ def i0(x: Any) -> Any:
 
 
 @custom_jvp
-def _i0(x: Any) -> Any:
+def _i0(x: Array) -> Array:
     x = unary.abs(x)
     return binary.mul(unary.exp(x), special.bessel_i0e(x))
 
 
 @_i0.defjvp
-def _i0_jvp(primals: Any, tangents: Any) -> Any:
+def _i0_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (dx,) = primals, tangents
     slope = binary.mul(unary.exp(unary.abs(x)), special.bessel_i1e(x))
     return _i0(x), binary.mul(slope, dx)

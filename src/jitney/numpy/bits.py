@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.manipulation import moveaxis, swapaxes
 from jitney.numpy.padding import pad
@@ -22,7 +20,7 @@ __all__ = ["packbits", "unpackbits"]
 _UINT8 = np.dtype(np.uint8)
 
 
-def _weights(bitorder: str) -> Any:
+def _weights(bitorder: str) -> np.ndarray:
     """How far each of eight bits is shifted."""
     if bitorder not in ("little", "big"):
         raise ValueError("'order' must be either 'little' or 'big'")
@@ -30,8 +28,8 @@ def _weights(bitorder: str) -> Any:
     return shifts if bitorder == "little" else shifts[::-1].copy()
 
 
-@partial(jit_when_traced, static_argnames=("axis", "bitorder"))
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+@jit_when_traced(static_argnames=("axis", "bitorder"))
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Each eight elements along `axis`, as truth values, as the bits of a uint8.
 
     Args:
@@ -57,10 +55,10 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     return swapaxes(packed, axis, -1)
 
 
-@partial(jit_when_traced, static_argnames=("axis", "count", "bitorder"))
+@jit_when_traced(static_argnames=("axis", "count", "bitorder"))
 def unpackbits(
-    a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
-) -> Any:
+    a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Array:
     """The bits of each uint8 as eight elements along `axis`; see `packbits`.
 
     Args:

@@ -9,6 +9,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.promotion import promote_args
 from jitney.numpy.unary_math import bitwise_invert, bitwise_not, invert, public
@@ -23,7 +24,7 @@ __all__ = [
 def _bits(name: str, op: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, Any], Any]:
     """A function of two operands of one integer or boolean dtype, by the lax function `op`."""
 
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         if isinstance(x, Array):
             aval = x.aval
             if isinstance(y, Array):
@@ -41,27 +42,27 @@ bitwise_or = _bits("bitwise_or", binary.bitwise_or, "The bits set in x or y.")
 bitwise_xor = _bits("bitwise_xor", binary.bitwise_xor, "The bits set in one of x and y only.")
 
 
-def left_shift(x: Any, y: Any, /) -> Any:
+def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x shifted left by y bits."""
     return binary.shift_left(*promotion.promote_args_numeric("left_shift", x, y))
 
 
-def bitwise_left_shift(x: Any, y: Any, /) -> Any:
+def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x shifted left by y bits."""
     return binary.shift_left(*promotion.promote_args_numeric("bitwise_left_shift", x, y))
 
 
-def right_shift(x1: Any, x2: Any, /) -> Any:
+def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 shifted right by x2 bits; the sign bit is repeated."""
     return _right_shift("right_shift", x1, x2)
 
 
-def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
+def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 shifted right by x2 bits; the sign bit is repeated."""
     return _right_shift("bitwise_right_shift", x1, x2)
 
 
-def _right_shift(name: str, x1: Any, x2: Any) -> Any:
+def _right_shift(name: str, x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = promotion.promote_args_numeric(name, x1, x2)
     if dtypes.issubdtype(promotion.dtype_of(x1), np.unsignedinteger):
         return binary.shift_right_logical(x1, x2)

@@ -6,7 +6,6 @@ Complex numbers are ordered by their real parts, then by their imaginary parts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.promotion import promote_args
 from jitney.numpy.unary_math import isfinite, isnan, logical_not, public, to_bool
@@ -32,7 +32,7 @@ Function = Callable[[Any, Any], Any]
 def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> Function:
     """A function of two operands by the lax comparison `op`."""
 
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         if isinstance(x, Array):
             aval = x.aval
             dtype = aval.dtype
@@ -61,7 +61,7 @@ _BOOL = np.dtype(bool)
 _REAL: frozenset[Any] = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
 
-def _lexicographic(op: Function, x: Any, y: Any) -> Any:
+def _lexicographic(op: Function, x: ArrayLike, y: ArrayLike) -> Array:
     """`op` of real parts, or of imaginary parts where the real ones are equal."""
     ties = compare.eq(unary.real(x), unary.real(y))
     by_imag = op(unary.imag(x), unary.imag(y))
@@ -80,7 +80,7 @@ greater_equal = _comparison("greater_equal", compare.ge, "x >= y, elementwise.")
 def _logical(name: str, op: Function, doc: str) -> Function:
     """A function of the truth of two operands by the lax function `op` of booleans."""
 
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = promote_args(name, x, y)
         if promotion.dtype_of(x) == np.bool_:
             return op(promotion.as_type(x, _BOOL, False), promotion.as_type(y, _BOOL, False))
@@ -97,8 +97,14 @@ logical_xor = _logical("logical_xor", binary.bitwise_xor, "True where one of x a
 # --- nearness and equality of arrays --------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("equal_nan",))
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+@jit_when_traced(static_argnames=("equal_nan",))
+def isclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: bool = False,
+) -> Array:
     """True where |a - b| <= atol + rtol |b|.
 
     Args:
@@ -123,8 +129,14 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return binary.bitwise_or(out, both_nan) if equal_nan else out
 
 
-@partial(jit_when_traced, static_argnames=("equal_nan",))
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+@jit_when_traced(static_argnames=("equal_nan",))
+def allclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: bool = False,
+) -> Array:
     """True if all elements are close; see `isclose`."""
     from jitney.numpy.reductions import all as all_true
 
@@ -132,17 +144,17 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     return all_true(isclose(a, b, rtol, atol, equal_nan))
 
 
-def _as_operands(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _as_operands(a1: ArrayLike, a2: ArrayLike) -> tuple[Array, Array]:
     from jitney.numpy.creation import asarray
 
     return asarray(a1), asarray(a2)
 
 
-def _truth(value: bool) -> Any:
+def _truth(value: bool) -> Array:
     return convert.as_value(np.bool_(value))
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """True if shapes and all elements are equal; with `equal_nan`, NaN equals NaN."""
     from jitney.numpy.reductions import all as all_true
 
@@ -155,7 +167,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return all_true(same)
 
 
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """True if the arrays are equal after broadcasting; False if they do not go together."""
     from jitney.numpy.reductions import all as all_true
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from jitney.core.typing import Array, ArrayLike, PyTree
 from jitney.numpy import promotion, selection
 from jitney.numpy.arg_extremes import argmax
 from jitney.numpy.nonzero_indices import nonzero
@@ -16,15 +17,39 @@ from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_
 from jitney.primitives.elementwise import compare, convert, select as lax_select
 
 
+@overload
 def where(
-    condition: Any,
-    x: Any = None,
-    y: Any = None,
+    condition: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     /,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Array: ...
+
+
+@overload
+def where(
+    condition: ArrayLike,
+    x: None = None,
+    y: None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> tuple[Array, ...]: ...
+
+
+def where(
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Array | tuple[Array, ...]:
     """`x` where `condition` holds, else `y`; with `condition` alone, the indices where it holds.
 
     Args:
@@ -46,7 +71,7 @@ def where(
     return selection.where(condition, x, y)
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     """Elements of the choice whose condition is the first to hold; `default` where none does."""
     if len(condlist) != len(choicelist):
         raise ValueError(
@@ -66,7 +91,13 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return lax_select.select_n(index, broadcast_to(default, shape), *choices)
 
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(
+    x: ArrayLike,
+    condlist: ArrayLike | Sequence[ArrayLike],
+    funclist: Sequence[Any],
+    *args: PyTree,
+    **kw: PyTree,
+) -> Array:
     """Functions of `x`, each where its condition is the last to hold.
 
     Args:

@@ -5,8 +5,8 @@ Values are copied in: what the user does to a NumPy array afterwards does not re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.trace import state
+from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
@@ -24,25 +25,39 @@ from jitney.primitives.array.shape import broadcast_to, canonical_shape, expand_
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.runtime.array import MAX_AXES, array_from_numpy, copied
 
+if TYPE_CHECKING:
+    from jitney.runtime.device import Device
+    from jitney.runtime.mesh import PartitionSpec
+    from jitney.runtime.sharding import Sharding
+
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
     "fromstring", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
+class Shaped(Protocol):
+    """Has a shape and a dtype, as `ShapeDtypeStruct`s do."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Any: ...
+
+
 # --- array ----------------------------------------------------------------------------------------
 
 
 def array(
-    object: Any,
-    dtype: Any = None,
+    object: PyTree,
+    dtype: DTypeLike | None = None,
     copy: bool | None = True,
     order: str | None = "K",
     ndmin: int = 0,
     *,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """An array of what `object` holds.
 
     Args:
@@ -69,14 +84,14 @@ def array(
 
 
 def asarray(
-    a: Any,
-    dtype: Any = None,
+    a: PyTree,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
     copy: bool | None = None,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """`a` as an array, not copied if it is one; see `array`."""
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
@@ -85,7 +100,7 @@ def asarray(
     return _array(a, dtype, bool(copy), 0)
 
 
-def _array(x: Any, dtype: Any, must_copy: bool, ndmin: int) -> Any:
+def _array(x: PyTree, dtype: DTypeLike | None, must_copy: bool, ndmin: int) -> Array:
     kind = type(x)
     if isinstance(x, Array):
         out = copy_p.bind(x) if must_copy else x
@@ -104,7 +119,7 @@ def _array(x: Any, dtype: Any, must_copy: bool, ndmin: int) -> Any:
     return expand_dims(out, tuple(range(ndmin - rank))) if rank < ndmin else out
 
 
-def _scalar(x: Any, dtype: Any) -> Any:
+def _scalar(x: ArrayLike, dtype: Any) -> Array:
     if dtype is None:
         return as_value(x)
     if type(x) is int and not dtypes.is_extended(dtype):
@@ -112,7 +127,7 @@ def _scalar(x: Any, dtype: Any) -> Any:
     return convert(x, dtype)
 
 
-def _as_ndarray(x: Any, dtype: Any) -> np.ndarray:
+def _as_ndarray(x: object, dtype: DTypeLike | None) -> np.ndarray:
     if isinstance(x, np.ndarray) and isinstance(x, np.ma.MaskedArray):
         get_aval(x)  # refuses it
     try:
@@ -131,7 +146,7 @@ def _as_ndarray(x: Any, dtype: Any) -> np.ndarray:
     return value
 
 
-def _of_numpy(value: np.ndarray, dtype: Any) -> Any:
+def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
     """A NumPy array as ours, of canonical dtype."""
     wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
     value = copied(value, wanted)
@@ -143,7 +158,7 @@ def _of_numpy(value: np.ndarray, dtype: Any) -> Any:
 # --- sequences ------------------------------------------------------------------------------------
 
 
-def _leaves(xs: Any) -> Iterator[Any]:
+def _leaves(xs: Iterable[Any]) -> Iterator[Any]:
     """The elements of nested sequences."""
     for x in xs:
         if isinstance(x, list | tuple):
@@ -154,7 +169,7 @@ def _leaves(xs: Any) -> Iterator[Any]:
             yield x
 
 
-def _of_sequence(xs: Any, dtype: Any) -> Any:
+def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
     leaves = list(_leaves(xs))
     if not any(isinstance(x, Array) for x in leaves):
         return _of_plain_sequence(xs, leaves, dtype)
@@ -171,18 +186,18 @@ def _of_sequence(xs: Any, dtype: Any) -> Any:
     return _joined(xs, dtype)
 
 
-def _element(x: Any, dtype: Any) -> np.ndarray:
+def _element(x: ArrayLike, dtype: np.dtype) -> np.ndarray:
     """A concrete element as a NumPy array of `dtype`."""
     if isinstance(x, Array):
         return convert(x, dtype)._value  # type: ignore[union-attr]
     return np.asarray(x, dtype)
 
 
-def _rebuilt(xs: Any, values: Iterator[Any]) -> list[Any]:
+def _rebuilt(xs: Sequence[Any], values: Iterator[Any]) -> list[Any]:
     return [_rebuilt(x, values) if isinstance(x, list | tuple) else next(values) for x in xs]
 
 
-def _common_dtype(leaves: list[Any]) -> Any:
+def _common_dtype(leaves: list[Any]) -> np.dtype:
     types: list[tuple[Any, bool]] = []
     for x in leaves:
         types.append(promotion.type_of(x if is_valid_operand(x) else np.asarray(x)))
@@ -191,7 +206,7 @@ def _common_dtype(leaves: list[Any]) -> Any:
     return dtypes.common_type(tuple(types))[0]
 
 
-def _of_plain_sequence(xs: Any, leaves: list[Any], dtype: Any) -> Any:
+def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Array:
     """Without arrays of ours: NumPy does it all."""
     if any(x is None for x in leaves):
         raise ValueError("None is not a valid value for jnp.array")
@@ -217,14 +232,14 @@ def _of_plain_sequence(xs: Any, leaves: list[Any], dtype: Any) -> Any:
 _KIND_DTYPES = ((complex, np.complex128), (float, np.float64), (int, np.int64), (bool, np.bool_))
 
 
-def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> Any:
+def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> np.dtype:
     if kinds <= {bool, int, float, complex}:
         wide = next(d for k, d in _KIND_DTYPES if k in kinds)
         return dtypes.canonicalize_dtype(wide)
     return _common_dtype(leaves)
 
 
-def _joined(xs: Any, dtype: Any) -> Any:
+def _joined(xs: PyTree, dtype: np.dtype) -> Array:
     """Nested sequences with arrays among them, joined level by level."""
     if not isinstance(xs, list | tuple):
         if isinstance(xs, Array):
@@ -240,7 +255,7 @@ def _joined(xs: Any, dtype: Any) -> Any:
 # --- filled arrays --------------------------------------------------------------------------------
 
 
-def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
+def _filled(shape: ShapeLike, value: int, dtype: DTypeLike | None, name: str) -> Array:
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
             f"Cannot interpret '{dtype}' as a data type. Did you accidentally write "
@@ -255,7 +270,7 @@ def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
     return _constant(shape, value, dtype, False)
 
 
-def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
+def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: bool) -> Any:
     """`value` everywhere; outside of traces one fill of memory."""
     if dtype == dtypes.float0:
         return np.zeros(shape, dtype)  # tangents of integers are no operands
@@ -271,36 +286,54 @@ def _constant(shape: Any, value: Any, dtype: Any, weak_type: bool) -> Any:
     return broadcast_to_shape(scalar_operand(value, dtype, weak_type), shape)
 
 
-def broadcast_to_shape(x: Any, shape: Any) -> Any:
+def broadcast_to_shape(x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Scalar `x` repeated to `shape`; a value even if that is ()."""
     from jitney.primitives.array.shape import broadcast
 
     return broadcast(as_value(x) if not shape else x, shape)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros(
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """Zeros; of the default float dtype if none is given."""
     return _filled(shape, 0, dtype, "zeros")
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones(
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """Ones; of the default float dtype if none is given."""
     return _filled(shape, 1, dtype, "ones")
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def empty(
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """An array whose contents nobody promised; they are zeros."""
     return _filled(shape, 0, dtype, "empty")
 
 
 def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    shape: ShapeLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """An array of `shape` of `fill_value`, which may be an array that is broadcast."""
     promotion.check_arraylike("full", fill_value)
     shape = canonical_shape(shape)
@@ -309,7 +342,9 @@ def full(
     return _full(shape, fill_value, dtype)
 
 
-def _full(shape: Any, fill_value: Any, dtype: Any, weak_type: bool = False) -> Any:
+def _full(
+    shape: tuple[int, ...], fill_value: ArrayLike, dtype: Any, weak_type: bool = False
+) -> Array:
     if type(fill_value) in promotion.SCALARS:
         if dtype is None:
             dtype, weak_type = promotion.type_of(fill_value)
@@ -320,23 +355,33 @@ def _full(shape: Any, fill_value: Any, dtype: Any, weak_type: bool = False) -> A
     return broadcast_to(fill, shape)
 
 
-def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, Any, bool]:
+def _prototype(
+    name: str, a: ArrayLike | Shaped, dtype: DTypeLike | None, shape: ShapeLike | None
+) -> tuple[tuple[int, ...], Any, bool]:
     """Shape, dtype and weakness of an array like `a`."""
     if not isinstance(a, Array) and hasattr(a, "shape") and hasattr(a, "dtype"):
-        old_shape, old = tuple(a.shape), a.dtype
+        like: Any = a
+        old_shape, old = tuple(like.shape), like.dtype
         weak = bool(getattr(a, "weak_type", False))
         old = old if dtypes.is_extended(old) else dtypes.canonicalize_dtype(old)
     else:
-        promotion.check_arraylike(name, a)
-        old_shape = shape_of(a)
-        old, weak = promotion.type_of(a)
+        operand: Any = a
+        promotion.check_arraylike(name, operand)
+        old_shape = shape_of(operand)
+        old, weak = promotion.type_of(operand)
     shape = old_shape if shape is None else canonical_shape(shape)
     if dtype is None:
         return shape, old, weak
     return shape, user_dtype(dtype, name), False
 
 
-def _like(name: str, a: Any, value: int, dtype: Any, shape: Any) -> Any:
+def _like(
+    name: str,
+    a: ArrayLike | Shaped,
+    value: int,
+    dtype: DTypeLike | None,
+    shape: ShapeLike | None,
+) -> Array:
     shape, dtype, weak = _prototype(name, a, dtype, shape)
     dtypes.check_valid_dtype(dtype)
     if dtypes.is_extended(dtype):
@@ -345,33 +390,49 @@ def _like(name: str, a: Any, value: int, dtype: Any, shape: Any) -> Any:
 
 
 def zeros_like(
-    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike | Shaped,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    *,
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """Zeros of the shape and dtype of `a` where these are not given."""
     return _like("zeros_like", a, 0, dtype, shape)
 
 
 def ones_like(
-    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike | Shaped,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    *,
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """Ones of the shape and dtype of `a` where these are not given."""
     return _like("ones_like", a, 1, dtype, shape)
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(
+    prototype: ArrayLike | Shaped,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    *,
+    device: Device | Sharding | None = None,
+) -> Array:
     """Zeros of the shape and dtype of `prototype` where these are not given."""
     return _like("empty_like", prototype, 0, dtype, shape)
 
 
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    shape: Any = None,
+    a: ArrayLike | Shaped,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
     *,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    device: Device | Sharding | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """`fill_value`, broadcast, in the shape and dtype of `a` where these are not given."""
     promotion.check_arraylike("full_like", fill_value)
     shape, dtype, weak = _prototype("full_like", a, dtype, shape)
@@ -380,7 +441,7 @@ def full_like(
     return _full(shape, fill_value, dtype, weak)
 
 
-def copy(a: Any, order: str | None = None) -> Any:
+def copy(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of `a`."""
     promotion.check_arraylike("copy", a)
     return _array(a, None, True, 0)
@@ -389,17 +450,24 @@ def copy(a: Any, order: str | None = None) -> Any:
 # --- memory of others -----------------------------------------------------------------------------
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(
+    buffer: bytes | bytearray | memoryview,
+    dtype: DTypeLike = float,
+    count: int = -1,
+    offset: int = 0,
+) -> Array:
     """The bytes of `buffer`, from `offset`, as `count` elements of `dtype` (all for -1)."""
     return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
     """Numbers written in `string`, `sep` between them."""
     return asarray(np.fromstring(string, np.dtype(dtype), count, sep=sep))
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(
+    x: object, /, *, device: Device | Sharding | None = None, copy: bool | None = None
+) -> Array:
     """An array of an object that has `__dlpack__`."""
     return dlpack.from_dlpack(x, device, copy)
 

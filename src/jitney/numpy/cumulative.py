@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.selection import where
 from jitney.numpy.unary_math import isnan
@@ -29,13 +29,13 @@ _INT8 = np.dtype(np.int8)
 def _running(
     name: str,
     op: Callable[..., Any],
-    a: Any,
-    axis: Any,
-    dtype: Any,
+    a: ArrayLike,
+    axis: int | None,
+    dtype: DTypeLike | None,
     *,
     nan_as: int | None = None,
     promote: bool = False,
-) -> Any:
+) -> Array:
     """A running fold by the lax function `op`, of all elements in order if `axis` is None.
 
     Args:
@@ -58,7 +58,7 @@ def _running(
         elif promote:
             from jitney.numpy.reductions import sum_dtype
 
-            dtype = sum_dtype(dtype)
+            dtype = sum_dtype(x.dtype)
     if dtype == _BOOL:
         # Of booleans, sums and products are whether there was a true one, and whether all were.
         ordered = _RUNNING_TRUTH[op](convert.convert(convert.convert(x, _BOOL), _INT8), axis)
@@ -72,45 +72,53 @@ _RUNNING_TRUTH = {
 }
 
 
-def _check_out(name: str, out: Any) -> None:
+def _check_out(name: str, out: None) -> None:
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported")
 
 
-@partial(jit_when_traced, static_argnames=("axis", "dtype"))
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+@jit_when_traced(static_argnames=("axis", "dtype"))
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """Running sum along `axis`; of all elements in order if it is None."""
     _check_out("cumsum", out)
     return _running("cumsum", lax_cumulative.cumsum, a, axis, dtype)
 
 
-@partial(jit_when_traced, static_argnames=("axis", "dtype"))
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+@jit_when_traced(static_argnames=("axis", "dtype"))
+def cumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """Running product along `axis`; of all elements in order if it is None."""
     _check_out("cumprod", out)
     return _running("cumprod", lax_cumulative.cumprod, a, axis, dtype)
 
 
-@partial(jit_when_traced, static_argnames=("axis", "dtype"))
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+@jit_when_traced(static_argnames=("axis", "dtype"))
+def nancumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """`cumsum` with NaN counted as 0."""
     _check_out("nancumsum", out)
     return _running("nancumsum", lax_cumulative.cumsum, a, axis, dtype, nan_as=0)
 
 
-@partial(jit_when_traced, static_argnames=("axis", "dtype"))
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+@jit_when_traced(static_argnames=("axis", "dtype"))
+def nancumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
     """`cumprod` with NaN counted as 1."""
     _check_out("nancumprod", out)
     return _running("nancumprod", lax_cumulative.cumprod, a, axis, dtype, nan_as=1)
 
 
-@partial(jit_when_traced, name="_cumsum_with_promotion", static_argnames=("axis", "dtype"))
-def _promoting_cumsum(x: Any, *, axis: int, dtype: Any) -> Any:
+@jit_when_traced(name="_cumsum_with_promotion", static_argnames=("axis", "dtype"))
+def _promoting_cumsum(x: ArrayLike, *, axis: int, dtype: DTypeLike | None) -> Array:
     return _running("cumulative_sum", lax_cumulative.cumsum, x, axis, dtype, promote=True)
 
 
-def _array_api_axis(name: str, x: Any, axis: int | None) -> int:
+def _array_api_axis(name: str, x: Array, axis: int | None) -> int:
     if x.ndim == 0:
         raise ValueError(
             f"The input must be non-scalar to take a {name}, however a scalar value or scalar "
@@ -124,15 +132,20 @@ def _array_api_axis(name: str, x: Any, axis: int | None) -> int:
     return canonical_axis(axis or 0, x.ndim)
 
 
-def _with_start(out: Any, axis: int, first: int) -> Any:
+def _with_start(out: Array, axis: int, first: int) -> Array:
     shape = (*out.shape[:axis], 1, *out.shape[axis + 1 :])
     start = broadcast_to(convert.scalar_operand(first, out.dtype, False), shape)
     return concatenate([start, out], axis)
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
     """Running sum along `axis`; with `include_initial`, a 0 comes first."""
     x = promotion.ensure_arraylike("cumulative_sum", x)
     axis = _array_api_axis("cumulative sum", x, axis)
@@ -141,8 +154,13 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
     """Running product along `axis`; with `include_initial`, a 1 comes first."""
     x = promotion.ensure_arraylike("cumulative_prod", x)
     axis = _array_api_axis("cumulative product", x, axis)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import remainder
 from jitney.numpy.cumulative import cumsum
@@ -39,7 +39,7 @@ _BOOL = np.dtype(bool)
 # --- differences ----------------------------------------------------------------------------------
 
 
-def _edge(x: Any, value: Any, axis: int) -> Any:
+def _edge(x: Array, value: ArrayLike, axis: int) -> Array:
     """What goes before or after `x` along `axis`; a scalar as one slice."""
     promotion.check_arraylike("diff", value)
     if not shape_of(value):
@@ -48,8 +48,14 @@ def _edge(x: Any, value: Any, axis: int) -> Any:
     return as_value(value)
 
 
-@partial(jit_when_traced, static_argnames=("n", "axis"))
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+@jit_when_traced(static_argnames=("n", "axis"))
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> Array:
     """Differences of neighbours along `axis`, taken `n` times; of booleans whether they differ.
 
     Args:
@@ -84,7 +90,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 @jit_when_traced
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> Array:
     """Differences of neighbours in the flattened array.
 
     Args:
@@ -106,8 +114,10 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return out
 
 
-@partial(jit_when_traced, static_argnames=("axis", "edge_order"))
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+@jit_when_traced(static_argnames=("axis", "edge_order"))
+def gradient(
+    f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int | None = None
+) -> Array | list[Array]:
     """Derivatives along axes by central differences, by one-sided ones at the edges.
 
     Args:
@@ -141,7 +151,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     return out[0] if len(axes) == 1 else out
 
 
-def _slopes(x: Any, h: Any, axis: int) -> Any:
+def _slopes(x: Array, h: Any, axis: int) -> Array:
     n = x.shape[axis]
     first = _between(x, 0, 1, axis)
     last = _between(x, n - 2, n - 1, axis)
@@ -153,24 +163,24 @@ def _slopes(x: Any, h: Any, axis: int) -> Any:
     return concatenate([binary.div(first, h), middle, last], axis)
 
 
-def _between(x: Any, low: int, high: int, axis: int) -> Any:
+def _between(x: Array, low: int, high: int, axis: int) -> Array:
     """Slice `high` less slice `low`."""
     return binary.sub(
         slice_in_dim(x, high, high + 1, axis=axis), slice_in_dim(x, low, low + 1, axis=axis)
     )
 
 
-def _uneven_slopes(x: Any, h: Any, axis: int, first: Any, last: Any) -> Any:
+def _uneven_slopes(x: Array, h: Array, axis: int, first: Array, last: Array) -> Array:
     """Slopes on coordinates `h`: of the parabola through three points."""
     if shape_of(h) != (x.shape[axis],):
         raise ValueError("Spacing arrays must have the same length as the dimension of gradient.")
     n = x.shape[axis]
     column = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)
 
-    def part(low: int, high: int) -> Any:
+    def part(low: int, high: int) -> Array:
         return slice_in_dim(h, low, high)
 
-    def along(y: Any) -> Any:
+    def along(y: Array) -> Array:
         return reshape(y, tuple(y.shape[0] if k == -1 else k for k in column))
 
     first = binary.div(first, along(binary.sub(part(1, 2), part(0, 1))))
@@ -189,8 +199,10 @@ def _uneven_slopes(x: Any, h: Any, axis: int, first: Any, last: Any) -> Any:
 # --- integrals, phases ----------------------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("axis",))
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+@jit_when_traced(static_argnames=("axis",))
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> Array:
     """The integral along `axis` by the trapezoidal rule.
 
     Args:
@@ -223,13 +235,18 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return _times(scalar_operand(0.5, total.dtype, False), total)
 
 
-def _times(x: Any, y: Any) -> Any:
+def _times(x: ArrayLike, y: ArrayLike) -> Array:
     x, y = map(as_value, promotion.promote_dtypes(x, y))
     return binary.mul(*promotion.align_ranks("multiply", x, y))
 
 
-@partial(jit_when_traced, static_argnames=("axis",))
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 6.283185307179586) -> Any:
+@jit_when_traced(static_argnames=("axis",))
+def unwrap(
+    p: ArrayLike,
+    discont: ArrayLike | None = None,
+    axis: int = -1,
+    period: ArrayLike = 6.283185307179586,
+) -> Array:
     """`p` with jumps of more than half a period taken out, by multiples of the period.
 
     Args:
@@ -277,7 +294,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 6.28318530
     return concatenate([first, rest_of + cumsum(correction, axis=axis)], axis)
 
 
-def _halved(x: Any) -> Any:
+def _halved(x: Array) -> Array:
     return binary.div(x, scalar_operand(2, x.dtype, False))
 
 
@@ -285,8 +302,13 @@ def _halved(x: Any) -> Any:
 
 
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | str | None = None,
+    right: ArrayLike | str | None = None,
+    period: ArrayLike | None = None,
+) -> Array:
     """Values at `x` of the piecewise linear function through points (`xp`, `fp`).
 
     Args:
@@ -297,42 +319,39 @@ def interp(
       right: the value right of all points, likewise.
       period: the function's period; `left` and `right` have no effect then.
     """
-    static_left = left if isinstance(left, str) else None
-    static_right = right if isinstance(right, str) else None
     return _interp(
         x,
         xp,
         fp,
-        None if static_left else left,
-        None if static_right else right,
+        None if isinstance(left, str) else left,
+        None if isinstance(right, str) else right,
         period,
-        left_mode=static_left,
-        right_mode=static_right,
+        left_mode=left if isinstance(left, str) else None,
+        right_mode=right if isinstance(right, str) else None,
     )
 
 
-@partial(
-    jit_when_traced,
+@jit_when_traced(
     name="_interp",
     static_argnames=("left_mode", "right_mode"),
     compiled_from=LARGE,
 )
 def _interp(
-    x: Any,
-    xp: Any,
-    fp: Any,
-    left: Any,
-    right: Any,
-    period: Any,
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None,
+    right: ArrayLike | None,
+    period: ArrayLike | None,
     *,
     left_mode: str | None,
     right_mode: str | None,
-) -> Any:
+) -> Array:
     promotion.check_arraylike("interp", x, xp, fp)
     if shape_of(xp) != shape_of(fp) or len(shape_of(xp)) != 1:
         raise ValueError("xp and fp must be one-dimensional arrays of equal size")
-    x, xp = map(as_value, promotion.promote_dtypes_inexact(x, xp))
-    (fp,) = map(as_value, promotion.promote_dtypes_inexact(fp))
+    at, xs = map(as_value, promotion.promote_dtypes_inexact(x, xp))
+    (ys,) = map(as_value, promotion.promote_dtypes_inexact(fp))
     for mode in (left_mode, right_mode):
         if mode not in (None, "extrapolate"):
             raise ValueError(
@@ -341,25 +360,25 @@ def _interp(
     if period is not None:
         if shape_of(period):
             raise ValueError(f"period must be a scalar; got {period}")
-        period = unary.abs(period)
-        x, xp = remainder(x, period), remainder(xp, period)
-        xp, fp = lax_sort.sort((xp, fp), num_keys=1)
-        xp = concatenate([xp[-1:] - period, xp, xp[:1] + period], 0)
-        fp = concatenate([fp[-1:], fp, fp[:1]], 0)
-    n = xp.shape[0]
-    i = clip(searchsorted(xp, x, side="right"), 1, n - 1)
-    rise = fp[i] - fp[i - 1]
-    width = xp[i] - xp[i - 1]
-    beyond = x - xp[i - 1]
+        turn = unary.abs(period)
+        at, xs = remainder(at, turn), remainder(xs, turn)
+        xs, ys = lax_sort.sort((xs, ys), num_keys=1)
+        xs = concatenate([xs[-1:] - turn, xs, xs[:1] + turn], 0)
+        ys = concatenate([ys[-1:], ys, ys[:1]], 0)
+    n = xs.shape[0]
+    i = clip(searchsorted(xs, at, side="right"), 1, n - 1)
+    rise = ys[i] - ys[i - 1]
+    width = xs[i] - xs[i - 1]
+    beyond = at - xs[i - 1]
     # Points that coincide have no slope.
-    narrow = abs(width) <= np.spacing(np.finfo(xp.dtype).eps)
-    out = where(narrow, fp[i - 1], fp[i - 1] + (beyond / where(narrow, 1, width)) * rise)
+    narrow = abs(width) <= np.spacing(np.finfo(xs.dtype).eps)
+    out = where(narrow, ys[i - 1], ys[i - 1] + (beyond / where(narrow, 1, width)) * rise)
     if period is not None:
         return out
     if left_mode != "extrapolate":
-        out = where(x < xp[0], fp[0] if left is None else left, out)
+        out = where(at < xs[0], ys[0] if left is None else left, out)
     if right_mode != "extrapolate":
-        out = where(x > xp[-1], fp[-1] if right is None else right, out)
+        out = where(at > xs[-1], ys[-1] if right is None else right, out)
     return out
 
 

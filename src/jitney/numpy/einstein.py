@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import (
@@ -26,23 +28,31 @@ from jitney.primitives.elementwise.select import select
 from jitney.primitives.linalg.dot import dot_general
 from jitney.primitives.reduction import reduce
 
+if TYPE_CHECKING:
+    from jitney.primitives.linalg.precision import PrecisionLike
+    from jitney.runtime.mesh import PartitionSpec
+    from jitney.runtime.sharding import Sharding
+
 __all__ = ["einsum", "einsum_path"]
 
 _BOOL = np.dtype(bool)
 _UINT32 = np.dtype(np.uint32)
 
+Optimize: TypeAlias = "bool | str | Sequence[tuple[int, ...]]"
+"""How the order of contractions is found: not at all, by a strategy's name, or given as a path."""
+
 
 def einsum(
-    subscripts: Any,
+    subscripts: str | ArrayLike,
     /,
-    *operands: Any,
+    *operands: ArrayLike | Sequence[Any],
     out: None = None,
-    optimize: Any = "auto",
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    _dot_general: Any = dot_general,
-    out_sharding: Any = None,
-) -> Any:
+    optimize: Optimize = "auto",
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    _dot_general: Callable[..., Array] = dot_general,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """Sums of products, in an order that `opt_einsum` finds.
 
     Args:
@@ -80,7 +90,7 @@ def einsum(
     return _einsum(arrays, steps, precision, preferred_element_type, _dot_general)
 
 
-def _strategy(optimize: Any, count: int) -> Any:
+def _strategy(optimize: Optimize, count: int) -> Any:
     if optimize is True or optimize == "auto":
         return "optimal"
     if optimize is False:
@@ -96,22 +106,26 @@ class _Shape:
         self.ndim = len(shape)
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Any:
+def einsum_path(
+    subscripts: str | ArrayLike,
+    /,
+    *operands: ArrayLike | Sequence[Any],
+    optimize: Optimize = "auto",
+) -> tuple[Collection[tuple[int, ...]], Any]:
     """(order of contractions, description), as `opt_einsum.contract_path` gives."""
     import opt_einsum
 
-    if optimize is True or optimize == "auto":
-        optimize = "optimal"
-    return opt_einsum.contract_path(subscripts, *operands, optimize=optimize)
+    strategy: Any = "optimal" if optimize is True or optimize == "auto" else optimize
+    return opt_einsum.contract_path(subscripts, *operands, optimize=strategy)
 
 
 def _einsum(
     arrays: list[Any],
     steps: list[tuple[tuple[int, ...], str]],
-    precision: Any,
-    preferred: Any,
-    dot: Any,
-) -> Any:
+    precision: PrecisionLike,
+    preferred: DTypeLike | None,
+    dot: Callable[..., Array],
+) -> Array:
     dtype, weak = dtypes.common_type(tuple([promotion.type_of(x) for x in arrays]))
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, "einsum"), False
@@ -138,13 +152,13 @@ def _einsum(
 # --- single operands ------------------------------------------------------------------------------
 
 
-def _sum(x: Any, axes: tuple[int, ...]) -> Any:
+def _sum(x: Array, axes: tuple[int, ...]) -> Array:
     if not axes:
         return x
     return reduce.reduce_or(x, axes) if x.dtype == _BOOL else reduce.reduce_sum(x, axes)
 
 
-def _simplify(x: Any, names: str, keep: str) -> tuple[Any, str]:
+def _simplify(x: Array, names: str, keep: str) -> tuple[Array, str]:
     """`x` with axes of one name joined into their diagonal, and without axes not in `keep`."""
     gone = {k for k, name in enumerate(names) if name not in keep}
     for name in dict.fromkeys(names):
@@ -156,7 +170,7 @@ def _simplify(x: Any, names: str, keep: str) -> tuple[Any, str]:
     return x, "".join([name for k, name in enumerate(names) if k not in gone])
 
 
-def _masked_diagonal(x: Any, first: int, second: int) -> Any:
+def _masked_diagonal(x: Array, first: int, second: int) -> Array:
     """`x` with zeros where indices along the two axes differ."""
     n, m = x.shape[first], x.shape[second]
     if n != m:
@@ -167,7 +181,7 @@ def _masked_diagonal(x: Any, first: int, second: int) -> Any:
     return select(same, x, broadcast_to(zero, x.shape))
 
 
-def _of_one(x: Any, names: str, result: str) -> Any:
+def _of_one(x: Array, names: str, result: str) -> Array:
     x, names = _simplify(x, names, result)
     return transpose(x, tuple([names.index(c) for c in result]))
 
@@ -176,8 +190,13 @@ def _of_one(x: Any, names: str, result: str) -> Any:
 
 
 def _of_two(
-    operands: list[Any], terms: list[str], result: str, precision: Any, dtype: Any, dot: Any
-) -> Any:
+    operands: list[Any],
+    terms: list[str],
+    result: str,
+    precision: PrecisionLike,
+    dtype: np.dtype,
+    dot: Callable[..., Array],
+) -> Array:
     (a, b), (a_names, b_names) = operands, terms
     sizes: dict[str, int] = {}
     for x, names in ((a, a_names), (b, b_names)):
@@ -210,7 +229,7 @@ def _of_two(
     return out
 
 
-def _without_stretched(x: Any, names: str, sizes: dict[str, int]) -> tuple[Any, str]:
+def _without_stretched(x: Array, names: str, sizes: dict[str, int]) -> tuple[Array, str]:
     """`x` without axes of extent 1 that the other operand stretches."""
     axes = [k for k, c in enumerate(names) if x.shape[k] == 1 != sizes[c]]
     if not axes:

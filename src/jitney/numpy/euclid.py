@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.typing import Array
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import convert, scalar_operand
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 
-def _steps(dtype: Any) -> int:
+def _steps(dtype: np.dtype) -> int:
     """How many divisions numbers of `dtype` can take: neighbours in Fibonacci's sequence do."""
     a, b, count = 1, 1, 0
     while b <= int(dtypes.iinfo(dtype).max):
@@ -21,7 +20,7 @@ def _steps(dtype: Any) -> int:
     return count + 1
 
 
-def gcd_of(x: Any, y: Any) -> Any:
+def gcd_of(x: Array, y: Array) -> Array:
     """The greatest common divisors of numbers that are not negative, of one shape and dtype.
 
     The least integer, which has no absolute value, counts by its magnitude.
@@ -43,6 +42,6 @@ def gcd_of(x: Any, y: Any) -> Any:
     return convert(x, dtype, weak)
 
 
-def _is_weak(x: Any, y: Any) -> bool:
+def _is_weak(x: Array, y: Array) -> bool:
     """Divisors of weakly typed scalars are weakly typed, those of arrays are not."""
     return x.aval.weak_type and y.aval.weak_type and not x.shape

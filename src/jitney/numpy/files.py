@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO, Any, NoReturn
 
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.typing import PyTree
 from jitney.numpy.creation import asarray
 
 __all__ = [
@@ -26,7 +28,7 @@ savez = np.savez
 set_printoptions = np.set_printoptions
 
 
-def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) -> Any:
+def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTree) -> Any:
     """The array in a file that `save` has written; see `numpy.load`."""
     out = np.load(file, *args, **kwargs)
     if not isinstance(out, np.ndarray):
@@ -39,8 +41,8 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) ->
         return out
 
 
-def _refuse(name: str) -> Any:
-    def function(*args: Any, **kwargs: Any) -> Any:
+def _refuse(name: str) -> Callable[..., NoReturn]:
+    def function(*args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
             f"jnp.{name}() is not implemented because it may be non-pure and thus unsafe for use "
             f"with JIT and other JAX transformations. Consider using jnp.asarray(np.{name}(...)) "

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import zeros_like
 from jitney.numpy.selection import where
@@ -22,7 +21,7 @@ _INT32 = np.dtype(np.int32)
 
 
 @jit_when_traced
-def copysign(x1: Any, x2: Any, /) -> Any:
+def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """|x1| with the sign of x2."""
     x1, x2 = promotion.promote_args_inexact("copysign", x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
@@ -31,7 +30,7 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 
 @jit_when_traced
-def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """(fraction, integer part), both with the sign of x."""
     promotion.check_no_out("modf", out)
     (x,) = promotion.promote_args_inexact("modf", x)
@@ -40,17 +39,17 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
 
 
 @jit_when_traced
-def frexp(x: Any, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """(m, e) such that x = m 2**e and 0.5 <= |m| < 1; zeros, infinities and NaN stay, with e = 0."""
     promotion.check_arraylike("frexp", x)
-    (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("frexp", x))
-    if promotion.is_complex(x.dtype):
+    (value,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("frexp", x))
+    if promotion.is_complex(value.dtype):
         raise TypeError("frexp does not support complex-valued inputs")
-    return _frexp(x)
+    return _frexp(value)
 
 
 @custom_jvp
-def _frexp(x: Any) -> tuple[Any, Any]:
+def _frexp(x: Array) -> tuple[Array, Array]:
     info = dtypes.finfo(x.dtype)
     bits, mantissa_bits = dtypes.itemsize_bits(x.dtype), int(info.nmant)
     exponent_bits = bits - mantissa_bits - 1
@@ -82,7 +81,9 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 
 
 @_frexp.defjvp
-def _frexp_jvp(primals: Any, tangents: Any) -> Any:
+def _frexp_jvp(
+    primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[tuple[Array, Array], tuple[Array, np.ndarray]]:
     (x,), (dx,) = primals, tangents
     mantissa, exponent = _frexp(x)
     scale = binary.pow(promotion.strong_scalar_like(x, 2), convert(unary.neg(exponent), x.dtype))
@@ -91,7 +92,7 @@ def _frexp_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @jit_when_traced
-def ldexp(x1: Any, x2: Any, /) -> Any:
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 2**x2, for integer x2."""
     promotion.check_arraylike("ldexp", x1, x2)
     kind = promotion.dtype_of(x2)
@@ -104,7 +105,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = convert(x1, dtype, weak), convert(x2, dtype, weak)
     x1, x2 = promotion.broadcast_arrays(*promotion.promote_shapes("ldexp", x1, x2))
     mantissa, exponent = frexp(x1)
-    total = binary.add(convert(exponent, x1.dtype), x2)
+    total = binary.add(convert(exponent, dtype), x2)
     # The greatest numbers have an exponent whose power of 2 is not a number of the format.
     positive = compare.gt(total, promotion.strong_scalar_like(total, 0))
     mantissa = where(
@@ -117,7 +118,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     return where(special, x1, scaled)
 
 
-def spacing(x: Any, /) -> Any:
+def spacing(x: ArrayLike, /) -> Array:
     """The distance from x to the next number away from zero; of float16, as in NumPy, the one above."""
     (x,) = promotion.promote_args_inexact("spacing", x)
     x = promotion.ensure_arraylike("spacing", x)

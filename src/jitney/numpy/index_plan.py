@@ -23,6 +23,7 @@ from jitney.core import config, dtypes, errors
 from jitney.core.array import Array
 from jitney.core.record import record
 from jitney.core.trace import Tracer, concrete_value
+from jitney.core.typing import ArrayLike, Index
 from jitney.primitives.array.shape import broadcast_shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
@@ -74,7 +75,7 @@ class Scalar:
         return not isinstance(self.value, Array | np.ndarray)
 
     @property
-    def value_dtype(self) -> Any:
+    def value_dtype(self) -> np.dtype | None:
         """The dtype of an array, canonical; None for static positions."""
         return None if self.is_static else dtypes.canonicalize_dtype(self.value.dtype)
 
@@ -148,7 +149,7 @@ class Plan:
 # --- reading ------------------------------------------------------------------------------------
 
 
-def plan(shape: Shape, index: Any) -> Plan:
+def plan(shape: Shape, index: Index) -> Plan:
     """The plan of `index` for an operand of `shape`.
 
     Raises:
@@ -212,7 +213,7 @@ def plan(shape: Shape, index: Any) -> Plan:
     )
 
 
-def _scalar(item: Any, axis: int, extent: int) -> Scalar:
+def _scalar(item: Index, axis: int, extent: int) -> Scalar:
     """One position along `axis`, of an array or known.
 
     Raises:
@@ -229,7 +230,7 @@ def _scalar(item: Any, axis: int, extent: int) -> Scalar:
     return entry
 
 
-def _items(index: Any) -> tuple[Any, ...]:
+def _items(index: Index) -> tuple[Any, ...]:
     if isinstance(index, str):
         raise TypeError(f"JAX does not support string indexing; got idx={index!r}")
     if isinstance(index, Sequence) and not isinstance(index, Array | np.ndarray):
@@ -243,7 +244,7 @@ def _items(index: Any) -> tuple[Any, ...]:
     return (index,)
 
 
-def _canonical_item(x: Any) -> Any:
+def _canonical_item(x: Index) -> Any:
     """`x` as None, `...`, a slice, an int, a NumPy integer, or an array of integers or booleans."""
     if x is None or x is Ellipsis or isinstance(x, slice):
         return x
@@ -280,7 +281,7 @@ def _canonical_item(x: Any) -> Any:
     return x
 
 
-def _array_of_sequence(xs: Sequence[Any]) -> Any:
+def _array_of_sequence(xs: Sequence[Any]) -> Array | np.ndarray:
     if len(xs) == 0:
         return np.zeros((0,), np.int32)
     if any(isinstance(x, Array) for x in xs):
@@ -290,18 +291,18 @@ def _array_of_sequence(xs: Sequence[Any]) -> Any:
     return as_value(np.asarray(xs))
 
 
-def _is_mask(x: Any) -> bool:
+def _is_mask(x: Index) -> bool:
     return isinstance(x, Array | np.ndarray) and x.dtype == np.bool_  # type: ignore[union-attr]
 
 
-def _concrete_mask(x: Any) -> np.ndarray:
+def _concrete_mask(x: ArrayLike) -> np.ndarray:
     value = concrete_value(x)
     if value is None:
         raise errors.NonConcreteBooleanIndexError(x)
     return np.asarray(value)
 
 
-def _width(item: Any) -> int:
+def _width(item: Index) -> int:
     """Number of the operand's axes that an item stands for."""
     if item is None or item is Ellipsis:
         return 0

@@ -12,6 +12,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import Array
 from jitney.numpy import creation, joining, ranges, triangular
 from jitney.primitives.elementwise.convert import convert
 
@@ -20,10 +21,10 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def _slice_to_array(s: slice, of: str) -> Any:
+def _slice_to_array(s: slice, of: str) -> Array:
     """The values that a slice, an index `of` an object, stands for, as an array of rank 1."""
 
-    def known(part: str, value: Any) -> Any:
+    def known(part: str, value: object) -> Any:
         return concrete_or_error(None, value, f"slice {part} of jnp.{of}")
 
     start = 0 if s.start is None else known("start", s.start)
@@ -42,14 +43,14 @@ class _Grid:
     _sparse: bool
     _name: str
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: slice | tuple[slice, ...]) -> Array | list[Array]:
         if isinstance(key, slice):
             return _slice_to_array(key, self._name)
         axes = [_slice_to_array(s, self._name) for s in key]
         common = _promoted(axes)
         return self._combined(triangular.meshgrid(*common, indexing="ij", sparse=self._sparse))
 
-    def _combined(self, grids: list[Any]) -> Any:
+    def _combined(self, grids: list[Any]) -> Array | list[Array]:
         raise NotImplementedError(type(self).__name__)
 
 
@@ -64,7 +65,7 @@ class _Mgrid(_Grid):
     _sparse = False
     _name = "mgrid"
 
-    def _combined(self, grids: list[Any]) -> Any:
+    def _combined(self, grids: list[Any]) -> Array | list[Array]:
         return joining.stack(grids, 0) if grids else creation.array([], int)
 
 
@@ -74,7 +75,7 @@ class _Ogrid(_Grid):
     _sparse = True
     _name = "ogrid"
 
-    def _combined(self, grids: list[Any]) -> Any:
+    def _combined(self, grids: list[Any]) -> Array | list[Array]:
         return list(grids)
 
 
@@ -91,7 +92,7 @@ class _Concatenator:
     trans1d: int
     op_name: str
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: slice | tuple[slice, ...]) -> Array | list[Array]:
         items = key if isinstance(key, tuple) else (key,)
         axis, ndmin, trans1d, matrix = self.axis, self.ndmin, self.trans1d, None
         if items and isinstance(items[0], str):
@@ -118,7 +119,7 @@ class _Concatenator:
         axis, ndmin, trans1d = values + defaults[len(values) :]
         return axis, ndmin, trans1d
 
-    def _part(self, x: Any, ndmin: int, trans1d: int) -> Any:
+    def _part(self, x: Any, ndmin: int, trans1d: int) -> Array:
         if isinstance(x, str):
             raise ValueError("string directive must be placed at the beginning")
         part = _slice_to_array(x, self.op_name) if isinstance(x, slice) else creation.asarray(x)

@@ -20,6 +20,7 @@ from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
 from jitney.core.trace import concrete_or_error, state
+from jitney.core.typing import ArrayLike, Index, Shape
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, plan
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import full, iota
@@ -48,7 +49,7 @@ _BASIC_TYPES = frozenset(_BASIC)
 _STATIC_BOUNDS = frozenset((int, type(None), np.int32, np.int64))
 
 
-def numpy_index(index: Any) -> Any:
+def numpy_index(index: Index) -> tuple[Any, ...] | None:
     """`index` as one that NumPy reads in our sense, or None.
 
     Only what NumPy certainly reads the same way; it raises IndexError for positions out of range.
@@ -68,7 +69,7 @@ def numpy_index(index: Any) -> Any:
 _REFUSED = object()
 
 
-def _numpy_item(x: Any) -> Any:
+def _numpy_item(x: Index) -> Any:
     kind = type(x)
     if kind is slice:
         bounded = (
@@ -88,7 +89,7 @@ def _numpy_item(x: Any) -> Any:
     return x if x.dtype.kind in "iub" else _REFUSED
 
 
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Array, index: Index) -> Array:
     """`x[index]`."""
     if type(x) is ArrayImpl and state.trace is state.eval_trace:
         value = x._value
@@ -111,7 +112,7 @@ def getitem(x: Any, index: Any) -> Any:
     return get(x, index)
 
 
-def _get_many(x: ArrayImpl, index: Any) -> Any:
+def _get_many(x: ArrayImpl, index: Index) -> Array:
     """Outside of any trace, elements at very many positions: by a compiled program if all are."""
     items = index if isinstance(index, tuple) else (index,)
     if all([isinstance(item, ArrayImpl) and item.dtype.kind in "iu" for item in items]):
@@ -120,7 +121,7 @@ def _get_many(x: ArrayImpl, index: Any) -> Any:
 
 
 @jit_when_traced(inline=True, compiled_from=LARGE)
-def _points(x: Any, *items: Any) -> Any:
+def _points(x: Array, *items: Array) -> Array:
     return get(x, items)
 
 
@@ -128,15 +129,15 @@ def _points(x: Any, *items: Any) -> Any:
 
 
 def get(
-    x: Any,
-    index: Any,
+    x: Array,
+    index: Index,
     *,
-    mode: Any = None,
-    fill_value: Any = None,
+    mode: str | GatherScatterMode | None = None,
+    fill_value: ArrayLike | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     wrap_negative_indices: bool = True,
-) -> Any:
+) -> Array:
     """Elements of `x` at `index`.
 
     Args:
@@ -187,7 +188,7 @@ def get(
     return expand_dims(y, p.new_axes)
 
 
-def mode_of(mode: Any) -> GatherScatterMode:
+def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
     """A mode as users name it."""
     try:
         return GatherScatterMode.from_any(mode)
@@ -195,7 +196,7 @@ def mode_of(mode: Any) -> GatherScatterMode:
         raise ValueError(f'Unknown gather mode "{mode}"') from None
 
 
-def empty_of_type(x: Any, shape: Any) -> Any:
+def empty_of_type(x: Array, shape: Shape) -> Array:
     """Zeros of `shape` of the dtype of `x`; where that has no zero, `shape` must be empty."""
     if not dtypes.is_extended(x.dtype):
         return convert(full(shape, 0, x.dtype), x.dtype, x.aval.weak_type)
@@ -234,7 +235,7 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
     return out
 
 
-def _get_static(x: Any, entries: Sequence[Span | int]) -> Any:
+def _get_static(x: Array, entries: Sequence[Span | int]) -> Array:
     """Slices, in the positions of the operand's axes; scalars leave axes of extent 1."""
     starts, limits, strides = [], [], []
     for e in entries:
@@ -252,7 +253,7 @@ def _get_static(x: Any, entries: Sequence[Span | int]) -> Any:
     return x
 
 
-def _get_dynamic(x: Any, p: Plan, wrap: bool) -> Any:
+def _get_dynamic(x: Array, p: Plan, wrap: bool) -> Array:
     entries = [e for e in p.entries if not isinstance(e, Points)]
     if wrap and len(entries) == 1 and isinstance(entries[0], Scalar):
         return dynamic_slice(x, (entries[0].value,), (1,))  # in the position's own dtype
@@ -266,7 +267,7 @@ def _get_dynamic(x: Any, p: Plan, wrap: bool) -> Any:
     return dynamic_slice_p.bind(x, *starts, slice_sizes=sizes)
 
 
-def _finish(p: Plan, y: Any, reverse: bool = True) -> Any:
+def _finish(p: Plan, y: Array, reverse: bool = True) -> Array:
     """`y`, which has the operand's axes, with the axes of the result."""
     turned = tuple(k for k, e in enumerate(p.entries) if isinstance(e, Span) and e.step < 0)
     if turned and reverse:
@@ -279,21 +280,21 @@ def _finish(p: Plan, y: Any, reverse: bool = True) -> Any:
 # --- arrays of positions --------------------------------------------------------------------------
 
 
-def index_dtype(shape: Sequence[int]) -> Any:
+def index_dtype(shape: Sequence[int]) -> np.dtype:
     """The dtype in which positions in an array of `shape` are computed."""
     if any(n > 2**31 - 1 for n in shape) and config.x64_enabled():
         return _INT64
     return _INT32
 
 
-def as_index(x: Any, dtype: Any) -> Any:
+def as_index(x: ArrayLike, dtype: np.dtype) -> Array:
     """A position as a scalar of `dtype`."""
     if isinstance(x, Array | np.ndarray):
         return convert(x, dtype)
     return dtype.type(x)
 
 
-def _wrapped(x: Any, extent: int) -> Any:
+def _wrapped(x: Array, extent: int) -> Array:
     """Positions with `extent` added to negative ones."""
     dtype = x.dtype
     if isinstance(x, np.ndarray):
@@ -304,7 +305,7 @@ def _wrapped(x: Any, extent: int) -> Any:
     return select.select(below, binary.add(x, scalar_operand(extent, dtype, weak)), x)
 
 
-def wrapped_positions(x: Any, extent: int) -> Any:
+def wrapped_positions(x: Array, extent: int) -> Array:
     """An array of positions with those below zero counted from the end.
 
     The dtype stays, unless it cannot hold `extent`.
@@ -373,7 +374,7 @@ class Indexer:
             e.size if isinstance(e, Span) and e.is_block else 1 for e in p.entries
         )
 
-    def indices(self) -> Any:
+    def indices(self) -> Array | np.ndarray:
         """The indices: [*batch_shape, number of indexed axes]."""
         p = self.plan
         if not self.indexed:
@@ -392,7 +393,7 @@ class Indexer:
         columns = [self._column(k, positions.get(k)) for k in self.indexed]
         return columns[0] if len(columns) == 1 else concatenate(columns, len(self.batch_shape))
 
-    def _positions(self, entry: Entry, extent: int) -> Any:
+    def _positions(self, entry: Entry, extent: int) -> Array | int:
         if isinstance(entry, Points):
             return wrapped_positions(entry.array, extent) if self.wrap else entry.array
         assert isinstance(entry, Scalar)
@@ -403,19 +404,19 @@ class Indexer:
             return k
         return wrapped_positions(entry.value, extent) if self.wrap else entry.value
 
-    def _spread(self, x: Any) -> Any:
+    def _spread(self, x: ArrayLike) -> Array:
         """Positions as an array of the shape of the points, and of the index dtype."""
         if not isinstance(x, Array | np.ndarray):
             x = int(x) if type(x) is int else self.dtype.type(x)
         return convert(broadcast_to(x, self.plan.points_shape), self.dtype)
 
-    def _strided(self, span: Span) -> Any:
+    def _strided(self, span: Span) -> Array:
         kind = self.dtype.type
         steps = binary.mul(kind(span.step), iota(self.dtype, span.size))
         positions = binary.add(kind(span.start), steps)
         return rev(positions, (0,)) if span.step < 0 else positions
 
-    def _column(self, axis: int, positions: Any) -> Any:
+    def _column(self, axis: int, positions: Array | int | None) -> Array:
         entry = self.plan.entries[axis]
         shape = (*self.batch_shape, 1)
         if isinstance(entry, Span) and entry.is_block:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error
+from jitney.core.typing import ArrayLike, Axis, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import full, zeros, zeros_like
 from jitney.numpy.manipulation import moveaxis
@@ -37,16 +36,16 @@ __all__ = ["append", "delete", "insert", "resize", "trim_zeros"]
 _INT32 = np.dtype(np.int32)
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Array) -> Array:
     return reshape(x, (x.size,))
 
 
-def _along(x: Any, axis: int | None) -> tuple[Any, int]:
+def _along(x: Array, axis: int | None) -> tuple[Array, int]:
     return (_flat(x), 0) if axis is None else (x, canonical_axis(axis, x.ndim))
 
 
-@partial(jit_when_traced, static_argnames=("axis",))
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+@jit_when_traced(static_argnames=("axis",))
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """`values` after `arr` along `axis`; both flattened if it is None."""
     from jitney.numpy.joining import concatenate as joined
 
@@ -54,7 +53,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return joined([_flat(x), _flat(y)]) if axis is None else joined([x, y], axis=axis)
 
 
-def _positions(index: Any, n: int) -> Any:
+def _positions(index: Array, n: int) -> Array:
     """Indices, counted from the end if negative, limited to 0..n."""
     wrapped = where(index < 0, index + scalar_operand(n, index.dtype, index.weak_type), index)
     return clip(wrapped, 0, n)
@@ -63,7 +62,9 @@ def _positions(index: Any, n: int) -> Any:
 # --- insert ---------------------------------------------------------------------------------------
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(
+    arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int | None = None
+) -> Array:
     """`arr` with `values` put in before the positions `obj`.
 
     Args:
@@ -115,8 +116,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def delete(
-    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
-) -> Any:
+    arr: ArrayLike,
+    obj: ArrayLike | slice,
+    axis: int | None = None,
+    *,
+    assume_unique_indices: bool = False,
+) -> Array:
     """`arr` without the elements at positions `obj`.
 
     Args:
@@ -171,7 +176,7 @@ def delete(
     return x[(*lead, as_value(np.flatnonzero(kept).astype(_INT32)))]
 
 
-def _without(x: Any, index: Any, axis: int) -> Any:
+def _without(x: Array, index: Array, axis: int) -> Array:
     """`x` without the slices at `index`, which differ."""
     from jitney.numpy.reductions import sum as sum_of
 
@@ -189,8 +194,8 @@ def _without(x: Any, index: Any, axis: int) -> Any:
 # --- resize, trim ---------------------------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("new_shape",))
-def resize(a: Any, new_shape: Any) -> Any:
+@jit_when_traced(static_argnames=("new_shape",))
+def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     """The elements of `a`, again and again, in shape `new_shape`."""
     x = promotion.ensure_arraylike("resize", a)
     shape = canonical_shape(new_shape)
@@ -204,7 +209,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     return reshape(tile(flat, (times,))[:size], shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     """`filt` without zeros at the front and the back.
 
     Args:

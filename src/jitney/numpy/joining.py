@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array import concatenation
 from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, shape_of, transpose
@@ -22,8 +23,11 @@ __all__ = [
     "vstack",
 ]  # fmt: skip
 
+Arrays: TypeAlias = "Array | np.ndarray | Sequence[ArrayLike]"
+"""Arrays to join: a sequence of them, or the slices of one along its first axis."""
 
-def _parts(name: str, arrays: Any) -> Any:
+
+def _parts(name: str, arrays: Arrays) -> Array | list[Any]:
     """The arrays to join: one array (along its first axis), or a list of operands."""
     if isinstance(arrays, Array | np.ndarray):
         return as_value(arrays)
@@ -35,7 +39,7 @@ def _parts(name: str, arrays: Any) -> Any:
     return parts
 
 
-def _promoted(parts: Sequence[Any], dtype: Any, name: str) -> list[Any]:
+def _promoted(parts: Sequence[Any], dtype: DTypeLike | None, name: str) -> list[Any]:
     if dtype is None:
         return promotion.promote_dtypes(*parts)
     dtype = user_dtype(dtype, name)
@@ -45,7 +49,7 @@ def _promoted(parts: Sequence[Any], dtype: Any, name: str) -> list[Any]:
 # --- joining --------------------------------------------------------------------------------------
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
     """Arrays of equal shape, except along `axis`, put one after the other.
 
     Args:
@@ -71,7 +75,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     return concatenation.concatenate(_promoted(parts, dtype, "concatenate"), axis)
 
 
-def _concatenate_slices(x: Any, axis: int | None, dtype: Any) -> Any:
+def _concatenate_slices(x: Array, axis: int | None, dtype: DTypeLike | None) -> Array:
     """The slices of `x` along its first axis, joined: a change of shape."""
     if x.ndim == 0:
         raise TypeError("iteration over a 0-d array")
@@ -90,17 +94,17 @@ def _concatenate_slices(x: Any, axis: int | None, dtype: Any) -> Any:
     return reshape(transpose(x, order), joined)
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: ArrayLike) -> Array:
     return reshape(x, (int(np.prod(shape_of(x), dtype=np.int64)),))
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
     """Arrays put one after the other along `axis`; see `concatenate`."""
     promotion.check_arraylike("concat", *arrays)
     return concatenate(arrays, axis=axis)
 
 
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | None = None) -> Array:
     """Arrays of one shape put along a new axis at position `axis`.
 
     Raises:
@@ -129,7 +133,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     return concatenation.stack(_promoted(parts, dtype, "stack"), axis)
 
 
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
     """Arrays, of rank 2 at least, joined along the first axis."""
     parts = _parts("vstack", tup)
     if isinstance(parts, Array):
@@ -137,7 +141,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_2d(x) for x in parts], axis=0, dtype=dtype)
 
 
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
     """Arrays joined along the second axis, or along the only one."""
     parts = _parts("hstack", tup)
     if isinstance(parts, Array):
@@ -149,7 +153,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(parts, axis=0 if rank == 1 else 1, dtype=dtype)
 
 
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
     """Arrays, of rank 3 at least, joined along the third axis."""
     parts = _parts("dstack", tup)
     if isinstance(parts, Array):
@@ -157,7 +161,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([atleast_3d(x) for x in parts], axis=2, dtype=dtype)
 
 
-def _each(name: str, x: Any, rank: int) -> Any:
+def _each(name: str, x: Array, rank: int) -> Array:
     """`x`, the slices along whose first axis get at least `rank` axes."""
     missing = rank - (x.ndim - 1)
     if missing <= 0:
@@ -168,7 +172,7 @@ def _each(name: str, x: Any, rank: int) -> Any:
     return expand_dims(x, dims[rank][missing])
 
 
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Arrays) -> Array:
     """Arrays of rank 1 as the columns of a matrix; those of rank 2 as they are."""
     parts = _parts("column_stack", tup)
     if isinstance(parts, Array):
@@ -178,13 +182,13 @@ def column_stack(tup: Any) -> Any:
 
 
 @jit_when_traced
-def block(arrays: Any) -> Any:
+def block(arrays: ArrayLike | Sequence[Any]) -> Array:
     """An array put together from blocks in nested lists, the innermost along the last axis."""
     out, _ = _block(arrays)
     return out
 
 
-def _block(xs: Any) -> tuple[Any, int]:
+def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
     """What `xs` stands for, and the depth of its lists."""
     if isinstance(xs, tuple):
         raise ValueError(f"jax.numpy.block does not allow tuples, got {xs}")
@@ -204,22 +208,46 @@ def _block(xs: Any) -> tuple[Any, int]:
 # --- ranks ----------------------------------------------------------------------------------------
 
 
+@overload
+def atleast_1d(arys: ArrayLike, /) -> Array: ...
+
+
+@overload
+def atleast_1d(*arys: ArrayLike) -> Array | list[Array]: ...
+
+
 @jit_when_traced
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
     """Arrays of rank 1 at least; one array if one is given."""
     return _at_least("atleast_1d", arys, lambda x: expand_dims(x, (0,)) if x.ndim == 0 else x)
 
 
+@overload
+def atleast_2d(arys: ArrayLike, /) -> Array: ...
+
+
+@overload
+def atleast_2d(*arys: ArrayLike) -> Array | list[Array]: ...
+
+
 @jit_when_traced
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
     """Arrays of rank 2 at least, new axes in front; one array if one is given."""
     return _at_least(
         "atleast_2d", arys, lambda x: expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x
     )
 
 
+@overload
+def atleast_3d(arys: ArrayLike, /) -> Array: ...
+
+
+@overload
+def atleast_3d(*arys: ArrayLike) -> Array | list[Array]: ...
+
+
 @jit_when_traced
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
     """Arrays of rank 3 at least: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)."""
     dims: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return _at_least(
@@ -227,7 +255,9 @@ def atleast_3d(*arys: Any) -> Any:
     )
 
 
-def _at_least(name: str, arys: tuple[Any, ...], widen: Any) -> Any:
+def _at_least(
+    name: str, arys: tuple[Any, ...], widen: Callable[[Array], Array]
+) -> Array | list[Array]:
     promotion.check_arraylike(name, *arys)
     out = [widen(as_value(x)) for x in arys]
     return out[0] if len(out) == 1 else out
@@ -236,20 +266,20 @@ def _at_least(name: str, arys: tuple[Any, ...], widen: Any) -> Any:
 # --- splitting ------------------------------------------------------------------------------------
 
 
-def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
+def _split(
+    name: str, ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int
+) -> list[Array]:
     ary = promotion.ensure_arraylike(name, ary)
     axis = operator.index(concrete_or_error(None, axis, f"in jax.numpy.{name} argument `axis`"))
     size = ary.shape[axis]
-    if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
+    given: Any = indices_or_sections
+    if isinstance(given, tuple | list) or np.ndim(given) > 0:
         points = [
-            int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1"))
-            for i in indices_or_sections
+            int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1")) for i in given
         ]
         sizes = np.diff([0, *points, size])
     else:
-        count = int(
-            concrete_or_error(np.int64, indices_or_sections, f"in jax.numpy.{name} argument 1")
-        )
+        count = int(concrete_or_error(np.int64, given, f"in jax.numpy.{name} argument 1"))
         if count == 0:
             raise ZeroDivisionError("integer division or modulo by zero")
         part, rest = divmod(size, count)
@@ -259,7 +289,9 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
     return list(concatenation.split(ary, tuple(sizes.astype(np.int64)), axis=axis))
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(
+    ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
+) -> list[Array]:
     """Parts of `ary` along `axis`: a number of equal ones, or cut at given indices.
 
     Raises:
@@ -268,28 +300,30 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(
+    ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
+) -> list[Array]:
     """`split`, but the first parts are longer if the extent cannot be divided."""
     return _split("array_split", ary, indices_or_sections, axis)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the first axis."""
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the second axis, or along the only one."""
     ary = promotion.ensure_arraylike("hsplit", ary)
     return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """`split` along the third axis."""
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices of `x` along `axis`, without that axis."""
     x = promotion.ensure_arraylike("unstack", x)
     return concatenation.unstack(x, axis=canonical_axis(axis, x.ndim))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import operator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit, jit_when_traced
 from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike
 from jitney.lax import linalg as lax
 from jitney.numpy import products, promotion
 from jitney.numpy.matrix_norms import (
@@ -85,27 +86,35 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-def _inexact(name: str, *operands: Any) -> Any:
+@overload
+def _inexact(name: str, operand: ArrayLike, /) -> Array: ...
+
+
+@overload
+def _inexact(name: str, first: ArrayLike, second: ArrayLike, /) -> list[Array]: ...
+
+
+def _inexact(name: str, /, *operands: ArrayLike) -> Any:
     """Operands checked, of one inexact dtype, as values."""
     promotion.check_arraylike(f"jnp.linalg.{name}", *operands)
     values = [as_value(x) for x in promotion.promote_dtypes_inexact(*operands)]
     return values[0] if len(values) == 1 else values
 
 
-def _check_square(what: str, a: Any, end: str = "") -> None:
+def _check_square(what: str, a: Array, end: str = "") -> None:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"Argument to {what} must have shape [..., n, n], got {a.shape}{end}")
 
 
-def _of_dtype(value: Any, like: Any) -> Any:
+def _of_dtype(value: complex, like: Array) -> Any:
     return np.asarray(value, like.dtype)[()]
 
 
 # --- factorisations -------------------------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("upper", "symmetrize_input"), compiled_from=LARGE)
-def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+@jit_when_traced(static_argnames=("upper", "symmetrize_input"), compiled_from=LARGE)
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """Lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
 
     NaN where `a` is not positive definite. `symmetrize_input`: (a + a^H) / 2 is taken.
@@ -115,21 +124,21 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     return mat.adjoint(factor) if upper else factor
 
 
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Complex eigenvalues and (right) eigenvectors of square matrices."""
     values, vectors = lax.eig(_inexact("eig", a), compute_left_eigenvectors=False)
     return EigResult(values, vectors)
 
 
 @jit_when_traced
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Array:
     """Complex eigenvalues of square matrices."""
     a = _inexact("eigvals", a)
     return lax.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
-@partial(jit_when_traced, static_argnames=("UPLO", "symmetrize_input"))
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+@jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
@@ -144,14 +153,28 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     return EighResult(values, vectors)
 
 
-@partial(jit_when_traced, static_argnames=("UPLO", "symmetrize_input"))
-def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+@jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """Ascending eigenvalues of Hermitian matrices."""
     return eigh(_inexact("eigvalsh", a), UPLO, symmetrize_input).eigenvalues
 
 
-@partial(jit_when_traced, static_argnames=("mode",))
-def qr(a: Any, mode: str = "reduced") -> Any:
+@overload
+def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
+
+
+@overload
+def qr(
+    a: ArrayLike, mode: Literal["reduced", "complete", "full", "raw"] = "reduced"
+) -> QRResult: ...
+
+
+@overload
+def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult: ...
+
+
+@jit_when_traced(static_argnames=("mode",))
+def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
     """QRResult with a = Q @ R; R alone for mode "r"; Householder vectors and factors for "raw".
 
     Raises:
@@ -167,20 +190,49 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-def lax_geqrf(a: Any) -> Any:
+def lax_geqrf(a: Array) -> tuple[Array, Array]:
     """(R with Householder vectors below it, their factors)."""
     from jitney.primitives.linalg.factorizations import geqrf_p
 
     return geqrf_p.bind(a)
 
 
-@partial(
-    jit_when_traced, static_argnames=("full_matrices", "compute_uv", "hermitian", "subset_by_index")
-)
+@overload
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
-) -> Any:  # fmt: skip
+) -> Array: ...
+
+
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> SVDResult: ...
+
+
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array | SVDResult: ...
+
+
+@jit_when_traced(static_argnames=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
+def svd(
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array | SVDResult:  # fmt: skip
     """SVDResult with a = U @ diag(S) @ Vh, or S alone unless `compute_uv`.
 
     Args:
@@ -215,7 +267,7 @@ def svd(
 
 
 @jit_when_traced
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Array:
     """Descending singular values."""
     return svd(x, compute_uv=False)
 
@@ -224,7 +276,7 @@ def svdvals(x: Any, /) -> Any:
 
 
 @jit  # eager, too: the program of the system's solution is to be compiled once
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """X with a @ X = b; a `b` of rank 1 is one vector.
 
     Raises:
@@ -234,7 +286,7 @@ def solve(a: Any, b: Any) -> Any:
     return _solve(a, b)
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: Array, b: Array) -> Array:
     _check_square("solve", a, ".")
     n = a.shape[-1]
     if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
@@ -259,7 +311,7 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 @jit  # eager, too: the program of the system's solution is to be compiled once
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Array:
     """The inverse of square matrices."""
     a = _inexact("inv", a)
     _check_square("inv", a, ".")
@@ -267,7 +319,7 @@ def inv(a: Any) -> Any:
     return _solve(a, mat.eye(n, n, a))
 
 
-def _parity(pivots: Any) -> Any:
+def _parity(pivots: Array) -> Array:
     """Number of exchanges of rows."""
     from jitney.primitives.array.creation import broadcasted_iota
 
@@ -275,7 +327,7 @@ def _parity(pivots: Any) -> Any:
     return reduce_sum(convert(pivots != places, np.dtype(np.int32)), (pivots.ndim - 1,))
 
 
-def _diagonal_and_sign(a: Any) -> tuple[Any, Any, Any, Any]:
+def _diagonal_and_sign(a: Array) -> tuple[Array, Array, Array, Array]:
     """(factors, order, diagonal of U, sign of the permutation in the dtype of `a`)."""
     factors, pivots, order = lax.lu(a)
     even = 1 - 2 * (_parity(pivots) & 1)
@@ -283,13 +335,13 @@ def _diagonal_and_sign(a: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @custom_jvp
-def _det(a: Any) -> Any:
+def _det(a: Array) -> Array:
     _, _, d, sign = _diagonal_and_sign(a)
     return sign * reduce_prod(d, (d.ndim - 1,))
 
 
 @_det.defjvp
-def _det_jvp(primals: Any, tangents: Any) -> Any:
+def _det_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
     """The derivative is the trace of det(a) a^-1 @ t; it exists for singular `a`, too.
 
     The last row of a system by U is multiplied by the other diagonal elements instead of divided.
@@ -315,7 +367,7 @@ def _det_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @jit  # eager, too, as `inv`
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Array:
     """The determinant of square matrices."""
     a = _inexact("det", a)
     _check_square("_det()", a)
@@ -323,7 +375,7 @@ def det(a: Any) -> Any:
 
 
 @partial(jit, static_argnames=("method",))  # eager, too, as `inv`
-def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant.
 
     Args:
@@ -340,7 +392,7 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
 
 
 @custom_jvp
-def _slogdet(a: Any) -> Any:
+def _slogdet(a: Array) -> tuple[Array, Array]:
     _, _, d, sign = _diagonal_and_sign(a)
     axis = (d.ndim - 1,)
     zero = reduce_sum(convert(d == 0, np.dtype(np.int32)), axis) > 0
@@ -352,7 +404,9 @@ def _slogdet(a: Any) -> Any:
 
 
 @_slogdet.defjvp
-def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
+def _slogdet_jvp(
+    primals: tuple[Array, ...], tangents: tuple[Array, ...]
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     (a,), (t,) = primals, tangents
     sign, size = _slogdet(a)
     change = mat.diagonal(_solve(a, t))
@@ -364,7 +418,7 @@ def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @partial(custom_jvp, nondiff_argnums=(2,))
-def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
+def _pinv(a: Array, rtol: Array, hermitian: bool) -> Array:
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     limit = (rtol[..., None] * s[..., :1]) if s.shape[-1] else s
     kept = s > limit
@@ -373,7 +427,9 @@ def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 @_pinv.defjvp
-def _pinv_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
+def _pinv_jvp(
+    hermitian: bool, primals: tuple[Array, ...], tangents: tuple[Array, ...]
+) -> tuple[Array, Array]:
     a, rtol = primals
     t = tangents[0]
     p = _pinv(a, rtol, hermitian)
@@ -385,7 +441,13 @@ def _pinv_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
     return p, out + mm(mm(left, adj(t)), mm(adj(p), p))
 
 
-def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+def pinv(
+    a: ArrayLike,
+    rtol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rcond: ArrayLike | None = None,
+) -> Array:
     """The Moore-Penrose inverse: of rank as singular values greater than rtol times the greatest.
 
     `rtol` is 10 max(m, n) eps by default; `rcond` is an older name for it.
@@ -402,8 +464,8 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 
 
 def lstsq(
-    a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False
-) -> tuple[Any, Any, Any, Any]:
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
+) -> tuple[Array, Array, Array, Array]:
     """(solution, residuals, rank, singular values) of the least squares problem a @ x = b.
 
     Args:
@@ -441,7 +503,7 @@ def lstsq(
     return (squeeze(x, (1,)) if vector else x), residuals, rank, s
 
 
-def _squares_of_columns(x: Any) -> Any:
+def _squares_of_columns(x: Array) -> Array:
     size = unary.abs(x)
     return reduce_sum(size * size, (0,))
 
@@ -449,8 +511,8 @@ def _squares_of_columns(x: Any) -> Any:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-@partial(jit_when_traced, static_argnames=("p",))
-def cond(x: Any, p: Any = None) -> Any:
+@jit_when_traced(static_argnames=("p",))
+def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     """The condition number in the norm `p`; None is 2."""
     promotion.check_arraylike("cond", x)
     x = _inexact("cond", x)
@@ -472,7 +534,13 @@ def cond(x: Any, p: Any = None) -> Any:
     return where((out != out) & ~has_nan, _of_dtype(math.inf, out), out)
 
 
-def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+def matrix_rank(
+    M: ArrayLike,
+    rtol: ArrayLike | None = None,
+    *,
+    hermitian: bool = False,
+    tol: ArrayLike | None = None,
+) -> Array:
     """The number of singular values greater than rtol times the greatest (max(m, n) eps by default)."""
     if rtol is not None and tol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
@@ -490,37 +558,37 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     return reduce_sum(convert(s > limit[..., None], np.dtype(np.int32)), (s.ndim - 1,))
 
 
-@partial(jit_when_traced, static_argnames=("n",))
-def matrix_power(a: Any, n: int) -> Any:
+@jit_when_traced(static_argnames=("n",))
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """`a` to the integer power `n`, by repeated squares; negative powers are of the inverse."""
     promotion.check_arraylike("jnp.linalg.matrix_power", a)
-    a = as_value(a)
-    if a.ndim < 2:
-        raise TypeError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
-    if a.shape[-2] != a.shape[-1]:
+    x = as_value(a)
+    if x.ndim < 2:
+        raise TypeError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if x.shape[-2] != x.shape[-1]:
         raise TypeError("Last 2 dimensions of the array must be square")
     try:
         n = operator.index(n)
     except TypeError as error:
         raise TypeError(f"exponent must be an integer, got {n}") from error
     if n == 0:
-        return mat.eye(a.shape[-2], a.shape[-2], a)
+        return mat.eye(x.shape[-2], x.shape[-2], x)
     if n < 0:
-        a, n = inv(a), -n
-    out = None
+        x, n = inv(x), -n
+    out: Any = None
     while True:
         if n & 1:
-            out = a if out is None else products.matmul(out, a)
+            out = x if out is None else products.matmul(out, x)
         n >>= 1
         if not n:
             return out
-        a = products.matmul(a, a)
+        x = products.matmul(x, x)
 
 
 # --- tensors ---------------------------------------------------------------------------------------
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse of `tensordot(a, ., ind)`."""
     a = promotion.ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
@@ -536,7 +604,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape(inv(square), (*back, *front))
 
 
-def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
     """X with tensordot(a, X, X.ndim) = b; `axes` of `a` are moved to its end first."""
     a, b = promotion.ensure_arraylike("tensorsolve", a, b)
     if axes is not None:

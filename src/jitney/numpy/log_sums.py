@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from jitney import lax
 from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import reductions
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.numpy.selection import where as choose
@@ -16,14 +17,48 @@ from jitney.primitives.array.shape import broadcast_to, expand_dims
 from jitney.primitives.elementwise.convert import as_value
 
 
+@overload
 def logsumexp(
-    a: Any,
-    axis: Any = None,
-    b: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: Literal[False] = False,
+    where: ArrayLike | None = None,
+) -> Array: ...
+
+
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    *,
+    return_sign: Literal[True],
+    where: ArrayLike | None = None,
+) -> tuple[Array, Array]: ...
+
+
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
     keepdims: bool = False,
     return_sign: bool = False,
-    where: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]: ...
+
+
+def logsumexp(
+    a: ArrayLike,
+    axis: Axis = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]:
     """log(sum(b exp(a))) along `axis`, without overflow.
 
     Args:
@@ -65,11 +100,12 @@ def logsumexp(
     return out
 
 
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     """`axis` (one, several, or None for all) as positions that are not negative."""
     if axis is None:
         return tuple(range(ndim))
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    given: Any = axis
+    axes = given if isinstance(given, tuple | list) else (given,)
     for a in axes:
         if not -ndim <= a < ndim:
             raise ValueError(f"axis {a} is out of bounds for array of dimension {ndim}")

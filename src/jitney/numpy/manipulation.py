@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error, is_concrete
+from jitney.core.typing import ArrayLike, Axis, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.joining import stack
 from jitney.numpy.triangular import diagonal
@@ -28,6 +28,10 @@ from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.indexing.slice import dynamic_slice, slice as lax_slice
 
+if TYPE_CHECKING:
+    from jitney.runtime.mesh import PartitionSpec
+    from jitney.runtime.sharding import Sharding
+
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "diagonal", "expand_dims", "flip",
     "fliplr", "flipud", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat",
@@ -41,8 +45,13 @@ _INT32 = np.dtype(np.int32)
 
 
 def reshape(
-    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike,
+    shape: ShapeLike,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """The elements of `a` in another shape.
 
     Args:
@@ -70,7 +79,7 @@ def reshape(
     return copy_p.bind(out) if copy and out is a else out
 
 
-def _sizes(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
+def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
     """`shape` with -1 replaced."""
     new = canonical_shape(shape)
     if -1 not in new:
@@ -89,7 +98,9 @@ def _sizes(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     return tuple([size // known if n == -1 else n for n in new])
 
 
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+def ravel(
+    a: ArrayLike, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
+) -> Array:
     """All elements along one axis."""
     a = promotion.ensure_arraylike("ravel", a)
     if order == "K":
@@ -100,7 +111,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 # --- axes -----------------------------------------------------------------------------------------
 
 
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Axes in the order `axes`; reversed by default."""
     a = promotion.ensure_arraylike("transpose", a)
     if axes is None:
@@ -108,18 +119,18 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return lax_shape.transpose(a, _wrapped_axes(axes, a.ndim))
 
 
-def _wrapped_axes(axes: Any, rank: int) -> tuple[int, ...]:
+def _wrapped_axes(axes: int | Sequence[int] | np.ndarray, rank: int) -> tuple[int, ...]:
     entries = axes if isinstance(axes, Sequence | np.ndarray) else (axes,)
     return tuple([canonical_axis(k, rank) for k in entries])
 
 
-def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
+def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
     """Axes in the order `axes`."""
     promotion.check_arraylike("permute_dims", a)
     return transpose(a, axes)
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """The last two axes exchanged."""
     x = promotion.ensure_arraylike("matrix_transpose", x)
     rank = x.ndim
@@ -130,7 +141,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return lax_shape.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Axes `source` moved to positions `destination`; the others keep their order."""
     a = promotion.ensure_arraylike("moveaxis", a)
     sources, targets = canonical_axes(source, a.ndim), canonical_axes(destination, a.ndim)
@@ -142,7 +153,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return lax_shape.transpose(a, order)
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Two axes exchanged."""
     a = promotion.ensure_arraylike("swapaxes", a)
     order = np.arange(a.ndim)
@@ -150,8 +161,8 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return lax_shape.transpose(a, order.tolist())
 
 
-@partial(jit_when_traced, static_argnames=("axis", "start"))
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+@jit_when_traced(static_argnames=("axis", "start"))
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Axis `axis` moved in front of axis `start`."""
     a = promotion.ensure_arraylike("rollaxis", a)
     rank = a.ndim
@@ -163,7 +174,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
 
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """`a` without the axes `axis`, which have extent 1; by default without all of those."""
     a = promotion.ensure_arraylike("squeeze", a)
     if axis is None:
@@ -171,7 +182,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return lax_shape.squeeze(a, axis)
 
 
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """`a` with axes of extent 1 put in at positions `axis` of the result."""
     a = promotion.ensure_arraylike("expand_dims", a)
     if isinstance(axis, Array | np.ndarray):
@@ -187,19 +198,21 @@ def expand_dims(a: Any, axis: Any) -> Any:
 # --- broadcasting ---------------------------------------------------------------------------------
 
 
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+def broadcast_to(
+    array: ArrayLike, shape: ShapeLike, *, out_sharding: Sharding | PartitionSpec | None = None
+) -> Array:
     """`array` repeated to `shape` along new leading axes and axes of extent 1."""
     promotion.check_arraylike("broadcast_to", array)
     return lax_shape.broadcast_to(array, canonical_shape(shape))
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: ArrayLike) -> list[Array]:
     """Arrays broadcast to their common shape."""
     promotion.check_arraylike("broadcast_arrays", *args)
     return promotion.broadcast_arrays(*args)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
     """The shape that arrays of `shapes` are broadcast to together."""
     if not shapes:
         return ()
@@ -209,7 +222,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 # --- order ----------------------------------------------------------------------------------------
 
 
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """Elements in reversed order along `axis`, along all axes by default."""
     promotion.check_arraylike("flip", m)
     return _flip(m, axis=axis if axis is None else _hashable(axis))
@@ -219,27 +232,27 @@ def _hashable(axis: Any) -> Any:
     return tuple(axis) if isinstance(axis, Sequence | np.ndarray) else axis
 
 
-@partial(jit_when_traced, name="_flip", static_argnames=("axis",))
-def _flip(m: Any, axis: Any = None) -> Any:
+@jit_when_traced(name="_flip", static_argnames=("axis",))
+def _flip(m: ArrayLike, axis: Axis = None) -> Array:
     m = as_value(m)
     dims = tuple(range(m.ndim)) if axis is None else canonical_axes(axis, m.ndim)
     return lax_shape.rev(m, dims) if dims else m
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Array:
     """Elements in reversed order along the second axis."""
     promotion.check_arraylike("fliplr", m)
     return _flip(m, axis=1)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     """Elements in reversed order along the first axis."""
     promotion.check_arraylike("flipud", m)
     return _flip(m, axis=0)
 
 
-@partial(jit_when_traced, static_argnames=("k", "axes"))
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+@jit_when_traced(static_argnames=("k", "axes"))
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """`m` turned `k` times by 90 degrees in the plane of `axes`, from the first to the second."""
     m = promotion.ensure_arraylike("rot90", m)
     if m.ndim < 2:
@@ -262,7 +275,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(lax_shape.transpose(m, order), second)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
     """Elements moved by `shift` along `axis`; what leaves at the end comes in at the start.
 
     Args:
@@ -288,8 +301,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return _roll_dynamic(a, asarray(shift), axes)
 
 
-@partial(jit_when_traced, name="_roll_static", static_argnums=(1, 2))
-def _roll_static(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+@jit_when_traced(name="_roll_static", static_argnums=(1, 2))
+def _roll_static(a: Array, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Array:
     for shift, axis in zip(shifts, axes, strict=True):
         n = a.shape[axis]
         if n == 0:
@@ -305,8 +318,8 @@ def _roll_static(a: Any, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return a
 
 
-@partial(jit_when_traced, name="_roll_dynamic", static_argnums=(2,))
-def _roll_dynamic(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
+@jit_when_traced(name="_roll_dynamic", static_argnums=(2,))
+def _roll_dynamic(a: Array, shift: Array, axes: tuple[int, ...]) -> Array:
     from jitney.numpy.arithmetic import remainder
 
     count = max(len(axes), shift_size(shift))
@@ -326,7 +339,7 @@ def _roll_dynamic(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
     return a
 
 
-def shift_size(shift: Any) -> int:
+def shift_size(shift: Array) -> int:
     """The number of shifts in a scalar or an array of rank 1."""
     return shift.shape[0] if shift.ndim else 1
 
@@ -334,14 +347,15 @@ def shift_size(shift: Any) -> int:
 # --- repetition -----------------------------------------------------------------------------------
 
 
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     """`A` repeated as a whole, `reps` times along each axis."""
     promotion.check_arraylike("tile", A)
     x = as_value(A)
+    given: Any = reps
     try:
-        counts = tuple(reps)
+        counts = tuple(given)
     except TypeError:
-        counts = (reps,)
+        counts = (given,)
     counts = canonical_shape(counts)
     rank = max(x.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
@@ -350,13 +364,13 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 def repeat(
-    a: Any,
-    repeats: Any,
+    a: ArrayLike,
+    repeats: ArrayLike,
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """Each element (or slice along `axis`) several times in a row.
 
     Args:
@@ -383,16 +397,16 @@ def repeat(
         x, axis = lax_shape.reshape(x, (x.size,)), 0
     axis = canonical_axis(axis, x.ndim)
     if total_repeat_length is None:
-        repeats = concrete_or_error(
+        known: Any = concrete_or_error(
             None,
             repeats,
             "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix "
             "this, either specify a static value for `repeats`, or pass a static value to "
             "`total_repeat_length`.",
         )
-        if np.ndim(repeats) == 0:
-            return _repeat_all(x, repeats.item() if hasattr(repeats, "item") else repeats, axis)
-        counts = np.asarray(repeats)
+        if np.ndim(known) == 0:
+            return _repeat_all(x, known.item() if hasattr(known, "item") else known, axis)
+        counts = np.asarray(known)
         if counts.shape == (1,):
             return _repeat_all(x, int(counts[0]), axis)
         counts = np.ravel(counts)
@@ -403,7 +417,7 @@ def repeat(
     return _repeat_each(x, repeats, axis, operator.index(total_repeat_length))
 
 
-def _repeat_all(x: Any, count: Any, axis: int) -> Any:
+def _repeat_all(x: Array, count: int, axis: int) -> Array:
     if not isinstance(count, int):
         raise TypeError(
             "broadcast_in_dim shape must have every element be an integer type, got "
@@ -416,7 +430,7 @@ def _repeat_all(x: Any, count: Any, axis: int) -> Any:
     return lax_shape.reshape(spread, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
 
 
-def _repeat_each(x: Any, repeats: Any, axis: int, length: int) -> Any:
+def _repeat_each(x: Array, repeats: Any, axis: int, length: int) -> Array:
     """Slice k of `x` comes at as many places as `repeats[k]` says."""
     from jitney.numpy.creation import zeros
     from jitney.numpy.cumulative import cumsum

@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from jitney.api.jit import jit_when_traced
+from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.primitives.array.shape import canonical_axis, expand_dims, transpose
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.primitives.reduction.reduce import reduce_max, reduce_min, reduce_sum
 
+Order: TypeAlias = "int | float | str | None"
 
-def _operand(name: str, x: Any) -> Any:
+
+def _operand(name: str, x: ArrayLike) -> Array:
     promotion.check_arraylike(f"jnp.linalg.{name}", x)
     return as_value(promotion.promote_dtypes_inexact(x)[0])
 
 
-def _kept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _kept(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     return expand_dims(x, tuple(sorted(axes))) if keepdims and axes else x
 
 
-def _squares(x: Any) -> Any:
+def _squares(x: Array) -> Array:
     """Squares of absolute values, real."""
     return unary.real(x * unary.conj(x)) if promotion.is_complex(x.dtype) else x * x
 
 
-def _sum(x: Any, axes: tuple[int, ...]) -> Any:
+def _sum(x: Array, axes: tuple[int, ...]) -> Array:
     return reduce_sum(convert(x, x.dtype), axes)  # never weakly typed
 
 
-def _root_of_squares(x: Any, axes: tuple[int, ...]) -> Any:
+def _root_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
     return unary.sqrt(_sum(_squares(x), axes))
 
 
-def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
+def _vector(x: Array, order: Order, axes: tuple[int, ...]) -> Array:
     """Norm of order `order` over `axes`."""
     if isinstance(order, str):
         raise ValueError(f"Invalid order '{order}' for vector norm.")
@@ -54,7 +57,7 @@ def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
     return powers ** (1.0 / order)
 
 
-def _extreme(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
+def _extreme(x: Array, axes: tuple[int, ...], largest: bool) -> Array:
     """The largest number, none of them negative, or the smallest; the largest of none is 0."""
     if 0 not in [x.shape[axis] for axis in axes]:
         return (reduce_max if largest else reduce_min)(convert(x, x.dtype), axes)
@@ -63,7 +66,7 @@ def _extreme(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
     return _sum(x, axes)
 
 
-def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
+def _matrix(x: Array, order: Order, row: int, column: int) -> Array:
     """Norm of order `order` of matrices in axes `row` and `column`."""
     if order is None or order in ("f", "fro"):
         return _root_of_squares(x, (row, column))
@@ -84,8 +87,10 @@ def _matrix(x: Any, order: Any, row: int, column: int) -> Any:
     raise ValueError(f"Invalid order '{order}' for matrix norm.")
 
 
-@partial(jit_when_traced, static_argnames=("ord", "axis", "keepdims"))
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+@jit_when_traced(static_argnames=("ord", "axis", "keepdims"))
+def norm(
+    x: ArrayLike, ord: Order = None, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Array:
     """Norm of vectors (one axis) or of matrices (two axes).
 
     Args:
@@ -106,7 +111,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     elif isinstance(axis, tuple | list):
         axes = tuple(canonical_axis(a, rank) for a in axis)
     else:
-        axes = (canonical_axis(operator.index(axis), rank),)
+        one: Any = axis
+        axes = (canonical_axis(operator.index(one), rank),)
     if len(axes) == 1:
         return _kept(_vector(x, ord, axes), axes, keepdims)
     if len(axes) == 2:
@@ -119,7 +125,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     )
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    ord: Order = 2,
+) -> Array:
     """Norm of order `ord` of vectors: along an axis, or several as one; None: of all elements."""
     x = _operand("vector_norm", x)
     if axis is None:
@@ -130,7 +143,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _kept(_vector(x, ord, axes), axes, keepdims)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") -> Array:
     """Norm of order `ord` of matrices in the last two axes."""
     x = _operand("matrix_norm", x)
     return norm(x, ord, (-2, -1), keepdims)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import products, promotion, triangular as shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg import matrix_helpers as mat
 
+if TYPE_CHECKING:
+    from jitney.primitives.linalg.precision import PrecisionLike
+    from jitney.runtime.mesh import PartitionSpec
+    from jitney.runtime.sharding import Sharding
 
-def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+
+def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
     """The product of matrices, in the order that costs least; the first and last may be vectors."""
     arrays = list(arrays)
     promotion.check_arraylike("jnp.linalg.multi_dot", *arrays)
@@ -46,7 +52,13 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return splits
 
 
-def _chain(xs: Any, splits: Any, i: int, j: int, precision: Any) -> Any:
+def _chain(
+    xs: Sequence[Array],
+    splits: dict[tuple[int, int], int],
+    i: int,
+    j: int,
+    precision: PrecisionLike,
+) -> Array:
     if i == j:
         return xs[i]
     k = splits[i, j]
@@ -54,7 +66,7 @@ def _chain(xs: Any, splits: Any, i: int, j: int, precision: Any) -> Any:
     return products.dot(left, right, precision=precision)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """The cross product of vectors of 3 elements."""
     x1, x2 = promotion.ensure_arraylike("jnp.linalg.cross", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
@@ -65,7 +77,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return products.cross(x1, x2, axis=axis)
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """All products of elements of two vectors."""
     x1, x2 = promotion.ensure_arraylike("jnp.linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
@@ -76,8 +88,13 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def matmul(
-    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """x1 @ x2."""
     return products.matmul(
         x1, x2, precision=precision, preferred_element_type=preferred_element_type
@@ -85,9 +102,15 @@ def matmul(
 
 
 def tensordot(
-    x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None,
-    preferred_element_type: Any = None, out_sharding: Any = None,
-) -> Any:  # fmt: skip
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
+) -> Array:
     """Sum of products over several axes."""
     return products.tensordot(
         x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
@@ -95,35 +118,35 @@ def tensordot(
 
 
 def vecdot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     *,
     axis: int = -1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
     """Sum of conj(x1) * x2 along `axis`."""
     return products.vecdot(
         x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
     )
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """The sum of the diagonal of the last two axes."""
     return shapes.trace(
         promotion.ensure_arraylike("jnp.linalg.trace", x), offset, axis1=-2, axis2=-1, dtype=dtype
     )
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """The diagonal of the last two axes."""
     return shapes.diagonal(
         promotion.ensure_arraylike("jnp.linalg.diagonal", x), offset, axis1=-2, axis2=-1
     )
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """`x` with its last two axes exchanged."""
     x = promotion.ensure_arraylike("jnp.linalg.matrix_transpose", x)
     if x.ndim < 2:

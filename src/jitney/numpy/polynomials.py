@@ -205,7 +205,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
       strip_zeros: whether zeros at both ends are dropped first; values must be known then.
     """
     promotion.check_arraylike("roots", p)
-    x = atleast_1d(*promotion.promote_dtypes_inexact(p))
+    x = atleast_1d(promotion.promote_dtypes_inexact(p)[0])
     if x.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     complex_dtype = dtypes.result_type(x.dtype, np.dtype(np.complex64))
