@@ -252,9 +252,9 @@ def finfo(dtype: Any) -> Any:
     return ml_dtypes.finfo(d) if d.type in custom_float_types else np.finfo(d)
 
 
-def iinfo(dtype: Any) -> Any:
+def iinfo(int_type: Any) -> Any:
     """Limits of an integer dtype; see `numpy.iinfo`."""
-    d = np.dtype(dtype)
+    d = np.dtype(int_type)
     return ml_dtypes.iinfo(d) if d.type in custom_int_types else np.iinfo(d)
 
 

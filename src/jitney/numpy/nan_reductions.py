@@ -60,7 +60,24 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The largest element over axes that is not NaN; NaN where all are."""
+    """The largest element over axes that is not NaN; NaN where all are.
+
+    Args:
+      a: an array of real numbers.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+        `initial`.
+
+    Raises:
+      ValueError: if `where` is given without `initial`.
+
+    Example:
+      >>> jnp.nanmax(jnp.array([1.0, jnp.nan, 3.0]))
+      Array(3., dtype=float32)
+    """
     return _extreme("nanmax", reductions.max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -73,7 +90,24 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The smallest element over axes that is not NaN; NaN where all are."""
+    """The smallest element over axes that is not NaN; NaN where all are.
+
+    Args:
+      a: an array of real numbers.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+        `initial`.
+
+    Raises:
+      ValueError: if `where` is given without `initial`.
+
+    Example:
+      >>> jnp.nanmin(jnp.array([1.0, jnp.nan, 3.0]))
+      Array(1., dtype=float32)
+    """
     return _extreme("nanmin", reductions.min, np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -98,7 +132,21 @@ def nansum(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Sum over axes of what is not NaN."""
+    """Sum over axes of what is not NaN.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+
+    Example:
+      >>> jnp.nansum(jnp.array([[1.0, jnp.nan], [2.0, 3.0]]), axis=0)
+      Array([3., 3.], dtype=float32)
+    """
     return _fold("nansum", reductions.sum, 0, a, out, axis, dtype, keepdims, initial, where)
 
 
@@ -112,7 +160,21 @@ def nanprod(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Product over axes of what is not NaN."""
+    """Product over axes of what is not NaN.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+
+    Example:
+      >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
+      Array(6., dtype=float32)
+    """
     return _fold("nanprod", reductions.prod, 1, a, out, axis, dtype, keepdims, initial, where)
 
 
@@ -125,7 +187,20 @@ def nanmean(
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The mean over axes of what is not NaN."""
+    """The mean over axes of what is not NaN; NaN where all elements are.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default float for integers.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+
+    Example:
+      >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0]))
+      Array(2., dtype=float32)
+    """
     promotion.check_no_out("nanmean", out)
     x = promotion.ensure_arraylike("nanmean", a)
     reductions.check_mask("nanmean", where)
@@ -149,7 +224,24 @@ def nanvar(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """The variance over axes of what is not NaN."""
+    """The variance over axes of what is not NaN.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default float for integers.
+      out: must be None.
+      ddof: subtracted from the number of elements in the divisor.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+      mean: the mean, with reduced axes kept, if it is known.
+
+    Returns: an array of real dtype; NaN where at most `ddof` elements count.
+
+    Example:
+      >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 3.0]))
+      Array(1., dtype=float32)
+    """
     promotion.check_no_out("nanvar", out)
     x = promotion.ensure_arraylike("nanvar", a)
     reductions.check_mask("nanvar", where)
@@ -186,7 +278,22 @@ def nanstd(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """The standard deviation over axes of what is not NaN."""
+    """The standard deviation over axes of what is not NaN: the square root of `nanvar`.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default float for integers.
+      out: must be None.
+      ddof: subtracted from the number of elements in the divisor.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+      mean: the mean, with reduced axes kept, if it is known.
+
+    Example:
+      >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 3.0]))
+      Array(1., dtype=float32)
+    """
     promotion.check_no_out("nanstd", out)
     reductions.check_mask("nanstd", where)
     return unary.sqrt(

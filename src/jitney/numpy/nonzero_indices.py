@@ -63,9 +63,17 @@ def nonzero(
       size: number of indices; needed under `jit`.
       fill_value: what fills up to `size`: a scalar, or one for each axis; 0 by default.
 
+    Returns: a tuple of integer arrays of rank 1, as many as `a` has axes: `a[result]` are the elements.
+
     Raises:
       ValueError: for an array of rank 0.
       ConcretizationTypeError: if `a` is traced and `size` is not given.
+
+    Example:
+      >>> jnp.nonzero(jnp.array([0, 5, 0, 7]))
+      (Array([1, 3], dtype=int32),)
+      >>> jnp.nonzero(jnp.array([0, 5, 0, 7]), size=3, fill_value=-1)
+      (Array([ 1,  3, -1], dtype=int32),)
     """
     promotion.check_arraylike("nonzero", a)
     a = as_value(a)
@@ -121,7 +129,17 @@ def _nonzero_of_size(
 def flatnonzero(
     a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Flat positions of the elements that are not zero; see `nonzero`."""
+    """Positions, in the flattened array, of the elements that are not zero.
+
+    Args:
+      a: an array.
+      size: number of positions; needed under `jit`.
+      fill_value: what fills up to `size`; 0 by default.
+
+    Example:
+      >>> jnp.flatnonzero(jnp.array([[0, 5], [7, 0]]))
+      Array([1, 2], dtype=int32)
+    """
     promotion.check_arraylike("flatnonzero", a)
     a = as_value(a)
     return nonzero(reshape(a, (a.size,)), size=size, fill_value=fill_value)[0]
@@ -133,7 +151,20 @@ def argwhere(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array:
-    """Indices of the elements that are not zero: [number of elements, rank of `a`]."""
+    """Indices of the elements that are not zero, a row for each.
+
+    Args:
+      a: an array.
+      size: number of rows; needed under `jit`.
+      fill_value: what fills up to `size`: a scalar, or one for each axis; 0 by default.
+
+    Returns: integers of shape (number of elements, rank of `a`).
+
+    Example:
+      >>> jnp.argwhere(jnp.array([[0, 5], [7, 0]]))
+      Array([[0, 1],
+             [1, 0]], dtype=int32)
+    """
     promotion.check_arraylike("argwhere", a)
     a = as_value(a)
     if a.ndim == 0:
@@ -155,6 +186,12 @@ def extract(
       arr: an array.
       size: number of elements; needed under `jit`.
       fill_value: what fills up to `size`.
+
+    Returns: an array of rank 1.
+
+    Example:
+      >>> jnp.extract(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+      Array([1, 3], dtype=int32)
     """
     promotion.check_arraylike("extract", condition, arr, fill_value)
     return compress(_flattened(condition), _flattened(arr), size=size, fill_value=fill_value)
@@ -186,6 +223,10 @@ def compress(
 
     Raises:
       ValueError: if `condition` is not of rank 1, or holds past the end of the axis.
+
+    Example:
+      >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+      Array([1, 3], dtype=int32)
     """
     promotion.check_no_out("compress", out)
     promotion.check_arraylike("compress", condition, a, fill_value)
@@ -220,8 +261,19 @@ def _scalar(x: ArrayLike) -> ArrayLike:
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """`arr` with `vals`, repeated, where `mask` holds.
 
+    Args:
+      arr: an array.
+      mask: truth values, as many as `arr` has elements.
+      vals: the first goes where `mask` first holds, and so on.
+      inplace: must be False, unlike NumPy: arrays do not change.
+
     Raises:
       ValueError: if `inplace`, or `mask` has another size than `arr`, or there are no values.
+
+    Example:
+      >>> x = jnp.arange(4)
+      >>> jnp.place(x, x > 1, jnp.array([10, 20]), inplace=False)
+      Array([ 0,  1, 10, 20], dtype=int32)
     """
     check_not_inplace("place", inplace)
     promotion.check_arraylike("place", arr, mask, vals)
@@ -257,13 +309,37 @@ def mask_indices(
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the triangle on and below diagonal `k` of an n by m matrix."""
+    """Indices of the triangle on and below a diagonal of a matrix.
+
+    Args:
+      n: number of rows.
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+      m: number of columns; `n` by default.
+
+    Returns: (rows, columns), integer arrays of rank 1.
+
+    Example:
+      >>> jnp.tril_indices(2)
+      (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     rows, columns = np.tril_indices(n, k, m)
     return _constant(rows), _constant(columns)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the triangle on and above diagonal `k` of an n by m matrix."""
+    """Indices of the triangle on and above a diagonal of a matrix.
+
+    Args:
+      n: number of rows.
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+      m: number of columns; `n` by default.
+
+    Returns: (rows, columns), integer arrays of rank 1.
+
+    Example:
+      >>> jnp.triu_indices(2)
+      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     rows, columns = np.triu_indices(n, k, m)
     return _constant(rows), _constant(columns)
 
@@ -288,7 +364,14 @@ def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """Indices of the main diagonal of an array with `ndim` axes of extent `n`."""
+    """Indices of the main diagonal of an array with `ndim` axes of extent `n`.
+
+    Returns: a tuple of `ndim` integer arrays of rank 1.
+
+    Example:
+      >>> jnp.diag_indices(3)
+      (Array([0, 1, 2], dtype=int32), Array([0, 1, 2], dtype=int32))
+    """
     for name, value in (("n", n), ("ndim", ndim)):
         if value < 0:
             raise ValueError(f"{name} argument to diag_indices must be nonnegative, got {value}")
@@ -326,6 +409,10 @@ def ravel_multi_index(
         takes the nearest, "wrap" counts round, "ignore" computes with them.
       order: "C" for row-major positions, "F" for column-major ones.
       dtype: of the result; that of the indices by default.
+
+    Example:
+      >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([2, 0])), (2, 3))
+      Array([2, 3], dtype=int32)
     """
     if len(multi_index) != len(dims):
         raise AssertionError(f"{len(multi_index)=} != {len(dims)=}")
@@ -376,6 +463,16 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
     """Indices, one array for each axis, of flat positions in an array of `shape`.
 
     Negative positions count from the end; positions out of range give the nearest element.
+
+    Args:
+      indices: integers.
+      shape: extents.
+
+    Returns: a tuple of integer arrays of the shape of `indices`, one for each axis of `shape`.
+
+    Example:
+      >>> jnp.unravel_index(jnp.array([2, 3]), (2, 3))
+      (Array([0, 1], dtype=int32), Array([2, 0], dtype=int32))
     """
     promotion.check_arraylike("unravel_index", indices)
     rest = as_value(indices)

@@ -69,6 +69,12 @@ def pad(
 
     Raises:
       ValueError: if an option does not go with the mode, or a width is negative.
+
+    Example:
+      >>> jnp.pad(jnp.array([1, 2, 3]), (1, 2))
+      Array([0, 1, 2, 3, 0, 0], dtype=int32)
+      >>> jnp.pad(jnp.array([1, 2, 3]), 2, mode="reflect")
+      Array([3, 2, 1, 2, 3, 2, 1], dtype=int32)
     """
     promotion.check_arraylike("pad", array)
     x = as_value(array)

@@ -43,6 +43,10 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
       p: coefficients along the first axis, the highest first.
       x: where to evaluate.
       unroll: how many coefficients an iteration of the loop takes.
+
+    Example:
+      >>> jnp.polyval(jnp.array([1.0, 0.0, -2.0]), 3.0)
+      Array(7., dtype=float32)
     """
     promotion.check_arraylike("polyval", p, x)
     p, x = (as_value(v) for v in promotion.promote_dtypes(p, x))
@@ -64,7 +68,16 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 
 @jit_when_traced
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The sum of two polynomials."""
+    """The sum of two polynomials.
+
+    Args:
+      a1: coefficients, the highest degree first.
+      a2: coefficients, likewise; the two may differ in number.
+
+    Example:
+      >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([3, 0, 1]))
+      Array([3, 1, 3], dtype=int32)
+    """
     promotion.check_arraylike("polyadd", a1, a2)
     x, y = (as_value(a) for a in promotion.promote_dtypes(a1, a2))
     if x.ndim == 0 or y.ndim == 0:
@@ -76,7 +89,16 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 @jit_when_traced
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The difference of two polynomials."""
+    """The difference of two polynomials.
+
+    Args:
+      a1: coefficients, the highest degree first.
+      a2: coefficients, likewise; the two may differ in number.
+
+    Example:
+      >>> jnp.polysub(jnp.array([3, 0, 1]), jnp.array([1, 2]))
+      Array([ 3, -1, -1], dtype=int32)
+    """
     promotion.check_arraylike("polysub", a1, a2)
     x, y = promotion.promote_dtypes(a1, a2)
     return polyadd(x, unary.neg(y))
@@ -95,6 +117,10 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
       a1: coefficients.
       a2: coefficients.
       trim_leading_zeros: whether zeros in front are dropped first; values must be known then.
+
+    Example:
+      >>> jnp.polymul(jnp.array([1.0, 1.0]), jnp.array([1.0, -1.0]))
+      Array([ 1.,  0., -1.], dtype=float32)
     """
     promotion.check_arraylike("polymul", a1, a2)
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(a1, a2))
@@ -113,6 +139,10 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
       v: the divisor.
       trim_leading_zeros: whether zeros in front of the remainder are dropped; values must be known
         then.
+
+    Example:
+      >>> jnp.polydiv(jnp.array([1.0, 0.0, -1.0]), jnp.array([1.0, 1.0]))
+      (Array([ 1., -1.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     """
     promotion.check_arraylike("polydiv", u, v)
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(u, v))
@@ -138,7 +168,16 @@ def _order(name: str, m: int, what: str) -> int:
 
 @partial(jit_when_traced, static_argnames=("m",))
 def polyder(p: ArrayLike, m: int = 1) -> Array:
-    """The derivative of order `m`."""
+    """The derivative of a polynomial.
+
+    Args:
+      p: coefficients, the highest degree first.
+      m: order of the derivative.
+
+    Example:
+      >>> jnp.polyder(jnp.array([1.0, 2.0, 3.0]))
+      Array([2., 2.], dtype=float32)
+    """
     m = _order("polyder", m, "Order of derivative must be positive")
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("polyder", p))
     if m == 0:
@@ -151,7 +190,17 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 @partial(jit_when_traced, static_argnames=("m",))
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
-    """The integral of order `m`; `k` holds the constants, the first one's first, 0 by default."""
+    """The integral of a polynomial.
+
+    Args:
+      p: coefficients, the highest degree first.
+      m: how often to integrate.
+      k: constants of integration, the first one's first; 0 by default.
+
+    Example:
+      >>> jnp.polyint(jnp.array([2.0, 2.0]), k=1.0)
+      Array([1., 2., 1.], dtype=float32)
+    """
     m = _order("polyint", m, "Order of integral must be positive (see polyder)")
     k = 0 if k is None else k
     promotion.check_arraylike("polyint", p, k)
@@ -180,7 +229,17 @@ def _at_least_one(x: Array) -> Array:
 
 @jit_when_traced
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """The polynomial with given roots, or the characteristic polynomial of a matrix."""
+    """The polynomial with given roots, or the characteristic polynomial of a matrix.
+
+    Args:
+      seq_of_zeros: roots, an array of rank 1; or a square matrix.
+
+    Returns: coefficients, the highest degree first, of inexact dtype.
+
+    Example:
+      >>> jnp.poly(jnp.array([1.0, -1.0]))
+      Array([ 1.,  0., -1.], dtype=float32)
+    """
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("poly", seq_of_zeros))
     shape = x.shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != 0:
@@ -366,7 +425,19 @@ def polyfit(
 
 @partial(jit_when_traced, static_argnames=("N", "increasing"))
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
-    """The matrix whose columns are powers of `x`, the highest first unless `increasing`."""
+    """The Vandermonde matrix: column j holds powers of `x`, the highest first unless `increasing`.
+
+    Args:
+      x: an array of rank 1.
+      N: number of columns; as many as rows by default.
+      increasing: whether the power 0 comes first.
+
+    Example:
+      >>> jnp.vander(jnp.array([1, 2, 3]))
+      Array([[1, 1, 1],
+             [4, 2, 1],
+             [9, 3, 1]], dtype=int32)
+    """
     x = promotion.ensure_arraylike("vander", x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array")

@@ -77,7 +77,23 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """Sum of products over the last axis of `a` and the last but one of `b`; scalars multiply."""
+    """Sum of products over the last axis of `a` and the last but one of `b`; scalars multiply.
+
+    Of two vectors it is the inner product, of two matrices the matrix product.
+
+    Args:
+      a: an array of shape (*batch, n).
+      b: an array of shape (n,) or (*other, n, m).
+      precision: of matrix units; has no effect on results of a CPU, presets aside.
+      preferred_element_type: dtype of accumulation and result.
+      out_sharding: unused on one device.
+
+    Returns: an array of shape (*batch, *other, m), of the common dtype; (*batch,) if `b` is a vector.
+
+    Example:
+      >>> jnp.dot(jnp.array([1, 2, 3]), jnp.array([4, 5, 6]))
+      Array(32, dtype=int32)
+    """
     a, b, dtype, weak = _operands("dot", a, b, preferred_element_type)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if rank_a == 0 or rank_b == 0:
@@ -99,9 +115,23 @@ def matmul(
 ) -> Array:
     """Product of matrices in the last two axes; leading axes are broadcast.
 
+    Args:
+      a: an array of shape (*batch, n, k), or a vector of shape (k,).
+      b: an array of shape (*batch, k, m), or a vector of shape (k,).
+      precision: of matrix units; has no effect on results of a CPU, presets aside.
+      preferred_element_type: dtype of accumulation and result.
+      out_sharding: unused on one device.
+
+    Returns: an array of shape (*batch, n, m), without the axis that a vector does not have.
+
     Raises:
       ValueError: if an operand is a scalar.
       TypeError: if the contracted extents differ.
+
+    Example:
+      >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 1], [1, 0]]))
+      Array([[2, 1],
+             [4, 3]], dtype=int32)
     """
     promotion.check_arraylike("matmul", a, b)
     for i, x in enumerate((a, b)):
@@ -206,7 +236,20 @@ def vdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of conj(a) * b over all elements."""
+    """Sum of conj(a) * b over all elements.
+
+    Args:
+      a: an array; flattened.
+      b: an array of as many elements; flattened.
+      precision: of matrix units; has no effect on results of a CPU, presets aside.
+      preferred_element_type: dtype of accumulation and result.
+
+    Returns: a scalar of the common dtype.
+
+    Example:
+      >>> jnp.vdot(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array(11, dtype=int32)
+    """
     promotion.check_arraylike("vdot", a, b)
     if promotion.is_complex(promotion.dtype_of(a)):
         a = unary.conj(a)
@@ -223,7 +266,23 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of conj(x1) * x2 along an axis; other axes are broadcast."""
+    """Sum of conj(x1) * x2 along an axis; other axes are broadcast.
+
+    Args:
+      x1: an array of rank 1 or more.
+      x2: an array with the same extent along `axis`.
+      axis: of both arrays, counted in each.
+      precision: of matrix units; has no effect on results of a CPU, presets aside.
+      preferred_element_type: dtype of accumulation and result.
+
+    Raises:
+      IndexError: if an operand is a scalar.
+      ValueError: if the extents along `axis` differ.
+
+    Example:
+      >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
+      Array([21, 43], dtype=int32)
+    """
     promotion.check_arraylike("vecdot", x1, x2)
     x, y = convert.as_value(x1), convert.as_value(x2)
     if not x.ndim or not y.ndim:
@@ -252,7 +311,21 @@ def _check_rank(name: str, position: int, x: ArrayLike, rank: int) -> None:
 
 @jit_when_traced
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of matrices `x1` and vectors `x2`, broadcast over leading axes."""
+    """Products of matrices and vectors, broadcast over leading axes.
+
+    Args:
+      x1: an array of shape (*batch, n, k).
+      x2: an array of shape (*batch, k).
+
+    Returns: an array of shape (*batch, n).
+
+    Raises:
+      ValueError: if the ranks are too low, or the contracted extents differ.
+
+    Example:
+      >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
+      Array([21, 43], dtype=int32)
+    """
     promotion.check_arraylike("matvec", x1, x2)
     _check_rank("matvec", 0, x1, 2)
     _check_rank("matvec", 1, x2, 1)
@@ -261,7 +334,18 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of conjugated vectors `x1` and matrices `x2`, broadcast over leading axes."""
+    """Products of conjugated vectors and matrices, broadcast over leading axes.
+
+    Args:
+      x1: an array of shape (*batch, k).
+      x2: an array of shape (*batch, k, m).
+
+    Returns: an array of shape (*batch, m).
+
+    Example:
+      >>> jnp.vecmat(jnp.array([1, 10]), jnp.array([[1, 2], [3, 4]]))
+      Array([31, 42], dtype=int32)
+    """
     promotion.check_arraylike("vecmat", x1, x2)
     _check_rank("vecmat", 0, x1, 1)
     _check_rank("vecmat", 1, x2, 2)
@@ -277,7 +361,20 @@ def inner(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of products over the last axes of `a` and `b`."""
+    """Sum of products over the last axes of `a` and `b`; nothing is conjugated.
+
+    Args:
+      a: an array of shape (*left, k), or a scalar.
+      b: an array of shape (*right, k), or a scalar.
+      precision: of matrix units; has no effect on results of a CPU, presets aside.
+      preferred_element_type: dtype of accumulation and result.
+
+    Returns: an array of shape (*left, *right).
+
+    Example:
+      >>> jnp.inner(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array(11, dtype=int32)
+    """
     promotion.check_arraylike("inner", a, b)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if not rank_a or not rank_b:
@@ -290,7 +387,20 @@ def inner(
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """All products of an element of `a` and one of `b`, both flattened."""
+    """All products of an element of `a` and one of `b`, both flattened.
+
+    Args:
+      a: an array of n elements.
+      b: an array of m elements.
+      out: must be None.
+
+    Returns: a matrix of shape (n, m), of the common dtype.
+
+    Example:
+      >>> jnp.outer(jnp.array([1, 2]), jnp.array([1, 2, 3]))
+      Array([[1, 2, 3],
+             [2, 4, 6]], dtype=int32)
+    """
     promotion.check_no_out("outer", out)
     promotion.check_arraylike("outer", a, b)
     a, b = (convert.as_value(x) for x in promotion.promote_dtypes(a, b))
@@ -309,7 +419,27 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """Sum of products over `axes`: the last n of `a` and the first n of `b`, or two lists of axes."""
+    """Sum of products over pairs of axes.
+
+    Args:
+      a: an array.
+      b: an array.
+      axes: a number n: the last n axes of `a` and the first n of `b`; or two lists of axes, which are
+        paired in order.
+      precision: of matrix units; has no effect on results of a CPU, presets aside.
+      preferred_element_type: dtype of accumulation and result.
+      out_sharding: unused on one device.
+
+    Returns: an array with the remaining axes of `a`, then those of `b`.
+
+    Raises:
+      TypeError: if `axes` is of another form, or does not fit the ranks or the extents.
+
+    Example:
+      >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+      Array([[3., 3.],
+             [3., 3.]], dtype=float32)
+    """
     a, b, dtype, weak = _operands("tensordot", a, b, preferred_element_type)
     left, right = _tensordot_axes(axes, (shape_of(a), shape_of(b)))
     return _contract(a, b, ((left, right), ((), ())), precision, dtype, weak)
@@ -353,7 +483,18 @@ def _tensordot_axes(
 
 @jit_when_traced
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """Kronecker product."""
+    """Kronecker product: `a` with each element replaced by its product with `b`.
+
+    Args:
+      a: an array.
+      b: an array; the one of lower rank gets leading axes of extent 1.
+
+    Returns: an array whose extents are products of the operands' extents.
+
+    Example:
+      >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2, 3]))
+      Array([ 1,  2,  3, 10, 20, 30], dtype=int32)
+    """
     promotion.check_arraylike("kron", a, b)
     x, y = (convert.as_value(v) for v in promotion.promote_dtypes(a, b))
     rank = max(x.ndim, y.ndim)
@@ -374,7 +515,25 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Array:
-    """Cross product of vectors of 2 or 3 components along an axis."""
+    """Cross product of vectors of 2 or 3 components along an axis.
+
+    Args:
+      a: an array; other axes are broadcast.
+      b: an array.
+      axisa: the axis of the components in `a`.
+      axisb: the axis of the components in `b`.
+      axisc: the axis of the components in the result.
+      axis: all three of these, if given.
+
+    Returns: vectors of 3 components; of two vectors of 2 components, the third component alone.
+
+    Raises:
+      ValueError: if there are neither 2 nor 3 components.
+
+    Example:
+      >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+      Array([0, 0, 1], dtype=int32)
+    """
     promotion.check_arraylike("cross", a, b)
     if axis is not None:
         axisa = axisb = axisc = axis

@@ -84,6 +84,16 @@ def quantile(
         "inverted_cdf" takes the first element up to which the weights add up to that share.
       keepdims: whether reduced axes stay, with extent 1.
       weights: with "inverted_cdf", the weights of elements.
+
+    Returns: an array of inexact dtype, of the shape of `q`, then the axes of `a` that stay.
+
+    Raises:
+      ValueError: if `method` is unknown, `a` is complex, or `q` has a rank above 1.
+      NotImplementedError: if there are weights for another method.
+
+    Example:
+      >>> jnp.quantile(jnp.arange(5.0), jnp.array([0.0, 0.5]))
+      Array([0., 2.], dtype=float32)
     """
     _check("quantile", a, q, out, overwrite_input, weights)
     return _quantile("quantile", a, q, axis, method, keepdims, weights, ignore_nan=False)
@@ -104,7 +114,22 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """`quantile` of the elements that are not NaN."""
+    """`quantile` of the elements that are not NaN; NaN where all are.
+
+    Args:
+      a: real numbers.
+      q: shares in [0, 1]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      overwrite_input: must be False.
+      method: "linear", "lower", "higher", "midpoint", "nearest" or "inverted_cdf"; see `quantile`.
+      keepdims: whether reduced axes stay, with extent 1.
+      weights: with "inverted_cdf", the weights of elements.
+
+    Example:
+      >>> jnp.nanquantile(jnp.array([0.0, jnp.nan, 2.0]), 0.5)
+      Array(1., dtype=float32)
+    """
     _check("nanquantile", a, q, out, overwrite_input, weights)
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, ignore_nan=True)
 
@@ -130,7 +155,23 @@ def percentile(
     weights: ArrayLike | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """`quantile` with `q` in percent."""
+    """`quantile` with `q` in percent.
+
+    Args:
+      a: real numbers; where one is NaN the result is NaN.
+      q: percentages in [0, 100]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      overwrite_input: must be False.
+      method: "linear", "lower", "higher", "midpoint", "nearest" or "inverted_cdf"; see `quantile`.
+      keepdims: whether reduced axes stay, with extent 1.
+      weights: with "inverted_cdf", the weights of elements.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> jnp.percentile(jnp.arange(5.0), 75)
+      Array(3., dtype=float32)
+    """
     _check("percentile", a, q, out, overwrite_input, weights)
     return quantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
 
@@ -150,7 +191,22 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """`nanquantile` with `q` in percent."""
+    """`nanquantile` with `q` in percent.
+
+    Args:
+      a: real numbers.
+      q: percentages in [0, 100]; a scalar, or an array of rank 1 whose axis comes first in the result.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      overwrite_input: must be False.
+      method: "linear", "lower", "higher", "midpoint", "nearest" or "inverted_cdf"; see `quantile`.
+      keepdims: whether reduced axes stay, with extent 1.
+      weights: with "inverted_cdf", the weights of elements.
+
+    Example:
+      >>> jnp.nanpercentile(jnp.array([0.0, jnp.nan, 2.0]), 50)
+      Array(1., dtype=float32)
+    """
     _check("nanpercentile", a, q, out, overwrite_input, weights)
     return nanquantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
 
@@ -163,7 +219,21 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """The element in the middle over axes, or the mean of the two there."""
+    """The element in the middle over axes, or the mean of the two there.
+
+    Args:
+      a: real numbers; where one is NaN the result is NaN.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      overwrite_input: must be False.
+      keepdims: whether reduced axes stay, with extent 1.
+
+    Returns: an array of inexact dtype.
+
+    Example:
+      >>> jnp.median(jnp.array([4, 1, 3, 2]))
+      Array(2.5, dtype=float32)
+    """
     _check("median", a, 0, out, overwrite_input)
     return quantile(a, 0.5, axis, None, False, "midpoint", keepdims)
 
@@ -176,7 +246,19 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """`median` of the elements that are not NaN."""
+    """`median` of the elements that are not NaN; NaN where all are.
+
+    Args:
+      a: real numbers.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      overwrite_input: must be False.
+      keepdims: whether reduced axes stay, with extent 1.
+
+    Example:
+      >>> jnp.nanmedian(jnp.array([4.0, jnp.nan, 2.0]))
+      Array(3., dtype=float32)
+    """
     _check("nanmedian", a, 0, out, overwrite_input)
     return nanquantile(a, 0.5, axis, None, False, "midpoint", keepdims)
 

@@ -58,8 +58,17 @@ def arange(
       device: unused on one device.
       out_sharding: unused on one device.
 
+    Returns: an array of rank 1. Unlike NumPy's, small integers do not become 64-bit ones, unless x64 is
+    on.
+
     Raises:
       ConcretizationTypeError: if an argument is traced: the size must be known.
+
+    Example:
+      >>> jnp.arange(4)
+      Array([0, 1, 2, 3], dtype=int32)
+      >>> jnp.arange(1.0, 2.0, 0.25)
+      Array([1.  , 1.25, 1.5 , 1.75], dtype=float32)
     """
     kind = None if dtype is None else user_dtype(dtype, "arange")
     given = {"start": start, "stop": stop, "step": step}
@@ -175,6 +184,12 @@ def linspace(
       dtype: the default float or the common inexact dtype if None; integers are rounded down.
       axis: where the new axis goes.
       device: unused on one device.
+
+    Returns: an array with a new axis of extent `num`; with `retstep`, the pair of it and the distance.
+
+    Example:
+      >>> jnp.linspace(0.0, 1.0, 5)
+      Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     num = _count("num", num)
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.linspace"))
@@ -269,7 +284,21 @@ def logspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """`base` to the power of numbers that `linspace` gives."""
+    """`base` to the power of numbers that `linspace` gives.
+
+    Args:
+      start: the first exponent; may be an array.
+      stop: the last exponent; may be an array.
+      num: how many.
+      endpoint: whether `stop` is among the exponents.
+      base: of the powers; may be an array.
+      dtype: the common inexact dtype by default.
+      axis: where the new axis goes.
+
+    Example:
+      >>> jnp.logspace(0.0, 3.0, 4, base=2.0)
+      Array([1., 2., 4., 8.], dtype=float32)
+    """
     num = _count("num", num)
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.logspace"))
     kind = None if dtype is None else user_dtype(dtype, "logspace")
@@ -307,7 +336,20 @@ def geomspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    Args:
+      start: the first; may be an array.
+      stop: the last; may be an array.
+      num: how many.
+      endpoint: whether `stop` is among them.
+      dtype: the common inexact dtype by default.
+      axis: where the new axis goes.
+
+    Example:
+      >>> jnp.geomspace(1.0, 1000.0, 4).round(1)
+      Array([   1.,   10.,  100., 1000.], dtype=float32)
+    """
     num = _count("num", num)
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.geomspace"))
     kind = None if dtype is None else user_dtype(dtype, "geomspace")

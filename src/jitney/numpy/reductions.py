@@ -201,8 +201,22 @@ def sum(
     """Sum over axes; integers wrap.
 
     Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
       promote_integers: whether small integers are summed as the default integer.
-      others: see the module.
+
+    Returns: an array without the reduced axes. Sums of no elements are `initial`, or 0.
+
+    Example:
+      >>> jnp.sum(jnp.array([[1, 2], [3, 4]]))
+      Array(10, dtype=int32)
+      >>> jnp.sum(jnp.array([[1, 2], [3, 4]]), axis=0)
+      Array([4, 6], dtype=int32)
     """
     return _reduction(
         "sum", a, reduce.reduce_sum, lambda _: 0, binary.add, axis, out, keepdims, initial, where,
@@ -220,7 +234,24 @@ def prod(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Product over axes; see `sum`."""
+    """Product over axes; integers wrap.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+      promote_integers: whether small integers are multiplied as the default integer.
+
+    Returns: an array without the reduced axes. Products of no elements are `initial`, or 1.
+
+    Example:
+      >>> jnp.prod(jnp.array([[1, 2], [3, 4]]), axis=1)
+      Array([ 2, 12], dtype=int32)
+    """
     return _reduction(
         "prod", a, reduce.reduce_prod, lambda _: 1, binary.mul, axis, out, keepdims, initial, where,
         sums=True, dtype=dtype, promote_integers=promote_integers,
@@ -249,7 +280,26 @@ def max(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The largest element over axes; NaN if there is one."""
+    """The largest element over axes; NaN if there is one.
+
+    Args:
+      a: an array; complex numbers are compared by real part, then imaginary part.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+        `initial`.
+
+    Returns: an array of the dtype of `a`, without the reduced axes.
+
+    Raises:
+      ValueError: if there are no elements, or `where` is given, and no `initial`.
+
+    Example:
+      >>> jnp.max(jnp.array([[1, 4], [3, 2]]), axis=0)
+      Array([3, 4], dtype=int32)
+    """
     return _reduction(
         "max", a, reduce.reduce_max, least, binary.max, axis, out, keepdims, initial, where
     )
@@ -263,7 +313,26 @@ def min(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The smallest element over axes; NaN if there is one."""
+    """The smallest element over axes; NaN if there is one.
+
+    Args:
+      a: an array; complex numbers are compared by real part, then imaginary part.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start from.
+      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+        `initial`.
+
+    Returns: an array of the dtype of `a`, without the reduced axes.
+
+    Raises:
+      ValueError: if there are no elements, or `where` is given, and no `initial`.
+
+    Example:
+      >>> jnp.min(jnp.array([[1, 4], [3, 2]]), axis=0)
+      Array([1, 2], dtype=int32)
+    """
     return _reduction(
         "min", a, reduce.reduce_min, greatest, binary.min, axis, out, keepdims, initial, where
     )
@@ -277,7 +346,12 @@ def amax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The largest element over axes; see `max`."""
+    """Another name of `max`.
+
+    Example:
+      >>> jnp.amax(jnp.array([1, 3, 2]))
+      Array(3, dtype=int32)
+    """
     return max(a, axis, out, keepdims, initial, where)
 
 
@@ -289,7 +363,12 @@ def amin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The smallest element over axes; see `min`."""
+    """Another name of `min`.
+
+    Example:
+      >>> jnp.amin(jnp.array([1, 3, 2]))
+      Array(1, dtype=int32)
+    """
     return min(a, axis, out, keepdims, initial, where)
 
 
@@ -322,7 +401,21 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether all elements over axes are true."""
+    """Whether all elements over axes are true (not zero).
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+
+    Returns: an array of booleans without the reduced axes; True where there are no elements.
+
+    Example:
+      >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=1)
+      Array([False,  True], dtype=bool)
+    """
     return _truth("all", a, reduce.reduce_and, True, axis, out, keepdims, where)
 
 
@@ -334,12 +427,37 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether an element over axes is true."""
+    """Whether one element over axes is true (not zero).
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+
+    Returns: an array of booleans without the reduced axes; False where there are no elements.
+
+    Example:
+      >>> jnp.any(jnp.array([[True, False], [False, False]]), axis=1)
+      Array([ True, False], dtype=bool)
+    """
     return _truth("any", a, reduce.reduce_or, False, axis, out, keepdims, where)
 
 
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-    """The largest element less the smallest, over axes."""
+    """The difference of the largest and the smallest element over axes.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+
+    Example:
+      >>> jnp.ptp(jnp.array([3, 1, 7]))
+      Array(6, dtype=int32)
+    """
     promotion.check_no_out("ptp", out)
     promotion.check_arraylike("ptp", a)
     return _ptp(a, axis=static_axis(axis), keepdims=keepdims)
@@ -352,7 +470,19 @@ def _ptp(a: ArrayLike, *, axis: Axis, keepdims: bool) -> Array:
 
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
 def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
-    """How many elements over axes are not zero."""
+    """The number of elements over axes that are not zero.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      keepdims: whether reduced axes stay, with extent 1.
+
+    Returns: an array of the default integer.
+
+    Example:
+      >>> jnp.count_nonzero(jnp.array([[1, 0], [2, 3]]), axis=0)
+      Array([2, 1], dtype=int32)
+    """
     x = promotion.ensure_arraylike("count_nonzero", a)
     nonzero = compare.ne(x, convert.scalar_operand(0, x.dtype, x.weak_type))
     return sum(nonzero, axis, dtype=dtypes.canonicalize_dtype(np.int64), keepdims=keepdims)
@@ -378,7 +508,20 @@ def mean(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The arithmetic mean over axes."""
+    """The arithmetic mean over axes; NaN where there are no elements.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default float for integers.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+
+    Example:
+      >>> jnp.mean(jnp.array([[1, 2], [3, 4]]), axis=0)
+      Array([2., 3.], dtype=float32)
+    """
     promotion.check_no_out("mean", out)
     x = promotion.ensure_arraylike("mean", a)
     if dtype is None:
@@ -437,10 +580,23 @@ def average(
     returned: bool = False,
     keepdims: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """The mean over axes, weighted; with `returned`, together with the sum of weights.
+    """The mean over axes, weighted.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      weights: of the shape of `a`, or of its extents along `axis`; all 1 by default.
+      returned: whether the sum of weights is returned too.
+      keepdims: whether reduced axes stay, with extent 1.
+
+    Returns: an array of inexact dtype; with `returned`, the pair of it and the sum of weights.
 
     Raises:
       ValueError: if the shape of the weights does not fit.
+
+    Example:
+      >>> jnp.average(jnp.array([1.0, 3.0]), weights=jnp.array([3.0, 1.0]))
+      Array(1.5, dtype=float32)
     """
     axis = static_axis(axis)
     if weights is None:
@@ -506,10 +662,24 @@ def var(
     """The variance over axes: squared distances from the mean, summed and divided by n - ddof.
 
     Args:
-      ddof: what is taken from the number of elements.
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default float for integers.
+      out: must be None.
+      ddof: subtracted from the number n of elements in the divisor.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
       mean: the mean, with reduced axes kept, if it is known.
       correction: another name of `ddof`.
-      others: see the module.
+
+    Returns: an array of real dtype, of complex numbers too; NaN where n is at most `ddof`.
+
+    Raises:
+      ValueError: if `ddof` and `correction` are given both.
+
+    Example:
+      >>> jnp.var(jnp.array([1.0, 2.0, 3.0, 6.0]))
+      Array(3.5, dtype=float32)
     """
     promotion.check_no_out("var", out)
     promotion.check_arraylike("var", a)
@@ -590,7 +760,28 @@ def std(
     mean: ArrayLike | None = None,
     correction: ArrayLike | None = None,
 ) -> Array:
-    """The standard deviation over axes: the square root of `var`."""
+    """The standard deviation over axes: the square root of `var`.
+
+    Args:
+      a: an array.
+      axis: an axis, a tuple of axes, or None for all.
+      dtype: of the result; by default that of `a`, or the default float for integers.
+      out: must be None.
+      ddof: subtracted from the number of elements in the divisor.
+      keepdims: whether reduced axes stay, with extent 1.
+      where: truth values, broadcast to `a`; elements where they are false are left out.
+      mean: the mean, with reduced axes kept, if it is known.
+      correction: another name of `ddof`.
+
+    Returns: an array of real dtype.
+
+    Raises:
+      ValueError: if `ddof` and `correction` are given both, or `dtype` is not inexact.
+
+    Example:
+      >>> jnp.std(jnp.array([1.0, 3.0]))
+      Array(1., dtype=float32)
+    """
     promotion.check_no_out("std", out)
     promotion.check_arraylike("std", a)
     ddof = _degrees(ddof, correction)

@@ -22,9 +22,20 @@ __all__ = ["around", "round"]
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """`a` rounded to `decimals` decimal places, halves to the even digit.
 
+    Args:
+      a: numbers; integers are left alone, complex numbers are rounded part by part.
+      decimals: how many places to keep; negative ones stand before the point.
+      out: must be None.
+
     Raises:
       NotImplementedError: for integers and negative `decimals`.
       ValueError: for booleans.
+
+    Example:
+      >>> jnp.round(jnp.array([0.5, 1.5, 2.5]))
+      Array([0., 2., 2.], dtype=float32)
+      >>> jnp.round(jnp.array([1.234]), 1)
+      Array([1.2], dtype=float32)
     """
     promotion.check_no_out("round", out)
     x = promotion.ensure_arraylike("round", a)
@@ -57,7 +68,12 @@ def _round(x: Array, decimals: int) -> Array:
 
 
 def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
-    """`a` rounded to `decimals` decimal places; see `round`."""
+    """Another name of `round`.
+
+    Example:
+      >>> jnp.around(jnp.array([1.26, 1.5]), 1)
+      Array([1.3, 1.5], dtype=float32)
+    """
     return round(a, decimals, out)
 
 

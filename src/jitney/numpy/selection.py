@@ -37,7 +37,22 @@ def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
 def clip(
     arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None
 ) -> Array:
-    """`arr` limited to [`min`, `max`]; a bound that is None does not limit."""
+    """`arr` limited to [`min`, `max`]; a bound that is None does not limit.
+
+    Args:
+      arr: real numbers.
+      min: lower bounds, broadcast with `arr`.
+      max: upper bounds, likewise; where they are below the lower ones, they win.
+
+    Returns: an array of the common dtype.
+
+    Raises:
+      ValueError: if an operand is complex, or `arr` is None.
+
+    Example:
+      >>> jnp.clip(jnp.arange(5), 1, 3)
+      Array([1, 1, 2, 3, 3], dtype=int32)
+    """
     if arr is None:
         raise ValueError("At most one of arr, min and max may be None; arr was not given.")
     promotion.check_arraylike("clip", arr, *[b for b in (min, max) if b is not None])

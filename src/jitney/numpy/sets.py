@@ -208,6 +208,14 @@ def unique(
       sorted: has no effect; values are in order always.
 
     Returns: the values, or a tuple of them and what was asked for.
+
+    Example:
+      >>> jnp.unique(jnp.array([3, 1, 3, 2]))
+      Array([1, 2, 3], dtype=int32)
+      >>> jnp.unique(jnp.array([3, 1, 3]), return_counts=True)
+      (Array([1, 3], dtype=int32), Array([1, 2], dtype=int32))
+      >>> jnp.unique(jnp.array([3, 1, 3]), size=3, fill_value=0)
+      Array([1, 3, 0], dtype=int32)
     """
     promotion.check_arraylike("unique", ar)
     x = _concrete(ar, "jnp.unique", size)
@@ -244,7 +252,20 @@ class _UniqueInverseResult(NamedTuple):
 def unique_all(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueAllResult:
-    """The different elements, where each comes first, which each element is, and counts."""
+    """The different elements, in ascending order, and what is known of each.
+
+    Args:
+      x: an array; flattened. NaNs count as different.
+      size: how many values are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least value by default.
+
+    Returns: a named tuple: the `values`; `indices` where each comes first; `inverse_indices`, which of
+    them each element of `x` is; `counts`.
+
+    Example:
+      >>> jnp.unique_all(jnp.array([3, 1, 3])).indices
+      Array([1, 0], dtype=int32)
+    """
     promotion.check_arraylike("unique_all", x)
     return _UniqueAllResult(
         *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
@@ -254,7 +275,19 @@ def unique_all(
 def unique_counts(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueCountsResult:
-    """The different elements and how often each comes."""
+    """The different elements, in ascending order, and how often each comes.
+
+    Args:
+      x: an array; flattened. NaNs count as different.
+      size: how many values are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least value by default.
+
+    Returns: a named tuple of `values` and `counts`.
+
+    Example:
+      >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
+      Array([1, 2], dtype=int32)
+    """
     promotion.check_arraylike("unique_counts", x)
     return _UniqueCountsResult(
         *unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
@@ -264,7 +297,19 @@ def unique_counts(
 def unique_inverse(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueInverseResult:
-    """The different elements and which of them each element is."""
+    """The different elements, in ascending order, and which of them each element is.
+
+    Args:
+      x: an array; flattened. NaNs count as different.
+      size: how many values are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least value by default.
+
+    Returns: a named tuple of `values` and `inverse_indices`, which have the shape of `x`.
+
+    Example:
+      >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
+      Array([1, 0, 1], dtype=int32)
+    """
     promotion.check_arraylike("unique_inverse", x)
     return _UniqueInverseResult(
         *unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
@@ -274,7 +319,17 @@ def unique_inverse(
 def unique_values(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """The different elements."""
+    """The different elements, in ascending order.
+
+    Args:
+      x: an array; flattened. NaNs count as different.
+      size: how many values are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least value by default.
+
+    Example:
+      >>> jnp.unique_values(jnp.array([3, 1, 3]))
+      Array([1, 3], dtype=int32)
+    """
     promotion.check_arraylike("unique_values", x)
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
@@ -285,7 +340,18 @@ def unique_values(
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """The different elements of both arrays; see `unique` for `size` and `fill_value`."""
+    """The different elements of both arrays, in ascending order.
+
+    Args:
+      ar1: an array; flattened.
+      ar2: an array; flattened.
+      size: how many values are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least value by default.
+
+    Example:
+      >>> jnp.union1d(jnp.array([3, 1]), jnp.array([2, 3]))
+      Array([1, 2, 3], dtype=int32)
+    """
     promotion.check_arraylike("union1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "union1d", size)) for a in (ar1, ar2))
     return unique(concatenate([x, y]), size=size, fill_value=fill_value)
@@ -321,6 +387,10 @@ def setdiff1d(
       assume_unique: that elements of each differ already; `ar1` is then not sorted.
       size: how many are wanted, for use under `jit`.
       fill_value: what fills up to `size`; 0 by default.
+
+    Example:
+      >>> jnp.setdiff1d(jnp.array([3, 1, 2]), jnp.array([2]))
+      Array([1, 3], dtype=int32)
     """
     promotion.check_arraylike("setdiff1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "setdiff1d", size)) for a in (ar1, ar2))
@@ -345,7 +415,19 @@ def setxor1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """The different elements that are in one of the arrays only; see `setdiff1d`."""
+    """The different elements that are in one of the arrays only, in ascending order.
+
+    Args:
+      ar1: an array; flattened.
+      ar2: an array; flattened.
+      assume_unique: that elements of each differ already.
+      size: how many are wanted, for use under `jit`.
+      fill_value: what fills up to `size`; the least of these elements by default.
+
+    Example:
+      >>> jnp.setxor1d(jnp.array([3, 1]), jnp.array([2, 3]))
+      Array([1, 2], dtype=int32)
+    """
     promotion.check_arraylike("setxor1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "setxor1d", size)) for a in (ar1, ar2))
     x, y = promotion.promote_dtypes(x, y)
@@ -471,6 +553,12 @@ def intersect1d(
       return_indices: whether to give where each comes first in the arrays, too.
       size: how many are wanted, for use under `jit`.
       fill_value: what fills up to `size`; the least common element, or 0, by default.
+
+    Returns: the values; with `return_indices`, a tuple of them and their positions in each array.
+
+    Example:
+      >>> jnp.intersect1d(jnp.array([3, 1, 2]), jnp.array([2, 3]))
+      Array([2, 3], dtype=int32)
     """
     promotion.check_arraylike("intersect1d", ar1, ar2)
     x, y = (_flat(_concrete(a, "intersect1d", size)) for a in (ar1, ar2))
@@ -512,6 +600,12 @@ def isin(
       assume_unique: has no effect.
       invert: whether to negate.
       method: "auto", "compare_all", "binary_search" or "sort"; the result is the same.
+
+    Returns: an array of booleans of the shape of `element`.
+
+    Example:
+      >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([3, 1]))
+      Array([ True, False,  True], dtype=bool)
     """
     del assume_unique
     x, y = promotion.ensure_arraylike("isin", element, test_elements)

@@ -101,6 +101,15 @@ def convolve(
         middle; "valid": where they overlap wholly.
       precision: handed to `dot_general`.
       preferred_element_type: dtype of accumulation and result.
+
+    Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
+
+    Raises:
+      ValueError: if an operand is empty or not of rank 1, or `mode` is unknown.
+
+    Example:
+      >>> jnp.convolve(jnp.array([1, 2, 3]), jnp.array([0, 1, 0.5]))
+      Array([0. , 1. , 2.5, 4. , 1.5], dtype=float32)
     """
     x, y, dtype = _check("convolve", a, v, mode, preferred_element_type)
     if x.shape[0] < y.shape[0]:
@@ -117,7 +126,21 @@ def correlate(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The correlation of two arrays of rank 1, the second conjugated; see `convolve`."""
+    """The correlation of two arrays of rank 1, the second conjugated.
+
+    Args:
+      a: an array.
+      v: an array.
+      mode: "valid", "same" or "full"; see `convolve`.
+      precision: handed to `dot_general`.
+      preferred_element_type: dtype of accumulation and result.
+
+    Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
+
+    Example:
+      >>> jnp.correlate(jnp.array([1, 2, 3]), jnp.array([0, 1, 0.5]))
+      Array([3.5], dtype=float32)
+    """
     x, y, dtype = _check("correlate", a, v, mode, preferred_element_type)
     y = unary.conj(y) if promotion.is_complex(y.dtype) else y
     if x.shape[0] >= y.shape[0]:
@@ -169,7 +192,14 @@ def _ones(n: Array) -> Array:
 
 
 def bartlett(M: int) -> Array:
-    """The triangle window of `M` points, zero at the ends."""
+    """The triangle window of `M` points, zero at the ends.
+
+    Returns: an array of rank 1 of the default float.
+
+    Example:
+      >>> jnp.bartlett(5)
+      Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     size, n = _window("bartlett", M)
     if size <= 1:
         return _ones(n)
@@ -177,7 +207,14 @@ def bartlett(M: int) -> Array:
 
 
 def blackman(M: int) -> Array:
-    """The Blackman window of `M` points."""
+    """The Blackman window of `M` points, a sum of three cosines.
+
+    Returns: an array of rank 1 of the default float.
+
+    Example:
+      >>> jnp.blackman(5).round(2) + 0
+      Array([0.  , 0.34, 1.  , 0.34, 0.  ], dtype=float32)
+    """
     size, n = _window("blackman", M)
     if size <= 1:
         return _ones(n)
@@ -187,19 +224,44 @@ def blackman(M: int) -> Array:
 
 
 def hamming(M: int) -> Array:
-    """The Hamming window of `M` points."""
+    """The Hamming window of `M` points, a raised cosine that is 0.08 at the ends.
+
+    Returns: an array of rank 1 of the default float.
+
+    Example:
+      >>> jnp.hamming(5).round(2)
+      Array([0.08, 0.54, 1.  , 0.54, 0.08], dtype=float32)
+    """
     size, n = _window("hamming", M)
     return _ones(n) if size <= 1 else 0.54 - 0.46 * unary.cos(2 * np.pi * n / (size - 1))
 
 
 def hanning(M: int) -> Array:
-    """The Hann window of `M` points."""
+    """The Hann window of `M` points, a raised cosine that is zero at the ends.
+
+    Returns: an array of rank 1 of the default float.
+
+    Example:
+      >>> jnp.hanning(5).round(2)
+      Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     size, n = _window("hanning", M)
     return _ones(n) if size <= 1 else 0.5 * (1 - unary.cos(2 * np.pi * n / (size - 1)))
 
 
 def kaiser(M: int, beta: ArrayLike) -> Array:
-    """The Kaiser window of `M` points and shape parameter `beta`."""
+    """The Kaiser window of `M` points.
+
+    Args:
+      M: number of points.
+      beta: shape parameter: 0 gives a rectangle, larger values narrower windows.
+
+    Returns: an array of rank 1 of the default float.
+
+    Example:
+      >>> jnp.kaiser(5, 2.0).round(2)
+      Array([0.44, 0.83, 1.  , 0.83, 0.44], dtype=float32)
+    """
     size, n = _window("kaiser", M)
     promotion.check_arraylike("kaiser", beta)
     if size <= 1:

@@ -75,6 +75,13 @@ def sort(
       order: must be None.
       stable: whether equal elements keep their order.
       descending: whether the order is reversed.
+
+    Example:
+      >>> jnp.sort(jnp.array([3.0, jnp.nan, 1.0]))
+      Array([ 1.,  3., nan], dtype=float32)
+      >>> jnp.sort(jnp.array([[3, 1], [2, 4]]), descending=True)
+      Array([[3, 1],
+             [4, 2]], dtype=int32)
     """
     x = promotion.ensure_arraylike("sort", a)
     _check_options("sort", kind, order)
@@ -96,7 +103,23 @@ def argsort(
     descending: bool = False,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Indices that sort along `axis`; see `sort`. `dtype` is that of the indices."""
+    """Indices that sort along an axis.
+
+    Args:
+      a: an array.
+      axis: the axis; if None, `a` is flattened.
+      kind: must be None.
+      order: must be None.
+      stable: whether equal elements keep their order.
+      descending: whether the order is reversed; equal elements keep theirs then, too.
+      dtype: of the indices; the default integer by default.
+
+    Returns: an integer array of the shape of `a`.
+
+    Example:
+      >>> jnp.argsort(jnp.array([3, 1, 2]))
+      Array([1, 2, 0], dtype=int32)
+    """
     x = promotion.ensure_arraylike("argsort", a)
     _check_options("argsort", kind, order)
     x, axis = _along(x, axis)
@@ -121,6 +144,12 @@ def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> A
     Args:
       keys: arrays of one shape, or an array whose first axis is over them.
       axis: along which they are sorted.
+
+    Returns: an integer array of the shape of one key.
+
+    Example:
+      >>> jnp.lexsort((jnp.array([2, 1, 0]), jnp.array([1, 0, 1])))
+      Array([1, 2, 0], dtype=int32)
     """
     parts = [as_value(k) for k in (_rows(keys) if isinstance(keys, Array | np.ndarray) else keys)]
     if not parts:
@@ -149,7 +178,12 @@ def _rows(x: Array | np.ndarray) -> list[Array]:
 
 @jit_when_traced
 def sort_complex(a: ArrayLike) -> Array:
-    """Elements in ascending order along the last axis, as complex numbers."""
+    """Elements in ascending order along the last axis, as complex numbers.
+
+    Example:
+      >>> jnp.sort_complex(jnp.array([2, 1]))
+      Array([1.+0.j, 2.+0.j], dtype=complex64)
+    """
     x = promotion.ensure_arraylike("sort_complex", a)
     out = lax_sort.sort(x, dimension=x.ndim - 1)
     wide = dtypes.wider(out.dtype, np.complex64)
@@ -166,7 +200,20 @@ def _kth(name: str, kth: int, extent: int) -> int:
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Elements such that number `kth` is where sorting puts it, smaller ones before it."""
+    """Elements such that number `kth` is where sorting puts it, smaller ones before it.
+
+    Args:
+      a: an array of real numbers.
+      kth: a position along the axis; static.
+      axis: the axis.
+
+    Raises:
+      NotImplementedError: for complex numbers.
+
+    Example:
+      >>> jnp.partition(jnp.array([4, 1, 3, 2]), 1)[1]
+      Array(2, dtype=int32)
+    """
     x = promotion.ensure_arraylike("partition", a)
     _check_real("partition", x)
     axis = canonical_axis(axis, x.ndim)
@@ -179,7 +226,22 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Indices that partition along `axis`; see `partition`."""
+    """Indices that partition along an axis: number `kth` is where sorting puts it, the smaller before.
+
+    Args:
+      a: an array of real numbers.
+      kth: a position along the axis; static.
+      axis: the axis.
+
+    Returns: an integer array of the shape of `a`.
+
+    Raises:
+      NotImplementedError: for complex numbers.
+
+    Example:
+      >>> jnp.argpartition(jnp.array([4, 1, 3, 2]), 0)[0]
+      Array(1, dtype=int32)
+    """
     from jitney.numpy.take_put import put_along_axis
 
     x = promotion.ensure_arraylike("argpartition", a)
@@ -228,6 +290,12 @@ def searchsorted(
       side: whether that goes before ("left") or after ("right") equal elements.
       sorter: indices that sort `a`, if it is not sorted.
       method: "scan" (or "scan_unrolled"), "sort" or "compare_all"; the result is the same.
+
+    Returns: an integer array of the shape of `v`.
+
+    Example:
+      >>> jnp.searchsorted(jnp.array([1, 3, 5]), jnp.array([0, 3, 6]))
+      Array([0, 1, 3], dtype=int32)
     """
     if side not in ("left", "right"):
         raise ValueError(f"invalid argument {side=}, expected 'left' or 'right'")
@@ -334,6 +402,10 @@ def digitize(
       bins: of rank 1, ascending or descending.
       right: whether intervals hold their right ends.
       method: see `searchsorted`.
+
+    Example:
+      >>> jnp.digitize(jnp.array([0.5, 1.0, 7.0]), jnp.array([1.0, 2.0, 3.0]))
+      Array([0, 1, 3], dtype=int32)
     """
     from jitney.numpy.selection import where
 

@@ -61,6 +61,13 @@ def cov(
       fweights: how often each observation counts.
       aweights: weights of the observations.
       dtype: of the result.
+
+    Returns: a matrix with a row and a column for each variable; a scalar for one variable.
+
+    Example:
+      >>> jnp.cov(jnp.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+      Array([[ 1., -1.],
+             [-1.,  1.]], dtype=float32)
     """
     if y is None:
         (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("cov", m))
@@ -143,7 +150,22 @@ def _observation_weights(
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
 ) -> Array:
-    """The correlations of variables; see `cov`."""
+    """The correlations of variables: covariances in units of the standard deviations, in [-1, 1].
+
+    Args:
+      x: observations: a row for each variable.
+      y: more variables.
+      rowvar: False if there is a column for each variable.
+      dtype: of the result, an inexact one.
+
+    Raises:
+      ValueError: if `dtype` is not inexact.
+
+    Example:
+      >>> jnp.corrcoef(jnp.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).round(3)
+      Array([[ 1., -1.],
+             [-1.,  1.]], dtype=float32)
+    """
     promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype=}")
@@ -180,6 +202,16 @@ def bincount(
       minlength: the least extent of the result.
       length: the extent, for use under `jit`; greater integers are left out.
       out_sharding: unused on one device.
+
+    Returns: an array of rank 1: integers, or numbers of the dtype of `weights`.
+
+    Raises:
+      TypeError: if `x` does not hold integers.
+      ValueError: if `x` is not of rank 1, or `weights` has another shape.
+
+    Example:
+      >>> jnp.bincount(jnp.array([0, 1, 1, 3]))
+      Array([1, 2, 0, 1], dtype=int32)
     """
     promotion.check_arraylike("bincount", x)
     x = as_value(x)
@@ -221,6 +253,12 @@ def histogram_bin_edges(
       bins: how many intervals, or their edges.
       range: (lowest, highest) edge; those of the values by default.
       weights: has no effect.
+
+    Returns: an array of rank 1 of inexact dtype, with one element more than there are intervals.
+
+    Example:
+      >>> jnp.histogram_bin_edges(jnp.array([0.0, 4.0]), bins=4)
+      Array([0., 1., 2., 3., 4.], dtype=float32)
     """
     del weights
     if isinstance(bins, str):
@@ -258,6 +296,10 @@ def histogram(
       range: (lowest, highest) edge; those of the values by default.
       weights: what each value adds.
       density: whether to divide such that the integral is 1.
+
+    Example:
+      >>> jnp.histogram(jnp.array([0.0, 1.0, 1.5, 4.0]), bins=2)
+      (Array([3., 1.], dtype=float32), Array([0., 2., 4.], dtype=float32))
     """
     if weights is None:
         x = promotion.ensure_arraylike("histogram", a)
@@ -293,7 +335,23 @@ def histogram2d(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
-    """(counts of points (x, y) in rectangles, edges along x, edges along y); see `histogram`."""
+    """Counts of points in rectangles of the plane.
+
+    Args:
+      x: first coordinates, of rank 1.
+      y: second coordinates, as many.
+      bins: how many intervals, or their edges, for both axes; or a pair of such.
+      range: ((lowest, highest) edge along x, the same along y); those of the values by default.
+      weights: what each point adds.
+      density: whether to divide such that the integral is 1.
+
+    Returns: (counts, edges along x, edges along y).
+
+    Example:
+      >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), bins=2)[0]
+      Array([[1, 0],
+             [0, 1]], dtype=int32)
+    """
     x, y = promotion.ensure_arraylike("histogram2d", x, y)
     both: Any = [bins, bins] if _is_edges(bins) else bins
     from jitney.numpy.joining import stack
@@ -325,6 +383,12 @@ def histogramdd(
       range: a list of (lowest, highest) for each axis.
       weights: what each point adds.
       density: whether to divide such that the integral is 1.
+
+    Example:
+      >>> counts, edges = jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 2.0]]), bins=2)
+      >>> counts
+      Array([[1, 0],
+             [0, 1]], dtype=int32)
     """
     if weights is None:
         points = promotion.ensure_arraylike("histogramdd", sample)

@@ -90,6 +90,12 @@ def take(
     Raises:
       ValueError: if indices are not integers, or `mode` is none of the above.
       IndexError: if the axis is empty and indices are not.
+
+    Example:
+      >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0]))
+      Array([30, 10], dtype=int32)
+      >>> jnp.take(jnp.array([1.0, 2.0]), jnp.array([1, 5]))
+      Array([ 2., nan], dtype=float32)
     """
     promotion.check_no_out("take", out)
     if type(a) is ArrayImpl and type(indices) is ArrayImpl and mode is None:
@@ -220,6 +226,12 @@ def take_along_axis(
       fill_value: for positions out of range, with "fill".
       wrap_negative_indices: whether negative positions count from the end; so they do by default,
         but with "promise_in_bounds".
+
+    Example:
+      >>> x = jnp.array([[3, 1, 2], [4, 6, 5]])
+      >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)
+      Array([[1, 2, 3],
+             [4, 5, 6]], dtype=int32)
     """
     plain = mode is None and axis is not None and wrap_negative_indices is not False
     if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl:
@@ -333,6 +345,13 @@ def put(
       mode: for positions out of range: None ignores those above, "clip" takes the nearest, "wrap"
         counts round.
       inplace: must be False.
+
+    Raises:
+      ValueError: if `inplace`, or `mode` is unknown.
+
+    Example:
+      >>> jnp.put(jnp.zeros(4), jnp.array([0, 2]), 5.0, inplace=False)
+      Array([5., 0., 5., 0.], dtype=float32)
     """
     check_not_inplace("put", inplace)
     promotion.check_arraylike("put", a, ind, v)
@@ -375,6 +394,24 @@ def put_along_axis(
     """`arr` with `values` at one position along `axis` for each entry of `indices`.
 
     out[i, indices[i, k, j], j] = values[i, k, j], where k is the place along `axis`.
+
+    Args:
+      arr: an array.
+      indices: integers, of the rank of `arr`; other axes are broadcast against those of `arr`.
+      values: broadcast to the shape of the indices.
+      axis: the axis; all elements in order if None.
+      inplace: must be False.
+      mode: for positions out of range, as for `x.at[...].set`; they are left out by default.
+
+    Raises:
+      ValueError: if `inplace`, or the ranks differ.
+      IndexError: if `indices` are not integers.
+
+    Example:
+      >>> x = jnp.zeros((2, 2))
+      >>> jnp.put_along_axis(x, jnp.array([[0], [1]]), 9.0, axis=1, inplace=False)
+      Array([[9., 0.],
+             [0., 9.]], dtype=float32)
     """
     check_not_inplace("put_along_axis", inplace)
     promotion.check_arraylike("put_along_axis", arr, indices, values)
@@ -414,6 +451,12 @@ def choose(
       out: unused.
       mode: for entries of `a` that are no choice: "raise" raises ValueError and needs concrete
         values, "clip" takes the nearest, "wrap" counts round.
+
+    Returns: an array of the common dtype of the choices.
+
+    Example:
+      >>> jnp.choose(jnp.array([0, 1, 0]), [jnp.array([1, 2, 3]), jnp.array([10, 20, 30])])
+      Array([ 1, 20,  3], dtype=int32)
     """
     promotion.check_no_out("choose", out)
     promotion.check_arraylike("choose", a, *choices)
@@ -455,9 +498,20 @@ def fill_diagonal(
 ) -> Array:
     """`a` with `val` on its main diagonal; values are repeated.
 
+    Args:
+      a: an array of rank 2 or more.
+      val: a scalar, or values in order.
+      wrap: must be False.
+      inplace: must be False, unlike NumPy: arrays do not change.
+
     Raises:
       NotImplementedError: if `inplace` or `wrap`.
       ValueError: if there are less than two axes, or more than two of different extents.
+
+    Example:
+      >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 1.0, inplace=False)
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
     """
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
@@ -482,6 +536,11 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     Raises:
       ValueError: if one is not of rank 1.
       NotImplementedError: if one is boolean.
+
+    Example:
+      >>> jnp.arange(6).reshape(2, 3)[jnp.ix_(jnp.array([0, 1]), jnp.array([0, 2]))]
+      Array([[0, 2],
+             [3, 5]], dtype=int32)
     """
     promotion.check_arraylike("ix", *args)
     out: list[Any] = []

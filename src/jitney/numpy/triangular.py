@@ -81,6 +81,11 @@ def eye(
       k: how far the diagonal lies above the main one.
       dtype: the default float if None.
       device: unused on one device.
+
+    Example:
+      >>> jnp.eye(2)
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
     """
     dtype = _dtype_or_float(dtype, "eye")
     (n,) = canonical_shape((N,), "argument of 'N' jnp.eye()")
@@ -96,12 +101,31 @@ def eye(
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """The identity matrix of `n` rows."""
+    """The identity matrix of `n` rows; `dtype` is the default float by default.
+
+    Example:
+      >>> jnp.identity(2, dtype=int)
+      Array([[1, 0],
+             [0, 1]], dtype=int32)
+    """
     return eye(n, dtype=dtype)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Ones on and below the diagonal at offset `k`, zeros above."""
+    """Ones on and below a diagonal, zeros above.
+
+    Args:
+      N: number of rows.
+      M: number of columns; as many as rows by default.
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+      dtype: the default float by default.
+
+    Example:
+      >>> jnp.tri(3, dtype=int)
+      Array([[1, 0, 0],
+             [1, 1, 0],
+             [1, 1, 1]], dtype=int32)
+    """
     dtype = _dtype_or_float(dtype, "tri")
     n = operator.index(N)
     return _tri(n, n if M is None else operator.index(M), k, dtype)
@@ -114,7 +138,20 @@ def _tri(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Array:
 
 @partial(jit_when_traced, static_argnames=("k",))
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """The lower triangle of matrices: zeros above the diagonal at offset `k`."""
+    """The lower triangle of matrices: zeros above a diagonal.
+
+    Args:
+      m: an array of shape (*batch, rows, columns).
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+
+    Raises:
+      ValueError: if `m` has a rank below 2.
+
+    Example:
+      >>> jnp.tril(jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 0],
+             [3, 4]], dtype=int32)
+    """
     m = _matrix("tril", m)
     rows, columns = m.shape[-2:]
     mask = broadcast_to(_tri(rows, columns, k, _BOOL), m.shape)
@@ -123,7 +160,20 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
 
 @partial(jit_when_traced, static_argnames=("k",))
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """The upper triangle of matrices: zeros below the diagonal at offset `k`."""
+    """The upper triangle of matrices: zeros below a diagonal.
+
+    Args:
+      m: an array of shape (*batch, rows, columns).
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+
+    Raises:
+      ValueError: if `m` has a rank below 2.
+
+    Example:
+      >>> jnp.triu(jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 2],
+             [0, 4]], dtype=int32)
+    """
     m = _matrix("triu", m)
     rows, columns = m.shape[-2:]
     mask = broadcast_to(_tri(rows, columns, k - 1, _BOOL), m.shape)
@@ -147,7 +197,24 @@ def _zeros_like(x: Array) -> Array:
 
 
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix with `v` on its diagonal at offset `k`; of a matrix, that diagonal."""
+    """The matrix with a vector on a diagonal; of a matrix, that diagonal.
+
+    Args:
+      v: an array of rank 1 or 2.
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+
+    Returns: a square matrix of len(v) + |k| rows, or the diagonal as an array of rank 1.
+
+    Raises:
+      ValueError: if `v` is of another rank.
+
+    Example:
+      >>> jnp.diag(jnp.array([1, 2]))
+      Array([[1, 0],
+             [0, 2]], dtype=int32)
+      >>> jnp.diag(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 4], dtype=int32)
+    """
     promotion.check_arraylike("diag", v)
     return _diag(v, operator.index(k))
 
@@ -169,7 +236,20 @@ def _diag(v: ArrayLike, k: int) -> Array:
 
 @partial(jit_when_traced, static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The diagonal at `offset` of the matrices that two axes make, as the last axis."""
+    """The diagonals of the matrices that two axes make, as the last axis.
+
+    Args:
+      a: an array of rank 2 or more.
+      offset: above the main diagonal if positive.
+      axis1: axis of the rows.
+      axis2: axis of the columns.
+
+    Returns: an array of the remaining axes of `a`, then that of the diagonal.
+
+    Example:
+      >>> jnp.diagonal(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 4], dtype=int32)
+    """
     x = promotion.ensure_arraylike("diagonal", a)
     if x.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
@@ -224,6 +304,10 @@ def trace(
       axis2: axis of the columns.
       dtype: of the result; small integers are summed in the default integer by default.
       out: unused.
+
+    Example:
+      >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
+      Array(5, dtype=int32)
     """
     promotion.check_no_out("trace", out)
     x = promotion.ensure_arraylike("trace", a)
@@ -239,7 +323,17 @@ def trace(
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix with all elements of `v` on its diagonal at offset `k`."""
+    """The matrix with all elements of `v` on a diagonal.
+
+    Args:
+      v: an array; flattened.
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+
+    Example:
+      >>> jnp.diagflat(jnp.array([[1, 2]]))
+      Array([[1, 0],
+             [0, 2]], dtype=int32)
+    """
     from jitney.numpy.creation import zeros
 
     v = promotion.ensure_arraylike("diagflat", v)
@@ -266,6 +360,14 @@ def meshgrid(
       copy: must be True.
       sparse: whether extents stay 1 except along the own axis.
       indexing: "ij", or "xy", with the first two axes of the results exchanged.
+
+    Returns: a list of arrays, one for each of `xi`.
+
+    Example:
+      >>> jnp.meshgrid(jnp.array([1, 2, 3]), jnp.array([10, 20]))
+      [Array([[1, 2, 3],
+             [1, 2, 3]], dtype=int32), Array([[10, 10, 10],
+             [20, 20, 20]], dtype=int32)]
     """
     promotion.check_arraylike("meshgrid", *xi)
     args = [as_value(x) for x in xi]
@@ -311,10 +413,21 @@ def indices(
 def indices(
     dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
 ) -> Array | tuple[Array, ...]:
-    """The indices of each element of an array of extents `dimensions`.
+    """The indices of each element of an array.
+
+    Args:
+      dimensions: extents of the array.
+      dtype: of the result; the default integer by default.
+      sparse: whether extents stay 1 except along the own axis.
 
     Returns: an array whose first axis is over the axes; with `sparse`, a tuple of arrays that can
     be broadcast together.
+
+    Example:
+      >>> rows, columns = jnp.indices((2, 2))
+      >>> columns
+      Array([[0, 1],
+             [0, 1]], dtype=int32)
     """
     dimensions = canonical_shape(dimensions)
     dtype = user_dtype(dtypes.canonicalize_dtype(int) if dtype is None else dtype, "indices")
@@ -338,10 +451,15 @@ def fromfunction(
     """`function` of the indices of each element.
 
     Args:
-      function: takes the indices as scalars, one argument per axis.
+      function: takes the indices as scalars, one argument per axis; it is mapped by `vmap`.
       shape: extents of the result's leading axes.
       dtype: of the indices.
       **kwargs: handed to `function`.
+
+    Example:
+      >>> jnp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+      Array([[ 0,  1,  2],
+             [10, 11, 12]], dtype=int32)
     """
     shape = canonical_shape(shape)
     if not shape:

@@ -27,17 +27,36 @@ iterable = np.iterable
 
 
 def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
-    """The dtype that an operation on arrays, scalars or dtypes `args` has."""
+    """The dtype that an operation on arrays, scalars or dtypes `args` has.
+
+    Unlike NumPy's, Python scalars and weakly typed arrays do not widen other dtypes of their kind.
+
+    Example:
+      >>> jnp.result_type(jnp.int8, jnp.float16)
+      dtype('float16')
+      >>> jnp.result_type(jnp.zeros(2, jnp.float16), 1.0)
+      dtype('float16')
+    """
     return dtypes.result_type(*args)
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
-    """The common dtype of two dtypes."""
+    """The common dtype of two dtypes.
+
+    Example:
+      >>> jnp.promote_types("int32", "float16")
+      dtype('float16')
+    """
     return dtypes.promote_types(a, b)
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
-    """True if dtype `arg1` is `arg2` or belongs to the category `arg2`."""
+    """True if dtype `arg1` is `arg2` or belongs to the category `arg2`.
+
+    Example:
+      >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
+      True
+    """
     return dtypes.issubdtype(arg1, arg2)
 
 
@@ -58,6 +77,10 @@ def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -
     Raises:
       ValueError: if a kind is neither a dtype nor one of the names "bool", "signed integer",
         "unsigned integer", "integral", "real floating", "complex floating", "numeric".
+
+    Example:
+      >>> jnp.isdtype(jnp.float32, "real floating")
+      True
     """
     found = dtypes.dtype(dtype) if isinstance(dtype, Array) else np.dtype(dtype)
     kinds = kind if isinstance(kind, tuple) else (kind,)
@@ -82,7 +105,12 @@ def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -
 
 
 def iscomplexobj(x: object) -> bool:
-    """True if the dtype of `x` is complex."""
+    """True if the dtype of `x` is complex.
+
+    Example:
+      >>> jnp.iscomplexobj(jnp.array([1j]))
+      True
+    """
     kind: Any = getattr(x, "dtype", None)
     if kind is None:
         if is_valid_operand(x):
@@ -95,12 +123,22 @@ def iscomplexobj(x: object) -> bool:
 
 
 def isrealobj(x: object) -> bool:
-    """True if the dtype of `x` is not complex."""
+    """True if the dtype of `x` is not complex.
+
+    Example:
+      >>> jnp.isrealobj(jnp.array([1.0]))
+      True
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: object) -> bool:
-    """True for scalars of Python and NumPy and for arrays of rank 0."""
+    """True for scalars of Python and NumPy and, unlike NumPy, for arrays of rank 0.
+
+    Example:
+      >>> jnp.isscalar(jnp.array(1.0))
+      True
+    """
     if np.isscalar(element):
         return True
     convert = getattr(element, "__jax_array__", None)
@@ -120,14 +158,24 @@ def _warn_unless_arraylike(name: str, x: object) -> None:
 
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
-    """The extents of `a`."""
+    """The extents of `a`, an array or a scalar.
+
+    Example:
+      >>> jnp.shape(jnp.zeros((2, 3)))
+      (2, 3)
+    """
     if not hasattr(a, "shape"):
         _warn_unless_arraylike("shape", a)
     return tuple(shape_of(a))
 
 
 def ndim(a: ArrayLike) -> int:
-    """The number of axes of `a`."""
+    """The number of axes of `a`, an array or a scalar.
+
+    Example:
+      >>> jnp.ndim(jnp.zeros((2, 3)))
+      2
+    """
     rank = getattr(a, "ndim", None)
     if rank is not None:
         return rank
@@ -136,7 +184,19 @@ def ndim(a: ArrayLike) -> int:
 
 
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements of `a`, or of elements along `axis` (several: their product)."""
+    """The number of elements of an array.
+
+    Args:
+      a: an array or a scalar.
+      axis: if given, elements along this axis alone are counted; of several, the product.
+
+    Raises:
+      ValueError: if an axis comes twice.
+
+    Example:
+      >>> jnp.size(jnp.zeros((2, 3)))
+      6
+    """
     if not hasattr(a, "shape"):
         _warn_unless_arraylike("size", a)
     extents = shape_of(a)

@@ -381,6 +381,11 @@ def frompyfunc(
       nin: number of operands.
       nout: number of results.
       identity: the value that changes nothing, if there is one.
+
+    Example:
+      >>> add = jnp.frompyfunc(lambda x, y: x + y, nin=2, nout=1, identity=0)
+      >>> add.reduce(jnp.arange(4))
+      Array(6, dtype=int32)
     """
     return ufunc(func, nin, nout, identity=identity)
 

@@ -74,6 +74,13 @@ def vectorize(
     Raises:
       ValueError: if the signature is wrong or does not fit, when the function is called.
       TypeError: if `excluded` holds something else than integers and strings.
+
+    Example:
+      >>> def distance(x, y):
+      ...     return jnp.sqrt(jnp.sum((x - y) ** 2))
+      >>> points = jnp.array([[3.0, 4.0], [0.0, 1.0]])
+      >>> jnp.vectorize(distance, signature="(n),(n)->()")(jnp.zeros(2), points)
+      Array([5., 1.], dtype=float32)
     """
     if any(not isinstance(k, int | str) for k in excluded):
         raise TypeError(

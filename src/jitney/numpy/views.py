@@ -47,8 +47,14 @@ def astype(
       copy: whether the result must be another array if the dtype is that of `x`.
       device: unused on one device.
 
+    Returns: an array of the shape of `x`. Floats are truncated to integers, NaN gives 0.
+
     Raises:
       ValueError: if one of the dtypes is that of keys.
+
+    Example:
+      >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
+      Array([ 1, -1], dtype=int32)
     """
     x = promotion.ensure_arraylike("astype", x)
     if dtype is None:
