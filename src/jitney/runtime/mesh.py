@@ -11,7 +11,7 @@ import enum
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -371,6 +371,9 @@ class NamedSharding(Sharding):
 
 
 # --- the mesh in force ------------------------------------------------------------------------------
+
+
+ShardingLike: TypeAlias = "Sharding | PartitionSpec"
 
 
 class _Current(threading.local):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from jitney.core.pytree import pytrees
 from jitney.primitives import rules
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, PyTree
 
 
 def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primitive:
@@ -39,8 +42,18 @@ stop_gradient_p = _identity("stop_gradient", linear=False)
 stage_p = _identity("stage")
 
 
-def stop_gradient(x: Any) -> Any:
-    """`x` (a pytree), with derivative zero."""
+def stop_gradient(x: PyTree) -> PyTree:
+    """`x`, as a constant for differentiation: its derivative is zero.
+
+    Args:
+      x: a pytree of arrays.
+
+    Returns: a pytree of the same structure and values.
+
+    Example:
+      >>> jax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
+      Array(3., dtype=float32, weak_type=True)
+    """
     return pytrees.tree_map(_stop_gradient_of, x)
 
 
@@ -52,7 +65,7 @@ def _stop_gradient_of(x: Any) -> Any:
     return stop_gradient_p.bind(x)
 
 
-def stage(x: Any, /) -> Any:
+def stage(x: ArrayLike, /) -> Array:
     """`x` as a value of the current trace."""
     from jitney.primitives.elementwise.convert import as_value
 
@@ -79,8 +92,14 @@ def _(b: Any, *xs: Any) -> list[Any]:
     return b.fence(xs)
 
 
-def optimization_barrier(operand: Any, /) -> Any:
-    """`operand` (a pytree), computed as it stands: the compiler moves nothing across."""
+def optimization_barrier(operand: PyTree, /) -> PyTree:
+    """`operand`, computed as it stands: the compiler moves nothing across.
+
+    Args:
+      operand: a pytree of arrays.
+
+    Returns: a pytree of the same structure and values.
+    """
     leaves, tree = pytrees.tree_flatten(operand)
     return pytrees.tree_unflatten(tree, optimization_barrier_p.bind(*leaves))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from jitney.primitives.array.shape import canonical_axis, shape_of
 from jitney.primitives.elementwise import families
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike
 
 # --- concatenate ------------------------------------------------------------------------------
 
@@ -69,8 +72,20 @@ def _(b: Any, *xs: Any, dimension: int) -> Any:
     return b.concatenate(xs, dimension)
 
 
-def concatenate(operands: Any, dimension: int) -> Any:
-    """`operands` one after another along `dimension`; other extents are equal."""
+def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: int) -> Array:
+    """`operands` one after another along `dimension`.
+
+    Args:
+      operands: arrays of one dtype and rank, whose other extents are equal; at least one.
+      dimension: the axis, not negative.
+
+    Raises:
+      TypeError: if dtypes or shapes do not fit. (`jnp.concatenate` promotes dtypes.)
+
+    Example:
+      >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
+      Array([1, 2, 3], dtype=int32)
+    """
     operands = list(operands)
     if not operands:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
@@ -110,7 +125,7 @@ def _(b: Any, *xs: Any, axis: int) -> Any:
     return b.concatenate([b.reshape(x, row) for x in xs], axis)
 
 
-def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """`operands`, of one shape, along a new axis."""
     operands = list(operands)
     if not operands:
@@ -140,7 +155,7 @@ def _(b: Any, x: Any, *, axis: int) -> list[Any]:
     return [b.reshape(part, shape) for part in parts]
 
 
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The slices of `x` along `axis`, without that axis."""
     return tuple(unstack_p.bind(x, axis=canonical_axis(axis, len(shape_of(x)))))
 
@@ -184,8 +199,21 @@ def _(b: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return _split_nodes(b, x, sizes, axis)
 
 
-def split(operand: Any, sizes: Sequence[int | np.integer], axis: int = 0) -> list[Any]:
-    """`operand` cut along `axis` into consecutive parts of extents `sizes`."""
+def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) -> list[Array]:
+    """`operand` cut along `axis` into consecutive parts.
+
+    Args:
+      operand: any array.
+      sizes: extents of the parts; their sum is the extent of the axis. (`jnp.split` takes positions.)
+      axis: the axis to cut, not negative.
+
+    Raises:
+      ValueError: if the sizes do not add up.
+
+    Example:
+      >>> lax.split(jnp.arange(5), [2, 3])
+      [Array([0, 1], dtype=int32), Array([2, 3, 4], dtype=int32)]
+    """
     axis = canonical_axis(axis, len(shape_of(operand)))
     return split_p.bind(operand, sizes=tuple(sizes), axis=axis)
 
@@ -219,8 +247,18 @@ def _(b: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
     return b.reshape(spread, tuple(n * r for n, r in zip(x.shape, reps, strict=True)))
 
 
-def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """`operand` repeated `reps[k]` times along each axis k."""
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
+    """`operand` repeated `reps[k]` times along each axis k.
+
+    Args:
+      operand: any array.
+      reps: a number for each axis.
+
+    Example:
+      >>> lax.tile(jnp.array([[1, 2]]), (2, 2))
+      Array([[1, 2, 1, 2],
+             [1, 2, 1, 2]], dtype=int32)
+    """
     return tile_p.bind(operand, reps=tuple([operator.index(r) for r in reps]))
 
 
@@ -278,7 +316,11 @@ def _(b: Any, x: Any, value: Any, *, padding_config: Any) -> Any:
     return b.pad(x, value, *_columns(padding_config))
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
+def pad(
+    operand: ArrayLike,
+    padding_value: ArrayLike,
+    padding_config: Sequence[tuple[int, int, int]],
+) -> Array:
     """`operand` with `padding_value` around and between its elements.
 
     Args:
@@ -286,6 +328,10 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
       padding_value: a scalar of the operand's dtype.
       padding_config: for each axis (low, high, interior): how many to put before, after, and
         between neighbours; negative low and high take elements away.
+
+    Example:
+      >>> lax.pad(jnp.array([1, 2, 3]), 0, [(2, 0, 1)])
+      Array([0, 0, 1, 0, 2, 0, 3], dtype=int32)
     """
     config = tuple([(low, high, interior) for low, high, interior in padding_config])
     return pad_p.bind(operand, padding_value, padding_config=config)

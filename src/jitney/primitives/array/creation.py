@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from jitney.primitives.array.shape import broadcast, canonical_shape, shape_of
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.convert import convert, user_dtype
 from jitney.primitives.elementwise.families import Shape
+
+if TYPE_CHECKING:
+    from jitney.core.shape_dtype import ShapeDtypeStruct
+    from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
+    from jitney.runtime.mesh import ShardingLike
+    from jitney.runtime.sharding import Sharding
 
 iota_p = declare("iota")
 
@@ -44,13 +50,43 @@ def _(b: Any, *, dtype: Any, shape: Shape, dimension: int, sharding: Any) -> Any
     return b.iota(dtype, shape, dimension)
 
 
-def iota(dtype: Any, size: int) -> Any:
-    """0, 1, ..., size - 1."""
+def iota(dtype: DTypeLike, size: int) -> Array:
+    """0, 1, ..., size - 1.
+
+    Args:
+      dtype: numeric dtype of the result.
+      size: number of elements.
+
+    Raises:
+      TypeError: for other dtypes, or if `size` is negative or not a Python integer.
+
+    Example:
+      >>> lax.iota(jnp.int32, 4)
+      Array([0, 1, 2, 3], dtype=int32)
+    """
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: Any = None) -> Any:
-    """An array of `shape` whose elements are their indices along `dimension`."""
+def broadcasted_iota(
+    dtype: DTypeLike,
+    shape: ShapeLike,
+    dimension: int,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """An array of `shape` whose elements are their indices along `dimension`.
+
+    Args:
+      dtype: numeric dtype of the result.
+      shape: extents.
+      dimension: the axis that the elements count along.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> lax.broadcasted_iota(jnp.int32, (2, 3), 1)
+      Array([[0, 1, 2],
+             [0, 1, 2]], dtype=int32)
+    """
     return iota_p.bind(
         dtype=user_dtype(dtype, "iota"),
         shape=canonical_shape(shape),
@@ -59,7 +95,13 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     )
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+def full(
+    shape: ShapeLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    sharding: Sharding | None = None,
+) -> Array:
     """An array of `shape` with `fill_value` everywhere.
 
     Args:
@@ -67,6 +109,14 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
       fill_value: a scalar.
       dtype: that of the result; that of the fill value, as weak as it, by default.
       sharding: unused on one device.
+
+    Raises:
+      TypeError: if `fill_value` is not a scalar.
+
+    Example:
+      >>> lax.full((2, 2), 7.0)
+      Array([[7., 7.],
+             [7., 7.]], dtype=float32, weak_type=True)
     """
     shape = canonical_shape(shape)
     if shape_of(fill_value):
@@ -83,11 +133,28 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
 
 
 def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None
-) -> Any:
-    """`full` with shape and dtype of `x` where these are not given."""
+    x: ArrayLike | ShapeDtypeStruct,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    sharding: Sharding | None = None,
+) -> Array:
+    """`full` with shape and dtype of `x` where these are not given.
+
+    Args:
+      x: array, or anything with a shape and a dtype.
+      fill_value: a scalar.
+      dtype: of the result; that of `x` by default.
+      shape: of the result; that of `x` by default.
+      sharding: unused on one device.
+
+    Example:
+      >>> lax.full_like(jnp.array([1, 2, 3]), 9)
+      Array([9, 9, 9], dtype=int32)
+    """
     if not isinstance(x, Array) and hasattr(x, "shape") and hasattr(x, "dtype"):
-        old_shape, old_dtype, weak = x.shape, x.dtype, bool(getattr(x, "weak_type", False))
+        like: Any = x
+        old_shape, old_dtype, weak = like.shape, like.dtype, bool(getattr(x, "weak_type", False))
         if not dtypes.is_extended(old_dtype):
             old_dtype = dtypes.canonicalize_dtype(old_dtype)
     else:
@@ -119,7 +186,7 @@ def _(b: Any, *, shape: Shape, dtype: Any, out_sharding: Any) -> Any:
     return b.full(shape, 0, np.dtype(dtype))
 
 
-def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
+def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | None = None) -> Array:
     """An array of `shape` with unspecified contents: zeros.
 
     Its dtype is `dtype` whatever the settings: 64-bit dtypes are not narrowed.

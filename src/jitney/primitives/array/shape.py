@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, ShapeLike
+    from jitney.runtime.mesh import ShardingLike
 
 # --- shapes and axes as users give them -----------------------------------------------------------
 
@@ -145,9 +149,29 @@ def _(b: Any, x: Any, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sh
 
 
 def broadcast_in_dim(
-    operand: Any, shape: Any, broadcast_dimensions: Sequence[int], *, out_sharding: Any = None
-) -> Any:
-    """`operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`."""
+    operand: ArrayLike,
+    shape: ShapeLike,
+    broadcast_dimensions: Sequence[int],
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """`operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`.
+
+    Args:
+      operand: array or scalar.
+      shape: extents of the result.
+      broadcast_dimensions: for each axis of `operand`, the axis of the result, ascending. Extents are
+        equal there, or the operand's is 1.
+      out_sharding: unused on one device.
+
+    Raises:
+      TypeError, ValueError: if extents or dimensions do not fit.
+
+    Example:
+      >>> lax.broadcast_in_dim(jnp.array([1, 2]), shape=(2, 3), broadcast_dimensions=(0,))
+      Array([[1, 1, 1],
+             [2, 2, 2]], dtype=int32)
+    """
     shape = canonical_shape(shape)
     dims = tuple(broadcast_dimensions)
     if (
@@ -161,8 +185,24 @@ def broadcast_in_dim(
     )
 
 
-def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
-    """`operand` with new leading axes of extents `sizes`."""
+def broadcast(
+    operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None
+) -> Array:
+    """`operand` with new leading axes of extents `sizes`.
+
+    Args:
+      operand: array or scalar.
+      sizes: extents of the new axes.
+      out_sharding: unused on one device.
+
+    Returns: array of shape [*sizes, *operand.shape].
+
+    Example:
+      >>> lax.broadcast(jnp.array([1, 2]), (3,))
+      Array([[1, 2],
+             [1, 2],
+             [1, 2]], dtype=int32)
+    """
     sizes = canonical_shape(sizes)
     shape = shape_of(operand)
     if not sizes and isinstance(operand, Array):
@@ -171,7 +211,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     return broadcast_in_dim(operand, (*sizes, *shape), dims, out_sharding=out_sharding)
 
 
-def broadcast_to_rank(x: Any, rank: int) -> Any:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """`x` with leading axes of extent 1, up to `rank` axes."""
     shape = shape_of(x)
     if len(shape) >= rank:
@@ -180,7 +220,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     return broadcast_in_dim(x, (1,) * new + shape, tuple(range(new, rank)))
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """`arr` broadcast to the shape of `like_arr`, as NumPy does."""
     return broadcast_to(arr, shape_of(like_arr))
 
@@ -202,11 +242,15 @@ def broadcast_to(x: Any, shape: Shape, *, out_sharding: Any = None) -> Any:
     return broadcast_in_dim(x, shape, tuple(range(new, len(shape))), out_sharding=out_sharding)
 
 
-def broadcast_shapes(*shapes: Any) -> Shape:
+def broadcast_shapes(*shapes: Shape) -> Shape:
     """The shape that operands of `shapes` are broadcast to together.
 
     Raises:
       ValueError: if they do not go together.
+
+    Example:
+      >>> lax.broadcast_shapes((2, 1), (3,))
+      (2, 3)
     """
     if len(shapes) == 1:
         return canonical_shape(shapes[0])
@@ -264,12 +308,12 @@ def _(
 
 
 def reshape(
-    operand: Any,
-    new_sizes: Any,
+    operand: ArrayLike,
+    new_sizes: ShapeLike,
     dimensions: Sequence[int] | None = None,
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """The elements of `operand` in shape `new_sizes`, row-major order.
 
     Args:
@@ -277,6 +321,14 @@ def reshape(
       new_sizes: extents; their product is the operand's size.
       dimensions: order in which the operand's axes are read, if not their own.
       out_sharding: unused on one device.
+
+    Raises:
+      TypeError: if sizes differ. An extent of -1 is not inferred, unlike in `jnp.reshape`.
+
+    Example:
+      >>> lax.reshape(jnp.arange(6), (2, 3))
+      Array([[0, 1, 2],
+             [3, 4, 5]], dtype=int32)
     """
     new_sizes = canonical_shape(new_sizes)
     dims = None if dimensions is None else tuple(dimensions)
@@ -288,8 +340,18 @@ def reshape(
     return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=out_sharding)
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Axes `start_dimension` up to `stop_dimension` joined into one."""
+def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = None) -> Array:
+    """Axes `start_dimension` up to `stop_dimension` joined into one.
+
+    Args:
+      operand: any array.
+      start_dimension: the first axis to join; negative ones count from the end.
+      stop_dimension: the axis after the last one to join; the end by default.
+
+    Example:
+      >>> lax.collapse(jnp.zeros((2, 3, 4)), 1).shape
+      (2, 12)
+    """
     shape = shape_of(operand)
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if stop < start:
@@ -324,8 +386,22 @@ def _(b: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
     return b.transpose(x, tuple(permutation))
 
 
-def transpose(operand: Any, permutation: Any) -> Any:
-    """Axis k of the result is axis `permutation[k]` of `operand`."""
+def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Array:
+    """Axis k of the result is axis `permutation[k]` of `operand`.
+
+    Args:
+      operand: any array.
+      permutation: the axes of `operand`, each once.
+
+    Raises:
+      TypeError: if it is no permutation of the axes.
+
+    Example:
+      >>> lax.transpose(jnp.array([[1, 2, 3], [4, 5, 6]]), (1, 0))
+      Array([[1, 4],
+             [2, 5],
+             [3, 6]], dtype=int32)
+    """
     permutation = tuple([operator.index(k) for k in permutation])
     if isinstance(operand, Array) and permutation == tuple(range(operand.ndim)):  # type: ignore[attr-defined]
         return operand
@@ -361,16 +437,37 @@ def _(b: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     return b.reshape(x, tuple(n for k, n in enumerate(x.shape) if k not in dims))
 
 
-def squeeze(array: Any, dimensions: Any) -> Any:
-    """`array` without the axes `dimensions`, which have extent 1."""
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """`array` without the axes `dimensions`, which have extent 1.
+
+    Args:
+      array: any array.
+      dimensions: axes; negative ones count from the end.
+
+    Raises:
+      ValueError: if an extent is not 1, or an axis is out of bounds.
+
+    Example:
+      >>> lax.squeeze(jnp.zeros((1, 3, 1)), (0,)).shape
+      (3, 1)
+    """
     dims = canonical_axes(dimensions, len(shape_of(array)))
     if not dims and isinstance(array, Array):
         return array
     return squeeze_p.bind(array, dimensions=dims)
 
 
-def expand_dims(array: Any, dimensions: Any) -> Any:
-    """`array` with axes of extent 1 put in, at positions `dimensions` of the result."""
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """`array` with axes of extent 1 put in.
+
+    Args:
+      array: any array.
+      dimensions: positions of the new axes in the result; negative ones count from its end.
+
+    Example:
+      >>> lax.expand_dims(jnp.zeros((3, 4)), (0, 2)).shape
+      (1, 3, 1, 4)
+    """
     shape = shape_of(array)
     rank = len(shape) + len(dimensions)
     dims = canonical_axes(tuple(dimensions), rank)
@@ -414,12 +511,22 @@ def _(b: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     return b.reverse(x, tuple(dimensions))
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Any:
-    """`operand` with the order of elements reversed along `dimensions`."""
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """`operand` with the order of elements reversed along `dimensions`.
+
+    Args:
+      operand: any array.
+      dimensions: axes, each at most once.
+
+    Example:
+      >>> lax.rev(jnp.array([[1, 2], [3, 4]]), (1,))
+      Array([[2, 1],
+             [4, 3]], dtype=int32)
+    """
     return rev_p.bind(operand, dimensions=tuple(dimensions))
 
 
-def shape_as_value(shape: Any) -> Any:
+def shape_as_value(shape: Sequence[ArrayLike]) -> Array:
     """A shape as an array of integers."""
     return as_value(np.asarray(canonical_shape(shape), dtypes.canonicalize_dtype(np.int64)))
 

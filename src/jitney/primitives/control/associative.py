@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from jitney.primitives.array.shape import canonical_axis, rev, shape_of
 from jitney.primitives.elementwise.binary import add, bitwise_or
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 
 def _interleave(a: Any, b: Any, axis: int) -> Any:
@@ -30,8 +33,8 @@ def _interleave(a: Any, b: Any, axis: int) -> Any:
 
 
 def associative_scan(
-    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
-) -> Any:
+    fn: Callable[[PyTree, PyTree], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
+) -> PyTree:
     """All running folds of `elems` along `axis` by the associative function `fn`.
 
     Args:
@@ -39,6 +42,18 @@ def associative_scan(
       elems: a pytree of arrays with one extent along `axis`.
       reverse: whether to fold from the end.
       axis: the axis.
+
+    Returns: a pytree like `elems`, in about 2 log2(n) calls of `fn`.
+
+    Raises:
+      TypeError: if `fn` is not callable.
+      ValueError: if extents differ.
+
+    Example:
+      >>> lax.associative_scan(jnp.add, jnp.arange(5))
+      Array([ 0,  1,  3,  6, 10], dtype=int32)
+      >>> lax.associative_scan(jnp.maximum, jnp.array([3, 1, 4, 1, 5]), reverse=True)
+      Array([5, 5, 5, 5, 5], dtype=int32)
     """
     if not callable(fn):
         raise TypeError("lax.associative_scan: fn argument should be callable.")

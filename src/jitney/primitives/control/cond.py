@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, PyTree
 
 cond_p = declare("cond", multiple_results=True)
 cond_p.effectful = True
@@ -354,14 +357,32 @@ text.printing_rules["cond"] = _print_cond
 
 
 def switch(
-    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None
-) -> Any:
+    index: ArrayLike,
+    branches: Sequence[Callable[..., PyTree]],
+    *operands: PyTree,
+    operand: PyTree = None,
+) -> PyTree:
     """branches[index](*operands); an index out of range counts as the nearest.
 
     Args:
       index: an integer scalar.
-      branches: functions of `operands`, with results of one type.
-      operands: pytrees of arrays.
+      branches: functions of `operands`, with results of one type; at least one.
+      *operands: pytrees of arrays.
+      operand: one operand, by keyword.
+
+    Returns: what the branch returns. Under `vmap` with a batch of indices all branches are executed,
+      and results selected.
+
+    Raises:
+      TypeError: if `index` is no integer scalar, or results are of different types.
+      ValueError: if there are no branches.
+
+    Example:
+      >>> branches = [lambda x: x + 1, lambda x: x * 10, lambda x: -x]
+      >>> lax.switch(1, branches, jnp.array([1, 2]))
+      Array([10, 20], dtype=int32)
+      >>> lax.switch(7, branches, jnp.array([1, 2]))  # the last one
+      Array([-1, -2], dtype=int32)
     """
     if not all(callable(b) for b in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
@@ -380,7 +401,8 @@ def switch(
     if len(functions) == 1:
         return functions[0](*operands)
     if config.disable_jit_enabled() and not isinstance(index, Tracer):
-        return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
+        known: Any = index
+        return functions[min(max(int(known), 0), len(functions) - 1)](*operands)
     whole = convert(index, _INT32, False)
     clamped = clamp(np.int32(0), whole, np.int32(len(functions) - 1))
     names = [f"branch {i}" for i in range(len(functions))]
@@ -411,21 +433,36 @@ _MISSING = object()
 
 
 def cond(
-    pred: Any,
-    true_fun: Any,
-    false_fun: Any,
-    *operands: Any,
-    operand: Any = _MISSING,
-    linear: Any = None,
-) -> Any:
+    pred: ArrayLike,
+    true_fun: Callable[..., PyTree],
+    false_fun: Callable[..., PyTree],
+    *operands: PyTree,
+    operand: PyTree = _MISSING,
+    linear: object = None,
+) -> PyTree:
     """true_fun(*operands) if `pred`, else false_fun(*operands); only one of them is executed.
 
     Args:
       pred: a boolean or numeric scalar.
-      true_fun, false_fun: functions of `operands`, with results of one type. The older form
+      true_fun: function of `operands`.
+      false_fun: likewise, with results of the same type. The older form
         cond(pred, x, true_fun, y, false_fun) gives each its own operand.
-      operands: pytrees of arrays.
+      *operands: pytrees of arrays.
       operand: one operand, by keyword.
+      linear: accepted for compatibility.
+
+    Returns: what the function returns. Under `vmap` with a batch of predicates both are executed, and
+      results selected.
+
+    Raises:
+      TypeError: if `pred` is no scalar, or results are of different types.
+
+    Example:
+      >>> lax.cond(True, lambda x: x + 1, lambda x: x - 1, jnp.array([1, 2]))
+      Array([2, 3], dtype=int32)
+      >>> half = lambda n: lax.cond(n % 2 == 0, lambda: n // 2, lambda: 3 * n + 1)
+      >>> jax.jit(half)(7)
+      Array(22, dtype=int32, weak_type=True)
     """
     if (
         len(operands) == 2

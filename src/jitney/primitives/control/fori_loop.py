@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,18 +15,37 @@ from jitney.primitives.control.scan import scan
 from jitney.primitives.control.while_loop import while_loop
 from jitney.primitives.elementwise.convert import convert
 
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, PyTree
+
 
 def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, *, unroll: Any = None
-) -> Any:
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, PyTree], PyTree],
+    init_val: PyTree,
+    *,
+    unroll: int | bool | None = None,
+) -> PyTree:
     """val = body_fun(i, val) for i from `lower` up to `upper`, exclusive; returns the last `val`.
 
     Args:
-      lower, upper: integer scalars of one dtype; Python numbers take the other's. If both are known
-        when traced the loop is a `scan`, and has a reverse derivative.
+      lower: integer scalar, the first index.
+      upper: integer scalar of the same dtype; Python numbers take the other's. If both are known when
+        traced the loop is a `scan`, and has a reverse derivative.
       body_fun: (index, value) -> value, of the same structure and types.
       init_val: a pytree of arrays.
-      unroll: for known bounds: how many turns one iteration of the compiled loop does.
+      unroll: for known bounds: how many iterations one pass of the compiled loop holds.
+
+    Returns: a pytree like `init_val`.
+
+    Raises:
+      TypeError: if bounds are no integers of one dtype, or the body's result is of another type.
+      ValueError: if `unroll` is given and the trip count is not known.
+
+    Example:
+      >>> lax.fori_loop(1, 6, lambda i, product: product * i, 1)
+      Array(120, dtype=int32, weak_type=True)
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")

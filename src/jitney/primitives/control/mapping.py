@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.concatenation import concatenate
@@ -13,14 +13,25 @@ from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
-def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
+
+def map(  # noqa: A001
+    f: Callable[[PyTree], PyTree], xs: PyTree, *, batch_size: int | None = None
+) -> PyTree:
     """f applied to each row of `xs`, one after another; the results stacked.
 
     Args:
       f: a function of a row.
       xs: a pytree of arrays with one leading extent.
       batch_size: how many rows to do at once, by `vmap`; the rest follows. None or 0: one by one.
+
+    Returns: a pytree of arrays with this leading extent. `jax.vmap(f)(xs)` does all rows at once.
+
+    Example:
+      >>> lax.map(lambda row: row.sum(), jnp.array([[1, 2], [3, 4], [5, 6]]))
+      Array([ 3,  7, 11], dtype=int32)
     """
     if batch_size:
         return _map_in_batches(f, xs, batch_size)

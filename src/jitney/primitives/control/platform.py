@@ -7,7 +7,7 @@ In programs it is a `cond` whose branches are marked with platforms, and whose i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.trace import state
 from jitney.primitives.control.cond import Platforms, branch_for_cpu, conditional
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 platform_index_p = declare("platform_index")
 
@@ -39,8 +42,10 @@ platform_index_p.absent("jvp", "transpose", "batch", why="no operands")
 
 
 def platform_dependent(
-    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
-) -> Any:
+    *args: PyTree,
+    default: Callable[..., PyTree] | None = None,
+    **per_platform: Callable[..., PyTree],
+) -> PyTree:
     """The function given for the CPU, or the default one, applied to `args`.
 
     Args:
@@ -51,6 +56,10 @@ def platform_dependent(
     Raises:
       NotImplementedError: if there is neither a function for the CPU nor a default; within a program,
         when it is compiled.
+
+    Example:
+      >>> lax.platform_dependent(jnp.array([3]), cpu=lambda x: x + 1, default=lambda x: x - 1)
+      Array([4], dtype=int32)
     """
     if state.trace is state.eval_trace or config.disable_jit_enabled():
         platforms = (*((name,) for name in per_platform), *([None] if default else []))

@@ -8,7 +8,7 @@ loop needs in more such arrays; what does not change from iteration to iteration
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, add_tangents, instantiate, with_zeros
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 scan_p = declare("scan", multiple_results=True)
 scan_p.effectful = True
@@ -441,14 +444,14 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
 
 
 def scan(
-    f: Callable[..., Any],
-    init: Any,
-    xs: Any = None,
+    f: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]],
+    init: PyTree,
+    xs: PyTree = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
-) -> Any:
+) -> tuple[PyTree, PyTree]:
     """Repeats `carry, y = f(carry, x)` for each row x of `xs`; returns the last carry and all y.
 
     Args:
@@ -457,9 +460,17 @@ def scan(
       xs: a pytree of arrays with one leading extent, or None.
       length: number of iterations, where `xs` is None; otherwise checked.
       reverse: whether to go from the last row to the first; results keep the rows' order.
-      unroll: how many turns one iteration of the compiled loop may do; True for all.
+      unroll: how many iterations one pass of the compiled loop holds; True for all.
 
     Returns: (carry, results stacked along a new leading axis).
+
+    Raises:
+      TypeError: if `f` returns no pair, or a carry of another type.
+      ValueError: if leading extents differ, or there is neither `xs` nor `length`.
+
+    Example:
+      >>> lax.scan(lambda total, x: (total + x, total * x), 0, jnp.arange(1, 5))
+      (Array(10, dtype=int32), Array([ 0,  2,  9, 24], dtype=int32))
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")

@@ -9,7 +9,7 @@ anywhere, and what has come to its end stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from jitney.transforms.partial import (
     without_known_prints,
 )
 from jitney.transforms.zero import Zero, instantiate, with_zeros
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, PyTree
 
 while_p = declare("while", multiple_results=True)
 while_p.effectful = True
@@ -376,7 +379,11 @@ def _batched_at(
 # --- public functions -----------------------------------------------------------------------------
 
 
-def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[PyTree], ArrayLike],
+    body_fun: Callable[[PyTree], PyTree],
+    init_val: PyTree,
+) -> PyTree:
     """Repeats `val = body_fun(val)` while `cond_fun(val)` holds; returns the last `val`.
 
     Args:
@@ -384,8 +391,17 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
       body_fun: value -> value, of the same structure and types.
       init_val: a pytree of arrays.
 
+    Returns: a pytree like `init_val`.
+
+    Raises:
+      TypeError: if the condition is no boolean scalar, or the body's result is of another type.
+
     Reverse-mode derivatives are not defined, but for what the body returns as it came and the
     condition does not look at: see `scan` and `fori_loop`.
+
+    Example:
+      >>> lax.while_loop(lambda x: x < 100, lambda x: 2 * x, 3)
+      Array(192, dtype=int32, weak_type=True)
     """
     if not callable(cond_fun) or not callable(body_fun):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")

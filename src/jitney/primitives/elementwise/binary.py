@@ -6,7 +6,7 @@ gives -1 (all ones) and the dividend; shifts past the width give 0 or the sign.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,15 +29,81 @@ from jitney.primitives.elementwise.families import (
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, DTypeLike
+
 # --- arithmetic -------------------------------------------------------------------------------
 
-add_p, add = binary("add", NUMERIC, "x + y.")
-sub_p, sub = binary("sub", NUMERIC, "x - y.")
-div_p, div = binary("div", NUMERIC, "x / y; truncated toward zero for integers.")
-rem_p, rem = binary("rem", REAL, "Remainder of `div`; it has the sign of x.")
-max_p, max = binary("max", None, "The larger operand; NaN if one is NaN.")  # noqa: A001
-min_p, min = binary("min", None, "The smaller operand; NaN if one is NaN.")  # noqa: A001
-nextafter_p, nextafter = binary("nextafter", FLOAT, "The float next to x in the direction of y.")
+add_p, add = binary(
+    "add",
+    NUMERIC,
+    """x + y.
+
+    Example:
+      >>> lax.add(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array([4, 6], dtype=int32)
+    """,
+)
+sub_p, sub = binary(
+    "sub",
+    NUMERIC,
+    """x - y.
+
+    Example:
+      >>> lax.sub(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array([-2, -2], dtype=int32)
+    """,
+)
+div_p, div = binary(
+    "div",
+    NUMERIC,
+    """x / y; truncated toward zero for integers.
+
+    Example:
+      >>> lax.div(jnp.array([7, -7]), jnp.array([2, 2]))
+      Array([ 3, -3], dtype=int32)
+    """,
+)
+rem_p, rem = binary(
+    "rem",
+    REAL,
+    """Remainder of `div`; it has the sign of x.
+
+    Example:
+      >>> lax.rem(jnp.array([7, -7]), jnp.array([3, 3]))
+      Array([ 1, -1], dtype=int32)
+    """,
+)
+max_p, max = binary(  # noqa: A001
+    "max",
+    None,
+    """The larger operand; NaN if one is NaN.
+
+    Example:
+      >>> lax.max(jnp.array([1, 5]), jnp.array([3, 4]))
+      Array([3, 5], dtype=int32)
+    """,
+)
+min_p, min = binary(  # noqa: A001
+    "min",
+    None,
+    """The smaller operand; NaN if one is NaN.
+
+    Example:
+      >>> lax.min(jnp.array([1, 5]), jnp.array([3, 4]))
+      Array([1, 4], dtype=int32)
+    """,
+)
+nextafter_p, nextafter = binary(
+    "nextafter",
+    FLOAT,
+    """The float next to x in the direction of y.
+
+    Example:
+      >>> lax.nextafter(jnp.array([1.0]), jnp.array([2.0])) > 1
+      Array([ True], dtype=bool)
+    """,
+)
 mulhi_p, mulhi = binary("mulhi", INTEGER, "The upper half of the bits of x * y.")
 
 mul_p = declare("mul")
@@ -70,8 +136,21 @@ def _(b: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     return b.apply("mul", x, y)
 
 
-def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
-    """x * y; with `out_dtype`, the product of the operands converted to that dtype."""
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
+    """x * y; with `out_dtype`, the product of the operands converted to that dtype.
+
+    Args:
+      x: numeric array.
+      y: array of the dtype of x, and of its rank or a scalar.
+      out_dtype: of the result; that of the operands by default.
+
+    Raises:
+      TypeError: if dtypes differ, or shapes do not broadcast.
+
+    Example:
+      >>> lax.mul(jnp.array([1, 2, 3]), jnp.array([4, 5, 6]))
+      Array([ 4, 10, 18], dtype=int32)
+    """
     if out_dtype is not None:
         out_dtype = dtypes.canonicalize_dtype(np.dtype(out_dtype))
     try:
@@ -121,8 +200,22 @@ def _(b: Any, x: Any, y: Any) -> Any:
     return b.apply("pow", x, y if y.dtype == x.dtype else b.convert(y, x.dtype))
 
 
-def pow(x: Any, y: Any) -> Any:  # noqa: A001
-    """x to the power of y; y may be of an integer dtype."""
+def pow(x: ArrayLike, y: ArrayLike) -> Array:  # noqa: A001
+    """x to the power of y.
+
+    Args:
+      x: floating or complex array.
+      y: array of the dtype of x, or of an integer dtype; of the rank of x, or a scalar.
+
+    Returns: array of the dtype of x.
+
+    Raises:
+      TypeError: for other dtypes, or shapes that do not broadcast.
+
+    Example:
+      >>> lax.pow(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.5, -1.0, 2.0]))
+      Array([1. , 0.5, 9. ], dtype=float32)
+    """
     try:
         return pow_p.bind(x, y)
     except TypeError:
@@ -130,20 +223,73 @@ def pow(x: Any, y: Any) -> Any:  # noqa: A001
         raise
 
 
-atan2_p, atan2 = binary("atan2", INEXACT, "Angle of the point (y, x), in [-pi, pi].")
+atan2_p, atan2 = binary(
+    "atan2",
+    INEXACT,
+    """Angle of the point (y, x), in [-pi, pi].
+
+    Example:
+      >>> lax.atan2(jnp.array([0.0, -1.0]), jnp.array([-1.0, 0.0]))
+      Array([ 3.1415927, -1.5707964], dtype=float32)
+    """,
+)
 complex_p, complex = binary(  # noqa: A001
     "complex",
     (np.dtype(np.float32), np.dtype(np.float64)),
-    "The complex number x + i y.",
+    """The complex number x + i y.
+
+    Example:
+      >>> lax.complex(jnp.array([1.0]), jnp.array([2.0]))
+      Array([1.+2.j], dtype=complex64)
+    """,
     result=families.with_imaginary_part,
 )
 
 # --- bits -------------------------------------------------------------------------------------
 
-and_p, bitwise_and = binary("and", BITS, "Bitwise and.", public="bitwise_and")
-or_p, bitwise_or = binary("or", BITS, "Bitwise or.", public="bitwise_or")
-xor_p, bitwise_xor = binary("xor", BITS, "Bitwise exclusive or.", public="bitwise_xor")
-shift_left_p, shift_left = binary("shift_left", INTEGER, "x shifted left by y bits.")
+and_p, bitwise_and = binary(
+    "and",
+    BITS,
+    """Bitwise and.
+
+    Example:
+      >>> lax.bitwise_and(jnp.array([12]), jnp.array([10]))
+      Array([8], dtype=int32)
+    """,
+    public="bitwise_and",
+)
+or_p, bitwise_or = binary(
+    "or",
+    BITS,
+    """Bitwise or.
+
+    Example:
+      >>> lax.bitwise_or(jnp.array([12]), jnp.array([10]))
+      Array([14], dtype=int32)
+    """,
+    public="bitwise_or",
+)
+xor_p, bitwise_xor = binary(
+    "xor",
+    BITS,
+    """Bitwise exclusive or.
+
+    Example:
+      >>> lax.bitwise_xor(jnp.array([12]), jnp.array([10]))
+      Array([6], dtype=int32)
+    """,
+    public="bitwise_xor",
+)
+shift_left_p, shift_left = binary(
+    "shift_left",
+    INTEGER,
+    """x shifted left by y bits.
+
+    Example:
+      >>> lax.shift_left(jnp.array([1, 3]), jnp.array([4, 1]))
+      Array([16,  6], dtype=int32)
+    """,
+)
 shift_right_arithmetic_p, shift_right_arithmetic = binary(
     "shift_right_arithmetic", INTEGER, "x shifted right by y bits, the sign bit repeated."
 )

@@ -8,9 +8,29 @@ from __future__ import annotations
 from jitney.primitives import rules
 from jitney.primitives.elementwise.families import ORDERED, binary, to_bool
 
-eq_p, eq = binary("eq", None, "x == y.", result=to_bool)
+eq_p, eq = binary(
+    "eq",
+    None,
+    """x == y.
+
+    Example:
+      >>> lax.eq(jnp.array([1, 2]), jnp.array([1, 3]))
+      Array([ True, False], dtype=bool)
+    """,
+    result=to_bool,
+)
 ne_p, ne = binary("ne", None, "x != y.", result=to_bool)
-lt_p, lt = binary("lt", ORDERED, "x < y.", result=to_bool)
+lt_p, lt = binary(
+    "lt",
+    ORDERED,
+    """x < y.
+
+    Example:
+      >>> lax.lt(jnp.array([1, 2]), jnp.array([1, 3]))
+      Array([False,  True], dtype=bool)
+    """,
+    result=to_bool,
+)
 le_p, le = binary("le", ORDERED, "x <= y.", result=to_bool)
 gt_p, gt = binary("gt", ORDERED, "x > y.", result=to_bool)
 ge_p, ge = binary("ge", ORDERED, "x >= y.", result=to_bool)

@@ -7,7 +7,7 @@ and turns Python and NumPy scalars into constants without recording an operation
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from jitney.primitives.elementwise import families
 from jitney.runtime.eager import owned
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, DTypeLike
 
 # --- convert_element_type ---------------------------------------------------------------------
 
@@ -61,13 +64,23 @@ def _print_convert(eqn: JaxprEqn, context: text.Context, settings: text.Settings
 text.printing_rules["convert_element_type"] = _print_convert
 
 
-def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """`operand` converted to `new_dtype`, element by element; never weakly typed.
 
     Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap.
 
+    Args:
+      operand: array or scalar.
+      new_dtype: dtype of the result; 64-bit dtypes are narrowed unless x64 is enabled.
+
+    Returns: array of the shape of `operand`.
+
     Warns:
       ComplexWarning: if imaginary parts are dropped.
+
+    Example:
+      >>> lax.convert_element_type(jnp.array([1.7, -1.7, 300.0]), jnp.int8)
+      Array([  1,  -1, 127], dtype=int8)
     """
     if not isinstance(operand, Array | np.ndarray | np.generic | bool | int | float | complex):
         families.check_operands("convert_element_type", operand)
@@ -230,11 +243,25 @@ def _(b: Any, x: Any, *, new_dtype: Any) -> Any:
     return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The bits of `operand` read as `new_dtype`.
 
     A narrower dtype appends an axis over the parts (least significant first); a wider one joins the
     parts along the last axis.
+
+    Args:
+      operand: array or scalar.
+      new_dtype: dtype of the result.
+
+    Returns: array of the shape of `operand`, but for that last axis.
+
+    Raises:
+      TypeError: if one of the dtypes is boolean or complex and the other is not.
+      ValueError: if the extent of the last axis is not the quotient of the widths.
+
+    Example:
+      >>> lax.bitcast_convert_type(jnp.float32(1.0), jnp.uint32)
+      Array(1065353216, dtype=uint32)
     """
     return bitcast_convert_type_p.bind(
         operand, new_dtype=user_dtype(new_dtype, "bitcast_convert_type")
@@ -267,8 +294,20 @@ def _(b: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     return b.reduce_precision(x, exponent_bits, mantissa_bits)
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """`operand` rounded to a float format of the given widths; overflow gives infinity."""
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
+    """`operand` rounded to a float format of the given widths; overflow gives infinity.
+
+    Args:
+      operand: floating array.
+      exponent_bits: width of the exponent, at least 1.
+      mantissa_bits: width of the mantissa without its leading one, at least 0.
+
+    Returns: array of the shape and dtype of `operand`.
+
+    Example:
+      >>> lax.reduce_precision(jnp.float32(3.14159), exponent_bits=8, mantissa_bits=7)
+      Array(3.140625, dtype=float32)
+    """
     return reduce_precision_p.bind(
         operand, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits)
     )

@@ -14,7 +14,7 @@ of rank 0 go with any shape. A result is weakly typed if all operands are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from jitney.compiler.reference import scalar as reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.primitive import Primitive, declare
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
 
 Shape = tuple[int, ...]
 Accepts = tuple[Any, ...] | None
@@ -171,6 +174,48 @@ def with_imaginary_part(dtype: Any) -> Any:
     return _COMPLEX.get(dtype, dtype)
 
 
+class UnaryFunction(Protocol):
+    """A public function of one operand."""
+
+    def __call__(self, x: ArrayLike) -> Array: ...
+
+
+class UnaryFunctionWithAccuracy(Protocol):
+    """A public function of one operand that takes `accuracy`."""
+
+    def __call__(self, x: ArrayLike, *, accuracy: object = None) -> Array: ...
+
+
+class BinaryFunction(Protocol):
+    """A public function of two operands."""
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Array: ...
+
+
+@overload
+def unary(
+    name: str,
+    accepts: Accepts,
+    doc: str,
+    *,
+    result: Callable[[Any], Any] = ...,
+    accuracy: Literal[True],
+    linear: bool = ...,
+) -> tuple[Primitive, UnaryFunctionWithAccuracy]: ...
+
+
+@overload
+def unary(
+    name: str,
+    accepts: Accepts,
+    doc: str,
+    *,
+    result: Callable[[Any], Any] = ...,
+    accuracy: Literal[False] = ...,
+    linear: bool = ...,
+) -> tuple[Primitive, UnaryFunction]: ...
+
+
 def unary(
     name: str,
     accepts: Accepts,
@@ -179,13 +224,13 @@ def unary(
     result: Callable[[Any], Any] = _same,
     accuracy: bool = False,
     linear: bool = False,
-) -> tuple[Primitive, Callable[..., Any]]:
+) -> tuple[Primitive, Any]:
     """Declares an elementwise primitive of one operand; returns it and its public function.
 
     Args:
       name: of the primitive, of its scalar function and of the public function.
       accepts: categories of operand dtypes.
-      doc: docstring of the public function.
+      doc: first line of the public function's docstring, and an example, if there is one.
       result: operand dtype -> result dtype.
       accuracy: whether it has the parameter `accuracy`, which changes nothing here: results are
         always as accurate as the scalar table says.
@@ -202,9 +247,9 @@ def unary(
     bind = prim.bind
     if accuracy:
 
-        def function(  # pyright: ignore[reportRedeclaration]
-            x: Any, *, accuracy: Any = None
-        ) -> Any:
+        def function(  # pyright: ignore[reportRedeclaration]  # one function or the other
+            x: ArrayLike, *, accuracy: object = None
+        ) -> Array:
             try:
                 return bind(x, accuracy=accuracy)
             except TypeError:
@@ -213,14 +258,15 @@ def unary(
 
     else:
 
-        def function(x: Any) -> Any:
+        def function(x: ArrayLike) -> Array:
             try:
                 return bind(x)
             except TypeError:
                 check_operands(name, x)
                 raise
 
-    return prim, _named(function, name, doc)
+    sections = _sections({"x": accepts}, result, accuracy=accuracy)
+    return prim, named(function, name, doc, sections)
 
 
 def nary(
@@ -232,13 +278,13 @@ def nary(
     same_dtypes: bool = True,
     fn: str | None = None,
     public: str | None = None,
-) -> tuple[Primitive, Callable[..., Any]]:
+) -> tuple[Primitive, Callable[..., Array]]:
     """Declares an elementwise primitive of several operands; returns it and its public function.
 
     Args:
       name: of the primitive.
       accepts: categories of operand dtypes, for each operand.
-      doc: docstring of the public function.
+      doc: first line of the public function's docstring, and an example, if there is one.
       result: dtype of the first operand -> result dtype.
       same_dtypes: whether all operands must have one dtype.
       fn: name of the scalar function, if another.
@@ -256,7 +302,9 @@ def nary(
     bind = prim.bind
     if len(accepts) == 2:
 
-        def function(x: Any, y: Any) -> Any:  # pyright: ignore[reportRedeclaration]
+        def function(  # pyright: ignore[reportRedeclaration]  # one function or the other
+            x: ArrayLike, y: ArrayLike
+        ) -> Array:
             try:
                 return bind(x, y)
             except TypeError:
@@ -265,19 +313,20 @@ def nary(
 
     else:
 
-        def function(x: Any, y: Any, z: Any) -> Any:
+        def function(x: ArrayLike, y: ArrayLike, z: ArrayLike) -> Array:
             try:
                 return bind(x, y, z)
             except TypeError:
                 check_operands(name, x, y, z)
                 raise
 
-    return prim, _named(function, public or name, doc)
+    sections = _sections(dict(zip("xyz", accepts, strict=False)), result)
+    return prim, named(function, public or name, doc, sections)
 
 
 def binary(
     name: str, accepts: Accepts, doc: str, **options: Any
-) -> tuple[Primitive, Callable[..., Any]]:
+) -> tuple[Primitive, BinaryFunction]:
     """`nary` with two operands of one category."""
     return nary(name, (accepts, accepts), doc, **options)
 
@@ -306,11 +355,58 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
         return b.apply(fn, *broadcast_nodes(b, nodes))
 
 
-def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+def named(function: Any, name: str, doc: str, sections: str) -> Any:
+    """`function` as the public `jax.lax` function `name`.
+
+    Args:
+      function: that is made for each of a family's primitives.
+      name: of the public function.
+      doc: what it does, and an example.
+      sections: of the docstring, which come between: what the functions of a family share.
+    """
+    what, mark, example = doc.partition(_EXAMPLE)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = f"{what.rstrip()}\n\n{sections.strip()}\n{mark}{example}"
     function.__module__ = "jax.lax"
     return function
+
+
+_EXAMPLE = "\n    Example:\n"
+_WORDS = {
+    None: "array of any dtype",
+    FLOAT: "floating array",
+    INEXACT: "floating or complex array",
+    NUMERIC: "integer, floating or complex array",
+    REAL: "integer or floating array",
+    ORDERED: "integer, floating or boolean array",
+    INTEGER: "integer array",
+    BITS: "integer or boolean array",
+    COMPLEX: "complex array",
+}
+_RESULTS = {
+    _same: "its dtype",
+    to_bool: "booleans",
+    real_part: "its dtype, of real numbers where it is complex",
+    with_imaginary_part: "complex numbers",
+}
+
+
+def _sections(
+    operands: dict[str, Accepts], result: Callable[[Any], Any], *, accuracy: bool = False
+) -> str:
+    """The sections on arguments, result and errors of a public function's docstring."""
+    lines = ["    Args:"]
+    for name, accepts in operands.items():
+        what = _WORDS.get(accepts) or f"array, of {_names(accepts)}"
+        others = "" if name == "x" else "; of the dtype of x, and of its rank or a scalar"
+        lines.append(f"      {name}: {what}{others}.")
+    if accuracy:
+        lines.append("      accuracy: accepted for compatibility; it changes nothing.")
+    shape = "the shape of x" if len(operands) == 1 else "the shape that operands broadcast to"
+    lines += ["", f"    Returns: array of {shape}, of {_RESULTS.get(result, 'its dtype')}.", ""]
+    shapes = "" if len(operands) == 1 else ", or if shapes do not fit"
+    lines += ["    Raises:", f"      TypeError: for operands of other dtypes{shapes}."]
+    return "\n".join(lines)
 
 
 # --- operands ---------------------------------------------------------------------------------

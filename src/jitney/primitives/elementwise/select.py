@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from jitney.primitives.elementwise import families
 from jitney.runtime.native import _native
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
 
 # --- select_n ---------------------------------------------------------------------------------
 
@@ -75,15 +78,47 @@ def _(b: Any, which: Any, *cases: Any) -> Any:
     return result
 
 
-def select_n(which: Any, *cases: Any) -> Any:
-    """Element i of `cases[which[i]]`; False is 0 and True is 1. `which` may be a scalar."""
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
+    """Element i of `cases[which[i]]`; False is 0 and True is 1.
+
+    Args:
+      which: booleans (for at most two cases) or int32, of the cases' shape or a scalar.
+      *cases: arrays of one shape and dtype.
+
+    Returns: array of the shape and dtype of the cases. An index out of range picks a case that is not
+      specified.
+
+    Raises:
+      TypeError: if shapes or dtypes do not fit.
+
+    Example:
+      >>> cases = jnp.array([1, 2, 3]), jnp.array([4, 5, 6]), jnp.array([7, 8, 9])
+      >>> lax.select_n(jnp.array([0, 2, 1]), *cases)
+      Array([1, 8, 6], dtype=int32)
+    """
     if not cases:
         raise ValueError("select_n() must have at least one case")
     return select_n_p.bind(which, *cases)
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """`on_true` where `pred` holds, else `on_false`; all of one shape, but `pred` may be scalar."""
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
+    """`on_true` where `pred` holds, else `on_false`.
+
+    Args:
+      pred: booleans, of the shape of the other operands or a scalar.
+      on_true: array.
+      on_false: array of the same shape and dtype. (`jnp.where` broadcasts and promotes.)
+
+    Returns: array of the shape and dtype of `on_true`.
+
+    Raises:
+      TypeError: if shapes or dtypes do not fit.
+
+    Example:
+      >>> x = jnp.array([-1.0, 2.0, -3.0])
+      >>> lax.select(x > 0, x, jnp.zeros_like(x))
+      Array([0., 2., 0.], dtype=float32)
+    """
     return select_n_p.bind(pred, on_false, on_true)
 
 
@@ -117,8 +152,23 @@ def _(b: Any, low: Any, x: Any, high: Any) -> Any:
     return b.apply("min", b.apply("max", low, x), high)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:  # noqa: A002
-    """`x` limited to [`min`, `max`]; the bounds have the shape of `x` or are scalars."""
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
+    """`x` limited to [`min`, `max`].
+
+    Args:
+      min: lower bounds, of the shape and dtype of x, or a scalar.
+      x: array of a real dtype.
+      max: upper bounds, likewise. Where they are below the lower ones, the upper ones win.
+
+    Returns: array of the shape and dtype of x.
+
+    Raises:
+      TypeError: if dtypes differ or shapes do not fit.
+
+    Example:
+      >>> lax.clamp(0.0, jnp.array([-1.5, 0.5, 2.5]), 1.0)
+      Array([0. , 0.5, 1. ], dtype=float32)
+    """
     return clamp_p.bind(min, x, max)
 
 
@@ -158,9 +208,23 @@ def _(b: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
 
 
 def round(  # noqa: A001
-    x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
-) -> Any:
-    """The nearest integer, as a float."""
+    x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
+) -> Array:
+    """The nearest integer, as a float.
+
+    Args:
+      x: floating array.
+      rounding_method: what becomes of numbers halfway between two integers: away from zero, or to the
+        even one (as `jnp.round` does).
+
+    Returns: array of the shape and dtype of x.
+
+    Example:
+      >>> lax.round(jnp.array([0.5, 1.5, -2.5]))
+      Array([ 1.,  2., -3.], dtype=float32)
+      >>> lax.round(jnp.array([0.5, 1.5, -2.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
+      Array([ 0.,  2., -2.], dtype=float32)
+    """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 

@@ -12,10 +12,28 @@ from jitney.primitives.elementwise.families import FLOAT, binary, nary, unary
 from jitney.primitives.elementwise.large import compile_large
 from jitney.primitives.rules import const, op
 
-erf_p, erf = unary("erf", FLOAT, "Error function.")
+erf_p, erf = unary(
+    "erf",
+    FLOAT,
+    """Error function.
+
+    Example:
+      >>> lax.erf(jnp.array([0.0, 0.5]))
+      Array([0.       , 0.5204999], dtype=float32)
+    """,
+)
 erfc_p, erfc = unary("erfc", FLOAT, "Complement of the error function: 1 - erf(x).")
 erf_inv_p, erf_inv = unary("erf_inv", FLOAT, "Inverse of the error function, on [-1, 1].")
-lgamma_p, lgamma = unary("lgamma", FLOAT, "Logarithm of |gamma(x)|.")
+lgamma_p, lgamma = unary(
+    "lgamma",
+    FLOAT,
+    """Logarithm of |gamma(x)|.
+
+    Example:
+      >>> lax.lgamma(jnp.array([0.5, 5.0]))
+      Array([0.5723649, 3.1780539], dtype=float32)
+    """,
+)
 digamma_p, digamma = unary("digamma", FLOAT, "Derivative of lgamma.")
 bessel_i0e_p, bessel_i0e = unary(
     "bessel_i0e", FLOAT, "Modified Bessel function of order 0, times exp(-|x|)."

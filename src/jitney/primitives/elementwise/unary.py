@@ -5,7 +5,7 @@ Angles are in radians. Complex functions take the principal branch.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,61 +28,241 @@ from jitney.primitives.elementwise.families import (
 from jitney.primitives.rules import const, op
 from jitney.transforms import jet
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+
 # --- arithmetic -------------------------------------------------------------------------------
 
-neg_p, neg = unary("neg", NUMERIC, "Negation: -x; wraps for integers.", linear=True)
+neg_p, neg = unary(
+    "neg",
+    NUMERIC,
+    """Negation: -x; wraps for integers.
+
+    Example:
+      >>> lax.neg(jnp.array([1, -2]))
+      Array([-1,  2], dtype=int32)
+    """,
+    linear=True,
+)
 sign_p, sign = unary(
     "sign",
     NUMERIC,
-    "Sign: -1, 0 or 1 (x / |x| for complex); keeps -0.0 and NaN.",
+    """Sign: -1, 0 or 1 (x / |x| for complex); keeps -0.0 and NaN.
+
+    Example:
+      >>> lax.sign(jnp.array([-2.5, 0.0, 3.0]))
+      Array([-1.,  0.,  1.], dtype=float32)
+    """,
 )
 abs_p, abs = unary(  # noqa: A001
     "abs",
     (np.floating, np.complexfloating, np.signedinteger),
-    "Absolute value; of complex numbers, the modulus.",
+    """Absolute value; of complex numbers, the modulus.
+
+    Example:
+      >>> lax.abs(jnp.array([-1.5, 2.0]))
+      Array([1.5, 2. ], dtype=float32)
+    """,
     result=families.real_part,
 )
-square_p, square = unary("square", NUMERIC, "x * x.")
+square_p, square = unary(
+    "square",
+    NUMERIC,
+    """x * x.
+
+    Example:
+      >>> lax.square(jnp.array([1, -3]))
+      Array([1, 9], dtype=int32)
+    """,
+)
 
 # --- rounding ---------------------------------------------------------------------------------
 
-floor_p, floor = unary("floor", FLOAT, "Largest integer not above x.")
-ceil_p, ceil = unary("ceil", FLOAT, "Smallest integer not below x.")
+floor_p, floor = unary(
+    "floor",
+    FLOAT,
+    """Largest integer not above x.
+
+    Example:
+      >>> lax.floor(jnp.array([1.7, -1.2]))
+      Array([ 1., -2.], dtype=float32)
+    """,
+)
+ceil_p, ceil = unary(
+    "ceil",
+    FLOAT,
+    """Smallest integer not below x.
+
+    Example:
+      >>> lax.ceil(jnp.array([1.2, -1.7]))
+      Array([ 2., -1.], dtype=float32)
+    """,
+)
 is_finite_p, is_finite = unary(
-    "is_finite", FLOAT, "True where x is neither infinite nor NaN.", result=to_bool
+    "is_finite",
+    FLOAT,
+    """True where x is neither infinite nor NaN.
+
+    Example:
+      >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan]))
+      Array([ True, False, False], dtype=bool)
+    """,
+    result=to_bool,
 )
 
 # --- roots, exponentials, logarithms ------------------------------------------------------------
 
-sqrt_p, sqrt = unary("sqrt", INEXACT, "Square root.", accuracy=True)
-rsqrt_p, rsqrt = unary("rsqrt", INEXACT, "Reciprocal of the square root.", accuracy=True)
+sqrt_p, sqrt = unary(
+    "sqrt",
+    INEXACT,
+    """Square root.
+
+    Example:
+      >>> lax.sqrt(jnp.array([4.0, 9.0]))
+      Array([2., 3.], dtype=float32)
+    """,
+    accuracy=True,
+)
+rsqrt_p, rsqrt = unary(
+    "rsqrt",
+    INEXACT,
+    """Reciprocal of the square root.
+
+    Example:
+      >>> lax.rsqrt(jnp.array([4.0, 16.0]))
+      Array([0.5 , 0.25], dtype=float32)
+    """,
+    accuracy=True,
+)
 cbrt_p, cbrt = unary("cbrt", FLOAT, "Cube root.", accuracy=True)
-exp_p, exp = unary("exp", INEXACT, "Exponential.", accuracy=True)
+exp_p, exp = unary(
+    "exp",
+    INEXACT,
+    """Exponential.
+
+    Example:
+      >>> lax.exp(jnp.array([0.0, 0.5]))
+      Array([1.       , 1.6487212], dtype=float32)
+    """,
+    accuracy=True,
+)
 exp2_p, exp2 = unary("exp2", INEXACT, "2 to the power of x.", accuracy=True)
-expm1_p, expm1 = unary("expm1", INEXACT, "exp(x) - 1, accurate near 0.", accuracy=True)
-log_p, log = unary("log", INEXACT, "Natural logarithm.", accuracy=True)
-log1p_p, log1p = unary("log1p", INEXACT, "log(1 + x), accurate near 0.", accuracy=True)
-logistic_p, logistic = unary("logistic", INEXACT, "1 / (1 + exp(-x)).", accuracy=True)
+expm1_p, expm1 = unary(
+    "expm1",
+    INEXACT,
+    """exp(x) - 1, accurate near 0.
+
+    Example:
+      >>> lax.expm1(jnp.array([0.0, 1e-6]))
+      Array([0.0000000e+00, 1.0000005e-06], dtype=float32)
+    """,
+    accuracy=True,
+)
+log_p, log = unary(
+    "log",
+    INEXACT,
+    """Natural logarithm.
+
+    Example:
+      >>> lax.log(jnp.array([1.0, 10.0]))
+      Array([0.       , 2.3025851], dtype=float32)
+    """,
+    accuracy=True,
+)
+log1p_p, log1p = unary(
+    "log1p",
+    INEXACT,
+    """log(1 + x), accurate near 0.
+
+    Example:
+      >>> lax.log1p(jnp.array([0.0, 1e-6]))
+      Array([0.000000e+00, 9.999995e-07], dtype=float32)
+    """,
+    accuracy=True,
+)
+logistic_p, logistic = unary(
+    "logistic",
+    INEXACT,
+    """1 / (1 + exp(-x)).
+
+    Example:
+      >>> lax.logistic(jnp.array([0.0, 2.0]))
+      Array([0.5     , 0.880797], dtype=float32)
+    """,
+    accuracy=True,
+)
 
 # --- circular and hyperbolic ----------------------------------------------------------------------
 
-sin_p, sin = unary("sin", INEXACT, "Sine.", accuracy=True)
-cos_p, cos = unary("cos", INEXACT, "Cosine.", accuracy=True)
+sin_p, sin = unary(
+    "sin",
+    INEXACT,
+    """Sine.
+
+    Example:
+      >>> lax.sin(jnp.array([0.0, 0.5]))
+      Array([0.        , 0.47942555], dtype=float32)
+    """,
+    accuracy=True,
+)
+cos_p, cos = unary(
+    "cos",
+    INEXACT,
+    """Cosine.
+
+    Example:
+      >>> lax.cos(jnp.array([0.0, 1.0]))
+      Array([1.       , 0.5403023], dtype=float32)
+    """,
+    accuracy=True,
+)
 tan_p, tan = unary("tan", INEXACT, "Tangent.", accuracy=True)
 asin_p, asin = unary("asin", INEXACT, "Arc sine, in [-pi/2, pi/2].")
 acos_p, acos = unary("acos", INEXACT, "Arc cosine, in [0, pi].")
 atan_p, atan = unary("atan", INEXACT, "Arc tangent, in [-pi/2, pi/2].")
 sinh_p, sinh = unary("sinh", INEXACT, "Hyperbolic sine.")
 cosh_p, cosh = unary("cosh", INEXACT, "Hyperbolic cosine.")
-tanh_p, tanh = unary("tanh", INEXACT, "Hyperbolic tangent.", accuracy=True)
+tanh_p, tanh = unary(
+    "tanh",
+    INEXACT,
+    """Hyperbolic tangent.
+
+    Example:
+      >>> lax.tanh(jnp.array([0.0, 1.0]))
+      Array([0.       , 0.7615942], dtype=float32)
+    """,
+    accuracy=True,
+)
 asinh_p, asinh = unary("asinh", INEXACT, "Inverse hyperbolic sine.")
 acosh_p, acosh = unary("acosh", INEXACT, "Inverse hyperbolic cosine.")
 atanh_p, atanh = unary("atanh", INEXACT, "Inverse hyperbolic tangent.")
 
 # --- complex ----------------------------------------------------------------------------------
 
-real_p, real = unary("real", COMPLEX, "Real part.", result=families.real_part, linear=True)
-imag_p, imag = unary("imag", COMPLEX, "Imaginary part.", result=families.real_part, linear=True)
+real_p, real = unary(
+    "real",
+    COMPLEX,
+    """Real part.
+
+    Example:
+      >>> lax.real(jnp.array([1 + 2j]))
+      Array([1.], dtype=float32)
+    """,
+    result=families.real_part,
+    linear=True,
+)
+imag_p, imag = unary(
+    "imag",
+    COMPLEX,
+    """Imaginary part.
+
+    Example:
+      >>> lax.imag(jnp.array([1 + 2j]))
+      Array([2.], dtype=float32)
+    """,
+    result=families.real_part,
+    linear=True,
+)
 
 conj_p = declare("conj", linear=True)
 _CONJ_ACCEPTS = (np.dtype(np.float32), np.complexfloating, np.dtype(np.float64))
@@ -106,18 +286,56 @@ def _(b: Any, x: Any, *, input_dtype: Any) -> Any:
     return b.convert(x, families.with_imaginary_part(x.dtype))
 
 
-def conj(x: Any) -> Any:
-    """Complex conjugate; real operands become complex."""
+def conj(x: ArrayLike) -> Array:
+    """Complex conjugate; real operands become complex.
+
+    Args:
+      x: array of a complex dtype, of float32 or of float64.
+
+    Returns: complex array of the shape of x. (`jnp.conj` leaves real arrays as they are.)
+
+    Raises:
+      TypeError: for other dtypes.
+
+    Example:
+      >>> lax.conj(jnp.array([1 + 2j, 3 - 1j]))
+      Array([1.-2.j, 3.+1.j], dtype=complex64)
+    """
     return conj_p.bind(x, input_dtype=dtypes.dtype(x))
 
 
 # --- bits -------------------------------------------------------------------------------------
 
-not_p, bitwise_not = unary("not", BITS, "Every bit flipped; logical negation of booleans.")
-population_count_p, population_count = unary(
-    "population_count", INTEGER, "Number of bits that are set."
+not_p, bitwise_not = unary(
+    "not",
+    BITS,
+    """Every bit flipped; logical negation of booleans.
+
+    Example:
+      >>> lax.bitwise_not(jnp.array([0, 5]))
+      Array([-1, -6], dtype=int32)
+    """,
 )
-clz_p, clz = unary("clz", INTEGER, "Number of leading zero bits.")
+population_count_p, population_count = unary(
+    "population_count",
+    INTEGER,
+    """Number of bits that are set.
+
+    Example:
+      >>> lax.population_count(jnp.array([0, 7, 8]))
+      Array([0, 3, 1], dtype=int32)
+    """,
+)
+clz_p, clz = unary(
+    "clz",
+    INTEGER,
+    """Number of leading zero bits.
+
+    Example:
+      >>> lax.clz(jnp.array([1, 255]))
+      Array([31, 24], dtype=int32)
+    """,
+)
 
 # --- integer powers -----------------------------------------------------------------------------
 
@@ -163,13 +381,34 @@ def power_by_squaring(x: Any, y: int, one: Any, mul: Any) -> Any:
     return one if result is None else result
 
 
-def integer_pow(x: Any, y: int) -> Any:
-    """x to the power of the static integer `y`."""
+def integer_pow(x: ArrayLike, y: int) -> Array:
+    """x to the power of the static integer `y`.
+
+    Args:
+      x: numeric array.
+      y: Python integer; negative powers of integers are refused.
+
+    Returns: array of the shape and dtype of x.
+
+    Example:
+      >>> lax.integer_pow(jnp.array([1.0, 2.0, 4.0]), -2)
+      Array([1.    , 0.25  , 0.0625], dtype=float32)
+    """
     return integer_pow_p.bind(x, y=y)
 
 
-def reciprocal(x: Any) -> Any:
-    """1 / x."""
+def reciprocal(x: ArrayLike) -> Array:
+    """1 / x.
+
+    Args:
+      x: floating or complex array.
+
+    Returns: array of the shape and dtype of x.
+
+    Example:
+      >>> lax.reciprocal(jnp.array([2.0, -4.0]))
+      Array([ 0.5 , -0.25], dtype=float32)
+    """
     return integer_pow(x, -1)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from jitney.primitives.array import concatenation
 from jitney.primitives.array.shape import canonical_shape, expand_dims, shape_of
 from jitney.primitives.elementwise import binary, compare, convert, families, select
 from jitney.primitives.elementwise.families import Shape
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
 
 Axes = tuple[int, ...]
 
@@ -333,16 +336,16 @@ def _checked_fill_value(fill_value: Any, dtype: Any) -> Any:
 
 
 def gather(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Shape,
     *,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
     mode: str | GatherScatterMode | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """Slices of `operand` of shape `slice_sizes` at the index vectors in `start_indices`.
 
     Args:
@@ -359,6 +362,14 @@ def gather(
     Raises:
       TypeError: if shapes and dimension numbers do not go together.
       ValueError: if indices are no integers, or there is no such mode.
+
+    Example:
+      >>> numbers = lax.GatherDimensionNumbers(
+      ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)
+      ... )
+      >>> lax.gather(jnp.arange(6).reshape(3, 2), jnp.array([[2], [0]]), numbers, slice_sizes=(1, 2))
+      Array([[4, 5],
+             [0, 1]], dtype=int32)
     """
     parsed = (
         GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
@@ -383,7 +394,7 @@ def gather(
         raise
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
     """Slices of `src` across `axes` at positions that wrap around.
 
     Args:
@@ -392,6 +403,11 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
       axes: different axes of `src`.
 
     Returns: an array of shape [n, *other axes of `src`], n the vectors' length.
+
+    Example:
+      >>> lax.index_take(jnp.arange(6).reshape(3, 2), (jnp.array([2, -3]),), axes=(0,))
+      Array([[4, 5],
+             [0, 1]], dtype=int32)
     """
     axes = tuple(axes)
     shape = shape_of(src)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from jitney.primitives.indexing.gather import (
     check_index_map,
     check_indices,
 )
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, Shape
 
 
 class ScatterDimensionNumbers(NamedTuple):
@@ -252,19 +255,35 @@ def _bind(
         raise
 
 
-def _public(
-    name: str, prim: Primitive, fn: Callable[[Any, Any], Any] | None, doc: str
-) -> Callable[..., Any]:
-    def function(
-        operand: Any,
-        scatter_indices: Any,
-        updates: Any,
+class ScatterFunction(Protocol):
+    """A public scatter."""
+
+    def __call__(
+        self,
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
         dimension_numbers: ScatterDimensionNumbers,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
-    ) -> Any:
+    ) -> Array: ...
+
+
+def _public(
+    name: str, prim: Primitive, fn: Callable[[Any, Any], Any] | None, doc: str
+) -> ScatterFunction:
+    def function(
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+    ) -> Array:
         program: Jaxpr | None = None
         if fn is not None:
             families.check_operands(prim.name, operand, scatter_indices, updates)
@@ -315,16 +334,16 @@ scatter_max = _public(
 
 
 def scatter_apply(
-    operand: Any,
-    scatter_indices: Any,
-    func: Callable[[Any], Any],
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    func: Callable[[Array], ArrayLike],
     dimension_numbers: ScatterDimensionNumbers,
     *,
-    update_shape: Any = (),
+    update_shape: Shape = (),
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """`operand` with `func` applied to the elements of windows, once for each time they come.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from jitney.primitives.indexing.gather import (
 from jitney.primitives.indexing.scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, ShapeLike
 
 _slice = slice
 
@@ -92,9 +95,28 @@ def _(b: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Sh
 
 
 def slice(  # noqa: A001
-    operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None
-) -> Any:
-    """Elements start, start + stride, ... below limit, along each axis."""
+    operand: ArrayLike,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> Array:
+    """Elements start, start + stride, ... below limit, along each axis.
+
+    Args:
+      operand: any array.
+      start_indices: the first index of each axis.
+      limit_indices: for each axis the index where the slice ends, at most the extent.
+      strides: for each axis a positive step; 1 by default.
+
+    Raises:
+      TypeError: if lengths do not fit, or indices are out of bounds (they are not clamped, and
+        negative ones do not count from the end, unlike in `x[start:limit]`).
+
+    Example:
+      >>> lax.slice(jnp.arange(12).reshape(3, 4), (1, 0), (3, 4), (1, 2))
+      Array([[ 4,  6],
+             [ 8, 10]], dtype=int32)
+    """
     return _bind(
         slice_p,
         operand,
@@ -105,9 +127,25 @@ def slice(  # noqa: A001
 
 
 def slice_in_dim(
-    operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0
-) -> Any:
-    """A slice along one axis; None and negative bounds count as in Python."""
+    operand: ArrayLike,
+    start_index: int | None,
+    limit_index: int | None,
+    stride: int = 1,
+    axis: int = 0,
+) -> Array:
+    """A slice along one axis.
+
+    Args:
+      operand: any array.
+      start_index: the first index; None and negative bounds count as in Python.
+      limit_index: where the slice ends, likewise.
+      stride: a positive step.
+      axis: the axis to slice.
+
+    Example:
+      >>> lax.slice_in_dim(jnp.arange(6), 1, -1, stride=2)
+      Array([1, 3], dtype=int32)
+    """
     shape = shape_of(operand)
     axis = canonical_axis(axis, len(shape))
     n = shape[axis]
@@ -124,8 +162,22 @@ def slice_in_dim(
     return slice(operand, starts, limits, strides)
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
-    """The element at `index` along one axis."""
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
+    """The element at `index` along one axis.
+
+    Args:
+      operand: any array.
+      index: a static integer; negative ones count from the end.
+      axis: the axis to index.
+      keepdims: whether the axis stays, of extent 1.
+
+    Raises:
+      IndexError: if the index is out of bounds.
+
+    Example:
+      >>> lax.index_in_dim(jnp.array([[1, 2], [3, 4]]), 1, axis=1, keepdims=False)
+      Array([2, 4], dtype=int32)
+    """
     index, axis = operator.index(index), canonical_axis(axis, len(shape_of(operand)))
     n = shape_of(operand)[axis]
     wrapped = index + n if index < 0 else index
@@ -247,19 +299,33 @@ def _bind(prim: Primitive, *operands: Any, **params: Any) -> Any:
 
 
 def dynamic_slice(
-    operand: Any,
-    start_indices: Any,
-    slice_sizes: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    slice_sizes: ShapeLike,
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
-) -> Any:
+) -> Array:
     """The block of shape `slice_sizes` at `start_indices`, moved inside if it sticks out.
 
     Args:
       operand: any array.
-      start_indices: one integer per axis.
+      start_indices: one integer per axis; they may be traced.
       slice_sizes: extents, static.
       allow_negative_indices: whether negative indices count from the end, for all axes or each.
+
+    Returns: array of shape `slice_sizes` and the operand's dtype.
+
+    Raises:
+      TypeError: if lengths or sizes do not fit.
+
+    Example:
+      >>> x = jnp.arange(12).reshape(3, 4)
+      >>> lax.dynamic_slice(x, (1, 1), (2, 2))
+      Array([[ 5,  6],
+             [ 9, 10]], dtype=int32)
+      >>> lax.dynamic_slice(x, (2, 1), (2, 2))  # moved inside
+      Array([[ 5,  6],
+             [ 9, 10]], dtype=int32)
     """
     starts = start_operands(operand, start_indices, allow_negative_indices)
     return _bind(dynamic_slice_p, operand, *starts, slice_sizes=canonical_shape(slice_sizes))
@@ -280,14 +346,26 @@ def _one_axis(
 
 
 def dynamic_slice_in_dim(
-    operand: Any,
-    start_index: Any,
+    operand: ArrayLike,
+    start_index: ArrayLike,
     slice_size: int,
     axis: int = 0,
     *,
     allow_negative_indices: bool = True,
-) -> Any:
-    """`slice_size` elements along `axis` from `start_index` on."""
+) -> Array:
+    """`slice_size` elements along `axis` from `start_index` on.
+
+    Args:
+      operand: any array.
+      start_index: an integer scalar, which may be traced; it is moved so that the slice is inside.
+      slice_size: number of elements, static.
+      axis: the axis to slice.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_slice_in_dim(jnp.arange(6), 2, 3)
+      Array([2, 3, 4], dtype=int32)
+    """
     starts, wraps, axis = _one_axis(operand, start_index, axis, allow_negative_indices)
     sizes = list(shape_of(operand))
     sizes[axis] = operator.index(slice_size)
@@ -347,26 +425,55 @@ def _(b: Any, x: Any, update: Any, *starts: Any) -> Any:
 
 
 def dynamic_update_slice(
-    operand: Any,
-    update: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
-) -> Any:
-    """`operand` with the block at `start_indices` replaced by `update`."""
+) -> Array:
+    """`operand` with the block at `start_indices` replaced by `update`.
+
+    Args:
+      operand: any array.
+      update: array of the operand's dtype and rank, in no axis longer than it.
+      start_indices: one integer per axis; they may be traced. The block is moved inside if it sticks
+        out.
+      allow_negative_indices: whether negative indices count from the end, for all axes or each.
+
+    Returns: array of the operand's shape and dtype.
+
+    Raises:
+      TypeError: if dtypes, ranks or extents do not fit.
+
+    Example:
+      >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (3,))
+      Array([0., 0., 0., 1., 1.], dtype=float32)
+    """
     starts = start_operands(operand, start_indices, allow_negative_indices)
     return _bind(dynamic_update_slice_p, operand, update, *starts)
 
 
 def dynamic_update_slice_in_dim(
-    operand: Any,
-    update: Any,
-    start_index: Any,
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_index: ArrayLike,
     axis: int,
     *,
     allow_negative_indices: bool = True,
-) -> Any:
-    """`operand` with the elements along `axis` from `start_index` on replaced by `update`."""
+) -> Array:
+    """`operand` with the elements along `axis` from `start_index` on replaced by `update`.
+
+    Args:
+      operand: any array.
+      update: array of the operand's dtype and rank.
+      start_index: an integer scalar, which may be traced; it is moved so that the update is inside.
+      axis: the axis.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_update_slice_in_dim(jnp.arange(5), jnp.array([8, 9]), 1, axis=0)
+      Array([0, 8, 9, 3, 4], dtype=int32)
+    """
     starts, wraps, _ = _one_axis(operand, start_index, axis, allow_negative_indices)
     return dynamic_update_slice(operand, update, starts, allow_negative_indices=wraps)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from jitney.primitives.linalg.precision import (
     canonical_precision,
     computation_dtype,
 )
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, DTypeLike
+    from jitney.primitives.linalg.precision import PrecisionLike
+    from jitney.runtime.mesh import ShardingLike
 
 DotDimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
@@ -194,23 +199,38 @@ def _(
 
 
 def dot_general(
-    lhs: Any,
-    rhs: Any,
-    dimension_numbers: Any,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    dimension_numbers: DotDimensionNumbers,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Sum of products over paired axes.
 
     Args:
-      lhs, rhs: arrays.
+      lhs: array.
+      rhs: array.
       dimension_numbers: ((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs)).
       precision: see `jitney.primitives.linalg.precision`.
-      preferred_element_type: dtype of accumulation and result.
+      preferred_element_type: dtype of accumulation and result; what the operands' dtypes promote to
+        by default.
+      out_sharding: unused on one device.
 
     Returns: an array with the batch axes first, then the free axes of lhs, then those of rhs.
+
+    Raises:
+      TypeError: if axes or their extents do not fit.
+
+    Example:
+      >>> a, b = jnp.arange(6.0).reshape(2, 3), jnp.ones((4, 3))
+      >>> lax.dot_general(a, b, (((1,), (1,)), ((), ())))
+      Array([[ 3.,  3.,  3.,  3.],
+             [12., 12., 12., 12.]], dtype=float32)
+      >>> batched = (((2,), (1,)), ((0,), (0,)))
+      >>> lax.dot_general(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4)), batched).shape
+      (5, 2, 4)
     """
     (cx, cy), (bx, by) = dimension_numbers
     numbers = (
@@ -243,15 +263,31 @@ def _ints(axes: Any) -> tuple[int, ...]:
 
 
 def dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
-    dimension_numbers: Any = None,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Any:
-    """Product of vectors or matrices; with `dimension_numbers`, `dot_general`."""
+    dimension_numbers: DotDimensionNumbers | None = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Product of vectors or matrices; with `dimension_numbers`, `dot_general`.
+
+    Args:
+      lhs: array of one or two axes.
+      rhs: likewise; its first extent is the last one of `lhs`.
+      dimension_numbers: as for `dot_general`; arrays may then have any number of axes.
+      precision: as for `dot_general`.
+      preferred_element_type: as for `dot_general`.
+      out_sharding: unused on one device.
+
+    Raises:
+      TypeError: if shapes do not fit.
+
+    Example:
+      >>> lax.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+      Array([3, 7], dtype=int32)
+    """
     if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     left, right = shape_of(lhs), shape_of(rhs)
@@ -265,8 +301,20 @@ def dot(
     return dot_general(lhs, rhs, numbers, precision, preferred_element_type)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
-    """Products of matrices in the last two axes, for each index of the leading ones."""
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
+    """Products of matrices in the last two axes, for each index of the leading ones.
+
+    Args:
+      lhs: array of shape [..., n, m].
+      rhs: array of shape [..., m, k], with the same leading extents.
+      precision: as for `dot_general`.
+
+    Returns: array of shape [..., n, k].
+
+    Example:
+      >>> lax.batch_matmul(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4))).shape
+      (5, 2, 4)
+    """
     left, right = shape_of(lhs), shape_of(rhs)
     if len(left) < 2 or len(right) < 2:
         raise ValueError(

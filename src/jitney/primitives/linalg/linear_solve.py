@@ -7,7 +7,7 @@ user's functions, whatever these do inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.compiler import lower as lowering
 from jitney.core.avals import get_aval
@@ -22,6 +22,9 @@ from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 
 class _LinearSolveTuple(NamedTuple):
@@ -194,13 +197,13 @@ def _traced(
 
 
 def custom_linear_solve(
-    matvec: Callable[..., Any],
-    b: Any,
-    solve: Callable[[Callable[..., Any], Any], Any],
-    transpose_solve: Callable[[Callable[..., Any], Any], Any] | None = None,
+    matvec: Callable[[PyTree], PyTree],
+    b: PyTree,
+    solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
+    transpose_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """The solution x of matvec(x) = b by `solve`, differentiated as a solution.
 
     Args:
@@ -217,6 +220,13 @@ def custom_linear_solve(
     Raises:
       TypeError: if structures do not fit.
       ValueError: if shapes do not fit.
+
+    Example:
+      >>> def scaled(a):
+      ...     divide = lambda matvec, b: b / a
+      ...     return lax.custom_linear_solve(lambda x: a * x, 6.0, divide, divide)
+      >>> jax.value_and_grad(scaled)(2.0)
+      (Array(3., dtype=float32, weak_type=True), Array(-1.5, dtype=float32, weak_type=True))
     """
     leaves, tree = pytrees.tree_flatten(b)
     values = [as_value(x) for x in leaves]

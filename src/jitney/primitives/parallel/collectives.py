@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from jitney.core.trace import Tracer, state
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value, convert_element_type
 from jitney.transforms.batch import AxisData
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, AxisName, PyTree
 
 NO_GROUPS = "axis_index_groups are not supported for axes of vmap"
 
@@ -59,11 +62,18 @@ def names_of(axis_name: Any, asked_by: str) -> tuple[Any, ...]:
     return names
 
 
-def axis_size(axis_name: Any) -> int:
+def axis_size(axis_name: AxisName) -> int:
     """The extent of a named axis, or the product of the extents of several.
+
+    Args:
+      axis_name: a name, or a tuple of names.
 
     Raises:
       NameError: if a name is not in scope.
+
+    Example:
+      >>> jax.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(jnp.ones(4))
+      Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
     """
     return math.prod(axis_extent(name, "axis_size") for name in names_of(axis_name, "axis_size"))
 
@@ -191,7 +201,9 @@ def _reduce_tree(prim: Primitive, x: Any, axis_name: Any, groups: Any) -> Any:
     return pytrees.tree_unflatten(tree, out)
 
 
-def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def psum(
+    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> PyTree:
     """Sum over the axis or axes called `axis_name`; constants are multiplied by the extent.
 
     Args:
@@ -203,22 +215,37 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Raises:
       NameError: if a name is not in scope.
+
+    Example:
+      >>> jax.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
+      Array([0.25, 0.75], dtype=float32)
     """
     return _reduce_tree(psum_p, x, axis_name, axis_index_groups)
 
 
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmax(
+    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> PyTree:
     """Largest element over the axis or axes called `axis_name`: see `psum`."""
     return _reduce_tree(pmax_p, x, axis_name, axis_index_groups)
 
 
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+def pmin(
+    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> PyTree:
     """Smallest element over the axis or axes called `axis_name`: see `psum`."""
     return _reduce_tree(pmin_p, x, axis_name, axis_index_groups)
 
 
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """Mean over the axis or axes called `axis_name`: see `psum`."""
+def pmean(
+    x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
+) -> PyTree:
+    """Mean over the axis or axes called `axis_name`: see `psum`.
+
+    Example:
+      >>> jax.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
+      Array([-1.,  1.], dtype=float32)
+    """
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     n = psum(1, axis_name, axis_index_groups=axis_index_groups)
     return pytrees.tree_map(lambda leaf: leaf / n, total)
@@ -257,11 +284,18 @@ def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any) -> Any:
 axis_index_p.absent("jvp", "transpose", why="has no operand")
 
 
-def axis_index(axis_name: Any) -> Any:
+def axis_index(axis_name: AxisName) -> Array:
     """This instance's index along a named axis, or along several as if they were one: int32.
+
+    Args:
+      axis_name: a name, or a tuple of names.
 
     Raises:
       NameError: if a name is not in scope.
+
+    Example:
+      >>> jax.vmap(lambda x: x + lax.axis_index("i"), axis_name="i")(jnp.array([10, 10]))
+      Array([10, 11], dtype=int32)
     """
     names = names_of(axis_name, "axis_index")
     if not isinstance(axis_name, tuple | list):

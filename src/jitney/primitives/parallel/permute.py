@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from jitney.primitives.parallel.collectives import (
     names_of,
 )
 from jitney.transforms.batch import AxisData
+
+if TYPE_CHECKING:
+    from jitney.core.typing import AxisName, PyTree
 
 # --- ppermute -------------------------------------------------------------------------------------
 
@@ -59,7 +63,7 @@ def _ppermute_transpose(ct: Any, x: Any, *, axis_name: Any, perm: Any) -> Any:
 rules.deflinear(ppermute_p, _ppermute_transpose)
 
 
-def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
+def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> PyTree:
     """Each value goes from one instance to another; who receives nothing has zeros.
 
     Args:
@@ -70,6 +74,11 @@ def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
     Raises:
       NameError: if the name is not in scope.
       ValueError: if an index occurs twice or is out of range.
+
+    Example:
+      >>> shift = lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)])
+      >>> jax.vmap(shift, axis_name="i")(jnp.array([5, 6, 7]))
+      Array([7, 5, 6], dtype=int32)
     """
     names = names_of(axis_name, "ppermute")
     pairs = tuple((int(a), int(b)) for a, b in perm)
@@ -108,7 +117,7 @@ def _permute_several(leaf: Any, names: Any, pairs: Any, size: int) -> Any:
     return dynamic_index_in_dim(everything, own, 0, False)
 
 
-def pshuffle(x: Any, axis_name: Any, perm: Any) -> Any:
+def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
     """`ppermute` where instance i gets the value of instance perm[i].
 
     Raises:
@@ -144,7 +153,7 @@ def _pbroadcast_transpose(ct: Any, x: Any, *, axis_name: Any, source: int) -> An
 rules.deflinear(pbroadcast_p, _pbroadcast_transpose)
 
 
-def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+def pbroadcast(x: PyTree, axis_name: AxisName, source: int) -> PyTree:
     """The value of the instance with index `source`, for all.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,10 +19,33 @@ from jitney.transforms import jet
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+
+
+class CumulativeFunction(Protocol):
+    """A public function of this module."""
+
+    def __call__(self, operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array: ...
+
+
+_SECTIONS = """
+    Args:
+      operand: numeric array.
+      axis: the axis, not negative.
+      reverse: whether to fold from the end.
+
+    Returns: array of the shape and dtype of `operand`.
+
+    Raises:
+      TypeError: for other dtypes.
+      ValueError: if the axis is negative or out of bounds.
+    """
+
 
 def _cumulative(
     name: str, fn: str, accepts: families.Accepts, doc: str, *, linear: bool = False
-) -> tuple[Primitive, Callable[..., Any]]:
+) -> tuple[Primitive, CumulativeFunction]:
     prim = declare(name, linear=linear)
 
     @prim.abstract
@@ -46,31 +69,49 @@ def _cumulative(
     def _(b: Any, x: Any, *, axis: int, reverse: bool) -> Any:
         return b.cumulative(x, fn, axis, reverse)
 
-    def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    def function(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
         try:
             return prim.bind(operand, axis=int(axis), reverse=bool(reverse))
         except TypeError:
             families.check_operands(name, operand)
             raise
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    function.__module__ = "jax.lax"
-    return prim, function
+    return prim, families.named(function, name, doc, _SECTIONS)
 
 
 cumsum_p, cumsum = _cumulative(
     "cumsum",
     "add",
     families.NUMERIC,
-    "Running sum along `axis`, from the end if `reverse`.",
+    """Running sum along `axis`, from the end if `reverse`.
+
+    Example:
+      >>> lax.cumsum(jnp.array([1, 2, 3]))
+      Array([1, 3, 6], dtype=int32)
+    """,
     linear=True,
 )
 cumprod_p, cumprod = _cumulative(
-    "cumprod", "mul", families.NUMERIC, "Running product along `axis`, from the end if `reverse`."
+    "cumprod",
+    "mul",
+    families.NUMERIC,
+    """Running product along `axis`, from the end if `reverse`.
+
+    Example:
+      >>> lax.cumprod(jnp.array([1, 2, 3]), reverse=True)
+      Array([6, 6, 3], dtype=int32)
+    """,
 )
 cummax_p, cummax = _cumulative(
-    "cummax", "max", families.NUMERIC, "Running maximum along `axis`, from the end if `reverse`."
+    "cummax",
+    "max",
+    families.NUMERIC,
+    """Running maximum along `axis`, from the end if `reverse`.
+
+    Example:
+      >>> lax.cummax(jnp.array([1, 3, 2]))
+      Array([1, 3, 3], dtype=int32)
+    """,
 )
 cummin_p, cummin = _cumulative(
     "cummin", "min", families.NUMERIC, "Running minimum along `axis`, from the end if `reverse`."

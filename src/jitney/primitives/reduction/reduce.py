@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
+    from jitney.runtime.mesh import ShardingLike
+
 Axes = tuple[int, ...]
 
 
@@ -40,9 +44,32 @@ def _without(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
     return tuple([n for k, n in enumerate(shape) if k not in axes])
 
 
+class ReductionFunction(Protocol):
+    """A public reduction by a monoid."""
+
+    def __call__(
+        self, operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None
+    ) -> Array: ...
+
+
+_SECTIONS = """
+    Args:
+      operand: array.
+      axes: the axes to reduce, each once; negative ones do not count from the end.
+      out_sharding: unused on one device.
+
+    Returns: array of the dtype of `operand`, without the axes `axes`. (Sums of small integers are not
+      widened, unlike by `jnp.sum`.)
+
+    Raises:
+      TypeError: for dtypes that the operation is not defined on.
+      ValueError: if axes are out of bounds or occur twice.
+    """
+
+
 def _monoid(
     name: str, fn: Any, accepts: families.Accepts, doc: str, *, linear: bool = False
-) -> tuple[Primitive, Callable[..., Any]]:
+) -> tuple[Primitive, ReductionFunction]:
     """Declares the reduction `name` by the monoid `fn`; returns it and its public function."""
     prim = declare(name, linear=linear)
     extra = {"out_sharding": None} if name == "reduce_sum" else {}
@@ -77,27 +104,43 @@ def _monoid(
 
     bind = prim.bind
 
-    def function(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    def function(
+        operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None
+    ) -> Array:
         try:
             return bind(operand, axes=tuple([operator.index(a) for a in axes]), **extra)
         except TypeError:
             families.check_operands(name, operand)
             raise
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    function.__module__ = "jax.lax"
-    return prim, function
+    return prim, families.named(function, name, doc, _SECTIONS)
 
 
 reduce_sum_p, reduce_sum = _monoid(
-    "reduce_sum", "add", families.NUMERIC, "Sum over `axes`; integers wrap.", linear=True
+    "reduce_sum",
+    "add",
+    families.NUMERIC,
+    """Sum over `axes`; integers wrap.
+
+    Example:
+      >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
+      Array([4, 6], dtype=int32)
+    """,
+    linear=True,
 )
 reduce_prod_p, reduce_prod = _monoid(
     "reduce_prod", "mul", families.NUMERIC, "Product over `axes`; integers wrap."
 )
 reduce_max_p, reduce_max = _monoid(
-    "reduce_max", "max", None, "Largest element over `axes`; NaN if there is one."
+    "reduce_max",
+    "max",
+    None,
+    """Largest element over `axes`; NaN if there is one.
+
+    Example:
+      >>> lax.reduce_max(jnp.array([[1, 2], [3, 4]]), (1,))
+      Array([2, 4], dtype=int32)
+    """,
 )
 reduce_min_p, reduce_min = _monoid(
     "reduce_min", "min", None, "Smallest element over `axes`; NaN if there is one."
@@ -111,7 +154,27 @@ reduce_xor_p, reduce_xor = _monoid(
 # --- arg-extremes -------------------------------------------------------------------------------
 
 
-def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..., Any]]:
+class ArgExtremeFunction(Protocol):
+    """`argmax` or `argmin`."""
+
+    def __call__(self, operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array: ...
+
+
+_ARG_SECTIONS = """
+    Args:
+      operand: array of a real dtype.
+      axis: the axis, not negative, of extent 1 or more.
+      index_dtype: integer dtype of the result.
+
+    Returns: array of `index_dtype`, without `axis`.
+
+    Raises:
+      TypeError: for other dtypes.
+      ValueError: if the axis is out of bounds or empty.
+    """
+
+
+def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeFunction]:
     prim = declare(name)
 
     @prim.abstract
@@ -139,7 +202,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..
     def _(b: Any, x: Any, *, axes: Axes, index_dtype: Any) -> Any:
         return b.arg_reduce(x, kind, int(axes[0]), np.dtype(index_dtype))
 
-    def function(operand: Any, axis: int, index_dtype: Any) -> Any:
+    def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
         dtype = dtypes.canonicalize_dtype(np.dtype(index_dtype))
         try:
             return prim.bind(operand, axes=(operator.index(axis),), index_dtype=dtype)
@@ -147,14 +210,18 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, Callable[..
             families.check_operands(name, operand)
             raise
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    function.__module__ = "jax.lax"
-    return prim, function
+    return prim, families.named(function, name, doc, _ARG_SECTIONS)
 
 
 argmax_p, argmax = _arg_extreme(
-    "argmax", "max", "Index of the first largest element along `axis`; NaN counts as largest."
+    "argmax",
+    "max",
+    """Index of the first largest element along `axis`; NaN counts as largest.
+
+    Example:
+      >>> lax.argmax(jnp.array([3, 9, 4]), 0, jnp.int32)
+      Array(1, dtype=int32)
+    """,
 )
 argmin_p, argmin = _arg_extreme(
     "argmin", "min", "Index of the first smallest element along `axis`; NaN counts as smallest."
@@ -262,12 +329,12 @@ def _special_case(computation: Any, operand: Any, init: Any) -> Callable[..., An
 
 
 def reduce(
-    operands: Any,
-    init_values: Any,
-    computation: Callable[[Any, Any], Any],
+    operands: PyTree,
+    init_values: PyTree,
+    computation: Callable[[PyTree, PyTree], PyTree],
     dimensions: Sequence[int],
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> PyTree:
     """`operands` (a pytree of arrays of one shape) folded over `dimensions` by `computation`.
 
     Args:
@@ -278,10 +345,16 @@ def reduce(
       dimensions: axes to fold over.
       out_sharding: accepted for compatibility.
 
+    Returns: a pytree of the operands' structure; arrays without the axes `dimensions`.
+
     Raises:
       ValueError: if structures or shapes differ, or for axes that are out of bounds.
       TypeError: if an initial value is not of its operand's dtype.
       NotImplementedError: if `computation` uses tracers of a transformation outside.
+
+    Example:
+      >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 0, lax.add, (1,))
+      Array([3, 7], dtype=int32)
     """
     xs, tree = pytrees.tree_flatten(operands)
     inits, init_tree = pytrees.tree_flatten(init_values)

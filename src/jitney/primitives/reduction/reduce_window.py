@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from jitney.primitives.reduction.windows import (
 )
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 reduce_window_p = declare("reduce_window", multiple_results=True)
 
@@ -164,15 +167,15 @@ def _special(computation: Any, init: Any, dtype: Any) -> Primitive | None:
 
 
 def reduce_window(
-    operand: Any,
-    init_value: Any,
-    computation: Callable[..., Any],
+    operand: PyTree,
+    init_value: PyTree,
+    computation: Callable[..., PyTree],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
-    padding: Any = "VALID",
+    padding: str | Sequence[tuple[int, int]] = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Any:
+) -> PyTree:
     """Windows of an array, each folded to one element.
 
     Args:
@@ -187,6 +190,10 @@ def reduce_window(
 
     Raises:
       TypeError: if lengths or dtypes do not fit.
+
+    Example:
+      >>> lax.reduce_window(jnp.array([1, 5, 2, 4, 3]), 0, lax.max, (3,))
+      Array([5, 5, 4], dtype=int32)
     """
     leaves, tree = pytrees.tree_flatten(operand)
     init_leaves, init_tree = pytrees.tree_flatten(init_value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from jitney.primitives.elementwise import families
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, PyTree
 
 sort_p = declare("sort", multiple_results=True)
 
@@ -40,7 +43,7 @@ def _(b: Any, *xs: Any, dimension: int, is_stable: bool, num_keys: int) -> list[
     return b.sort(xs, dimension, num_keys, is_stable)
 
 
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> PyTree:
     """Elements in ascending order along `dimension`.
 
     Args:
@@ -49,7 +52,15 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
       is_stable: whether equal elements keep their order.
       num_keys: how many of the operands are compared, the first foremost.
 
+    Returns: an array, or a tuple of arrays if a sequence was given.
+
     NaN is last; -0.0 and 0.0 are equal; complex numbers are ordered by real part, then imaginary part.
+
+    Example:
+      >>> lax.sort(jnp.array([3, 1, 2]))
+      Array([1, 2, 3], dtype=int32)
+      >>> lax.sort((jnp.array([1, 0, 1]), jnp.array([5, 7, 4])), num_keys=2)
+      (Array([0, 1, 1], dtype=int32), Array([7, 4, 5], dtype=int32))
     """
     if isinstance(operand, Sequence):
         if len(operand) == 0:
@@ -67,9 +78,20 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(
-    keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
-) -> tuple[Any, Any]:
-    """`keys` sorted along `dimension`, and `values` in the same order."""
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, Array]:
+    """`keys` sorted along `dimension`, and `values` in the same order.
+
+    Args:
+      keys: array.
+      values: array of the same shape.
+      dimension: axis.
+      is_stable: whether equal keys keep their order.
+
+    Example:
+      >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([30.0, 10.0, 20.0]))
+      (Array([1, 2, 3], dtype=int32), Array([10., 20., 30.], dtype=float32))
+    """
     families.check_operands("sort", keys, values)
     axis = canonical_axis(dimension, len(shape_of(keys)))
     k, v = sort_p.bind(keys, values, dimension=axis, is_stable=is_stable, num_keys=1)
@@ -108,8 +130,24 @@ def _(b: Any, x: Any, *, k: int, axis: int) -> list[Any]:
     return b.top_k(x, k, axis)
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
-    """[the k largest elements along `axis`, descending; their int32 indices]."""
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
+    """[the k largest elements along `axis`, descending; their int32 indices].
+
+    Args:
+      operand: array of a real dtype.
+      k: how many, static; at most the extent of the axis.
+      axis: axis.
+
+    Returns: two arrays of the operand's shape with extent k along `axis`. Among equal elements the
+      ones with lower indices come first.
+
+    Raises:
+      ValueError: if k is negative, or more than the extent.
+
+    Example:
+      >>> lax.top_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
+      [Array([5., 4.], dtype=float32), Array([4, 2], dtype=int32)]
+    """
     families.check_operands("top_k", operand)
     k = operator.index(k)
     if k < 0:

@@ -49,13 +49,17 @@ def padtype_to_pads(
     in_shape: Sequence[int],
     window_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: Any,
+    padding: str,
 ) -> list[tuple[int, int]]:
     """The padding in numbers that "VALID", "SAME" or "SAME_LOWER" stands for.
 
     Raises:
       RuntimeError: if the name is another one.
       TypeError: if `padding` is not a name.
+
+    Example:
+      >>> lax.padtype_to_pads((5,), (4,), (2,), "SAME")
+      [(1, 2)]
     """
     kind = padding.upper() if isinstance(padding, str) else getattr(padding, "name", None)
     if kind is None:

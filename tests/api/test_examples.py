@@ -1,0 +1,54 @@
+"""The examples in docstrings: they run, and print what is shown."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney import lax, nn, random
+
+NAMESPACES = {"jax": jitney, "lax": lax, "random": random, "nn": nn}
+GLOBALS = {"jax": jitney, "jnp": jnp, "lax": lax, "random": random, "nn": nn}
+PARSER = doctest.DocTestParser()
+
+
+def _examples(label: str, module: ModuleType) -> Iterator[doctest.DocTest]:
+    """The examples of the public functions and classes of a namespace, and of their methods."""
+    for name in module.__all__:
+        found = getattr(module, name)
+        owners = {name: found}
+        if inspect.isclass(found):
+            public = {n: m for n, m in vars(found).items() if not n.startswith("_")}
+            owners |= {f"{name}.{n}": m for n, m in public.items() if inspect.isfunction(m)}
+        for path, owner in owners.items():
+            doc = None if inspect.ismodule(owner) else inspect.getdoc(owner)
+            if doc is None or ">>>" not in doc:
+                continue
+            yield PARSER.get_doctest(doc, dict(GLOBALS), f"{label}.{path}", None, None)
+
+
+CASES = {test.name: test for label, m in NAMESPACES.items() for test in _examples(label, m)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_examples_print_what_is_shown(name: str) -> None:
+    report: list[str] = []
+    result: Any = doctest.DocTestRunner(verbose=False).run(CASES[name], out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+def test_examples_stand_under_their_heading() -> None:
+    for test in CASES.values():
+        assert "\nExample:\n  >>>" in (test.docstring or ""), test.name
+
+
+@pytest.mark.parametrize(("label", "least"), [("jax", 15), ("lax", 60), ("random", 12), ("nn", 8)])
+def test_the_most_used_functions_have_examples(label: str, least: int) -> None:
+    assert sum(name.startswith(f"{label}.") for name in CASES) >= least
