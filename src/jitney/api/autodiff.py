@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,12 @@ from jitney.transforms.jvp import JVPTrace, jvp_flat
 from jitney.transforms.linearize import Linear, linearize_flat
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import AxisName, PyTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class FlatFunction:
@@ -88,8 +94,11 @@ def _values(leaves: Sequence[Any]) -> list[Any]:
 
 @api_boundary
 def jvp(
-    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
-) -> Any:
+    fun: Callable[..., PyTree],
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    has_aux: bool = False,
+) -> tuple[PyTree, ...]:
     """Value and directional derivative of `fun`.
 
     Args:
@@ -99,6 +108,14 @@ def jvp(
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
 
     Returns: (value, derivative), and what is not differentiated with `has_aux`.
+
+    Raises:
+      TypeError: if structures or dtypes of primals and tangents differ.
+      ValueError: if their shapes do.
+
+    Example:
+      >>> jax.jvp(lambda x: x**3, (2.0,), (1.0,))
+      (Array(8., dtype=float32, weak_type=True), Array(12., dtype=float32, weak_type=True))
     """
     check_callable(fun)
     if not isinstance(primals, list | tuple) or not isinstance(tangents, list | tuple):
@@ -148,11 +165,26 @@ def _checked_tangent(primal: Any, tangent: Any) -> Any:
 
 
 @api_boundary
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(
+    fun: Callable[..., PyTree], *primals: PyTree, has_aux: bool = False
+) -> tuple[PyTree, ...]:
     """Value of `fun` at `primals`, and its derivative there as a function of tangents.
 
     The derivative can be called many times; nothing of `fun` is computed again. It is a pytree, whose
     leaves are the values that it needs: it can be passed to other functions, and returned by them.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      *primals: its arguments.
+      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+
+    Returns: (value, derivative), and what is not differentiated with `has_aux`. The derivative takes
+      as many tangents as there are arguments.
+
+    Example:
+      >>> y, slope = jax.linearize(lambda x: x**3, 2.0)
+      >>> slope(1.0), slope(10.0)
+      (Array(12., dtype=float32, weak_type=True), Array(120., dtype=float32, weak_type=True))
     """
     check_callable(fun)
     leaves, tree = pytrees.tree_flatten(primals)
@@ -211,19 +243,30 @@ def pull_back(linear: Linear, consts: Sequence[Any], cts: Sequence[Any]) -> list
 
 @api_boundary
 def vjp(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
-) -> Any:
+    fun: Callable[..., PyTree],
+    *primals: PyTree,
+    has_aux: bool = False,
+    reduce_axes: Sequence[AxisName] = (),
+) -> tuple[PyTree, ...]:
     """Value of `fun` at `primals`, and the function from cotangents of it to cotangents of `primals`.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      primals: its arguments.
+      *primals: its arguments.
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
       reduce_axes: must be empty; JAX has given it up.
 
     Returns: (value, pullback), and what is not differentiated with `has_aux`. The pullback takes a
       cotangent of the structure of the value and returns a tuple, one entry per argument. It is a
       pytree, whose leaves are the values that it needs.
+
+    Raises:
+      TypeError: if an argument is no pytree of arrays.
+
+    Example:
+      >>> y, pullback = jax.vjp(lambda a, b: a * b, 3.0, 4.0)
+      >>> pullback(1.0)
+      (Array(4., dtype=float32, weak_type=True), Array(3., dtype=float32, weak_type=True))
     """
     check_callable(fun)
     _refuse_reduce_axes("vjp", reduce_axes)
@@ -400,13 +443,13 @@ def argnums_partial(
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
+    reduce_axes: Sequence[AxisName] = (),
+) -> Callable[P, tuple[R, PyTree]]:
     """A function that computes `fun` and its gradient.
 
     Args:
@@ -419,6 +462,15 @@ def value_and_grad(
 
     Returns: a function of `fun`'s arguments that returns (value, gradient), or ((value, more),
       gradient); the gradient has the structure of the arguments at `argnums`.
+
+    Raises:
+      TypeError: if `fun` is not callable; when the function is called, if the result is no real scalar,
+        or an argument is of an integer dtype.
+
+    Example:
+      >>> loss = lambda w, x: jnp.sum(w * x) ** 2
+      >>> jax.value_and_grad(loss)(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
+      (Array(121., dtype=float32), Array([66., 88.], dtype=float32))
     """
     check_callable(fun)
     _refuse_reduce_axes("grad", reduce_axes)
@@ -473,17 +525,34 @@ def _value_and_grad(
 
 
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, PyTree],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
-    """A function that computes the gradient of `fun`; for the arguments see `value_and_grad`.
+    reduce_axes: Sequence[AxisName] = (),
+) -> Callable[P, PyTree]:
+    """A function that computes the gradient of `fun`.
 
-    >>> float(grad(lambda x: x**3)(2.0))
-    12.0
+    Args:
+      fun: takes pytrees of arrays, returns a scalar (a pair with `has_aux`).
+      argnums: which positional arguments to differentiate with respect to: one, or several.
+      has_aux: whether `fun` returns (scalar, more).
+      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
+      allow_int: whether inputs may be integers; their gradients are float0.
+      reduce_axes: must be empty; JAX has given it up.
+
+    Returns: a function of `fun`'s arguments that returns the gradient, or (gradient, more). It has the
+      structure of the argument; it is a tuple if `argnums` is one.
+
+    Raises:
+      TypeError: as for `value_and_grad`.
+
+    Example:
+      >>> jax.grad(lambda x: x**3)(2.0)
+      Array(12., dtype=float32, weak_type=True)
+      >>> jax.grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 5.0)
+      (Array(5., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
     check_callable(fun)
     _refuse_reduce_axes("grad", reduce_axes)
@@ -501,12 +570,22 @@ def grad(
 
 
 def fwd_and_bwd(
-    fun: Callable[..., Any],
+    fun: Callable[..., PyTree],
     argnums: int | Sequence[int],
     has_aux: bool = False,
     jitted: bool = True,
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """(forward, backward): values and residuals, and cotangents from residuals."""
+) -> tuple[Callable[..., PyTree], Callable[..., PyTree]]:
+    """(forward, backward): values and residuals, and cotangents from residuals.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      argnums: which positional arguments to differentiate with respect to.
+      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      jitted: accepted for compatibility.
+
+    Returns: two functions: forward takes the arguments of `fun` and returns (value, residuals), with
+      the rest between them if `has_aux`; backward takes residuals and a cotangent of the value.
+    """
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
@@ -521,14 +600,24 @@ def fwd_and_bwd(
 
 
 def linear_transpose(
-    fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()
-) -> Callable[..., Any]:
+    fun: Callable[..., PyTree], *primals: PyTree, reduce_axes: Sequence[AxisName] = ()
+) -> Callable[..., PyTree]:
     """The transpose of `fun`, which is linear, as a function of cotangents.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      primals: its arguments, or their types (`ShapeDtypeStruct`).
+      *primals: its arguments, or their types (`ShapeDtypeStruct`).
       reduce_axes: must be empty; JAX has given it up.
+
+    Returns: a function of a cotangent of the result that returns a tuple of cotangents of arguments.
+
+    Raises:
+      TypeError: if arguments and results are neither all inexact nor all integers.
+
+    Example:
+      >>> transposed = jax.linear_transpose(lambda x: x[1:] - x[:-1], jnp.zeros(3))
+      >>> transposed(jnp.array([1.0, 10.0]))
+      (Array([-1., -9., 10.], dtype=float32),)
     """
     check_callable(fun)
     _refuse_reduce_axes("linear_transpose", reduce_axes)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import string
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from jitney.primitives.host.callback import (
     pure_callback_p,
     with_static,
 )
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+    from jitney.runtime.sharding import Sharding
 
 # --- callbacks that return values -----------------------------------------------------------------
 
@@ -59,13 +63,13 @@ def _bind(
 
 @api_boundary
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
-    *args: Any,
-    sharding: Any = None,
+    callback: Callable[..., PyTree],
+    result_shape_dtypes: PyTree,
+    *args: PyTree,
+    sharding: Sharding | None = None,
     vmap_method: str | None = None,
-    **kwargs: Any,
-) -> Any:
+    **kwargs: PyTree,
+) -> PyTree:
     """callback(*args, **kwargs), a function of arrays without side effects, from within programs.
 
     It is called as often as its result is needed, perhaps never, perhaps more than once.
@@ -73,14 +77,25 @@ def pure_callback(
     Args:
       callback: takes arrays; returns what `result_shape_dtypes` says.
       result_shape_dtypes: a pytree of objects with `shape` and `dtype`.
-      args, kwargs: pytrees of arrays.
+      *args: pytrees of arrays.
       sharding: where it runs; there is one device.
       vmap_method: what `vmap` does. "sequential": one call for each index. "expand_dims",
         "broadcast_all": one call on operands with an extra leading axis, of extent 1 or repeated
         where an operand has none; "legacy_vectorized" leaves these alone. None: an error.
+      **kwargs: pytrees of arrays.
+
+    Returns: arrays in the structure of `result_shape_dtypes`.
 
     Raises:
       JaxRuntimeError: if the callback raises, or returns something else than it should.
+      ValueError: if there is no such method.
+
+    Example:
+      >>> import numpy as np
+      >>> reverse = lambda x: np.asarray(x)[::-1]
+      >>> x = jnp.arange(3)
+      >>> jax.jit(lambda x: jax.pure_callback(reverse, x, x) + 1)(x)
+      Array([3, 2, 1], dtype=int32)
     """
     if vmap_method is not None and vmap_method not in VMAP_METHODS:
         allowed = [*VMAP_METHODS, None]
@@ -94,13 +109,13 @@ def pure_callback(
 
 @api_boundary
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
-    *args: Any,
-    sharding: Any = None,
+    callback: Callable[..., PyTree],
+    result_shape_dtypes: PyTree,
+    *args: PyTree,
+    sharding: Sharding | None = None,
     ordered: bool = False,
-    **kwargs: Any,
-) -> Any:
+    **kwargs: PyTree,
+) -> PyTree:
     """callback(*args, **kwargs), a function of arrays with side effects, from within programs.
 
     It is called exactly once each time the program comes there.
@@ -108,9 +123,12 @@ def io_callback(
     Args:
       callback: takes arrays; returns what `result_shape_dtypes` says.
       result_shape_dtypes: a pytree of objects with `shape` and `dtype`, or None.
-      args, kwargs: pytrees of arrays.
+      *args: pytrees of arrays.
       sharding: where it runs; there is one device.
       ordered: whether calls keep the order of the program; `vmap` refuses them then.
+      **kwargs: pytrees of arrays.
+
+    Returns: arrays in the structure of `result_shape_dtypes`.
 
     Raises:
       JaxRuntimeError: if the callback raises, or returns something else than it should.
@@ -140,10 +158,10 @@ def _refuse_arguments(name: str, args: Any, kwargs: Any) -> None:
 @api_boundary
 def debug_callback(
     callback: Callable[..., None] | None = None,
-    *args: Any,
+    *args: PyTree,
     ordered: bool = False,
     partitioned: bool = False,
-    **kwargs: Any,
+    **kwargs: PyTree,
 ) -> Callable[..., None] | None:
     """callback(*args, **kwargs) for its side effects, each time the program comes there.
 
@@ -152,9 +170,10 @@ def debug_callback(
     Args:
       callback: takes arrays, and leaves that are no arrays as they are; its result is ignored.
         Without it: a function that takes it and its arguments.
-      args, kwargs: pytrees.
+      *args: pytrees.
       ordered: whether calls keep the order of the program.
       partitioned: whether each device calls it; there is one.
+      **kwargs: pytrees.
     """
 
     def _debug_callback(callback: Callable[..., None], *args: Any, **kwargs: Any) -> None:
@@ -215,22 +234,23 @@ def _record() -> logging.LogRecord:
 @api_boundary
 def debug_print(
     fmt: str | None = None,
-    *args: Any,
+    *args: PyTree,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
     _use_logging: bool = False,
-    **kwargs: Any,
+    **kwargs: PyTree,
 ) -> Callable[..., None] | None:
     """Prints fmt.format(*args, **kwargs), each time the program comes there.
 
     Args:
       fmt: a format string; no f-string, which would show tracers. Without it: a function that takes
         it and its arguments.
-      args, kwargs: pytrees, of arrays or anything else.
+      *args: pytrees, of arrays or anything else.
       ordered: whether prints keep the order of the program.
       partitioned: whether each device prints; there is one.
       skip_format_check: whether arguments that `fmt` does not use are allowed.
+      **kwargs: pytrees, likewise.
 
     Raises:
       IndexError, KeyError: if `fmt` uses an argument that is not there.
@@ -266,12 +286,12 @@ def debug_print(
 
 def debug_log(
     fmt: str | None = None,
-    *args: Any,
+    *args: PyTree,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
     _use_logging: bool = True,
-    **kwargs: Any,
+    **kwargs: PyTree,
 ) -> Callable[..., None] | None:
     """`debug_print` into the log, as INFO of the line that called it."""
     return debug_print(

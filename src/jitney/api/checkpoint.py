@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from jitney.api.jit_call import JitCall, make_call
 from jitney.core import source_info
@@ -16,6 +16,12 @@ from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify
 from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _REMOVED: Any = object()
 
@@ -31,25 +37,33 @@ class _CheckpointCall(JitCall):
 
 
 def checkpoint(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     *,
     prevent_cse: bool | Sequence[bool] = True,
     policy: Callable[..., Any] | None = None,
     static_argnums: int | tuple[int, ...] = (),
     static_argnames: str | Iterable[str] = (),
-    concrete: Any = _REMOVED,
-) -> Callable[..., Any]:
+    concrete: object = _REMOVED,
+) -> Callable[P, R]:
     """`fun`, of which derivatives keep the operands and compute the rest again: memory for time.
 
     Args:
       fun: takes and returns pytrees of arrays.
       prevent_cse: whether the compiler is kept from recognising that values are computed twice.
       policy: which values are kept all the same; see `jax.checkpoint_policies`.
-      static_argnums, static_argnames: arguments that `fun` gets as they are, such as flags that
-        decide which operations it does.
+      static_argnums: positions of arguments that `fun` gets as they are, such as flags that decide
+        which operations it does.
+      static_argnames: names of such arguments.
+      concrete: must not be given.
+
+    Returns: a function of the same arguments and with the same results.
 
     Raises:
       NotImplementedError: if `concrete` is given: it does not exist any more.
+
+    Example:
+      >>> jax.grad(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))))(0.0)
+      Array(1., dtype=float32, weak_type=True)
     """
     if concrete is not _REMOVED:
         raise NotImplementedError(
@@ -81,7 +95,7 @@ _HINT = (
 )
 
 
-def checkpoint_name(x: Any, name: str) -> Any:
+def checkpoint_name(x: PyTree, name: str) -> PyTree:
     """`x` (a pytree), under a name that policies of `checkpoint` know it by."""
     return pytrees.tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
 
@@ -89,7 +103,9 @@ def checkpoint_name(x: Any, name: str) -> Any:
 # --- what is kept ---------------------------------------------------------------------------------
 
 
-def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+def saved_residuals(
+    f: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree
+) -> list[tuple[Any, str]]:
     """Types of the values that the derivative of `f` at these arguments keeps, and what they are."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
@@ -151,7 +167,7 @@ def _origin(eqn: JaxprEqn, var: Var, named: dict[Var, JaxprEqn]) -> str:
     return f"output of {eqn.primitive.name} from {where}"
 
 
-def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+def print_saved_residuals(f: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> None:
     """Prints `saved_residuals`, one to a line."""
     for aval, what in saved_residuals(f, *args, **kwargs):
         print(f"{aval.str_short(short_dtypes=True)} {what}")

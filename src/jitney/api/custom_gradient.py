@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from jitney.api.custom_vjp import custom_vjp
 from jitney.api.jit_call import fun_name, trace_closed
@@ -20,6 +20,12 @@ from jitney.core.trace import Tracer
 from jitney.transforms.linearize import has_tangent
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, PyTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # --- custom_gradient ------------------------------------------------------------------------------
 
@@ -40,7 +46,7 @@ pytrees.register_pytree_node(
 )
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callable[P, R]:
     """A function that comes with its reverse derivative.
 
     Args:
@@ -49,9 +55,12 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns: a function of the same arguments that returns the result.
 
-    >>> @custom_gradient
-    ... def f(x):
-    ...     return x ** 2, lambda g: (g * x,)
+    Example:
+      >>> @jax.custom_gradient
+      ... def clipped(x):
+      ...     return x**2, lambda ct: (jnp.clip(ct * 2 * x, -1.0, 1.0),)
+      >>> jax.grad(clipped)(3.0)
+      Array(1., dtype=float32, weak_type=True)
     """
 
     @functools.wraps(fun, updated=())
@@ -87,15 +96,16 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     function = custom_vjp(wrapped_fun)
     function.defvjp(fwd, bwd)
-    return functools.wraps(fun, updated=())(lambda *args, **kwargs: function(*args, **kwargs))
+    function_with_gradient: Any = lambda *args, **kwargs: function(*args, **kwargs)  # noqa: E731
+    return functools.update_wrapper(function_with_gradient, fun, updated=())
 
 
 # --- closure_convert ------------------------------------------------------------------------------
 
 
 def closure_convert(
-    fun: Callable[..., Any], *example_args: Any
-) -> tuple[Callable[..., Any], list[Any]]:
+    fun: Callable[..., PyTree], *example_args: PyTree
+) -> tuple[Callable[..., PyTree], list[Any]]:
     """`fun` with the traced values that it closes over as arguments.
 
     Args:
@@ -192,11 +202,11 @@ def _(args: Any, dims: Any, **params: Any) -> Any:
 
 
 def linear_call(
-    fun: Callable[..., Any],
-    fun_transpose: Callable[..., Any],
-    residual_args: Any,
-    linear_args: Any,
-) -> Any:
+    fun: Callable[[PyTree, PyTree], PyTree],
+    fun_transpose: Callable[[PyTree, PyTree], PyTree],
+    residual_args: PyTree,
+    linear_args: PyTree,
+) -> PyTree:
     """fun(residual_args, linear_args), where `fun_transpose` is its transpose.
 
     Args:
@@ -204,6 +214,8 @@ def linear_call(
       fun_transpose: (residual_args, cotangent of the result) -> cotangent of `linear_args`.
       residual_args: pytree of what both functions need.
       linear_args: pytree of arrays.
+
+    Returns: a pytree of arrays, the result of `fun`.
     """
     residuals, res_tree = pytrees.tree_flatten(residual_args)
     linear, lin_tree = pytrees.tree_flatten(linear_args)
@@ -253,13 +265,13 @@ def linear_call(
 # --- small helpers of rules -----------------------------------------------------------------------
 
 
-def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+def zero_from_primal(val: ArrayLike, symbolic_zeros: bool = False) -> PyTree:
     """The zero cotangent of a value: an array, or a symbolic zero."""
     aval = get_aval(val).to_cotangent_aval()
     return SymbolicZero(aval) if symbolic_zeros else Zero(aval).instantiate()
 
 
-def custom_vjp_primal_tree_values(tree: Any) -> Any:
+def custom_vjp_primal_tree_values(tree: PyTree) -> PyTree:
     """A pytree of `CustomVJPPrimal`s as the pytree of their values."""
     from jitney.api.custom_vjp import CustomVJPPrimal
 

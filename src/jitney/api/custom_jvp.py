@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
@@ -18,8 +18,11 @@ from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_t
 from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.zero import SymbolicZero, Zero
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class custom_jvp:  # the API's name
+
+class custom_jvp(Generic[P, R]):  # the API's name
     """A function whose derivative is given by `defjvp` instead of by its operations.
 
     Args:
@@ -27,23 +30,26 @@ class custom_jvp:  # the API's name
       nondiff_argnums: positions of arguments that the rule gets first, as they are.
       nondiff_argnames: names of others.
 
-    >>> @custom_jvp
-    ... def f(x):
-    ...     return x * x
-    >>> @f.defjvp
-    ... def f_jvp(primals, tangents):
-    ...     (x,), (dx,) = primals, tangents
-    ...     return f(x), 3 * x * dx
+    Example:
+      >>> @jax.custom_jvp
+      ... def log1pexp(x):
+      ...     return jnp.log(1 + jnp.exp(x))
+      >>> @log1pexp.defjvp
+      ... def log1pexp_jvp(primals, tangents):
+      ...     (x,), (dx,) = primals, tangents
+      ...     return log1pexp(x), dx * (1 - 1 / (1 + jnp.exp(x)))
+      >>> jax.grad(log1pexp)(100.0)  # without the rule: nan
+      Array(1., dtype=float32, weak_type=True)
     """
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
         functools.update_wrapper(self, fun)
-        self.fun = fun
+        self.fun: Callable[..., R] = fun
         self._nondiff = NondiffArguments(fun, nondiff_argnums, nondiff_argnames)
         self.nondiff_argnums = self._nondiff.positions
         self.jvp: Callable[..., Any] | None = None
@@ -65,8 +71,10 @@ class custom_jvp:  # the API's name
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
 
-        def jvp(primals: Any, tangents: Any) -> Any:
-            out = self(*primals)
+        function: Any = self
+
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            out = function(*primals)
             parts = [
                 rule(t, out, *primals)
                 for t, rule in zip(tangents, jvps, strict=True)
@@ -85,16 +93,16 @@ class custom_jvp:  # the API's name
         return inner_rule(self, name)
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(
                 f"No JVP defined for custom_jvp function {self.__name__} using defjvp."  # type: ignore[attr-defined]
             )
-        args = positional(self.fun, args, kwargs, "custom_jvp")
+        values = positional(self.fun, args, kwargs, "custom_jvp")
         trace = state.trace
         if trace is state.eval_trace:
-            return owned_results(self.fun(*args))
-        given, others = self._nondiff.split(args)
+            return owned_results(self.fun(*values))
+        given, others = self._nondiff.split(values)
         # Traced ones become operands, of which derivatives are dropped.
         lifted = {i: x for i, x in given.items() if has_tracers(x)}
         leaves, in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(others)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.api.autodiff import jvp, linearize
 from jitney.api.custom_gradient import closure_convert
@@ -13,14 +13,17 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg.linear_solve import custom_linear_solve
 from jitney.transforms.zero import Zero
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
 
 def custom_root(
-    f: Callable[..., Any],
-    initial_guess: Any,
-    solve: Callable[[Callable[..., Any], Any], Any],
-    tangent_solve: Callable[[Callable[..., Any], Any], Any],
+    f: Callable[[PyTree], PyTree],
+    initial_guess: PyTree,
+    solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
+    tangent_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """A root of `f`, found by `solve`, whose derivative is that of the root.
 
     Args:
@@ -34,6 +37,14 @@ def custom_root(
 
     Raises:
       TypeError: if structures do not fit.
+
+    Example:
+      >>> def square_root(a):
+      ...     def newton(f, guess):
+      ...         return lax.fori_loop(0, 10, lambda _, x: x - f(x) / jax.grad(f)(x), guess)
+      ...     return lax.custom_root(lambda x: x * x - a, 1.0, newton, lambda g, y: y / g(1.0))
+      >>> jax.value_and_grad(square_root)(4.0)
+      (Array(2., dtype=float32, weak_type=True), Array(0.25, dtype=float32, weak_type=True))
     """
     guess = pytrees.tree_map(as_value, initial_guess)
     tree = pytrees.tree_structure(guess)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from jitney.primitives.call.custom import (
 from jitney.primitives.elementwise.convert import as_value, owned_results
 from jitney.transforms.zero import Zero
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 class CustomVJPPrimal:
     """An argument of a forward function with `symbolic_zeros`: a value, and whether it is perturbed."""
@@ -39,7 +42,7 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-class custom_vjp:  # the API's name
+class custom_vjp(Generic[P, R]):  # the API's name
     """A function whose reverse derivative is given by `defvjp` instead of by its operations.
 
     Args:
@@ -48,20 +51,23 @@ class custom_vjp:  # the API's name
         backward function first, as they are. They must not be traced values.
       nondiff_argnames: names of others.
 
-    >>> @custom_vjp
-    ... def f(x):
-    ...     return x * x
-    >>> f.defvjp(lambda x: (f(x), x), lambda x, ct: (3 * x * ct,))
+    Example:
+      >>> @jax.custom_vjp
+      ... def clip_gradient(x):
+      ...     return x
+      >>> clip_gradient.defvjp(lambda x: (x, None), lambda _, ct: (jnp.clip(ct, -1.0, 1.0),))
+      >>> jax.grad(lambda x: 10 * clip_gradient(x))(3.0)
+      Array(1., dtype=float32, weak_type=True)
     """
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
         functools.update_wrapper(self, fun)
-        self.fun = fun
+        self.fun: Callable[..., R] = fun
         self._nondiff = NondiffArguments(fun, nondiff_argnums, nondiff_argnames)
         self.nondiff_argnums = self._nondiff.positions
         self.fwd: Callable[..., Any] | None = None
@@ -98,16 +104,16 @@ class custom_vjp:  # the API's name
         return inner_rule(self, name)
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 f"No VJP defined for custom_vjp function {self.__name__} using defvjp."  # type: ignore[attr-defined]
             )
-        args = positional(self.fun, args, kwargs, "custom_vjp")
+        values = positional(self.fun, args, kwargs, "custom_vjp")
         trace = state.trace
         if trace is state.eval_trace:
-            return owned_results(self.fun(*args))
-        static, dynamic = self._nondiff.split(args)
+            return owned_results(self.fun(*values))
+        static, dynamic = self._nondiff.split(values)
         for i, x in static.items():
             if has_tracers(x):
                 raise UnexpectedTracerError(

@@ -151,12 +151,15 @@ class custom_vmap:  # the API's name
     Args:
       fun: takes and returns pytrees of arrays.
 
-    >>> @custom_vmap
-    ... def f(x, y):
-    ...     return x + y
-    >>> @f.def_vmap
-    ... def f_vmap_rule(axis_size, in_batched, xs, ys):
-    ...     return xs + ys, True
+    Example:
+      >>> @jax.custom_batching.custom_vmap
+      ... def add(x, y):
+      ...     return x + y
+      >>> @add.def_vmap
+      ... def add_rule(axis_size, in_batched, xs, ys):
+      ...     return xs + ys, True
+      >>> jax.vmap(add)(jnp.arange(3), jnp.arange(3))
+      Array([0, 2, 4], dtype=int32)
     """
 
     def __init__(self, fun: Callable[..., Any]) -> None:

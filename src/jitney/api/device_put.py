@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,28 +18,38 @@ from jitney.runtime.array import ArrayImpl
 from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
 from jitney.runtime.sharding import Format, Sharding, as_sharding
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
 _PLACES = (_device.Device, Sharding, PartitionSpec, Format)
 
 
 def device_put(
-    x: Any,
-    device: Any = None,
+    x: PyTree,
+    device: PyTree = None,
     *,
-    src: Any = None,
+    src: PyTree = None,
     donate: bool = False,
     may_alias: bool | None = None,
-) -> Any:
+) -> PyTree:
     """`x` (a pytree of arrays and scalars) as arrays on `device`; there is one device.
 
     Args:
       x: what to place.
-      device: a place, or a prefix of the tree of them.
-      src, donate: accepted for compatibility.
+      device: a `Device` or `Sharding`, or a prefix of the tree of them; the default device if None.
+      src: accepted for compatibility.
+      donate: accepted for compatibility.
       may_alias: whether results may share the memory of what is given; so they do unless False.
+
+    Returns: a pytree of arrays.
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.
       ValueError: if `device` names no place.
+
+    Example:
+      >>> jax.device_put([1.0, 2], jax.devices()[0])
+      [Array(1., dtype=float32, weak_type=True), Array(2, dtype=int32, weak_type=True)]
     """
     for place in pytrees.tree_leaves(device):
         if not isinstance(place, _PLACES):
@@ -71,7 +81,7 @@ def device_put(
     return pytrees.tree_unflatten(tree, placed)
 
 
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
     """`x` (a pytree of arrays), lying as `shardings` (one, or a prefix of the tree) says."""
     leaves, tree = pytrees.tree_flatten(x)
     if isinstance(shardings, _PLACES):
@@ -94,8 +104,16 @@ def _sharding_of(place: Any) -> Sharding:
     return NamedSharding(mesh, place)
 
 
-def device_get(x: Any) -> Any:
-    """`x` (a pytree) with arrays as NumPy arrays; other leaves that are arrays are copied."""
+def device_get(x: PyTree) -> PyTree:
+    """`x` with arrays as NumPy arrays.
+
+    Args:
+      x: a pytree; other leaves that are arrays are copied, and the rest is left alone.
+
+    Example:
+      >>> jax.device_get({"a": jnp.arange(3), "b": "text"})
+      {'a': array([0, 1, 2], dtype=int32), 'b': 'text'}
+    """
 
     def get(leaf: Any) -> Any:
         if isinstance(leaf, Tracer):
@@ -110,8 +128,16 @@ def device_get(x: Any) -> Any:
     return pytrees.tree_map(get, x)
 
 
-def block_until_ready(x: Any) -> Any:
-    """Waits until all arrays in `x` (a pytree) are computed; returns `x`."""
+def block_until_ready(x: PyTree) -> PyTree:
+    """Waits until all arrays in `x` are computed; returns `x`.
+
+    Args:
+      x: a pytree; leaves that are no arrays are left alone.
+
+    Example:
+      >>> jax.block_until_ready(jnp.arange(3) * 2)
+      Array([0, 2, 4], dtype=int32)
+    """
     for leaf in pytrees.tree_leaves(x):
         wait = getattr(leaf, "block_until_ready", None)
         if wait is not None:
@@ -119,7 +145,7 @@ def block_until_ready(x: Any) -> Any:
     return x
 
 
-def copy_to_host_async(x: Any) -> Any:
+def copy_to_host_async(x: PyTree) -> PyTree:
     """Starts copies of all arrays in `x` (a pytree) to the host; returns `x`."""
     for leaf in pytrees.tree_leaves(x):
         copy = getattr(leaf, "copy_to_host_async", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
@@ -28,6 +28,11 @@ from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise.binary import add
 from jitney.primitives.elementwise.compare import eq
 from jitney.primitives.elementwise.convert import convert, convert_element_type_p
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+P = ParamSpec("P")
 
 
 def _standard_basis(tree: Any) -> Any:
@@ -72,14 +77,32 @@ def _divided(tree: Any, axis: int, matrix: Any) -> Any:
 
 
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, PyTree],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, PyTree]:
     """A function that computes the Jacobian of `fun`, column by column, by forward derivatives.
 
-    Entry [i, j] (axes of the result, then axes of the argument) is d result[i] / d argument[j].
+    Cheaper than `jacrev` where the argument has fewer elements than the result.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      argnums: which positional arguments to differentiate with respect to: one, or several.
+      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
+
+    Returns: a function of `fun`'s arguments that returns the Jacobian, or (Jacobian, more). Entry
+      [i, j] (axes of the result, then axes of the argument) is d result[i] / d argument[j]; for
+      pytrees, a pytree like the result of pytrees like the argument.
+
+    Raises:
+      TypeError: when the function is called, if arguments are not of a floating dtype.
+
+    Example:
+      >>> jax.jacfwd(lambda x: jnp.array([x[0] * x[1], x[1] ** 2]))(jnp.array([3.0, 5.0]))
+      Array([[ 5.,  3.],
+             [ 0., 10.]], dtype=float32)
     """
     check_callable(fun)
     argnums = checked_argnums(argnums)
@@ -126,13 +149,33 @@ def _check_input(name: str, holomorphic: bool, x: Any) -> None:
 
 
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, PyTree],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
-    """A function that computes the Jacobian of `fun`, row by row, by reverse derivatives."""
+) -> Callable[P, PyTree]:
+    """A function that computes the Jacobian of `fun`, row by row, by reverse derivatives.
+
+    Cheaper than `jacfwd` where the result has fewer elements than the argument.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      argnums: which positional arguments to differentiate with respect to: one, or several.
+      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
+      allow_int: whether inputs may be integers; their derivatives are float0.
+
+    Returns: as for `jacfwd`.
+
+    Raises:
+      TypeError: when the function is called, if results are not of a floating dtype.
+
+    Example:
+      >>> jax.jacrev(lambda x: jnp.array([x[0] * x[1], x[1] ** 2]))(jnp.array([3.0, 5.0]))
+      Array([[ 5.,  3.],
+             [ 0., 10.]], dtype=float32)
+    """
     check_callable(fun)
     argnums = checked_argnums(argnums)
 
@@ -162,12 +205,26 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, PyTree],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
-    """A function that computes the second derivatives of `fun`: forward over reverse."""
+) -> Callable[P, PyTree]:
+    """A function that computes the second derivatives of `fun`: forward over reverse.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      argnums: which positional arguments to differentiate with respect to: one, or several.
+      has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      holomorphic: whether `fun` is holomorphic: inputs and output are complex.
+
+    Returns: a function of `fun`'s arguments that returns the Jacobian of the Jacobian.
+
+    Example:
+      >>> jax.hessian(lambda x: x[0] ** 2 * x[1])(jnp.array([2.0, 3.0]))
+      Array([[6., 4.],
+             [4., 0.]], dtype=float32)
+    """
     return jacfwd(
         jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
         argnums,

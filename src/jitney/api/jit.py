@@ -7,7 +7,16 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    overload,
+)
 
 from jitney.api import stages
 from jitney.api.jit_call import JitCall, make_call
@@ -19,7 +28,33 @@ from jitney.core.trace import state
 from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+    from jitney.runtime.device import Device
+
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+S = TypeVar("S", contravariant=True)
+
+
+class Jitted(Protocol[P, R]):
+    """What `jit` returns, for checkers: a function of the signature of its own, and ways into it."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: Jitted[Concatenate[S, Q], R], instance: S, owner: type | None = None
+    ) -> Jitted[Q, R]: ...
+
+    def trace(self, *args: PyTree, **kwargs: PyTree) -> stages.Traced: ...
+    def lower(self, *args: PyTree, **kwargs: PyTree) -> stages.Lowered: ...
+    def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> PyTree: ...
+    def clear_cache(self) -> None: ...
 
 
 class JitFunction(PjitFunction):
@@ -32,17 +67,19 @@ class JitFunction(PjitFunction):
         return self.call.fun
 
     @api_boundary
-    def trace(self, *args: Any, **kwargs: Any) -> stages.Traced:
+    def trace(self, *args: PyTree, **kwargs: PyTree) -> stages.Traced:
         """Traces for these arguments (arrays or `ShapeDtypeStruct`s) without running."""
         return stages.trace(self.call, args, kwargs)
 
     @api_boundary
-    def lower(self, *args: Any, lowering_platforms: Any = None, **kwargs: Any) -> stages.Lowered:
+    def lower(
+        self, *args: PyTree, lowering_platforms: Sequence[str] | None = None, **kwargs: PyTree
+    ) -> stages.Lowered:
         """Traces and lowers for these arguments (arrays or `ShapeDtypeStruct`s)."""
         return stages.trace(self.call, args, kwargs).lower()
 
     @api_boundary
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+    def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         """The type of the result, by tracing."""
         program, _ = self.call.trace(args, kwargs, abstract=True)
         return result_structure(program.closed.out_avals, program.out_tree)
@@ -63,7 +100,7 @@ class JitFunction(PjitFunction):
     def __copy__(self) -> JitFunction:
         return JitFunction(self.call, self.call.fun)
 
-    def __deepcopy__(self, memo: Any) -> JitFunction:
+    def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
         return self.__copy__()
 
     def __reduce__(self) -> Any:
@@ -81,21 +118,61 @@ def _rebuild(
     return JitFunction(JitCall(fun, spec, keep_unused=keep_unused, inline=inline), fun)
 
 
+@overload
+def jit(
+    fun: Callable[P, R],
+    /,
+    *,
+    in_shardings: PyTree = ...,
+    out_shardings: PyTree = ...,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Iterable[str] | None = ...,
+    keep_unused: bool = ...,
+    device: Device | None = ...,
+    backend: str | None = ...,
+    inline: bool = ...,
+    abstracted_axes: None = ...,
+    compiler_options: dict[str, Any] | None = ...,
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    fun: None = None,
+    /,
+    *,
+    in_shardings: PyTree = ...,
+    out_shardings: PyTree = ...,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Iterable[str] | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Iterable[str] | None = ...,
+    keep_unused: bool = ...,
+    device: Device | None = ...,
+    backend: str | None = ...,
+    inline: bool = ...,
+    abstracted_axes: None = ...,
+    compiler_options: dict[str, Any] | None = ...,
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+
+
 def jit(
     fun: Callable[..., Any] | None = None,
     /,
     *,
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
     donate_argnames: str | Iterable[str] | None = None,
     keep_unused: bool = False,
-    device: Any = None,
+    device: Device | None = None,
     backend: str | None = None,
     inline: bool = False,
-    abstracted_axes: Any = None,
+    abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """`fun`, compiled for each new combination of argument types when it is first called with it.
@@ -124,8 +201,12 @@ def jit(
       TypeError: if `fun` is not callable.
       ValueError: if an option names an argument that `fun` does not have.
 
-    >>> jit(lambda x: 2 * x + 1)(3)
-    Array(7, dtype=int32, weak_type=True)
+    Example:
+      >>> jax.jit(lambda x: 2 * x + 1)(3)
+      Array(7, dtype=int32, weak_type=True)
+      >>> power = jax.jit(lambda x, n: x**n, static_argnums=1)
+      >>> power(2.0, 10)
+      Array(1024., dtype=float32, weak_type=True)
     """
     if abstracted_axes is not None:
         raise ValueError("jit: abstracted_axes must be None: shapes are static")
@@ -205,7 +286,7 @@ def jit_when_traced(
     calls = 0
 
     @functools.wraps(body)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: PyTree, **kwargs: PyTree) -> Any:
         nonlocal made, calls
         is_eager = state.trace is state.eval_trace
         large = (

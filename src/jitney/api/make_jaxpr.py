@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from jitney.api.jit_call import make_call
 from jitney.core.avals import AbstractValue, get_aval
@@ -14,14 +14,19 @@ from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.trace import extend_axis_env
 
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, AxisName, PyTree
+
+P = ParamSpec("P")
+
 
 def make_jaxpr(
-    fun: Callable[..., Any],
+    fun: Callable[P, PyTree],
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[Any, int]] | None = None,
+    axis_env: Sequence[tuple[AxisName, int]] | None = None,
     return_shape: bool = False,
-    abstracted_axes: Any | None = None,
-) -> Callable[..., Any]:
+    abstracted_axes: None = None,
+) -> Callable[P, Any]:
     """A function that traces `fun` and returns its program instead of its result.
 
     Args:
@@ -34,8 +39,15 @@ def make_jaxpr(
     Returns: a function of `fun`'s arguments (arrays, or anything with a shape and a dtype) that
       returns a `ClosedJaxpr`, or a pair of one and the result's type.
 
-    >>> print(make_jaxpr(lambda x: 3 * x + 1)(1.0))
-    { lambda ; a:f32[]. let b:f32[] = mul 3.0:f32[] a; c:f32[] = add b 1.0:f32[] in (c,) }
+    Raises:
+      ValueError: if `abstracted_axes` are given.
+
+    Example:
+      >>> print(jax.make_jaxpr(lambda x: 3 * x + 1)(1.0))
+      { lambda ; a:f32[]. let
+          b:f32[] = mul 3.0:f32[] a
+          c:f32[] = add b 1.0:f32[]
+        in (c,) }
     """
     if abstracted_axes is not None:
         raise ValueError("make_jaxpr: abstracted_axes must be None: shapes are static")
@@ -83,7 +95,7 @@ def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) ->
 
 
 @api_boundary
-def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def eval_shape(fun: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> PyTree:
     """The type of `fun(*args, **kwargs)`, by tracing; nothing is computed.
 
     Args:
@@ -92,14 +104,29 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
       **kwargs: likewise.
 
     Returns: a pytree of `ShapeDtypeStruct`s.
+
+    Example:
+      >>> x = jax.ShapeDtypeStruct((1000, 1000), jnp.float32)
+      >>> jax.eval_shape(lambda x: (x @ x).sum(axis=0), x)
+      ShapeDtypeStruct(shape=(1000,), dtype=float32)
     """
     call = make_call(fun, inline=True)
     program, _ = call.trace(args, kwargs, abstract=True)
     return result_structure(program.closed.out_avals, program.out_tree)
 
 
-def typeof(x: Any) -> AbstractValue:
-    """The type of an array, a tracer or a scalar: its abstract value."""
+def typeof(x: ArrayLike) -> AbstractValue:
+    """The type of an array, a tracer or a scalar: its abstract value.
+
+    Args:
+      x: array, tracer or scalar.
+
+    Returns: an object with `shape`, `dtype` and `weak_type`.
+
+    Example:
+      >>> jax.typeof(jnp.zeros((2, 3))).shape
+      (2, 3)
+    """
     return get_aval(x)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,16 +18,22 @@ from jitney.primitives.array.shape import canonical_axis, shape_of
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
+if TYPE_CHECKING:
+    from jitney.core.typing import AxisName, PyTree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 def vmap(
-    fun: Callable[..., Any],
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    axis_name: Any = None,
+    fun: Callable[P, R],
+    in_axes: PyTree = 0,
+    out_axes: PyTree = 0,
+    axis_name: AxisName = None,
     axis_size: int | None = None,
-    spmd_axis_name: Any = None,
+    spmd_axis_name: AxisName = None,
     sum_match: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """`fun`, for all indices of an axis of its arguments at once.
 
     Args:
@@ -38,11 +44,19 @@ def vmap(
       axis_name: how collectives within `fun` call the axis.
       axis_size: its extent, where no argument has it.
       spmd_axis_name: accepted for compatibility.
+      sum_match: accepted for compatibility.
 
     Returns: a function of the same arguments with one more axis. Keyword arguments have it in front.
 
     Raises:
+      TypeError: if `fun` is not callable, or axes are no integers.
       ValueError: if extents differ, or axes and arguments do not fit.
+
+    Example:
+      >>> jax.vmap(jnp.dot)(jnp.array([[1, 2], [3, 4]]), jnp.array([[1, 1], [2, 2]]))
+      Array([ 3, 14], dtype=int32)
+      >>> jax.vmap(jnp.dot, in_axes=(0, None))(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
+      Array([21, 43], dtype=int32)
     """
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
@@ -79,9 +93,11 @@ def vmap(
         ]
         out_trees: list[Any] = []
 
+        function: Callable[..., R] = fun
+
         def flat(*xs: Any) -> list[Any]:
             inner_args, inner_kwargs = pytrees.tree_unflatten(tree, xs)
-            out = fun(*inner_args, **inner_kwargs)
+            out = function(*inner_args, **inner_kwargs)
             outs, out_tree = pytrees.tree_flatten(out)
             for x in outs:
                 if not is_valid_operand(x):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,18 +11,36 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.numpy.promotion import promote_dtypes_inexact
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+
+
+def _inexact(x: ArrayLike) -> Array:
+    (value,) = promote_dtypes_inexact(x)
+    return value
+
 
 @custom_jvp
 @jit_when_traced
-def relu(x: Any) -> Any:
-    """max(x, 0); its derivative at 0 is 0."""
+def relu(x: ArrayLike) -> Array:
+    """max(x, 0); its derivative at 0 is 0.
+
+    Args:
+      x: array.
+
+    Example:
+      >>> nn.relu(jnp.array([-2.0, 0.0, 3.0]))
+      Array([0., 0., 3.], dtype=float32)
+      >>> jax.grad(nn.relu)(0.0)
+      Array(0., dtype=float32, weak_type=True)
+    """
     return jnp.maximum(x, 0)
 
 
 @relu.defjvp
 def jvp(  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
-    primals: Any, tangents: Any
-) -> Any:
+    primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[Array, Array]:
     """The derivative of relu."""
     (x,), (dx,) = primals, tangents
     return relu(x), lax.select(x > 0, dx, lax.full_like(dx, 0))
@@ -30,15 +48,23 @@ def jvp(  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
 
 @custom_jvp
 @jit_when_traced
-def relu6(x: Any) -> Any:
-    """min(max(x, 0), 6); its derivative is 0 at 0 and at 6."""
+def relu6(x: ArrayLike) -> Array:
+    """min(max(x, 0), 6); its derivative is 0 at 0 and at 6.
+
+    Args:
+      x: array.
+
+    Example:
+      >>> nn.relu6(jnp.array([-2.0, 3.0, 8.0]))
+      Array([0., 3., 6.], dtype=float32)
+    """
     return jnp.minimum(jnp.maximum(x, 0), 6.0)
 
 
 @relu6.defjvp
 def jvp(  # noqa: F811  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
-    primals: Any, tangents: Any
-) -> Any:
+    primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[Array, Array]:
     """The derivative of relu6."""
     (x,), (dx,) = primals, tangents
     inside = (x > 0) & (x < 6)
@@ -46,52 +72,105 @@ def jvp(  # noqa: F811  # pyright: ignore[reportRedeclaration]  # the name shows
 
 
 @jit_when_traced
-def identity(x: Any) -> Any:
+def identity(x: ArrayLike) -> Array:
     """x itself, as an array."""
     return jnp.asarray(x)
 
 
 @jit_when_traced
-def squareplus(x: Any, b: Any = 4) -> Any:
-    """(x + sqrt(x^2 + b)) / 2."""
-    (x,) = promote_dtypes_inexact(x)
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
+    """(x + sqrt(x^2 + b)) / 2.
+
+    Args:
+      x: array; integers are converted to the default float.
+      b: how smooth it is near 0.
+
+    Example:
+      >>> nn.squareplus(jnp.array([-1.5, 0.0, 1.5]))
+      Array([0.5, 1. , 2. ], dtype=float32)
+    """
+    x = _inexact(x)
     return jnp.divide(jnp.add(x, jnp.sqrt(jnp.add(jnp.square(x), b))), 2)
 
 
 @jit_when_traced
-def softplus(x: Any) -> Any:
-    """log(1 + exp(x))."""
+def softplus(x: ArrayLike) -> Array:
+    """log(1 + exp(x)), without overflow.
+
+    Args:
+      x: array; integers are converted to the default float.
+
+    Example:
+      >>> nn.softplus(jnp.array([0.0, 100.0]))
+      Array([  0.6931472, 100.       ], dtype=float32)
+    """
     return jnp.logaddexp(x, 0)
 
 
 @jit_when_traced
-def sparse_plus(x: Any) -> Any:
-    """0 below -1, x above 1, (x + 1)^2 / 4 between."""
+def sparse_plus(x: ArrayLike) -> Array:
+    """0 below -1, x above 1, (x + 1)^2 / 4 between.
+
+    Args:
+      x: floating array.
+
+    Example:
+      >>> nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0]))
+      Array([0.  , 0.25, 2.  ], dtype=float32)
+    """
     x = jnp.asarray(x)
     return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
 
 
 @jit_when_traced
-def soft_sign(x: Any) -> Any:
-    """x / (|x| + 1)."""
+def soft_sign(x: ArrayLike) -> Array:
+    """x / (|x| + 1).
+
+    Args:
+      x: array.
+
+    Example:
+      >>> nn.soft_sign(jnp.array([-1.0, 0.0, 3.0]))
+      Array([-0.5 ,  0.  ,  0.75], dtype=float32)
+    """
     x = jnp.asarray(x)
     return x / (jnp.abs(x) + 1)
 
 
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x))."""
-    return lax.logistic(*promote_dtypes_inexact(x))
+def sigmoid(x: ArrayLike) -> Array:
+    """1 / (1 + exp(-x)).
+
+    Args:
+      x: array; integers are converted to the default float.
+
+    Example:
+      >>> nn.sigmoid(jnp.array([0.0, 2.0]))
+      Array([0.5     , 0.880797], dtype=float32)
+    """
+    return lax.logistic(_inexact(x))
 
 
 @jit_when_traced
-def sparse_sigmoid(x: Any) -> Any:
-    """0 below -1, 1 above 1, (x + 1) / 2 between."""
+def sparse_sigmoid(x: ArrayLike) -> Array:
+    """0 below -1, 1 above 1, (x + 1) / 2 between.
+
+    Args:
+      x: array.
+    """
     return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
 
 
 @jit_when_traced
-def silu(x: Any) -> Any:
-    """x sigmoid(x); also known as swish."""
+def silu(x: ArrayLike) -> Array:
+    """x sigmoid(x); also known as swish.
+
+    Args:
+      x: array.
+
+    Example:
+      >>> nn.silu(jnp.array([0.0, 2.0]))
+      Array([0.      , 1.761594], dtype=float32)
+    """
     x = jnp.asarray(x)
     return x * sigmoid(x)
 
@@ -100,43 +179,86 @@ swish = silu
 
 
 @jit_when_traced
-def mish(x: Any) -> Any:
-    """x tanh(softplus(x))."""
+def mish(x: ArrayLike) -> Array:
+    """x tanh(softplus(x)).
+
+    Args:
+      x: array.
+    """
     x = jnp.asarray(x)
     return x * jnp.tanh(softplus(x))
 
 
 @jit_when_traced
-def log_sigmoid(x: Any) -> Any:
-    """log(sigmoid(x)) = -softplus(-x)."""
+def log_sigmoid(x: ArrayLike) -> Array:
+    """log(sigmoid(x)) = -softplus(-x), without overflow.
+
+    Args:
+      x: array.
+
+    Example:
+      >>> nn.log_sigmoid(jnp.array([-100.0, 0.0]))
+      Array([-100.       ,   -0.6931472], dtype=float32)
+    """
     return -softplus(-jnp.asarray(x))
 
 
 @jit_when_traced
-def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """x above 0, alpha (exp(x) - 1) below."""
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """x above 0, alpha (exp(x) - 1) below.
+
+    Args:
+      x: array.
+      alpha: scalar or array that broadcasts against x.
+
+    Example:
+      >>> nn.elu(jnp.array([-1.0, 0.0, 2.0]))
+      Array([-0.63212055,  0.        ,  2.        ], dtype=float32)
+    """
     x = jnp.asarray(x)
     # The inner choice keeps the exponential, and so its derivative, from overflowing.
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
 
 
 @jit_when_traced
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
-    """x above 0, negative_slope x below."""
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
+    """x above 0, negative_slope x below.
+
+    Args:
+      x: array.
+      negative_slope: scalar or array that broadcasts against x.
+
+    Example:
+      >>> nn.leaky_relu(jnp.array([-2.0, 3.0]))
+      Array([-0.02,  3.  ], dtype=float32)
+    """
     x = jnp.asarray(x)
     return jnp.where(x >= 0, x, negative_slope * x)
 
 
 @jit_when_traced
-def hard_tanh(x: Any) -> Any:
-    """x limited to [-1, 1]."""
+def hard_tanh(x: ArrayLike) -> Array:
+    """x limited to [-1, 1].
+
+    Args:
+      x: array.
+
+    Example:
+      >>> nn.hard_tanh(jnp.array([-2.0, 0.5, 2.0]))
+      Array([-1. ,  0.5,  1. ], dtype=float32)
+    """
     x = jnp.asarray(x)
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 
 @jit_when_traced
-def celu(x: Any, alpha: Any = 1.0) -> Any:
-    """max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1)."""
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1).
+
+    Args:
+      x: array.
+      alpha: scalar or array that broadcasts against x.
+    """
     return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
 
 
@@ -145,19 +267,29 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 @jit_when_traced
-def selu(x: Any) -> Any:
-    """Scaled elu whose fixed point has zero mean and unit variance (Klambauer et al., 2017)."""
+def selu(x: ArrayLike) -> Array:
+    """Scaled elu whose fixed point has zero mean and unit variance (Klambauer et al., 2017).
+
+    Args:
+      x: array.
+    """
     return _SELU_SCALE * elu(x, _SELU_ALPHA)
 
 
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """x times the normal distribution function of x (Hendrycks and Gimpel, 2016).
 
     Args:
-      x: floating array.
+      x: array; integers are converted to the default float.
       approximate: whether to use their tanh formula, within 5e-4 of the exact value.
+
+    Example:
+      >>> nn.gelu(jnp.array([0.0, 1.0]))
+      Array([0.      , 0.841192], dtype=float32)
+      >>> nn.gelu(jnp.array([0.0, 1.0]), approximate=False)
+      Array([0.       , 0.8413447], dtype=float32)
     """
-    (x,) = promote_dtypes_inexact(x)
+    x = _inexact(x)
     if approximate:
         root = np.sqrt(2 / np.pi).astype(x.dtype)
         return x * (0.5 * (1.0 + jnp.tanh(root * (x + 0.044715 * (x**3)))))
@@ -166,11 +298,21 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 
 @jit_when_traced(static_argnames=("axis",))
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half of x along `axis` times the sigmoid of the second.
+
+    Args:
+      x: array.
+      axis: the axis that is halved.
+
+    Returns: array of half the extent along `axis`.
 
     Raises:
       AssertionError: if the extent of `axis` is odd.
+
+    Example:
+      >>> nn.glu(jnp.array([1.0, 2.0, 0.0, 0.0]))
+      Array([0.5, 1. ], dtype=float32)
     """
     x = jnp.asarray(x)
     size = x.shape[axis]
@@ -180,14 +322,26 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 
 @jit_when_traced
-def hard_sigmoid(x: Any) -> Any:
-    """relu6(x + 3) / 6."""
+def hard_sigmoid(x: ArrayLike) -> Array:
+    """relu6(x + 3) / 6.
+
+    Args:
+      x: array.
+
+    Example:
+      >>> nn.hard_sigmoid(jnp.array([-4.0, 0.0, 4.0]))
+      Array([0. , 0.5, 1. ], dtype=float32)
+    """
     return relu6(x + 3.0) / 6.0
 
 
 @jit_when_traced
-def hard_silu(x: Any) -> Any:
-    """x hard_sigmoid(x); also known as hard_swish."""
+def hard_silu(x: ArrayLike) -> Array:
+    """x hard_sigmoid(x); also known as hard_swish.
+
+    Args:
+      x: array.
+    """
     x = jnp.asarray(x)
     return x * hard_sigmoid(x)
 
@@ -197,15 +351,21 @@ hard_swish = hard_silu
 
 @custom_jvp
 @jit_when_traced
-def log1mexp(x: Any) -> Any:
-    """log(1 - exp(-x)) for x > 0, accurate near 0 and far from it (Maechler, 2012)."""
-    (x,) = promote_dtypes_inexact(x)
+def log1mexp(x: ArrayLike) -> Array:
+    """log(1 - exp(-x)) for x > 0, accurate near 0 and far from it (Maechler, 2012).
+
+    Args:
+      x: array; integers are converted to the default float.
+    """
+    x = _inexact(x)
     small = x < jnp.log(2.0)
     return jnp.where(small, jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
 
 
 @log1mexp.defjvp
-def jvp(primals: Any, tangents: Any) -> Any:  # noqa: F811  # the name shows in jaxprs
+def jvp(  # noqa: F811  # the name shows in jaxprs
+    primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[Array, Array]:
     """The derivative of log1mexp."""
     (x,), (dx,) = primals, tangents
     return log1mexp(x), dx / jnp.expm1(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +15,25 @@ from jitney.core.trace import concrete_or_error
 from jitney.numpy.log_sums import axes_of, logsumexp
 from jitney.numpy.promotion import promote_dtypes_inexact
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike
 
-def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+
+def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """exp(x) / sum(exp(x)) along `axis`, without overflow.
 
     Args:
       x: floating array.
       axis: an axis, several, or None for all.
       where: elements to count; the others give 0.
+
+    Returns: array of the shape and dtype of x, that sums to 1 along `axis`.
+
+    Example:
+      >>> nn.softmax(jnp.array([0.0, 0.0, 1000.0]))
+      Array([0., 0., 1.], dtype=float32)
+      >>> nn.softmax(jnp.array([0.0, 0.0, 3.0]), where=jnp.array([True, True, False]))
+      Array([0.5, 0.5, 0. ], dtype=float32)
     """
     x_max = jnp.max(x, axis, where=where, initial=-jnp.inf, keepdims=True)
     x_safe = x if where is None else jnp.where(where, x, -jnp.inf)
@@ -32,13 +43,19 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 
 
 @jit_when_traced(static_argnames=("axis",))
-def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """log(softmax(x)) along `axis`, without overflow.
 
     Args:
       x: floating array.
       axis: an axis, several, or None for all.
       where: elements to count; the others give -inf.
+
+    Returns: array of the shape and dtype of x.
+
+    Example:
+      >>> nn.log_softmax(jnp.array([0.0, 1000.0]))
+      Array([-1000.,     0.], dtype=float32)
     """
     x = jnp.asarray(x)
     x_max = jnp.max(x, axis, where=where, initial=-jnp.inf, keepdims=True)
@@ -50,7 +67,9 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 
 
 @jit_when_traced(static_argnames=("axis", "keepdims"))
-def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+def logmeanexp(
+    x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False
+) -> Array:
     """log(mean(exp(x))) along `axis`, without overflow.
 
     Args:
@@ -58,6 +77,10 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
       axis: an axis, several, or None for all.
       where: elements to count.
       keepdims: whether averaged axes stay, of extent one.
+
+    Example:
+      >>> nn.logmeanexp(jnp.array([2.0, 2.0]))
+      Array(2., dtype=float32)
     """
     x = jnp.asarray(x)
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
@@ -70,19 +93,19 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
 
 @jit_when_traced(static_argnames=("axis", "algorithm"))
 def standardize(
-    x: Any,
-    axis: Any = -1,
-    mean: Any = None,
-    variance: Any = None,
-    epsilon: Any = 1e-5,
-    where: Any = None,
+    x: ArrayLike,
+    axis: Axis = -1,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    epsilon: ArrayLike = 1e-5,
+    where: ArrayLike | None = None,
     *,
     algorithm: str = "fast",
-) -> Any:
+) -> Array:
     """(x - mean) / sqrt(variance + epsilon) along `axis`.
 
     Args:
-      x: floating array.
+      x: array; integers are converted to the default float.
       axis: an axis, several, or None for all.
       mean: computed from x by default.
       variance: likewise.
@@ -91,8 +114,14 @@ def standardize(
       algorithm: "fast": variance as the mean of squares less the square of the mean; "two_pass":
         as the mean of squared differences.
 
+    Returns: array of the shape of x.
+
     Raises:
       ValueError: if `algorithm` is none of these.
+
+    Example:
+      >>> nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
+      Array([-1.,  1.], dtype=float32)
     """
     if algorithm not in ("fast", "two_pass"):
         raise ValueError(f'standardize: algorithm must be "fast" or "two_pass", got {algorithm!r}')
@@ -106,10 +135,13 @@ def standardize(
             squares = jnp.mean(jnp.square(x), axis, keepdims=True, where=where)
             # Rounding may make the difference negative.
             variance = jnp.clip(squares - jnp.square(mean), 0)
-    return jnp.subtract(x, mean) * lax.rsqrt(variance + epsilon)
+    spread: Any = variance
+    return jnp.subtract(x, mean) * lax.rsqrt(spread + epsilon)
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1) -> Any:
+def one_hot(
+    x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1
+) -> Array:
     """1 at the index that x names, 0 elsewhere; all 0 where it names none.
 
     Args:
@@ -117,6 +149,17 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1
       num_classes: extent of the new axis.
       dtype: of the result; the default floating dtype if None.
       axis: where the new axis goes.
+
+    Returns: array of the shape of x with one more axis.
+
+    Raises:
+      ValueError: if the axis is out of bounds.
+
+    Example:
+      >>> nn.one_hot(jnp.array([2, 0, 5]), 3, dtype=jnp.int32)
+      Array([[0, 0, 1],
+             [1, 0, 0],
+             [0, 0, 0]], dtype=int32)
     """
     count = concrete_or_error(
         operator.index, num_classes, "The error arose in jax.nn.one_hot argument `num_classes`."
@@ -126,7 +169,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1
 
 
 @jit_when_traced(static_argnames=("num_classes", "dtype", "axis"))
-def _one_hot(x: Any, *, num_classes: int, dtype: np.dtype, axis: Any) -> Any:
+def _one_hot(x: ArrayLike, *, num_classes: int, dtype: np.dtype, axis: int) -> Array:
     x = jnp.asarray(x)
     out_ndim = x.ndim + 1
     if not -out_ndim <= axis < out_ndim:

@@ -419,12 +419,13 @@ class Indexer:
     def _column(self, axis: int, positions: Array | int | None) -> Array:
         entry = self.plan.entries[axis]
         shape = (*self.batch_shape, 1)
+        given: Any = positions  # None for blocks alone
         if isinstance(entry, Span) and entry.is_block:
             return broadcast_in_dim(self.dtype.type(entry.start), shape, ())
         if isinstance(entry, Span):
-            return broadcast_in_dim(positions, shape, (self._batch_axes[axis],))
+            return broadcast_in_dim(given, shape, (self._batch_axes[axis],))
         if not self.plan.has_points:
-            return broadcast_in_dim(positions, shape, ())
+            return broadcast_in_dim(given, shape, ())
         first = self._batch_axes[POINTS]
         rank = len(self.plan.points_shape)
-        return broadcast_in_dim(positions, shape, tuple(range(first, first + rank)))
+        return broadcast_in_dim(given, shape, tuple(range(first, first + rank)))

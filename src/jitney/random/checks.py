@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jitney.core import dtypes
 from jitney.primitives.array.shape import canonical_shape
 
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike, ShapeLike
+
 Shape = tuple[int, ...]
 
 
-def shape_of(shape: Any) -> Shape:
+def shape_of(shape: ShapeLike) -> Shape:
     """A shape given as a number or a sequence.
 
     Raises:
@@ -24,7 +27,7 @@ def shape_of(shape: Any) -> Shape:
     return out
 
 
-def inexact_dtype(name: str, dtype: Any, *, allow_complex: bool = False) -> np.dtype:
+def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = False) -> np.dtype:
     """The canonical floating dtype asked for, `float` by default.
 
     Raises:
@@ -39,7 +42,7 @@ def inexact_dtype(name: str, dtype: Any, *, allow_complex: bool = False) -> np.d
     return asked
 
 
-def integer_dtype(name: str, dtype: Any, default: Any = int) -> np.dtype:
+def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) -> np.dtype:
     """The canonical integer dtype asked for.
 
     Raises:
@@ -52,7 +55,7 @@ def integer_dtype(name: str, dtype: Any, default: Any = int) -> np.dtype:
     return asked
 
 
-def broadcast_shape(name: str, shape: Any, *shapes: Shape) -> Shape:
+def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape:
     """The shape of the draw: `shape`, or what the parameters broadcast to if it is None.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,19 @@ from jitney.random.keys import check_key, random_bits, split
 from jitney.random.normals import gumbel
 from jitney.random.uniforms import randint, uniform
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, ShapeLike
+    from jitney.runtime.mesh import ShardingLike
+
 
 def permutation(
-    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
-) -> Any:
+    key: ArrayLike,
+    x: ArrayLike,
+    axis: int = 0,
+    independent: bool = False,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """A random order of the slices of `x` along `axis`, or of 0 ... x - 1.
 
     Args:
@@ -29,17 +38,36 @@ def permutation(
       x: an array, or a number.
       axis: the axis to shuffle along.
       independent: whether each vector along `axis` is shuffled on its own.
+      out_sharding: unused on one device.
+
+    Returns: array of the shape and dtype of `x`; integers [x] if `x` is a number.
+
+    Raises:
+      TypeError: if `x` is a scalar, but no integer.
+      ValueError: if the axis is out of bounds.
+
+    Example:
+      >>> random.permutation(random.key(0), 5)
+      Array([0, 1, 4, 3, 2], dtype=int32)
+      >>> random.permutation(random.key(0), jnp.array([[1, 2], [3, 4], [5, 6]]))
+      Array([[1, 2],
+             [3, 4],
+             [5, 6]], dtype=int32)
     """
     key, _ = check_key("permutation", key)
     if not np.ndim(x):
         if not dtypes.issubdtype(get_aval(x).dtype, np.integer):
             raise TypeError("x must be an integer or at least 1-dimensional")
-        return _shuffle(key, jnp.arange(operator.index(x)), 0)
+        return _shuffle(key, jnp.arange(_count_of(x)), 0)
     axis = _axis_of(axis, np.ndim(x))
     if independent or np.ndim(x) == 1:
         return _shuffle(key, x, axis)
-    order = _shuffle(key, jnp.arange(x.shape[axis]), 0)
+    order = _shuffle(key, jnp.arange(np.shape(x)[axis]), 0)
     return jnp.take(x, order, axis, unique_indices=True)
+
+
+def _count_of(n: Any) -> int:
+    return operator.index(n)
 
 
 def _axis_of(axis: int, ndim: int) -> int:
@@ -49,7 +77,7 @@ def _axis_of(axis: int, ndim: int) -> int:
 
 
 @jit_when_traced(static_argnames=("axis",))
-def _shuffle(key: Any, x: Any, axis: int) -> Any:
+def _shuffle(key: Array, x: ArrayLike, axis: int) -> Array:
     # Sorting by random words shuffles, but for equal words. Enough rounds make a biased order
     # unlikely: with n elements and 32-bit words, each round fails with a chance below n^2 / 2^33.
     size = math.prod(np.shape(x))
@@ -58,18 +86,18 @@ def _shuffle(key: Any, x: Any, axis: int) -> Any:
         key, subkey = split(key)
         words = random_bits(subkey, 32, np.shape(x))
         _, x = lax.sort_key_val(words, x, axis)
-    return x
+    return jnp.asarray(x)
 
 
 def choice(
-    key: Any,
-    a: Any,
-    shape: Any = (),
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: ShapeLike = (),
     replace: bool = True,
-    p: Any = None,
+    p: ArrayLike | None = None,
     axis: int = 0,
     mode: str | None = None,
-) -> Any:
+) -> Array:
     """Elements of `a` drawn at random.
 
     Args:
@@ -82,12 +110,22 @@ def choice(
       mode: of the Gumbel numbers used where `p` is given without replacement.
 
     Returns: array of `a`'s shape with `axis` replaced by `shape`.
+
+    Raises:
+      ValueError: if `a` is empty, `p` is of another shape, or more elements are drawn without
+        replacement than there are.
+
+    Example:
+      >>> random.choice(random.key(0), jnp.array([10, 20, 30]), (4,))
+      Array([20, 10, 30, 20], dtype=int32)
+      >>> random.choice(random.key(0), 5, (3,), replace=False)
+      Array([0, 1, 4], dtype=int32)
     """
     key, _ = check_key("choice", key)
     shape = shape_of(shape)
     array = None if not np.ndim(a) else jnp.asarray(a)
     if array is None:
-        n_inputs = operator.index(a)
+        n_inputs = _count_of(a)
         axis = 0
     else:
         axis = _axis_of(axis, array.ndim)
@@ -113,45 +151,55 @@ def choice(
         whole = permutation(key, n_inputs if array is None else array, axis)
         head = lax.slice_in_dim(whole, 0, n_draws, axis=axis)
         return jnp.reshape(head, head.shape[:axis] + shape + head.shape[axis + 1 :])
-    (p,) = promote_dtypes_inexact(p)
-    if p.shape != (n_inputs,):
+    weights: Array = promote_dtypes_inexact(p)[0]
+    if weights.shape != (n_inputs,):
         raise ValueError(
             "p must be None or a 1D vector with the same size as a.shape[axis]. "
-            f"p has shape {p.shape} and a.shape[axis] is {n_inputs}."
+            f"p has shape {weights.shape} and a.shape[axis] is {n_inputs}."
         )
     if replace:
-        sums = jnp.cumsum(p)
+        sums = jnp.cumsum(weights)
         r = sums[-1] * (1 - uniform(key, shape, dtype=sums.dtype))
         drawn = jnp.searchsorted(sums, r)
     else:
         # The largest of log p + Gumbel numbers are a draw without replacement (Vieira, 2014).
-        scores = gumbel(key, (n_inputs,), dtype=p.dtype, mode=mode) + jnp.log(p)
+        scores = gumbel(key, (n_inputs,), dtype=weights.dtype, mode=mode) + jnp.log(weights)
         drawn = lax.top_k(scores, n_draws)[1]
         drawn = drawn.reshape(shape)
     return drawn if array is None else jnp.take(array, drawn, axis=axis)
 
 
 def categorical(
-    key: Any,
-    logits: Any,
+    key: ArrayLike,
+    logits: ArrayLike,
     axis: int = -1,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     replace: bool = True,
     mode: str | None = None,
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Indices drawn with probabilities proportional to exp(logits).
 
     Args:
       key: a key.
-      logits: unnormalised log probabilities.
+      logits: unnormalised log probabilities, floating.
       axis: the axis of the categories.
       shape: of the result; `logits`' shape without `axis` by default, which it must end with.
       replace: whether an index may be drawn more than once along the leading axes of `shape`.
       mode: of the Gumbel numbers.
+      out_sharding: unused on one device.
 
     Returns: integers of shape `shape`.
+
+    Raises:
+      ValueError: if shapes do not fit, or more indices are drawn without replacement than there are
+        categories.
+
+    Example:
+      >>> logits = jnp.log(jnp.array([0.1, 0.2, 0.7]))
+      >>> random.categorical(random.key(0), logits, shape=(6,))
+      Array([1, 2, 2, 1, 2, 2], dtype=int32)
     """
     key, _ = check_key("categorical", key)
     logits = jnp.asarray(logits)

@@ -7,7 +7,7 @@ a last axis of two words (`PRNGKey`). Every function takes either; results are o
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,21 +17,25 @@ from jitney.core.avals import get_aval
 from jitney.core.trace import Tracer
 from jitney.primitives.random import bits as ops, prng
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.random.prng import PRNGLike
 
-def is_key_array(x: Any) -> bool:
+
+def is_key_array(x: object) -> bool:
     """True for arrays and tracers of a key dtype."""
     dtype = getattr(x, "dtype", None)
     return dtype is not None and dtypes.issubdtype(dtype, dtypes.prng_key)
 
 
-def _resolve(impl: Any, dtype: Any = None) -> prng.PRNGImpl:
+def _resolve(impl: PRNGLike | None, dtype: dtypes.KeyDType | None = None) -> prng.PRNGImpl:
     if impl is not None and dtype is not None:
         raise ValueError("key: give impl or dtype, not both")
     chosen = impl if impl is not None else dtype
     return prng.resolve(config.default_prng_impl() if chosen is None else chosen)
 
 
-def _seeded(seed: Any, impl: prng.PRNGImpl) -> Any:
+def _seeded(seed: ArrayLike, impl: prng.PRNGImpl) -> Array:
     if is_key_array(seed):
         raise TypeError("PRNG key seed must be an integer; got a key array")
     if isinstance(seed, int) and not isinstance(seed, bool | Tracer):
@@ -45,15 +49,29 @@ def _seeded(seed: Any, impl: prng.PRNGImpl) -> Any:
     return ops.random_seed_p.bind(jnp.asarray(seed), impl=impl)
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def key(
+    seed: ArrayLike, *, impl: PRNGLike | None = None, dtype: dtypes.KeyDType | None = None
+) -> Array:
     """A typed key made from an integer.
 
+    Equal seeds give equal keys, and equal keys equal numbers: a key is used once, and `split` or
+    `fold_in` make new ones from it.
+
     Args:
-      seed: integer, scalar or array.
+      seed: integer scalar. Of Python integers the low 32 bits count (64 under x64).
       impl: name of the generator; `jax_default_prng_impl` by default.
       dtype: a key dtype, instead of `impl`.
 
-    Returns: a key array of the seed's shape.
+    Returns: a key array of shape [], of dtype `key<fry>`.
+
+    Raises:
+      TypeError: if the seed is no integer scalar.
+      ValueError: if there is no such generator, or `impl` and `dtype` are given both.
+
+    Example:
+      >>> random.key(42)
+      Array((), dtype=key<fry>) overlaying:
+      [ 0 42]
     """
     if np.ndim(seed) and not is_key_array(seed):
         raise TypeError(
@@ -63,12 +81,21 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     return _seeded(seed, _resolve(impl, dtype))
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # the API's name
-    """A raw key made from an integer: uint32[2].
+def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the API's name
+    """A raw key made from an integer; new programs use `key`.
 
     Args:
-      seed: integer scalar.
+      seed: integer scalar, as for `key`.
       impl: name of the generator; `jax_default_prng_impl` by default.
+
+    Returns: uint32 array of shape [2].
+
+    Raises:
+      TypeError: if the seed is no integer scalar.
+
+    Example:
+      >>> random.PRNGKey(42)
+      Array([ 0, 42], dtype=uint32)
     """
     if np.ndim(seed) and not is_key_array(seed):
         raise TypeError(
@@ -78,7 +105,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # the API's name
     return ops.random_unwrap_p.bind(_seeded(seed, _resolve(impl)))
 
 
-def check_key(name: str, keys: Any, *, single: bool = True) -> tuple[Any, bool]:
+def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array, bool]:
     """(typed key array, whether `keys` was a raw one).
 
     Args:
@@ -91,7 +118,8 @@ def check_key(name: str, keys: Any, *, single: bool = True) -> tuple[Any, bool]:
       ValueError: if it is an array of keys where one is wanted.
     """
     wrapped = not is_key_array(keys)
-    typed = wrap_key_data(keys, impl=config.default_prng_impl()) if wrapped else keys
+    given: Any = keys
+    typed: Array = wrap_key_data(given, impl=config.default_prng_impl()) if wrapped else given
     if single and typed.shape != ():
         raise ValueError(
             f"{name} accepts a single key, but was given a key array of shape {typed.shape} != (). "
@@ -100,14 +128,30 @@ def check_key(name: str, keys: Any, *, single: bool = True) -> tuple[Any, bool]:
     return typed, wrapped
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """A typed key array from raw data: uint32[*shape, 2] -> key<fry>[*shape].
+def wrap_key_data(
+    key_bits_array: ArrayLike,
+    *,
+    impl: PRNGLike | None = None,
+    dtype: dtypes.KeyDType | None = None,
+) -> Array:
+    """A typed key array from raw data, such as `key_data` returns.
+
+    Args:
+      key_bits_array: uint32 array of shape [*shape, 2].
+      impl: name of the generator; `jax_default_prng_impl` by default.
+      dtype: a key dtype, instead of `impl`.
+
+    Returns: key array of shape [*shape].
 
     Raises:
       TypeError: if the data is not of this dtype and shape.
+
+    Example:
+      >>> random.wrap_key_data(jnp.array([0, 42], jnp.uint32)) == random.key(42)
+      Array(True, dtype=bool)
     """
     chosen = _resolve(impl, dtype)
-    data = key_bits_array
+    data: Any = key_bits_array
     if not all(hasattr(data, a) for a in ("ndim", "shape", "dtype")):
         raise TypeError(
             "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and "
@@ -131,48 +175,96 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return ops.random_wrap_p.bind(data, impl=chosen)
 
 
-def key_data(keys: Any) -> Any:
-    """The data of keys: uint32[*shape, 2]; raw keys are returned as they are."""
+def key_data(keys: ArrayLike) -> Array:
+    """The data of keys, to be stored, say; `wrap_key_data` makes keys from it.
+
+    Args:
+      keys: key array of shape [*shape], or raw keys, which are returned as they are.
+
+    Returns: uint32 array of shape [*shape, 2].
+
+    Raises:
+      TypeError: if `keys` are no keys.
+
+    Example:
+      >>> random.key_data(random.key(42))
+      Array([ 0, 42], dtype=uint32)
+    """
     typed, _ = check_key("key_data", keys, single=False)
     return ops.random_unwrap_p.bind(typed)
 
 
-def key_impl(keys: Any) -> Any:
-    """The name of the generator of a key array."""
+def key_impl(keys: ArrayLike) -> str | prng.PRNGSpec:
+    """The name of the generator of a key array.
+
+    Args:
+      keys: key array.
+
+    Raises:
+      TypeError: if `keys` are no keys.
+
+    Example:
+      >>> random.key_impl(random.key(0))
+      'threefry2x32'
+    """
     typed, _ = check_key("key_impl", keys, single=False)
-    impl = typed.dtype.impl
+    dtype: Any = typed.dtype
+    impl: prng.PRNGImpl = dtype.impl
     return impl.name if impl.name in prng.implementations else prng.PRNGSpec(impl)
 
 
-def key_dtype(impl_spec: Any = None) -> Any:
-    """The dtype of key arrays of a generator."""
+def key_dtype(impl_spec: PRNGLike | None = None) -> dtypes.KeyDType:
+    """The dtype of key arrays of a generator.
+
+    Args:
+      impl_spec: its name; `jax_default_prng_impl` by default.
+    """
     return _resolve(impl_spec).key_dtype
 
 
-def _same_style(typed: Any, wrapped: bool) -> Any:
+def _same_style(typed: Array, wrapped: bool) -> Array:
     return ops.random_unwrap_p.bind(typed) if wrapped else typed
 
 
-def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
-    """New keys from one: an array of shape `num`.
+def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
+    """New keys from one.
 
     Args:
-      key: a key.
+      key: a key, which is not used any more afterwards.
       num: how many: a number or a shape.
 
     Returns: keys in the style of `key`; the first axes are `num`.
+
+    Raises:
+      TypeError: if `key` is no key.
+      ValueError: if it is an array of several; `jax.vmap` splits each.
+
+    Example:
+      >>> key, subkey = random.split(random.key(0))
+      >>> random.key_data(subkey)
+      Array([ 928981903, 3453687069], dtype=uint32)
     """
     typed, wrapped = check_key("split", key)
     shape = tuple(num) if isinstance(num, tuple | list) else (operator.index(num),)
     return _same_style(ops.random_split_p.bind(typed, shape=shape), wrapped)
 
 
-def fold_in(key: Any, data: Any) -> Any:
-    """A new key from a key and an integer (its low 32 bits).
+def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
+    """A new key from a key and an integer: one for each step of a loop, say.
 
     Args:
       key: a key.
-      data: integer scalar.
+      data: integer scalar, of which the low 32 bits count; it may be traced.
+
+    Returns: a key in the style of `key`.
+
+    Raises:
+      TypeError: if `key` is no key, or `data` no scalar.
+
+    Example:
+      >>> key = random.key(0)
+      >>> [int(random.randint(random.fold_in(key, i), (), 0, 100)) for i in range(4)]
+      [91, 22, 59, 67]
     """
     typed, wrapped = check_key("fold_in", key)
     if np.ndim(data):
@@ -184,12 +276,12 @@ def fold_in(key: Any, data: Any) -> Any:
     return _same_style(ops.random_fold_in_p.bind(typed, word), wrapped)
 
 
-def clone(key: Any) -> Any:
+def clone(key: ArrayLike) -> Array:
     """The same key, as one that may be used once more under key-reuse checking."""
     typed, wrapped = check_key("clone", key, single=False)
     return _same_style(ops.random_clone_p.bind(typed), wrapped)
 
 
-def random_bits(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     """Unsigned integers of `bit_width` bits from a typed key."""
     return ops.random_bits_p.bind(key, bit_width=bit_width, shape=shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +11,15 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, shape_of
 from jitney.random.keys import check_key, split
-from jitney.random.uniforms import _uniform
+from jitney.random.uniforms import uniform_between
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
+    from jitney.runtime.mesh import ShardingLike
 
 
-def _constant(value: float, dtype: np.dtype) -> np.ndarray:
+def _constant(value: float, dtype: np.dtype) -> Any:
+    # As an operand it gives way to arrays of ours, which NumPy's stubs do not know.
     return np.array(value, dtype)
 
 
@@ -26,15 +31,31 @@ def _tiny(dtype: np.dtype) -> np.ndarray:
     return np.array(dtypes.finfo(dtype).tiny, dtype)
 
 
-def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def normal(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Standard normal numbers; complex ones have unit variance in all.
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: a floating or complex dtype.
+      dtype: a floating or complex dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another.
 
     Accuracy: the inverse of the error function is within 2 ulp.
+
+    Example:
+      >>> random.normal(random.key(0), (2, 3)).shape
+      (2, 3)
+      >>> random.normal(random.key(0), (2,), jnp.float16)
+      Array([-0.4937, -0.7954], dtype=float16)
     """
     key, _ = check_key("normal", key)
     asked = inexact_dtype("normal", dtype, allow_complex=True)
@@ -42,7 +63,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _normal(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+def _normal(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     if not dtypes.issubdtype(dtype, np.complexfloating):
         return _normal_real(key, shape=shape, dtype=dtype)
     real_dtype = np.real(np.zeros((), dtype)).dtype
@@ -54,20 +75,22 @@ def _normal(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _normal_real(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
-    u = _uniform(key, _above_minus_one(dtype), _constant(1.0, dtype), shape=shape, dtype=dtype)
+def _normal_real(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    u = uniform_between(
+        key, _above_minus_one(dtype), _constant(1.0, dtype), shape=shape, dtype=dtype
+    )
     return _constant(np.sqrt(2), dtype) * lax.erf_inv(u)
 
 
 def truncated_normal(
-    key: Any,
-    lower: Any,
-    upper: Any,
-    shape: Any = None,
-    dtype: Any = None,
+    key: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Normal numbers on condition that they lie between `lower` and `upper`.
 
     Args:
@@ -75,7 +98,16 @@ def truncated_normal(
       lower: bounds, broadcast together.
       upper: likewise.
       shape: of the result; that of the bounds by default.
-      dtype: a floating dtype.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or bounds do not broadcast to `shape`.
+
+    Example:
+      >>> x = random.truncated_normal(random.key(0), -1.0, 1.0, (1000,))
+      >>> bool((jnp.abs(x) <= 1).all())
+      True
     """
     key, _ = check_key("truncated_normal", key)
     asked = inexact_dtype("truncated_normal", dtype)
@@ -84,12 +116,14 @@ def truncated_normal(
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _truncated_normal(key: Any, lower: Any, upper: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+def _truncated_normal(
+    key: Array, lower: ArrayLike, upper: ArrayLike, *, shape: Shape, dtype: np.dtype
+) -> Array:
     lower = lax.convert_element_type(lower, dtype)
     upper = lax.convert_element_type(upper, dtype)
     root_two = _constant(np.sqrt(2), dtype)
     a, b = lax.erf(lower / root_two), lax.erf(upper / root_two)
-    u = _uniform(key, a, b, shape=shape, dtype=dtype)
+    u = uniform_between(key, a, b, shape=shape, dtype=dtype)
     out = root_two * lax.erf_inv(u)
     # Rounding may lead out of the interval.
     inf = _constant(np.inf, dtype)
@@ -100,39 +134,61 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, *, shape: Shape, dtype: 
     )
 
 
-def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def exponential(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Exponential numbers of rate one.
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: a floating dtype.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another.
+
+    Example:
+      >>> random.exponential(random.key(0), (3,))
+      Array([2.950128  , 3.8434246 , 0.40390354], dtype=float32)
     """
     key, _ = check_key("exponential", key)
     return _exponential(key, shape=shape_of(shape), dtype=inexact_dtype("exponential", dtype))
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _exponential(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
-    u = _uniform(key, 0.0, 1.0, shape=shape, dtype=dtype)
+def _exponential(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    u = uniform_between(key, 0.0, 1.0, shape=shape, dtype=dtype)
     return lax.neg(lax.log1p(lax.neg(u)))
 
 
 def gumbel(
-    key: Any,
-    shape: Any = (),
-    dtype: Any = None,
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
     mode: str | None = None,
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Gumbel numbers: -log(-log(u)).
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: a floating dtype.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
       mode: "low" (the default) draws one uniform number each, "high" two, for finer upper tails.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or there is no such mode.
+
+    Example:
+      >>> random.gumbel(random.key(0), (3,)).shape
+      (3,)
     """
     key, _ = check_key("gumbel", key)
     asked = inexact_dtype("gumbel", dtype)
@@ -143,67 +199,97 @@ def gumbel(
 
 
 @jit_when_traced(static_argnames=("shape", "dtype", "mode"))
-def _gumbel(key: Any, *, shape: Shape, dtype: np.dtype, mode: str) -> Any:
+def _gumbel(key: Array, *, shape: Shape, dtype: np.dtype, mode: str) -> Array:
     if mode == "low":
-        u = _uniform(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
+        u = uniform_between(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
         return -jnp.log(-jnp.log(u))
-    high, low = _uniform(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
+    high, low = uniform_between(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
     step = _constant(2.0 ** -dtypes.finfo(dtype).nmant, dtype)
     # Near one the second number adds the bits that the first cannot hold.
     u = jnp.where(high >= 0.5, high, high + step * low + _tiny(dtype))
     return -jnp.log(-jnp.log1p(-u))
 
 
-def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def laplace(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Laplace numbers of scale one.
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: a floating dtype.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another.
     """
     key, _ = check_key("laplace", key)
     return _laplace(key, shape=shape_of(shape), dtype=inexact_dtype("laplace", dtype))
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _laplace(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
-    u = _uniform(key, minval=_above_minus_one(dtype), maxval=1.0, shape=shape, dtype=dtype)
+def _laplace(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    u = uniform_between(key, minval=_above_minus_one(dtype), maxval=1.0, shape=shape, dtype=dtype)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
-def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def logistic(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Logistic numbers of scale one.
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: a floating dtype.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another.
     """
     key, _ = check_key("logistic", key)
     return _logistic(key, shape=shape_of(shape), dtype=inexact_dtype("logistic", dtype))
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _logistic(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
-    u = _uniform(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
+def _logistic(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    u = uniform_between(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
-def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def cauchy(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Cauchy numbers of scale one.
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: a floating dtype.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another.
     """
     key, _ = check_key("cauchy", key)
     return _cauchy(key, shape=shape_of(shape), dtype=inexact_dtype("cauchy", dtype))
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _cauchy(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+def _cauchy(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     lowest = _constant(dtypes.finfo(dtype).eps, dtype)
-    u = _uniform(key, minval=lowest, maxval=1.0, shape=shape, dtype=dtype)
+    u = uniform_between(key, minval=lowest, maxval=1.0, shape=shape, dtype=dtype)
     return lax.tan(lax.mul(_constant(np.pi, dtype), lax.sub(u, _constant(0.5, dtype))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +15,32 @@ from jitney.primitives.elementwise.large import LARGE
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of
 from jitney.random.keys import check_key, random_bits, split
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
+    from jitney.runtime.mesh import ShardingLike
 
-def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+
+def bits(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Random bits as unsigned integers.
 
     Args:
       key: a key.
       shape: of the result.
       dtype: an unsigned dtype; uint32 (uint64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another.
+
+    Example:
+      >>> random.bits(random.key(0), (2,), jnp.uint8)
+      Array([167, 146], dtype=uint8)
     """
     key, _ = check_key("bits", key)
     dtypes.check_user_dtype_supported(dtype, "bits")
@@ -33,31 +51,45 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
 
 
 def uniform(
-    key: Any,
-    shape: Any = (),
-    dtype: Any = None,
-    minval: Any = 0.0,
-    maxval: Any = 1.0,
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    minval: ArrayLike = 0.0,
+    maxval: ArrayLike = 1.0,
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Numbers spread evenly over [minval, maxval).
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: a floating dtype.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
       minval: lower bound, broadcast against `shape`.
       maxval: upper bound, likewise.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another.
+      TypeError: if an extent of `shape` is negative or not known.
+
+    Example:
+      >>> random.uniform(random.key(0), (3,))
+      Array([0.947667  , 0.9785799 , 0.33229148], dtype=float32)
+      >>> random.uniform(random.key(0), (2,), minval=-1.0, maxval=1.0)
+      Array([0.895334  , 0.95715976], dtype=float32)
     """
     key, _ = check_key("uniform", key)
-    return _uniform(
+    return uniform_between(
         key, minval, maxval, shape=shape_of(shape), dtype=inexact_dtype("uniform", dtype)
     )
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=LARGE)
-def _uniform(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+@jit_when_traced(name="_uniform", static_argnames=("shape", "dtype"), compiled_from=LARGE)
+def uniform_between(
+    key: Array, minval: ArrayLike, maxval: ArrayLike, *, shape: Shape, dtype: np.dtype
+) -> Array:
+    """`uniform` of checked arguments: a typed key, a canonical shape and dtype."""
     minval = lax.convert_element_type(minval, dtype)
     maxval = lax.convert_element_type(maxval, dtype)
     minval = lax.broadcast_to_rank(minval, len(shape))
@@ -80,22 +112,32 @@ def _uniform(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtyp
 
 
 def randint(
-    key: Any,
-    shape: Any,
-    minval: Any,
-    maxval: Any,
-    dtype: Any = None,
+    key: ArrayLike,
+    shape: ShapeLike,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Integers spread evenly over [minval, maxval).
 
     Args:
       key: a key.
       shape: of the result.
       minval: lower bound, an integer array broadcast against `shape`.
-      maxval: upper bound, exclusive, likewise.
-      dtype: an integer dtype.
+      maxval: upper bound, exclusive, likewise. One more than the dtype's maximum means that the maximum
+        may be drawn. If it is not above `minval`, `minval` is drawn.
+      dtype: an integer dtype; int32 (int64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      TypeError: if the dtype is another.
+      ValueError: if bounds are no integers, or do not broadcast to `shape`.
+
+    Example:
+      >>> random.randint(random.key(0), (5,), 0, 10)
+      Array([9, 0, 2, 3, 1], dtype=int32)
     """
     key, _ = check_key("randint", key)
     asked = integer_dtype("randint", dtype)
@@ -110,12 +152,12 @@ def randint(
     return _randint(key, minval, maxval, shape=shape, dtype=asked)
 
 
-def _as_integers(x: Any, dtype: Any) -> Any:
+def _as_integers(x: ArrayLike, dtype: DTypeLike) -> Array | int:
     _check_integers(x, x)
     return x if isinstance(x, int) else lax.convert_element_type(x, dtype)
 
 
-def _check_integers(minval: Any, maxval: Any) -> None:
+def _check_integers(minval: ArrayLike, maxval: ArrayLike) -> None:
     for x in (minval, maxval):
         dtype = get_aval(x).dtype
         if not dtypes.issubdtype(dtype, np.integer):
@@ -125,7 +167,7 @@ def _check_integers(minval: Any, maxval: Any) -> None:
             )
 
 
-def _limited(x: Any, dtype: Any) -> Any:
+def _limited(x: ArrayLike, dtype: DTypeLike) -> Array:
     """Integers `x` as `dtype`, those that it cannot hold replaced by its nearest end."""
     x = convert.as_value(x)
     own, wanted = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
@@ -135,7 +177,9 @@ def _limited(x: Any, dtype: Any) -> Any:
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=LARGE)
-def _randint(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+def _randint(
+    key: Array, minval: ArrayLike, maxval: ArrayLike, *, shape: Shape, dtype: np.dtype
+) -> Array:
     _check_integers(minval, maxval)
     broadcast_shape("randint", shape, np.shape(minval), np.shape(maxval))
     minval, maxval = convert.as_value(minval), convert.as_value(maxval)
@@ -164,20 +208,29 @@ def _randint(key: Any, minval: Any, maxval: Any, *, shape: Shape, dtype: np.dtyp
 
 
 def bernoulli(
-    key: Any,
-    p: Any = 0.5,
-    shape: Any = None,
+    key: ArrayLike,
+    p: ArrayLike = 0.5,
+    shape: ShapeLike | None = None,
     mode: str = "low",
     *,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Booleans that are True with probability `p`.
 
     Args:
       key: a key.
-      p: probabilities.
-      shape: of the result; `p`'s by default.
+      p: probabilities, floating.
+      shape: of the result; `p`'s by default, which broadcasts to it.
       mode: "low" resolves p to float32's spacing near one, "high" finer.
+      out_sharding: unused on one device.
+
+    Raises:
+      TypeError: if `p` is not floating.
+      ValueError: if `p` does not broadcast to `shape`, or there is no such mode.
+
+    Example:
+      >>> random.bernoulli(random.key(0), 0.3, (4,))
+      Array([False, False, False, False], dtype=bool)
     """
     key, _ = check_key("bernoulli", key)
     if mode not in ("high", "low"):
@@ -191,25 +244,36 @@ def bernoulli(
 
 
 @jit_when_traced(static_argnames=("shape", "mode"), compiled_from=LARGE)
-def _bernoulli(key: Any, p: Any, *, shape: Shape, mode: str) -> Any:
+def _bernoulli(key: Array, p: Array, *, shape: Shape, mode: str) -> Array:
     dtype = p.dtype
     if mode == "high":
-        coarse, fine = _uniform(key, 0.0, 1.0, shape=(2, *shape), dtype=dtype)
+        coarse, fine = uniform_between(key, 0.0, 1.0, shape=(2, *shape), dtype=dtype)
         return fine * np.array(_finest_step(dtype), dtype) < p - coarse
-    return _uniform(key, 0.0, 1.0, shape=shape, dtype=dtype) < p
+    return uniform_between(key, 0.0, 1.0, shape=shape, dtype=dtype) < p
 
 
 def _finest_step(dtype: np.dtype) -> float:
     return 2.0 ** -dtypes.finfo(dtype).nmant
 
 
-def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def rademacher(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
     """Signs: -1 or 1 with equal probability.
 
     Args:
       key: a key.
       shape: of the result.
-      dtype: of the result; an integer dtype by default.
+      dtype: of the result; int32 (int64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> random.rademacher(random.key(0), (4,))
+      Array([-1, -1,  1,  1], dtype=int32)
     """
     key, _ = check_key("rademacher", key)
     dtypes.check_user_dtype_supported(dtype, "rademacher")
@@ -218,7 +282,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
-def _rademacher(key: Any, *, shape: Shape, dtype: np.dtype) -> Any:
+def _rademacher(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     half = np.array(0.5, dtypes.canonicalize_dtype(float))
     drawn = bernoulli(key, half, shape)
     return 2 * lax.convert_element_type(drawn, dtype) - np.ones((), dtype)

@@ -18,8 +18,7 @@ from jitney.primitives.elementwise.convert import convert, user_dtype
 from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
-    from jitney.core.shape_dtype import ShapeDtypeStruct
-    from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
+    from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike, SupportsDType
     from jitney.runtime.mesh import ShardingLike
     from jitney.runtime.sharding import Sharding
 
@@ -133,7 +132,7 @@ def full(
 
 
 def full_like(
-    x: ArrayLike | ShapeDtypeStruct,
+    x: ArrayLike | SupportsDType,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: ShapeLike | None = None,
@@ -160,12 +159,12 @@ def full_like(
     else:
         aval = get_aval(x)
         old_shape, old_dtype, weak = aval.shape, aval.dtype, aval.weak_type
-    shape = old_shape if shape is None else canonical_shape(shape)
+    extents = old_shape if shape is None else canonical_shape(shape)
     if dtype is None:
         fill = convert(fill_value, old_dtype, weak)
     else:
         fill = convert(fill_value, user_dtype(dtype, "full_like"))
-    return broadcast(fill, shape)
+    return broadcast(fill, extents)
 
 
 empty_p = declare("empty")

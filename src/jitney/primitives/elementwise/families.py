@@ -366,7 +366,8 @@ def named(function: Any, name: str, doc: str, sections: str) -> Any:
     """
     what, mark, example = doc.partition(_EXAMPLE)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{what.rstrip()}\n\n{sections.strip()}\n{mark}{example}"
+    shared = sections.rstrip().removeprefix("\n")
+    function.__doc__ = f"{what.rstrip()}\n\n{shared}\n{mark}{example}"
     function.__module__ = "jax.lax"
     return function
 

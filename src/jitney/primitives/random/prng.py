@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from jitney.core import dtypes
 from jitney.core.record import record
@@ -23,7 +23,7 @@ class PRNGImpl:
     key_shape: tuple[int, ...]
 
     @property
-    def key_dtype(self) -> Any:
+    def key_dtype(self) -> dtypes.KeyDType:
         """The dtype of arrays of this generator's keys."""
         return dtypes.KeyDType(self)
 
@@ -39,7 +39,7 @@ threefry = PRNGImpl("threefry2x32", "fry", (2,))
 implementations: dict[str, PRNGImpl] = {threefry.name: threefry}
 
 
-def resolve(spec: Any) -> PRNGImpl:
+def resolve(spec: PRNGLike) -> PRNGImpl:
     """The generator named by `spec`: a name, a `PRNGImpl`, a key dtype or a key's `PRNGSpec`.
 
     Raises:
@@ -71,3 +71,7 @@ class PRNGSpec:
 
     def __str__(self) -> str:
         return str(self._impl)
+
+
+PRNGLike: TypeAlias = str | PRNGImpl | PRNGSpec | dtypes.KeyDType
+"""What names a generator."""
