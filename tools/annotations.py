@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "jitney"
 
 # Folder -> the largest share of `Any`, in percent. Lowered as folders are typed, never raised.
 LIMITS = {
-    "api": 44,
+    "api": 32,
     "cli": 15,
     "compiler": 3,
     "core": 35,
@@ -28,15 +28,15 @@ LIMITS = {
     "extend": 1,
     "interpreters": 29,
     "lax": 41,
-    "nn": 87,
+    "nn": 1,
     "numpy": 1,
-    "primitives": 50,
-    "random": 69,
+    "primitives": 42,
+    "random": 1,
     "runtime": 27,
     "transforms": 34,
     "": 40,
 }
-MAX_IGNORES = 143
+MAX_IGNORES = 142
 _IGNORE = re.compile(r"#\s*(type|pyright):\s*ignore")
 
 

@@ -437,7 +437,7 @@ def _(b: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     return b.reshape(x, tuple(n for k, n in enumerate(x.shape) if k not in dims))
 
 
-def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+def squeeze(array: ArrayLike, dimensions: int | Sequence[int]) -> Array:
     """`array` without the axes `dimensions`, which have extent 1.
 
     Args:
