@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,3 +69,27 @@ def test_importing_loads_neither_compiler_nor_scipy():
     ).stdout.split()
     assert not [m for m in out if m.split(".")[0] in HEAVY]
     assert "jitney.compiler.llvm.engine" not in out
+
+
+STUBS = sorted(SOURCE.rglob("__init__.pyi"))
+IMPORT = re.compile(r"^from jitney\S* import (\w+) as (\w+)", re.M)
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_no_module_bears_the_name_of_a_function(stub: Path):
+    """Loading such a module would put it in the function's place, as an attribute of the package."""
+    taken = re.findall(r"^from jitney\.[\w.]+ import \w+ as (\w+)", stub.read_text(), re.M)
+    parts = [
+        *stub.parent.glob("*.py"),
+        *(path.parent for path in stub.parent.glob("*/__init__.py")),
+    ]
+    own = stub.parent.relative_to(SOURCE.parent).as_posix().replace("/", ".")
+    modules = re.findall(rf"^from {own} import \w+ as (\w+)", stub.read_text(), re.M)
+    assert not (set(taken) - set(modules)) & {path.stem for path in parts}
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_checkers_see_public_names(stub: Path):
+    """A name that a stub imports under another one is private to checkers; it has to be assigned."""
+    found = IMPORT.findall(stub.read_text())
+    assert [new for old, new in found if old != new and not new.startswith("_")] == []

@@ -12,7 +12,7 @@ from jitney.core.config import debug_key_reuse as debug_key_reuse
 from jitney.core.config import debug_nans as debug_nans
 from jitney.core.config import default_device as default_device
 from jitney.core.config import default_matmul_precision as default_matmul_precision
-from jitney.core.config import default_prng_impl_state as default_prng_impl
+from jitney.core.config import default_prng_impl_state as _default_prng_impl
 from jitney.core.config import disable_jit as disable_jit
 from jitney.core.config import enable_checks as enable_checks
 from jitney.core.config import enable_custom_prng as enable_custom_prng
@@ -39,7 +39,7 @@ from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_ev
 from jitney.runtime.array import Shard as Shard
 from jitney.runtime.device import Device as Device
 from jitney.runtime.mesh import NamedSharding as NamedSharding
-from jitney.runtime.mesh import PartitionSpec as P
+from jitney.runtime.mesh import PartitionSpec as _PartitionSpec
 from jitney.runtime.mesh import set_mesh as set_mesh
 from jitney.api.autodiff import fwd_and_bwd as fwd_and_bwd
 from jitney.api.autodiff import grad as grad
@@ -51,7 +51,6 @@ from jitney.api.autodiff import vjp as vjp
 from jitney.api.callbacks import pure_callback as pure_callback
 from jitney.api.caches import clear_caches as clear_caches
 from jitney.api.checkpoint import checkpoint as checkpoint
-from jitney.api.checkpoint import checkpoint as remat
 from jitney.api.checkpoint_policies import checkpoint_policies as checkpoint_policies
 from jitney.api.custom_gradient import closure_convert as closure_convert
 from jitney.api.custom_gradient import custom_gradient as custom_gradient
@@ -118,3 +117,7 @@ from jitney import typing as typing
 from jitney import version as version
 
 __version__: str
+
+default_prng_impl = _default_prng_impl
+P = _PartitionSpec
+remat = checkpoint

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import io
-import re
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -193,11 +191,3 @@ def test_keys_are_compared_for_equality():
 @pytest.mark.parametrize("decimals", [39, 60, 400])
 def test_rounding_to_more_decimals_than_there_are(decimals):
     same(lambda j, J: (J.round(V, decimals), J.round(V.astype(np.float16), decimals)))
-
-
-def test_no_module_bears_the_name_of_a_function():
-    """Loading such a module would put it in the function's place, as an attribute of the package."""
-    folder = Path(jitney.numpy.__file__).parent
-    stub = (folder / "__init__.pyi").read_text()
-    public = set(re.findall(r"^from jitney\.numpy\.\w+ import \w+ as (\w+)", stub, re.M))
-    assert not public & {path.stem for path in folder.glob("*.py")}

@@ -246,13 +246,13 @@ def tangent_dtype(dtype: Any) -> Any:
     return dtype if issubdtype(dtype, np.inexact) else float0
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: Any) -> np.finfo:
     """Limits of a floating dtype; see `numpy.finfo`."""
     d = np.dtype(dtype)
     return ml_dtypes.finfo(d) if d.type in custom_float_types else np.finfo(d)
 
 
-def iinfo(int_type: Any) -> Any:
+def iinfo(int_type: Any) -> np.iinfo | ml_dtypes.iinfo:
     """Limits of an integer dtype; see `numpy.iinfo`."""
     d = np.dtype(int_type)
     return ml_dtypes.iinfo(d) if d.type in custom_int_types else np.iinfo(d)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
+# Checkers take a name imported under another one for private; public ones are assigned.
+_ALIAS = re.compile(r"^(\w+) = (\w+)$", re.M)
 
 
 def attach(
@@ -27,7 +29,9 @@ def attach(
     """
     with open(init_file.removesuffix("c") + "i", encoding="utf-8") as file:  # not pathlib: 3 ms
         stub = file.read()
-    places = {public: (module, name) for module, name, public in _IMPORT.findall(stub)}
+    imported = {public: (module, name) for module, name, public in _IMPORT.findall(stub)}
+    imported |= {alias: imported[name] for alias, name in _ALIAS.findall(stub)}
+    places = {name: place for name, place in imported.items() if not name.startswith("_")}
 
     def __getattr__(name: str) -> Any:  # what Python calls it
         place = places.get(name)

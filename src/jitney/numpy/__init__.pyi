@@ -404,7 +404,6 @@ from jitney.numpy.unary_math import tanh as tanh
 from jitney.numpy.unary_math import trunc as trunc
 from jitney.numpy.vectorization import vectorize as vectorize
 from jitney.numpy.views import astype as astype
-from jitney.numpy.scalar_types import bool_ as bool
 
 pi: float
 e: float
@@ -412,3 +411,5 @@ inf: float
 nan: float
 euler_gamma: float
 newaxis: None
+
+bool = bool_
