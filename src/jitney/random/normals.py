@@ -290,6 +290,6 @@ def cauchy(
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
 def _cauchy(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
-    lowest = _constant(dtypes.finfo(dtype).eps, dtype)
+    lowest = _constant(float(dtypes.finfo(dtype).eps), dtype)
     u = uniform_between(key, minval=lowest, maxval=1.0, shape=shape, dtype=dtype)
     return lax.tan(lax.mul(_constant(np.pi, dtype), lax.sub(u, _constant(0.5, dtype))))
