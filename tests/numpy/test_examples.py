@@ -15,11 +15,12 @@ import jitney.numpy as jnp
 
 
 def examples() -> dict[str, list[doctest.Example]]:
-    """The examples of each public function that has any, by name; of aliases, of the first one."""
+    """The examples of each public function or method that has any; of aliases, of the first one."""
     found: dict[str, list[doctest.Example]] = {}
     seen: set[int] = set()
-    for name in sorted(jnp.__all__):
-        value = getattr(jnp, name)
+    public = [(name, getattr(jnp, name)) for name in sorted(jnp.__all__)]
+    public += [(f"ufunc.{name}", m) for name, m in vars(jnp.ufunc).items() if name[0] != "_"]
+    for name, value in public:
         if id(value) in seen or value is getattr(np, name, None):  # not NumPy's own
             continue
         seen.add(id(value))

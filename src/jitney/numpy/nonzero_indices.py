@@ -302,6 +302,12 @@ def mask_indices(
       mask_func: takes the matrix and `k`, such as `jnp.triu`.
       k: passed on.
       size: as for `nonzero`.
+
+    Returns: (rows, columns), integer arrays of rank 1.
+
+    Example:
+      >>> jnp.mask_indices(2, jnp.triu)
+      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
     ones = full((n, n), 1, np.float32)
     rows, columns = nonzero(mask_func(ones, k), size=size)
@@ -345,13 +351,37 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """`tril_indices` for a matrix of the shape of `arr`."""
+    """`tril_indices` for a matrix of the shape of `arr`.
+
+    Args:
+      arr: a matrix; only its shape counts.
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+
+    Raises:
+      ValueError: if `arr` is not of rank 2.
+
+    Example:
+      >>> jnp.tril_indices_from(jnp.zeros((2, 2)))
+      (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     n, m = _matrix_shape(arr)
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """`triu_indices` for a matrix of the shape of `arr`."""
+    """`triu_indices` for a matrix of the shape of `arr`.
+
+    Args:
+      arr: a matrix; only its shape counts.
+      k: offset of the diagonal: positive ones lie above the main diagonal.
+
+    Raises:
+      ValueError: if `arr` is not of rank 2.
+
+    Example:
+      >>> jnp.triu_indices_from(jnp.zeros((2, 2)))
+      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     n, m = _matrix_shape(arr)
     return triu_indices(n, k, m)
 
@@ -379,7 +409,15 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
-    """`diag_indices` for an array of the shape of `arr`."""
+    """`diag_indices` for an array of the shape of `arr`.
+
+    Raises:
+      ValueError: if `arr` has less than two axes, or axes of different extents.
+
+    Example:
+      >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
+      (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     promotion.check_arraylike("diag_indices_from", arr)
     shape = np.shape(arr)
     if len(shape) < 2:

@@ -262,6 +262,13 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     Args:
       p: coefficients.
       strip_zeros: whether zeros at both ends are dropped first; values must be known then.
+
+    Returns: an array of rank 1 of complex dtype; without `strip_zeros`, NaN for each coefficient 0 in
+    front.
+
+    Example:
+      >>> jnp.sort(jnp.roots(jnp.array([1.0, 0.0, -1.0])).real).round(2)
+      Array([-1.,  1.], dtype=float32)
     """
     promotion.check_arraylike("roots", p)
     x = atleast_1d(promotion.promote_dtypes_inexact(p)[0])
@@ -369,6 +376,13 @@ def polyfit(
       full: whether to return (p, residuals, rank, singular values, rcond).
       w: weights of the points.
       cov: whether to return (p, covariances); "unscaled": not scaled by the residuals.
+
+    Returns: coefficients, the highest degree first, with a column for each fit if `y` is a matrix; or
+    one of the tuples above.
+
+    Example:
+      >>> jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(2)
+      Array([2., 1.], dtype=float32)
     """
     from jitney.numpy.linalg import inv, lstsq
 

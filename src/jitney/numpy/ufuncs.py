@@ -62,6 +62,15 @@ class ufunc:
       reduce: a reduction (array, axis, keepdims, initial, where) that does what `func` does.
       accumulate: a running one (array, axis, dtype) likewise.
       at: the name of an update by index that does what `func` does.
+
+    Example:
+      >>> jnp.add(jnp.array([1, 2]), 10)
+      Array([11, 12], dtype=int32)
+      >>> jnp.add.reduce(jnp.array([[1, 2], [3, 4]]))
+      Array([4, 6], dtype=int32)
+      >>> jnp.multiply.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array([[3, 4],
+             [6, 8]], dtype=int32)
     """
 
     def __init__(
@@ -154,6 +163,14 @@ class ufunc:
           keepdims: whether the axis stays, with extent 1.
           initial: what to start from.
           where: elements where it is false are left out; needs `initial` or an identity.
+
+        Raises:
+          ValueError: if the function does not take two operands and give one result, or there is
+            nothing to start from.
+
+        Example:
+          >>> jnp.subtract.reduce(jnp.array([10, 1, 2]))
+          Array(7, dtype=int32)
         """
         promotion.check_arraylike(f"{self.__name__}.reduce", a)
         self._check_binary("reduce")
@@ -233,7 +250,20 @@ class ufunc:
     def accumulate(
         self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """The results so far of `reduce` along `axis`."""
+        """The results so far of `reduce` along `axis`.
+
+        Args:
+          a: an array.
+          axis: the axis.
+          dtype: of the result.
+          out: must be None.
+
+        Returns: an array of the shape of `a`.
+
+        Example:
+          >>> jnp.multiply.accumulate(jnp.array([2, 3, 4]))
+          Array([ 2,  6, 24], dtype=int32)
+        """
         promotion.check_arraylike(f"{self.__name__}.accumulate", a)
         self._check_binary("accumulate")
         promotion.check_no_out(f"{self.__name__}.accumulate", out)
@@ -266,6 +296,19 @@ class ufunc:
         """`reduce` of the slices between `indices` along `axis`.
 
         Slice k goes from `indices[k]` up to `indices[k + 1]`, or is one element if that is less.
+
+        Args:
+          a: an array.
+          indices: integers of rank 1.
+          axis: the axis.
+          dtype: of the result.
+          out: must be None.
+
+        Returns: an array with an entry for each index along `axis`.
+
+        Example:
+          >>> jnp.add.reduceat(jnp.array([1, 2, 3, 4]), jnp.array([0, 2]))
+          Array([3, 7], dtype=int32)
         """
         promotion.check_arraylike(f"{self.__name__}.reduceat", a, indices)
         self._check_binary("reduceat")
@@ -297,7 +340,15 @@ class ufunc:
 
     @partial(jit_when_traced, static_argnums=(0,))
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
-        """The function of all pairs of an element of `A` and one of `B`."""
+        """The function of all pairs of an element of `A` and one of `B`.
+
+        Returns: an array of the axes of `A`, then those of `B`.
+
+        Example:
+          >>> jnp.add.outer(jnp.array([0, 10]), jnp.array([1, 2, 3]))
+          Array([[ 1,  2,  3],
+                 [11, 12, 13]], dtype=int32)
+        """
         self._check_binary("outer")
         promotion.check_arraylike(f"{self.__name__}.outer", A, B)
         x, y = as_value(A), as_value(B)
@@ -316,6 +367,12 @@ class ufunc:
           indices: an index.
           b: the second operand, if there is one.
           inplace: must be False: arrays do not change.
+
+        Returns: an array of the shape and dtype of `a`.
+
+        Example:
+          >>> jnp.add.at(jnp.zeros(3), jnp.array([0, 0, 2]), 1.0, inplace=False)
+          Array([2., 0., 1.], dtype=float32)
         """
         if inplace:
             raise NotImplementedError(
