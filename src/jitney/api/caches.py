@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from jitney.api import jit_call
-from jitney.runtime import dispatch
+from jitney.core import caches
 
 
 def clear_caches() -> None:
-    """Forgets all traced programs and executables; the next calls trace and compile anew."""
-    jit_call.clear_traced()
-    dispatch.clear_caches()
+    """Forgets all that is kept for later calls: traces, executables, types, kernels.
+
+    The next calls trace and compile anew. Programs on disk stay. See `jitney.core.caches`.
+    """
+    caches.clear_all()

@@ -28,7 +28,7 @@ from jitney.api.signature import (
     infer_argnums_and_argnames,
     signature_of,
 )
-from jitney.core import config, jaxpr_trace, source_info
+from jitney.core import caches, config, jaxpr_trace, source_info
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
@@ -115,10 +115,15 @@ def _cache_of(fun: Callable[..., Any]) -> dict[Any, Any]:
         return {}
 
 
-def clear_traced() -> None:
-    """Forgets all traced programs."""
+def _clear_traced() -> None:
     for cache in list(_traced.values()):
         cache.clear()
+
+
+caches.register(
+    "traced programs", "the function, static arguments, structure, types, settings", __name__,
+    entries=lambda: sum(map(len, _traced.values())), clear=_clear_traced,
+)  # fmt: skip
 
 
 class JitCall:

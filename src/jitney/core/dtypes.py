@@ -7,14 +7,13 @@ promotion): Python scalars are weak types below or beside the dtypes of their ki
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import Any, NoReturn
 
 import ml_dtypes
 import numpy as np
 
-from jitney.core import config
+from jitney.core import caches, config
 
 # --- scalar types beyond NumPy's ------------------------------------------------------------------
 
@@ -116,7 +115,7 @@ def physical_dtype(dtype: Any) -> np.dtype:
 # --- names ----------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(1024)
+@caches.memoized("dtype rules", "dtypes, settings", 1024)
 def short_name(dtype: Any) -> str:
     """As jaxprs print it: f32, bf16, i8, u32, bool, c64, key<fry>."""
     if is_extended(dtype):
@@ -210,12 +209,11 @@ def check_valid_dtype(dtype: Any) -> None:
 def issubdtype(a: Any, b: Any) -> bool:
     """Whether dtype `a` belongs to dtype or category `b`, extended and small dtypes included."""
     try:
-        return _issubdtype(a, b)
+        return _known_issubdtype(a, b)
     except TypeError:  # not hashable, or no dtype
-        return _issubdtype.__wrapped__(a, b)
+        return _issubdtype(a, b)
 
 
-@functools.lru_cache(maxsize=1024)
 def _issubdtype(a: Any, b: Any) -> bool:
     if isinstance(a, ExtendedDType) or isinstance(b, ExtendedDType):
         if isinstance(a, ExtendedDType) and isinstance(b, type):
@@ -228,6 +226,9 @@ def _issubdtype(a: Any, b: Any) -> bool:
         return issubclass(a_type, b)
     b_type = b if isinstance(b, type) and issubclass(b, np.generic) else _as_dtype(b).type
     return a_type is b_type or issubclass(a_type, b_type)
+
+
+_known_issubdtype = caches.memoized("dtype rules", "dtypes, settings", 1024)(_issubdtype)
 
 
 _CATEGORY_MEMBERS = (
@@ -303,7 +304,7 @@ _STRICT_WEAK_ABOVE: dict[Any, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-@functools.cache
+@caches.memoized("dtype rules", "dtypes, settings", 2)
 def _upper_bounds(strict: bool) -> dict[Any, frozenset[Any]]:
     """Node -> itself and all above it."""
     if strict:
@@ -320,7 +321,7 @@ def _upper_bounds(strict: bool) -> dict[Any, frozenset[Any]]:
     return {n: frozenset(s) for n, s in bounds.items()}
 
 
-@functools.lru_cache(1024)
+@caches.memoized("dtype rules", "dtypes, settings", 1024)
 def _join(nodes: frozenset[Any], strict: bool) -> Any:
     """The least node above all of `nodes`."""
     if len(nodes) == 1:
@@ -368,7 +369,7 @@ def _refuse_promotion(nodes: frozenset[Any], strict: bool) -> NoReturn:
     )
 
 
-@functools.lru_cache(4096)
+@caches.memoized("dtype rules", "dtypes, settings", 4096)
 def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tuple[Any, bool]:
     """(common dtype, weakness) of (dtype, weakness) pairs; dtypes canonical."""
     if any(is_extended(d) for d, _ in keys):

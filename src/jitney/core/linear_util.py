@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from jitney.core import config
+from jitney.core import caches, config
 from jitney.core.jaxpr import DebugInfo
 from jitney.core.trace import state
 
@@ -260,5 +260,9 @@ def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any
         known[key] = result, fun.stores
         return result
 
+    caches.register(
+        "results for wrapped functions", "the function, its transformations, arguments, settings",
+        call.__module__, entries=lambda: sum(map(len, found.values())), clear=found.clear,
+    )  # fmt: skip
     memoized.cache_clear = found.clear  # type: ignore[attr-defined]
     return memoized

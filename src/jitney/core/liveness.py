@@ -5,9 +5,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 
+from jitney.core import caches
 from jitney.core.jaxpr import Jaxpr, Var
 
 _live: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
+caches.register(
+    "live operands of programs", "the program", __name__, entries=_live.__len__, clear=_live.clear
+)
 
 
 def live_inputs(jaxpr: Jaxpr) -> tuple[bool, ...]:

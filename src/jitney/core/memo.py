@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from jitney.core import config
+from jitney.core import caches, config
 from jitney.core.trace import state
 
 Result = TypeVar("Result")
@@ -19,6 +19,10 @@ def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result
     The first argument must allow weak references; configuration and named axes are part of the key.
     """
     memo: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+    caches.register(
+        "transformed programs", "the program, which operands take part, settings",
+        function.__module__, entries=lambda: sum(map(len, memo.values())), clear=memo.clear,
+    )  # fmt: skip
 
     @functools.wraps(function)
     def wrapper(first: Any, *rest: Any) -> Result:

@@ -26,10 +26,11 @@ Users define primitives, too, in JAX's documented way: `Primitive(name)`, `def_i
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core import trace as _trace
+from jitney.core import caches, trace as _trace
 from jitney.core.avals import AbstractValue
 from jitney.core.effects import no_effects
 from jitney.core.record import record
@@ -74,6 +75,19 @@ def declare_slot(name: str, *, required: bool = False, instead_of: str | None = 
 # Every primitive that the package itself declares, by name, in order of declaration.
 registry: dict[str, Primitive] = {}
 
+_all: weakref.WeakSet[Primitive] = weakref.WeakSet()  # users' ones, too
+
+
+def _clear_types() -> None:
+    for primitive in list(_all):
+        primitive.abstract_memo.clear()
+
+
+caches.register(
+    "types of results", "the primitive, types of the operands, parameters", __name__,
+    entries=lambda: sum([len(p.abstract_memo) for p in list(_all)]), clear=_clear_types,
+)  # fmt: skip
+
 
 class Primitive:
     """An operation. See the module's docstring for its rules.
@@ -101,6 +115,7 @@ class Primitive:
         self.abstract_memo: dict[Any, tuple[Any, Any]] = {}
         self.effectful = False
         self.user_impl: Callable[..., Any] | None = None
+        _all.add(self)
 
     # --- declaring rules ---------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import caches, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.record import record
@@ -197,7 +197,7 @@ class _Plan:
     ones: tuple[int, ...]
 
 
-@lru_cache(maxsize=1024)
+@caches.memoized("contractions of products", "shapes of the operands", 1024)
 def _plan(left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool) -> _Plan:
     """The plan for operands of these shapes; see `_batched`.
 

@@ -10,17 +10,26 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, dtypes
+from jitney.core import caches, config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
-from jitney.runtime import lazy_compiler, signatures
+from jitney.runtime import signatures
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.native._native import FastFunction, hide_calls
 
 # Traced program -> its executable, for as long as the program is in use.
 _executables: weakref.WeakKeyDictionary[ClosedJaxpr, Executable] = weakref.WeakKeyDictionary()
+caches.register(
+    "executables", "the traced program", __name__,
+    entries=_executables.__len__, clear=_executables.clear,
+)  # fmt: skip
+# Native code compares the settings' epoch before it looks at a signature.
+caches.register(
+    "signatures of jitted functions", "types of the arguments", "jitney.runtime.native",
+    entries=lambda: 0, clear=config.renew_epochs,
+)  # fmt: skip
 
 
 def executable_of(closed: ClosedJaxpr, name: str) -> Executable:
@@ -78,13 +87,6 @@ def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
     """`closed` in the tensor IR."""
     module = lowering.lower(closed, name)
     return Lowering(module, closed.in_avals, closed.out_avals)  # type: ignore[arg-type]
-
-
-def clear_caches() -> None:
-    """Forgets all executables, the calls that native code knows, and code that no program needs."""
-    _executables.clear()
-    lazy_compiler.clear_kernels()
-    config.renew_epochs()
 
 
 class PjitFunction(FastFunction):
@@ -145,7 +147,6 @@ class PjitFunction(FastFunction):
 
 __all__ = [
     "PjitFunction",
-    "clear_caches",
     "executable_of",
     "is_compiled",
     "keep_executable",

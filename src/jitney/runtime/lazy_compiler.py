@@ -64,11 +64,3 @@ def _load() -> None:
     compiler()
     with forking.llvm:
         engine.library()
-
-
-def clear_kernels() -> None:
-    """Forgets the machine code of kernels, if there is a compiler; programs keep what they call."""
-    if compiler.cache_info().currsize:
-        from jitney.compiler.codegen import program
-
-        program.clear_kernels()

@@ -24,7 +24,7 @@ from jitney.compiler.llvm import engine
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import host
 from jitney.compiler.plan import ir
-from jitney.core import forking
+from jitney.core import caches, forking
 
 
 def _is_long(steps: Sequence[ir.Step]) -> bool:
@@ -105,9 +105,10 @@ MAX_RECENT = 128  # modules of code that are kept though no program needs them
 _kernels = _Kernels()
 
 
-def clear_kernels() -> None:
-    """Forgets the kernels that programs share; what programs call stays alive with them."""
-    _kernels.clear()
+caches.register(
+    "kernels", "their content; the outermost extent is an argument", __name__,
+    entries=lambda: len(_kernels.places), clear=_kernels.clear,
+)  # fmt: skip
 
 
 def kernels_text(kernels: dict[Any, Kernel | LoopKernel]) -> tuple[str, dict[Any, str]]:

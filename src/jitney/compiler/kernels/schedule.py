@@ -6,12 +6,12 @@ These are decisions about speed alone; what a kernel means does not change.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from jitney.compiler.hlo import cost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.core import caches
 from jitney.core.record import record, replace
 
 
@@ -82,7 +82,7 @@ class Schedule:
     reduces_lanes: bool
 
 
-@lru_cache(maxsize=64)  # asked several times for each kernel, by identity
+@caches.memoized("schedules of kernels", "the kernel", 64)  # asked several times for each
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     """The loop order for `kernel` (collapsed)."""
     axes = range(len(kernel.extents))

@@ -8,10 +8,12 @@ Kind `i1` is a predicate in registers and one byte (0 or 1) in memory.
 from __future__ import annotations
 
 import struct
-from functools import cache, lru_cache
+from functools import cache
 from typing import Literal, TypeAlias
 
 import numpy as np
+
+from jitney.core import caches
 
 Kind: TypeAlias = Literal[
     "i1", "i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64", "ptr", "void"
@@ -136,7 +138,7 @@ def constant_vector(values: tuple[float | int | bool, ...], kind: str) -> Value:
     return Value(f"<{parts}>", kind, len(values))
 
 
-@lru_cache(maxsize=8192)
+@caches.memoized("constants as text", "value, type, lanes", 8192)
 def _float_constant(bits: bytes, kind: str, lanes: int) -> Value:
     (value,) = struct.unpack("<d", bits)
     return _spread(_float_text(value, kind), kind, lanes)
@@ -156,7 +158,7 @@ def _float_text(value: float, kind: str) -> str:
         return str(rounded - ((rounded & 0x8000) << 1))
 
 
-@lru_cache(maxsize=8192)
+@caches.memoized("constants as text", "value, type, lanes", 8192)
 def _integer_constant(value: int, kind: str, lanes: int) -> Value:
     if kind == "i1":
         return _spread("true" if value else "false", kind, lanes)

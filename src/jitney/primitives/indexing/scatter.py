@@ -16,7 +16,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.compiler.dims import ScatterDims
 from jitney.compiler.reference import indexing
-from jitney.core import dtypes, source_info
+from jitney.core import caches, dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -218,7 +218,7 @@ scatter_max_p = _declare("scatter-max", "max")
 # --- public functions -----------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=256)
+@caches.memoized("programs of combining functions", "the function, the dtype", 256)
 def _combining_program(fn: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
     """`fn` of two scalars as a program; the same object each time."""
     scalar = shaped_array((), dtype)
