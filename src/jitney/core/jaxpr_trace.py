@@ -21,6 +21,7 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_ope
 from jitney.core.effects import Effect
 from jitney.core.jaxpr import (
     Atom,
+    ClosedJaxpr,
     DebugInfo,
     Jaxpr,
     JaxprEqn,
@@ -332,3 +333,19 @@ __all__ = [
     "literal_value",
     "trace_to_jaxpr",
 ]
+
+
+def retrace(
+    name: str, fun: Callable[..., Any], avals: Sequence[AbstractValue], like: ClosedJaxpr
+) -> ClosedJaxpr:
+    """`fun` of values of the types `avals`, made from the program `like`, as a program of its own.
+
+    Args:
+      name: what it is traced for, as messages say it.
+      fun: takes and returns flat values.
+      avals: types of its arguments.
+      like: the program whose source messages name.
+    """
+    info = DebugInfo(name, like.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)

@@ -17,8 +17,8 @@ from jitney.core import config, dtypes, text
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import has_io
 from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.jaxpr_trace import retrace
 from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -221,7 +221,7 @@ def _with_other_residuals(
             filled[place] = x
         return [*outs[:n_out], *filled]
 
-    return _retraced(fun, closed.in_avals, closed)
+    return retrace("cond", fun, closed.in_avals, closed)
 
 
 def _filler(aval: Any) -> Any:
@@ -241,13 +241,7 @@ def _taking_residuals(closed: ClosedJaxpr, slots: list[Any], mine: list[int]) ->
         own = [*(args[place] for place in mine), *args[len(slots) :]]
         return eval_jaxpr(closed.jaxpr, closed.consts, *own)
 
-    return _retraced(fun, avals, closed)
-
-
-def _retraced(fun: Callable[..., Any], avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
-    info = DebugInfo("cond", like.jaxpr.debug_info.func_src_info)
-    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts)
+    return retrace("cond", fun, avals, closed)
 
 
 @cond_p.transpose
@@ -282,7 +276,7 @@ def _filled(
         ]
         return [v for v, w in zip(values, wanted, strict=True) if w]
 
-    return _retraced(fun, closed.in_avals, closed)
+    return retrace("cond", fun, closed.in_avals, closed)
 
 
 @cond_p.batch_with_axis

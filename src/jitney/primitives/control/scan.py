@@ -15,8 +15,9 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config
 from jitney.core.avals import get_aval
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
+from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from jitney.core.jaxpr_trace import retrace
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
@@ -114,12 +115,6 @@ def _bind(
     )
 
 
-def _retraced(fun: Callable[..., Any], avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
-    info = DebugInfo("scan", like.jaxpr.debug_info.func_src_info)
-    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts)
-
-
 def _reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
     """`closed` with operands and results in another order: position i takes the one numbered so."""
     jaxpr = closed.jaxpr
@@ -145,13 +140,12 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     carry_nz = [type(t) is not Zero for t in init_t]
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys = (False,) * (n_out - n_carry)
-    while True:
-        nonzero = (*const_nz, *carry_nz, *xs_nz)
-        raw, found = jvp_jaxpr(jaxpr, nonzero, (*carry_nz, *ys))
-        joined = [a or b for a, b in zip(carry_nz, found[:n_carry], strict=True)]
-        if joined == carry_nz:
-            break
-        carry_nz = joined
+
+    def analyse(carry_nz: list[bool]) -> Any:
+        raw, found = jvp_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), (*carry_nz, *ys))
+        return (raw, found), found[:n_carry]
+
+    carry_nz, (raw, found) = least_fixpoint(analyse, carry_nz)
     n_dcarry = sum(carry_nz)
     sizes = [len(consts), n_carry, len(xs), sum(const_nz), n_dcarry, sum(xs_nz)]
     program = _regrouped(raw, sizes, n_out)
@@ -205,13 +199,13 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
     ]
     order, n_carry, n_out = len(series[0]), len(parts[1]), len(jaxpr.out_avals)
     no_rows = ((None,) * order,) * (n_out - n_carry)
-    while True:  # terms that an iteration makes stay
-        operands = (*given[0], *given[1], *given[2])
-        raw, found = jet.jet_jaxpr(jaxpr, operands, order, (*given[1], *no_rows))
-        more = jet.joined(given[1], found[:n_carry])
-        if jet.number_of(more) == jet.number_of(given[1]):
-            break
-        given[1] = more
+
+    def analyse(carry: Any) -> Any:
+        operands = (*given[0], *carry, *given[2])
+        raw, found = jet.jet_jaxpr(jaxpr, operands, order, (*carry, *no_rows))
+        return (raw, found), found[:n_carry]
+
+    given[1], (raw, found) = least_fixpoint_by(analyse, given[1], jet.joined)
     sizes = [*map(len, parts), *map(jet.number_of, given)]
     program = _regrouped(raw, sizes, n_out)
     consts, carry, xs = (
@@ -231,13 +225,13 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     consts, init, xs = _split(args, params)
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys_known = [False] * (n_out - n_carry)
-    while True:
+
+    def analyse(carry_u: list[bool]) -> Any:
         mask = [*const_u, *carry_u, *xs_u]
-        known, late, out_u, n_res = trace_partially(jaxpr, mask, [*carry_u, *ys_known])
-        joined = [a or b for a, b in zip(carry_u, out_u[:n_carry], strict=True)]
-        if joined == carry_u:
-            break
-        carry_u = joined
+        parts = trace_partially(jaxpr, mask, [*carry_u, *ys_known])
+        return parts, parts[2][:n_carry]
+
+    carry_u, (known, late, out_u, n_res) = least_fixpoint(analyse, carry_u)
     # Residuals that are constants of the loop are handed over once, not once an iteration.
     known_consts = [x for x, u in zip(consts, const_u, strict=True) if not u]
     known_init = [x for x, u in zip(init, carry_u, strict=True) if not u]
@@ -292,16 +286,14 @@ def _pruned(
     Rows that nobody reads are not collected, carries that nothing wanted depends on not carried.
     """
     n_consts, n_carry = params["num_consts"], params["num_carry"]
-    carried = tuple(used[:n_carry])
-    while True:
+
+    def analyse(carried: list[bool]) -> Any:
         wanted = (*carried, *used[n_carry:])
         _, needed = dce_jaxpr(params["jaxpr"].jaxpr, wanted)
-        later = needed[n_consts : n_consts + n_carry]
-        joined = tuple([a or b for a, b in zip(carried, later, strict=True)])
-        if joined == carried:
-            break
-        carried = joined
-    stay = (False,) * n_consts + carried + (False,) * (len(needed) - n_consts - n_carry)
+        return (wanted, len(needed)), needed[n_consts : n_consts + n_carry]
+
+    carried, (wanted, n_operands) = least_fixpoint(analyse, used[:n_carry])
+    stay = (*[False] * n_consts, *carried, *[False] * (n_operands - n_consts - n_carry))
     program, kept = dce_closed(params["jaxpr"], wanted, stay)
     counts = {"num_consts": sum(kept[:n_consts]), "num_carry": sum(carried)}
     return {**params, **counts, "jaxpr": program}, kept, wanted
@@ -389,7 +381,7 @@ def _transposed(cts: Any, *args: Any, **params: Any) -> Any:
     in_avals += const_avals + carry_avals
     in_avals += [a for a, nz in zip(y_avals, ys_nz, strict=True) if nz]
     in_avals += [a for a, lin in zip(body_xs, lin_x, strict=True) if not lin]
-    program = _retraced(body, in_avals, jaxpr)
+    program = retrace("scan", body, in_avals, jaxpr)
     start = [Zero(a).instantiate() for a in const_avals]
     outs = _bind(
         res_consts,
@@ -417,13 +409,13 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
     const_b, xs_b = ([d is not None for d in part] for part in (const_d, xs_d))
     n_carry, n_out = len(init), len(jaxpr.out_avals)
     ys = (False,) * (n_out - n_carry)
-    while True:
+
+    def analyse(carry_b: list[bool]) -> Any:
         batched = (*const_b, *carry_b, *xs_b)
         program, found = batch_jaxpr(jaxpr, axis_data, batched, (*carry_b, *ys))
-        joined = [a or b for a, b in zip(carry_b, found[:n_carry], strict=True)]
-        if joined == carry_b:
-            break
-        carry_b = joined
+        return (program, found), found[:n_carry]
+
+    carry_b, (program, found) = least_fixpoint(analyse, carry_b)
     size = axis_data.size
     consts = [
         x if d is None else rules.move_axis(x, d, 0) for x, d in zip(consts, const_d, strict=True)

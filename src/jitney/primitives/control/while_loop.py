@@ -19,8 +19,9 @@ from jitney.core.avals import get_aval
 from jitney.core.effects import has_io
 from jitney.core.errors import ConcretizationTypeError
 from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
+from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.jaxpr_trace import retrace
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
@@ -111,12 +112,6 @@ def _parts(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], lis
     return list(args[:n]), list(args[n:m]), list(args[m:])
 
 
-def _retraced(fun: Callable[..., Any], avals: Any, like: ClosedJaxpr) -> ClosedJaxpr:
-    info = DebugInfo("while", like.jaxpr.debug_info.func_src_info)
-    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts)
-
-
 # --- rules --------------------------------------------------------------------------------------
 
 
@@ -127,14 +122,10 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     _, body_t, init_t = _parts(tangents, params)
     const_nz = [type(t) is not Zero for t in body_t]
     carry_nz = [type(t) is not Zero for t in init_t]
-    while True:  # tangents that an iteration makes nonzero stay so
-        _, found = jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz))
-        joined = [a or b for a, b in zip(carry_nz, found, strict=True)]
-        if joined == carry_nz:
-            break
-        carry_nz = joined
     n_const, n_carry = len(body_consts), len(init)
-    raw, _ = jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz))
+    carry_nz, raw = least_fixpoint(
+        lambda carry_nz: jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz)), carry_nz
+    )
     n_ct = sum(const_nz)
     # The program takes consts, carry, their tangents; a loop wants consts with theirs first.
     c, t = body_jaxpr.in_avals[:n_const], body_jaxpr.in_avals[n_const:]
@@ -153,7 +144,8 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
 
     n_cond = len(cond_consts)
     cond_avals = [*cond_jaxpr.in_avals, *avals[n_const + n_ct + n_carry :]]
-    cond = _retraced(
+    cond = retrace(
+        "while",
         lambda *args: eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry]),
         cond_avals,
         cond_jaxpr,
@@ -167,7 +159,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         *given,
         cond_jaxpr=cond,
         cond_nconsts=n_cond,
-        body_jaxpr=_retraced(body, avals, body_jaxpr),
+        body_jaxpr=retrace("while", body, avals, body_jaxpr),
         body_nconsts=n_const + n_ct,
     )
     avals = [a.to_tangent_aval() for a in body_jaxpr.out_avals]
@@ -183,12 +175,11 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
     n_const, n_carry, n_cond = len(body_consts), len(init), len(cond_consts)
     consts_given = jet.tangent_types_of(const_terms, body_jaxpr.in_avals[:n_const])
     carry_given = jet.tangent_types_of(init_terms, body_jaxpr.in_avals[n_const:])
-    while True:  # terms that an iteration makes stay
-        raw, found = jet.jet_jaxpr(body_jaxpr, (*consts_given, *carry_given), order, carry_given)
-        more = jet.joined(carry_given, found)
-        if jet.number_of(more) == jet.number_of(carry_given):
-            break
-        carry_given = more
+    carry_given, raw = least_fixpoint_by(
+        lambda carry: jet.jet_jaxpr(body_jaxpr, (*consts_given, *carry), order, carry),
+        carry_given,
+        jet.joined,
+    )
     n_ct = jet.number_of(consts_given)
     # The program takes consts, carry, their terms; a loop wants consts with theirs first.
     avals = [raw.in_avals[k] for k in range(n_const)]
@@ -211,9 +202,11 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
         *jet.packed(const_terms, consts_given),
         *init,
         *jet.packed(init_terms, carry_given),
-        cond_jaxpr=_retraced(cond, [*cond_jaxpr.in_avals[:n_cond], *carry_avals], cond_jaxpr),
+        cond_jaxpr=retrace(
+            "while", cond, [*cond_jaxpr.in_avals[:n_cond], *carry_avals], cond_jaxpr
+        ),
         cond_nconsts=n_cond,
-        body_jaxpr=_retraced(body, [*avals, *carry_avals], body_jaxpr),
+        body_jaxpr=retrace("while", body, [*avals, *carry_avals], body_jaxpr),
         body_nconsts=n_const + n_ct,
     )
     return outs[:n_carry], jet.unpacked(outs[n_carry:], body_jaxpr.out_avals, carry_given)
@@ -225,12 +218,10 @@ def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> l
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_u, body_u, carry_u = _parts(unknown, params)
     cond_consts, body_consts, init = _parts(args, params)
-    while True:
-        found = trace_partially(body_jaxpr, [*body_u, *carry_u], carry_u)[2]
-        joined = [a or b for a, b in zip(carry_u, found, strict=True)]
-        if joined == carry_u:
-            break
-        carry_u = joined
+    carry_u, _ = least_fixpoint(
+        lambda carry_u: (None, trace_partially(body_jaxpr, [*body_u, *carry_u], carry_u)[2]),
+        carry_u,
+    )
     cond_unknown = any(cond_u) or trace_partially(cond_jaxpr, [*cond_u, *carry_u], False)[2][0]
     if cond_unknown or all(carry_u):
         return trace.unknown_trace.process_primitive(while_p, args, params)
@@ -308,20 +299,20 @@ def _batched(axis_data: AxisData, args: Any, dims: Any, params: dict[str, Any]) 
     cond_b = tuple(d is not None for d in cond_d)
     body_b = tuple(d is not None for d in body_d)
     carry_b = [d is not None for d in init_d]
-    while True:
-        _, found = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
-        joined = [a or b for a, b in zip(carry_b, found, strict=True)]
-        if joined == carry_b:
-            _, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
-            # Where the predicate differs by index, every carry does.
-            if not pred_b or all(carry_b):
-                break
-            joined = [True] * len(carry_b)
-        carry_b = joined
+
+    def analyse(carry_b: list[bool]) -> Any:
+        body, found = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+        return body, found
+
+    carry_b, body = least_fixpoint(analyse, carry_b)
     cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+    if pred_b and not all(carry_b):
+        # Where the predicate differs by index, every carry does.
+        carry_b = [True] * len(carry_b)
+        body, _ = analyse(carry_b)
+        cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
     if pred_b and has_io(cond.effects | body_jaxpr.effects):
         raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
-    body, _ = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
     # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
     place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
     if place:
@@ -373,7 +364,7 @@ def _batched_at(
         avals.append(
             a if d is None else a.update(shape=(*shape[:d], axis_data.size, *shape[d:]))  # type: ignore[attr-defined]
         )
-    return _retraced(fun, avals, closed)
+    return retrace("while", fun, avals, closed)
 
 
 # --- public functions -----------------------------------------------------------------------------
