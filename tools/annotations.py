@@ -20,14 +20,14 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "jitney"
 
 # Folder -> the largest share of `Any`, in percent. Lowered as folders are typed, never raised.
 LIMITS = {
-    "api": 32,
+    "api": 5,
     "cli": 15,
     "compiler": 3,
     "core": 35,
-    "experimental": 59,
+    "experimental": 7,
     "extend": 1,
     "interpreters": 29,
-    "lax": 41,
+    "lax": 1,
     "nn": 1,
     "numpy": 1,
     "primitives": 42,

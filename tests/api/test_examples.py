@@ -12,17 +12,30 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney import lax, nn, random
+from jitney import custom_batching, lax, nn, random
+from jitney.experimental import jet, ode
+from jitney.lax import linalg
 
-NAMESPACES = {"jax": jitney, "lax": lax, "random": random, "nn": nn}
+NAMESPACES: dict[str, ModuleType] = {
+    "jax": jitney,
+    "jax.custom_batching": custom_batching,
+    "lax": lax,
+    "lax.linalg": linalg,
+    "random": random,
+    "nn": nn,
+    "jet": jet,
+    "ode": ode,
+}
 GLOBALS = {"jax": jitney, "jnp": jnp, "lax": lax, "random": random, "nn": nn}
 PARSER = doctest.DocTestParser()
 
 
 def _examples(label: str, module: ModuleType) -> Iterator[doctest.DocTest]:
     """The examples of the public functions and classes of a namespace, and of their methods."""
-    for name in module.__all__:
+    for name in getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]):
         found = getattr(module, name)
+        if not str(getattr(found, "__module__", "")).startswith(("jax", "jitney")):
+            continue  # of another library
         owners = {name: found}
         if inspect.isclass(found):
             public = {n: m for n, m in vars(found).items() if not n.startswith("_")}

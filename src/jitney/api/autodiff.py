@@ -27,7 +27,9 @@ from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
-    from jitney.core.typing import AxisName, PyTree
+    from jitney.core.avals import AbstractValue
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import ArrayLike, AxisName, PyTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,14 +43,14 @@ class FlatFunction:
       aux: what the function returned besides, with `has_aux`.
     """
 
-    def __init__(self, fun: Callable[..., Any], in_tree: Any, has_aux: bool = False) -> None:
+    def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool = False) -> None:
         self.fun = fun
         self.in_tree = in_tree
         self.has_aux = has_aux
         self.out_tree: Any = None
         self.aux: Any = None
 
-    def __call__(self, *leaves: Any) -> list[Any]:
+    def __call__(self, *leaves: ArrayLike) -> list[Any]:
         out = self.fun(*pytrees.tree_unflatten(self.in_tree, leaves))
         if self.has_aux:
             if not isinstance(out, list | tuple) or len(out) != 2:
@@ -73,13 +75,13 @@ def debug_info(fun: Callable[..., Any], traced_for: str) -> DebugInfo:
     return DebugInfo(traced_for, source_info.fun_sourceinfo(fun))
 
 
-def check_callable(fun: Any) -> None:
+def check_callable(fun: object) -> None:
     """Raises TypeError unless `fun` can be called."""
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
 
 
-def _value_below(x: Any) -> Any:
+def _value_below(x: PyTree) -> Any:
     """A value that is returned aside, without its derivative: what the current trace's parent knows."""
     trace = state.trace
     return trace.to_pair(x)[0] if isinstance(x, Tracer) and isinstance(trace, JVPTrace) else x
@@ -138,12 +140,12 @@ def jvp(
     return (value, derivative, flat.aux) if has_aux else (value, derivative)
 
 
-def _instantiated(t: Any) -> Any:
+def _instantiated(t: PyTree) -> Any:
     t = instantiate(t)
     return t if dtypes.dtype(t) == dtypes.float0 else as_value(t)
 
 
-def _checked_tangent(primal: Any, tangent: Any) -> Any:
+def _checked_tangent(primal: ArrayLike, tangent: PyTree) -> Any:
     wanted: Any = get_aval(primal).to_tangent_aval()
     if getattr(tangent, "dtype", None) == dtypes.float0:
         return Zero(wanted)
@@ -279,7 +281,7 @@ def vjp(
     in_avals = [get_aval(x) for x in leaves]
 
     @api_boundary
-    def pullback(consts: Sequence[Any], ct: Any) -> Any:
+    def pullback(consts: Sequence[Any], ct: PyTree) -> Any:
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
             where = debug_info(fun, "vjp").func_src_info
@@ -312,7 +314,7 @@ def _check_operands(leaves: Sequence[Any], name: str) -> None:
             )
 
 
-def _cotangent(ct: Any, aval: Any) -> Any:
+def _cotangent(ct: PyTree, aval: AbstractValue) -> Any:
     """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
     wanted = aval.to_cotangent_aval()
     if ct is None or isinstance(ct, Zero):
@@ -320,7 +322,7 @@ def _cotangent(ct: Any, aval: Any) -> Any:
     return as_value(ct)
 
 
-def _checked_cotangent(ct: Any, aval: Any, fun: Callable[..., Any]) -> Any:
+def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any]) -> Any:
     wanted: Any = aval.to_cotangent_aval()
     if wanted.dtype == dtypes.float0:
         return Zero(wanted)
@@ -334,7 +336,7 @@ def _checked_cotangent(ct: Any, aval: Any, fun: Callable[..., Any]) -> Any:
     return ct if not isinstance(ct, np.ndarray | np.generic) else as_value(ct)
 
 
-def _check_scalar(out: Any, holomorphic: bool, name: str) -> None:
+def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> None:
     try:
         aval: Any = get_aval(out)
     except TypeError:
@@ -348,7 +350,7 @@ def _check_scalar(out: Any, holomorphic: bool, name: str) -> None:
     check_output_dtype(name, holomorphic, out)
 
 
-def check_output_dtype(name: str, holomorphic: bool, out: Any) -> None:
+def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
     """Raises TypeError if `name` cannot differentiate a result like `out`."""
     aval: Any = get_aval(out)
     kind = np.complexfloating if holomorphic else np.floating
@@ -372,7 +374,7 @@ def check_output_dtype(name: str, holomorphic: bool, out: Any) -> None:
     )
 
 
-def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: Any) -> None:
+def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: PyTree) -> None:
     """Raises TypeError if `name` cannot differentiate with respect to `x`."""
     aval: Any = get_aval(x)
     if dtypes.is_extended(aval.dtype):
@@ -392,15 +394,16 @@ def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: Any) -> 
         )
 
 
-def checked_argnums(argnums: Any) -> int | tuple[int, ...]:
+def checked_argnums(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
     """`argnums` as an int or a tuple of ints.
 
     Raises:
       TypeError: if it is neither an integer nor a sequence of integers.
     """
-    if hasattr(argnums, "__index__"):
-        return operator.index(argnums)
-    return tuple(operator.index(n) for n in argnums)
+    given: Any = argnums
+    if hasattr(given, "__index__"):
+        return operator.index(given)
+    return tuple(operator.index(n) for n in given)
 
 
 def argnums_partial(
@@ -432,7 +435,7 @@ def argnums_partial(
     if len(set(places)) < len(places):
         raise ValueError(f"argnums: each argument may be named once, but got {argnums}")
 
-    def partial(*chosen: Any) -> Any:
+    def partial(*chosen: PyTree) -> Any:
         merged = list(args)
         for place, x in zip(places, chosen, strict=True):
             merged[place] = x
@@ -479,13 +482,13 @@ def value_and_grad(
 
     @functools.wraps(fun, updated=())
     @api_boundary
-    def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
+    def value_and_grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
         return _value_and_grad(name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs)
 
     return value_and_grad_f
 
 
-def _refuse_reduce_axes(name: str, reduce_axes: Any) -> None:
+def _refuse_reduce_axes(name: str, reduce_axes: Sequence[AxisName]) -> None:
     if tuple(reduce_axes):
         raise NotImplementedError(
             f"{name}: the argument reduce_axes is deprecated, and must be empty"
@@ -499,8 +502,8 @@ def _value_and_grad(
     has_aux: bool,
     holomorphic: bool,
     allow_int: bool,
-    args: Any,
-    kwargs: Any,
+    args: Sequence[PyTree],
+    kwargs: dict[str, PyTree],
 ) -> Any:
     partial, chosen = argnums_partial(fun, argnums, args, kwargs)
     leaves, tree = pytrees.tree_flatten(chosen)
@@ -560,7 +563,7 @@ def grad(
 
     @functools.wraps(fun, updated=())
     @api_boundary
-    def grad_f(*args: Any, **kwargs: Any) -> Any:
+    def grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
         value, gradient = _value_and_grad(
             "grad", fun, argnums, has_aux, holomorphic, allow_int, args, kwargs
         )
@@ -587,12 +590,12 @@ def fwd_and_bwd(
       the rest between them if `has_aux`; backward takes residuals and a cotangent of the value.
     """
 
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def forward(*args: PyTree, **kwargs: PyTree) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
         out = vjp(partial, *chosen, has_aux=has_aux)
         return (out[0], out[2], out[1]) if has_aux else out
 
-    def backward(residuals: Any, ct: Any) -> Any:
+    def backward(residuals: Callable[..., PyTree], ct: PyTree) -> Any:
         out = residuals(ct)
         return out[0] if isinstance(argnums, int) else out
 
@@ -637,7 +640,7 @@ def linear_transpose(
         )
 
     @api_boundary
-    def transposed(consts: Any, ct: Any) -> Any:
+    def transposed(consts: Sequence[PyTree], ct: PyTree) -> Any:
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
             raise TypeError(

@@ -26,13 +26,16 @@ from jitney.primitives.host.callback import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from collections.abc import Iterable
+
+    from jitney.core.shape_dtype import ShapeDtypeStruct
+    from jitney.core.typing import ArrayLike, PyTree
     from jitney.runtime.sharding import Sharding
 
 # --- callbacks that return values -----------------------------------------------------------------
 
 
-def _result_aval(spec: Any) -> ShapedArray:
+def _result_aval(spec: ShapeDtypeStruct) -> ShapedArray:
     dtype = spec.dtype
     if not dtypes.is_extended(dtype) and dtypes.canonicalize_dtype(dtype) != np.dtype(dtype):
         raise ValueError(
@@ -42,7 +45,11 @@ def _result_aval(spec: Any) -> ShapedArray:
 
 
 def _bind(
-    name: str, callback: Callable[..., Any], result_shape_dtypes: Any, args: Any, kwargs: Any
+    name: str,
+    callback: Callable[..., Any],
+    result_shape_dtypes: PyTree,
+    args: Sequence[PyTree],
+    kwargs: dict[str, PyTree],
 ) -> tuple[list[Any], dict[str, Any], pytrees.PyTreeDef]:
     """(flat operands, common parameters, structure of the results) of a call."""
     leaves, in_tree = pytrees.tree_flatten((args, kwargs))
@@ -141,14 +148,16 @@ def io_callback(
 # --- callbacks that show something ----------------------------------------------------------------
 
 
-def _operands(args: Any, kwargs: Any) -> tuple[list[Any], tuple[tuple[int, Any], ...], Any]:
+def _operands(
+    args: Sequence[PyTree], kwargs: dict[str, PyTree]
+) -> tuple[list[Any], tuple[tuple[int, Any], ...], Any]:
     """(array leaves, other leaves with their positions, structure) of arguments."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     static = tuple((i, x) for i, x in enumerate(leaves) if not is_valid_operand(x))
     return [x for x in leaves if is_valid_operand(x)], static, tree
 
 
-def _refuse_arguments(name: str, args: Any, kwargs: Any) -> None:
+def _refuse_arguments(name: str, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> None:
     if args or kwargs:
         raise TypeError(
             f"{name} received unexpected arguments in the two-call form: {args=} {kwargs=}"
@@ -176,7 +185,7 @@ def debug_callback(
       **kwargs: pytrees.
     """
 
-    def _debug_callback(callback: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    def _debug_callback(callback: Callable[..., None], *args: PyTree, **kwargs: PyTree) -> None:
         if not callable(callback):
             raise TypeError(
                 "first argument to jax.debug.callback must be callable, but got an object of type "
@@ -184,7 +193,7 @@ def debug_callback(
             )
         operands, static, tree = _operands(args, kwargs)
 
-        def _flat_callback(*values: Any) -> None:
+        def _flat_callback(*values: ArrayLike) -> None:
             args, kwargs = pytrees.tree_unflatten(tree, with_static(values, static))
             callback(*args, **kwargs)
 
@@ -202,11 +211,11 @@ def debug_callback(
 class _FormatChecker(string.Formatter):
     """Formats nothing; finds arguments that a format string does not use."""
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         return ""
 
     def check_unused_args(
-        self, used_args: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, used_args: Iterable[int | str], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> None:
         unused = [x for i, x in enumerate(args) if i not in used_args]
         if unused:
@@ -258,7 +267,7 @@ def debug_print(
     """
     record = _record() if _use_logging else None
 
-    def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
+    def _debug_print(fmt: str, *args: PyTree, **kwargs: PyTree) -> None:
         if not isinstance(fmt, str):
             raise TypeError(f"expected str, got {type(fmt).__name__}")
         if not skip_format_check:

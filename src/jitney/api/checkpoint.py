@@ -18,7 +18,7 @@ from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import ArrayLike, PyTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +74,7 @@ def checkpoint(
 
     @functools.wraps(fun, updated=())
     @api_boundary
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: PyTree, **kwargs: PyTree) -> Any:
         try:
             program, leaves = call.trace(args, kwargs)
         except ConcretizationTypeError as error:
@@ -112,8 +112,8 @@ def saved_residuals(
     call = make_call(f)
     names = call.spec.argument_names(args, kwargs, ())
 
-    def flat(*values: Any) -> list[Any]:
-        def fun(*xs: Any) -> list[Any]:
+    def flat(*values: ArrayLike) -> list[Any]:
+        def fun(*xs: ArrayLike) -> list[Any]:
             inner_args, inner_kwargs = pytrees.tree_unflatten(tree, xs)
             return pytrees.tree_leaves(f(*inner_args, **inner_kwargs))
 

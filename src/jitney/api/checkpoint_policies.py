@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.core.record import record
 from jitney.primitives.call.remat_policies import Recompute, Saveable
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.primitive import Primitive
 
 Policy = Callable[..., Any]
 
@@ -47,7 +51,7 @@ class DotsSaveable:
 
     only_if_no_batch_dims: bool
 
-    def __call__(self, prim: Any, *_: Any, **params: Any) -> bool:
+    def __call__(self, prim: Primitive, *_: Any, **params: Any) -> bool:
         if prim.name not in _CONTRACTIONS:
             return False
         return not (self.only_if_no_batch_dims and _has_batch(params))
@@ -57,7 +61,7 @@ dots_saveable = DotsSaveable(only_if_no_batch_dims=False)
 dots_with_no_batch_dims_saveable = DotsSaveable(only_if_no_batch_dims=True)
 
 
-def _name(prim: Any, params: dict[str, Any]) -> str | None:
+def _name(prim: Primitive, params: dict[str, Any]) -> str | None:
     return params["name"] if prim.name == "name" else None
 
 
@@ -67,7 +71,7 @@ class SaveOnlyTheseNames:
 
     saveable_names: frozenset[str]
 
-    def __call__(self, prim: Any, *_: Any, **params: Any) -> bool:
+    def __call__(self, prim: Primitive, *_: Any, **params: Any) -> bool:
         return _name(prim, params) in self.saveable_names
 
 
@@ -77,7 +81,7 @@ class SaveAnyNamesButThese:
 
     names: frozenset[str]
 
-    def __call__(self, prim: Any, *_: Any, **params: Any) -> bool:
+    def __call__(self, prim: Primitive, *_: Any, **params: Any) -> bool:
         name = _name(prim, params)
         return name is not None and name not in self.names
 
@@ -96,7 +100,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     """Keeps every value that does not have one of these names."""
     names = frozenset(names_not_to_save)
 
-    def policy(prim: Any, *_: Any, **params: Any) -> bool:
+    def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
         return _name(prim, params) not in names
 
     return policy
@@ -105,7 +109,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Keeps what either policy keeps."""
 
-    def policy(prim: Any, *args: Any, **params: Any) -> Any:
+    def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> Any:
         return policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
 
     return policy
@@ -114,7 +118,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
     """Offloads results of contractions without batch dimensions."""
 
-    def policy(prim: Any, *args: Any, **params: Any) -> Any:
+    def policy(prim: Primitive, *args: AbstractValue, **params: Any) -> Any:
         if dots_with_no_batch_dims_saveable(prim, *args, **params):
             return Offloadable(offload_src, offload_dst)
         return Recompute
@@ -140,7 +144,7 @@ def save_and_offload_only_these_names(
             f"The names should be exclusive and should not intersect: {sorted(saved & offloaded)}"
         )
 
-    def policy(prim: Any, *_: Any, **params: Any) -> Any:
+    def policy(prim: Primitive, *_: Any, **params: Any) -> Any:
         name = _name(prim, params)
         if name in saved:
             return Saveable

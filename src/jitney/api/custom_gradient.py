@@ -22,6 +22,10 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.jaxpr import Jaxpr
+    from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import ArrayLike, PyTree
 
 P = ParamSpec("P")
@@ -33,7 +37,7 @@ R = TypeVar("R")
 class _Residuals:
     """A traced rule: a program and the values of its constants, which are the residuals."""
 
-    def __init__(self, jaxpr: Any, out_tree: Any, consts: Any) -> None:
+    def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef, consts: PyTree) -> None:
         self.jaxpr = jaxpr
         self.out_tree = out_tree
         self.consts = consts
@@ -64,18 +68,18 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
     """
 
     @functools.wraps(fun, updated=())
-    def wrapped_fun(*args: Any, **kwargs: Any) -> Any:
+    def wrapped_fun(*args: PyTree, **kwargs: PyTree) -> Any:
         ans, _ = fun(*args, **kwargs)
         return ans
 
     wrapped_fun.__name__ = wrapped_fun.__qualname__ = "wrapped_fun"
 
-    def fwd(*args: Any, **kwargs: Any) -> Any:
+    def fwd(*args: PyTree, **kwargs: PyTree) -> Any:
         ans, rule = fun(*args, **kwargs)
         leaves, ans_tree = pytrees.tree_flatten(ans)
         trees: list[Any] = []
 
-        def flat(*cts: Any) -> list[Any]:
+        def flat(*cts: ArrayLike) -> list[Any]:
             outs, out_tree = pytrees.tree_flatten(rule(pytrees.tree_unflatten(ans_tree, cts)))
             trees.append(out_tree)
             return outs
@@ -85,7 +89,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
         jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
         return ans, _Residuals(jaxpr, trees[0], consts)
 
-    def bwd(residuals: _Residuals, cts: Any) -> Any:
+    def bwd(residuals: _Residuals, cts: PyTree) -> Any:
         flat = [
             instantiate(ct)
             for ct in pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
@@ -118,7 +122,7 @@ def closure_convert(
     leaves, in_tree = pytrees.tree_flatten(example_args)
     trees: list[Any] = []
 
-    def flat(*xs: Any) -> list[Any]:
+    def flat(*xs: ArrayLike) -> list[Any]:
         outs, out_tree = pytrees.tree_flatten(fun(*pytrees.tree_unflatten(in_tree, xs)))
         trees.append(out_tree)
         return outs
@@ -129,7 +133,7 @@ def closure_convert(
     n = sum(hoisted)
     out_tree = trees[0]
 
-    def converted_fun(*args_and_values: Any) -> Any:
+    def converted_fun(*args_and_values: PyTree) -> Any:
         count = len(args_and_values) - n
         args, values = args_and_values[:count], iter(args_and_values[count:])
         xs, tree = pytrees.tree_flatten(tuple(args))
@@ -160,7 +164,14 @@ def _(b: Any, *nodes: Any, callee: ClosedJaxpr, **_: Any) -> Any:
 
 
 @linear_call_p.jvp
-def _(primals: Any, tangents: Any, *, num_callee_consts: int, num_res: int, **params: Any) -> Any:
+def _(
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    *,
+    num_callee_consts: int,
+    num_res: int,
+    **params: Any,
+) -> Any:
     n = num_callee_consts + num_res
     if any(not isinstance(t, Zero) for t in tangents[:n]):
         raise NotImplementedError(
@@ -175,7 +186,7 @@ def _(primals: Any, tangents: Any, *, num_callee_consts: int, num_res: int, **pa
 
 @linear_call_p.transpose
 def _(
-    cts: Any, *args: Any, callee: ClosedJaxpr, num_callee_consts: int, num_res: int,
+    cts: PyTree, *args: PyTree, callee: ClosedJaxpr, num_callee_consts: int, num_res: int,
     transpose_thunk: Callable[[], Any],
 ) -> list[Any]:  # fmt: skip
     n = num_callee_consts + num_res
@@ -197,7 +208,7 @@ linear_call_p.absent(
 
 
 @linear_call_p.batch
-def _(args: Any, dims: Any, **params: Any) -> Any:
+def _(args: Sequence[PyTree], dims: Sequence[int | None], **params: Any) -> Any:
     raise NotImplementedError("Batching rule for 'linear_call' not implemented")
 
 
@@ -224,7 +235,7 @@ def linear_call(
     n = len(residuals)
     trees: list[Any] = []
 
-    def flat(*xs: Any) -> list[Any]:
+    def flat(*xs: ArrayLike) -> list[Any]:
         out = fun(
             pytrees.tree_unflatten(res_tree, xs[:n]), pytrees.tree_unflatten(lin_tree, xs[n:])
         )
@@ -239,7 +250,7 @@ def linear_call(
 
     @functools.cache
     def transpose_thunk() -> Any:
-        def flat_transpose(*xs: Any) -> list[Any]:
+        def flat_transpose(*xs: ArrayLike) -> list[Any]:
             out = fun_transpose(
                 pytrees.tree_unflatten(res_tree, xs[:n]), pytrees.tree_unflatten(out_tree, xs[n:])
             )
@@ -275,7 +286,7 @@ def custom_vjp_primal_tree_values(tree: PyTree) -> PyTree:
     """A pytree of `CustomVJPPrimal`s as the pytree of their values."""
     from jitney.api.custom_vjp import CustomVJPPrimal
 
-    def value(leaf: Any) -> Any:
+    def value(leaf: PyTree) -> Any:
         if not isinstance(leaf, CustomVJPPrimal):
             raise TypeError(f"unexpected leaf of type {type(leaf)}: not a CustomVJPPrimal")
         return leaf.value

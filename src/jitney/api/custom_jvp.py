@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
@@ -17,6 +17,10 @@ from jitney.core.trace import state
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_tangent
 from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.zero import SymbolicZero, Zero
+
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import ArrayLike, PyTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,7 +89,7 @@ class custom_jvp(Generic[P, R]):  # the API's name
 
         self.defjvp(jvp)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
@@ -123,7 +127,7 @@ class _Call:
     """
 
     def __init__(
-        self, owner: custom_jvp, fixed: dict[int, Any], lifted: tuple[int, ...], in_tree: Any
+        self, owner: custom_jvp, fixed: dict[int, Any], lifted: tuple[int, ...], in_tree: PyTreeDef
     ) -> None:
         self.owner = owner
         self.fixed = fixed
@@ -197,11 +201,11 @@ class _Call:
         return outs, [_checked(rule, name, p, t) for p, t in zip(outs, douts, strict=True)]
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: object) -> bool:
     return isinstance(x, Zero)
 
 
-def _checked(rule: Callable[..., Any], name: str, primal: Any, tangent: Any) -> Any:
+def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: PyTree) -> Any:
     """A tangent that a rule returned, if it is of the type that belongs to the primal."""
     wanted: Any = get_aval(primal).to_tangent_aval()
     if isinstance(tangent, SymbolicZero) or wanted.dtype == dtypes.float0:
@@ -217,11 +221,11 @@ def _checked(rule: Callable[..., Any], name: str, primal: Any, tangent: Any) -> 
     return tangent
 
 
-def _add_trees(a: Any, b: Any) -> Any:
+def _add_trees(a: PyTree, b: PyTree) -> Any:
     return pytrees.tree_map(lambda x, y: x + y, a, b)
 
 
-def _zeros_like(tree: Any) -> Any:
+def _zeros_like(tree: PyTree) -> Any:
     return pytrees.tree_map(lambda x: x - x, tree)
 
 

@@ -14,6 +14,8 @@ from jitney.primitives.linalg.linear_solve import custom_linear_solve
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jitney.core.typing import PyTree
 
 
@@ -49,7 +51,7 @@ def custom_root(
     guess = pytrees.tree_map(as_value, initial_guess)
     tree = pytrees.tree_structure(guess)
 
-    def checked(name: str, x: Any) -> Any:
+    def checked(name: str, x: PyTree) -> Any:
         found = pytrees.tree_structure(x)
         if found != tree:
             raise TypeError(
@@ -59,7 +61,7 @@ def custom_root(
 
     converted, consts = closure_convert(lambda x: checked("f", f(x)), guess)
 
-    def solution(at: Any, *values: Any) -> Any:
+    def solution(at: PyTree, *values: PyTree) -> Any:
         out = solve(lambda x: converted(x, *values), at)
         if has_aux:
             root, aux = out
@@ -67,10 +69,10 @@ def custom_root(
         return checked("solve", out), ()
 
     @custom_jvp
-    def _custom_root(at: Any, *values: Any) -> Any:
+    def _custom_root(at: PyTree, *values: PyTree) -> Any:
         return solution(at, *values)
 
-    def _root_jvp(primals: Any, tangents: Any) -> Any:
+    def _root_jvp(primals: Sequence[PyTree], tangents: Sequence[PyTree]) -> Any:
         at, *values = primals
         root, aux = _custom_root(at, *values)
         _, slope = linearize(lambda x: converted(x, *values), root)
@@ -87,5 +89,5 @@ def custom_root(
     return (root, aux) if has_aux else root
 
 
-def _no_tangent(x: Any) -> Any:
+def _no_tangent(x: PyTree) -> Any:
     return Zero.from_primal_value(x).instantiate()

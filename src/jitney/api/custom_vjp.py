@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from jitney.primitives.call.custom import (
 from jitney.primitives.elementwise.convert import as_value, owned_results
 from jitney.transforms.zero import Zero
 
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import Array, ArrayLike, PyTree
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -37,7 +41,7 @@ class CustomVJPPrimal:
 
     __slots__ = ("perturbed", "value")
 
-    def __init__(self, value: Any, perturbed: bool) -> None:
+    def __init__(self, value: Array, perturbed: bool) -> None:
         self.value = value
         self.perturbed = perturbed
 
@@ -96,7 +100,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
@@ -132,7 +136,7 @@ class _Call:
 
     num_nondiff = 0
 
-    def __init__(self, owner: custom_vjp, static: dict[int, Any], in_tree: Any) -> None:
+    def __init__(self, owner: custom_vjp, static: dict[int, Any], in_tree: PyTreeDef) -> None:
         assert owner.fwd is not None and owner.bwd is not None
         self.owner = owner
         self.static = static
@@ -197,7 +201,7 @@ class _Call:
         )
         counts: list[int] = []
 
-        def flat(*xs: Any) -> list[Any]:
+        def flat(*xs: ArrayLike) -> list[Any]:
             outs, residuals = self._fwd_at_once(xs, [True] * len(xs))
             counts.append(len(residuals))
             return [*outs, *residuals]
@@ -208,10 +212,10 @@ class _Call:
         n, m = len(consts), len(consts) + len(function.outer_tracers)
         avals = [get_aval(x) for x in operands]
 
-        def as_fwd(*xs: Any) -> list[Any]:
+        def as_fwd(*xs: ArrayLike) -> list[Any]:
             return eval_jaxpr(jaxpr, xs[:n], *xs[m:])
 
-        def as_function(*xs: Any) -> list[Any]:
+        def as_function(*xs: ArrayLike) -> list[Any]:
             return eval_jaxpr(function.closed.jaxpr, function.closed.consts, *xs[n:])
 
         programs = [trace_to_jaxpr(f, avals, info) for f in (as_fwd, as_function)]
@@ -261,7 +265,7 @@ class _Call:
         # None stands for a zero cotangent of a whole argument.
         out: list[Any] = [Zero(a.to_cotangent_aval()) for a in self.in_avals]
 
-        def enter(positions: Any, ct: Any) -> None:
+        def enter(positions: PyTree, ct: PyTree) -> None:
             try:  # one cotangent may stand for a whole subtree
                 values = pytrees.broadcast_prefix(ct, positions, _is_absent)
             except ValueError:
@@ -280,7 +284,7 @@ class _Call:
             enter(positions, ct)
         return out
 
-    def _checked(self, place: int, ct: Any) -> Any:
+    def _checked(self, place: int, ct: PyTree) -> Any:
         wanted = self.in_avals[place].to_cotangent_aval()
         if wanted.dtype == dtypes.float0:
             return Zero(wanted)
@@ -300,11 +304,11 @@ class _Call:
         return Zero(wanted) if isinstance(ct, Zero) else ct
 
 
-def _is_absent(ct: Any) -> bool:
+def _is_absent(ct: PyTree) -> bool:
     return ct is None or isinstance(ct, Zero)
 
 
-def _as_array(x: Any) -> Any:
+def _as_array(x: PyTree) -> Any:
     return x if getattr(x, "dtype", None) == dtypes.float0 else as_value(x)
 
 

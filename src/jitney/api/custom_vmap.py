@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.api.inner_rules import inner_rule
 from jitney.api.jit_call import fun_name, trace_closed
@@ -25,6 +25,10 @@ from jitney.transforms.batch import AxisData, batch_flat
 from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero, instantiate, with_zeros
+
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import ArrayLike, PyTree
 
 custom_vmap_p = declare("custom_vmap_call", multiple_results=True)
 custom_vmap_p.effectful = True
@@ -67,8 +71,8 @@ def _(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) -> Any:
 
 @custom_vmap_p.jvp
 def _(
-    primals: Any, tangents: Any, *, call: ClosedJaxpr, rule: BatchingRule, in_tree: Any,
-    out_tree: Any,
+    primals: Any, tangents: Any, *, call: ClosedJaxpr, rule: BatchingRule, in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
 ) -> Any:  # fmt: skip
     n, n_out = len(primals), len(call.out_avals)
     nonzero = tuple(not isinstance(t, Zero) for t in tangents)
@@ -83,7 +87,7 @@ def _(
             for x, present in zip(values[:n], nonzero, strict=True)
         ]
 
-        def run(*operands: Any) -> Any:
+        def run(*operands: ArrayLike) -> Any:
             outs, mapped = rule.call(size, own, operands)
             found.append(mapped)
             return outs
@@ -103,7 +107,7 @@ def _(
             # The rule sees no mapped operand at all. Its derivative is batched, as any program is.
             flags: list[bool] = []
 
-            def unmapped(*xs: Any) -> list[Any]:
+            def unmapped(*xs: ArrayLike) -> list[Any]:
                 outs, mapped = derivative(size, [False] * n, xs)
                 flags.extend(mapped)
                 return outs
@@ -176,7 +180,7 @@ class custom_vmap:  # the API's name
         self.vmap_rule = vmap_rule
         return vmap_rule
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
@@ -184,7 +188,7 @@ class custom_vmap:  # the API's name
         return inner_rule(self, name)
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> Any:
         rule = self.vmap_rule
         name = fun_name(self.fun)
         if rule is None:
@@ -197,7 +201,7 @@ class custom_vmap:  # the API's name
         leaves, in_tree = pytrees.tree_flatten(tuple(args))
         trees: list[Any] = []
 
-        def flat(*xs: Any) -> list[Any]:
+        def flat(*xs: ArrayLike) -> list[Any]:
             outs, out_tree = pytrees.tree_flatten(self.fun(*pytrees.tree_unflatten(in_tree, xs)))
             trees.append(out_tree)
             return outs
@@ -228,7 +232,7 @@ class custom_vmap:  # the API's name
 
 
 def _checked(
-    rule: Callable[..., Any], result: Any, wanted: Any, size: int
+    rule: Callable[..., Any], result: PyTree, wanted: PyTreeDef, size: int
 ) -> tuple[list[Any], list[bool]]:
     """What a rule returned: (results, which are mapped)."""
     name = fun_name(rule)
@@ -262,11 +266,11 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     """`f`, which `vmap` makes a loop (`lax.map`) instead of batching its operations."""
     function = custom_vmap(f)
 
-    def rule(axis_size: int, in_batched: Any, *args: Any) -> Any:
+    def rule(axis_size: int, in_batched: PyTree, *args: PyTree) -> Any:
         leaves, tree = pytrees.tree_flatten(args)
         flags = pytrees.tree_leaves(in_batched)
 
-        def one(mapped: Any) -> Any:
+        def one(mapped: PyTree) -> Any:
             rest = iter(mapped)
             values = [next(rest) if m else x for x, m in zip(leaves, flags, strict=True)]
             return function(*pytrees.tree_unflatten(tree, values))

@@ -20,6 +20,7 @@ from jitney.runtime.sharding import Format, Sharding, as_sharding
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+    from jitney.runtime.device import Device
 
 _PLACES = (_device.Device, Sharding, PartitionSpec, Format)
 
@@ -95,7 +96,7 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
     return pytrees.tree_unflatten(tree, out)
 
 
-def _sharding_of(place: Any) -> Sharding:
+def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
     if not isinstance(place, PartitionSpec):
         return as_sharding(place)
     mesh = get_mesh()
@@ -115,7 +116,7 @@ def device_get(x: PyTree) -> PyTree:
       {'a': array([0, 1, 2], dtype=int32), 'b': 'text'}
     """
 
-    def get(leaf: Any) -> Any:
+    def get(leaf: PyTree) -> Any:
         if isinstance(leaf, Tracer):
             return np.asarray(leaf)
         if isinstance(leaf, ArrayImpl):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,10 +10,17 @@ from jitney.api.device_put import device_put
 from jitney.core import dtypes
 from jitney.runtime.array import array_of
 
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike
+    from jitney.runtime.device import Device
+    from jitney.runtime.sharding import Sharding
+
 _KINDS = "biufc"
 
 
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(
+    external_array: Any, device: Device | Sharding | None = None, copy: bool | None = None
+) -> Any:
     """An array of an object that has `__dlpack__`, such as another library's array on the CPU.
 
     Args:
@@ -38,7 +45,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     return array if device is None else device_put(array, device)
 
 
-def is_supported_dtype(dtype: Any) -> bool:
+def is_supported_dtype(dtype: DTypeLike) -> bool:
     """Whether arrays of `dtype` can be exchanged."""
     try:
         found = dtypes.dtype(dtype)

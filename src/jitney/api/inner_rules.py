@@ -11,7 +11,7 @@ from typing import Any
 _SETTERS = frozenset(("defjvp", "defjvps", "defvjp", "def_vmap"))
 
 
-def inner_rule(owner: Any, name: str) -> Any:
+def inner_rule(owner: object, name: str) -> Any:
     """The method `name`, which sets a rule, of the function that `owner` is made of.
 
     Raises:

@@ -30,12 +30,12 @@ from jitney.primitives.elementwise.compare import eq
 from jitney.primitives.elementwise.convert import convert, convert_element_type_p
 
 if TYPE_CHECKING:
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
 
 P = ParamSpec("P")
 
 
-def _standard_basis(tree: Any) -> Any:
+def _standard_basis(tree: PyTree) -> Any:
     """A pytree like `tree` of which entry i has 1 at flat position i and 0 elsewhere."""
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = [int(np.prod(shape_of(x))) for x in leaves]
@@ -56,13 +56,13 @@ def _standard_basis(tree: Any) -> Any:
     return pytrees.tree_unflatten(structure, shaped)
 
 
-def _eye(n: int, dtype: Any) -> Any:
+def _eye(n: int, dtype: DTypeLike) -> Any:
     rows = broadcasted_iota(np.int32, (n, n), 0)
     columns = broadcasted_iota(np.int32, (n, n), 1)
     return convert(eq(add(rows, np.int32(0)), columns), dtype)
 
 
-def _divided(tree: Any, axis: int, matrix: Any) -> Any:
+def _divided(tree: PyTree, axis: int, matrix: Array) -> Any:
     """`matrix` cut along `axis` into parts of the shapes of the leaves of `tree`."""
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = tuple(np.int64(np.prod(shape_of(x))) for x in leaves)
@@ -109,13 +109,13 @@ def jacfwd(
 
     @functools.wraps(fun, updated=())
     @api_boundary
-    def jacobian_f(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
         for x in pytrees.tree_leaves(chosen):
             _check_input("jacfwd", holomorphic, x)
         aux: list[Any] = []
 
-        def push(tangents: Any) -> Any:
+        def push(tangents: PyTree) -> Any:
             out = jvp(partial, chosen, tangents, has_aux=has_aux)
             if has_aux:
                 aux.append(out[2])
@@ -133,7 +133,7 @@ def jacfwd(
     return jacobian_f
 
 
-def _check_input(name: str, holomorphic: bool, x: Any) -> None:
+def _check_input(name: str, holomorphic: bool, x: ArrayLike) -> None:
     aval: Any = get_aval(x)
     if not holomorphic and not dtypes.issubdtype(aval.dtype, np.floating):
         advice = (
@@ -181,7 +181,7 @@ def jacrev(
 
     @functools.wraps(fun, updated=())
     @api_boundary
-    def jacobian_f(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
         for x in pytrees.tree_leaves(chosen):
             check_input_dtype("jacrev", holomorphic, allow_int, x)

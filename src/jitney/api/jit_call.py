@@ -17,7 +17,7 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.api.signature import (
     CallSpec,
@@ -40,6 +40,12 @@ from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
 from jitney.runtime import dispatch, signatures
 from jitney.runtime.sharding import UNSPECIFIED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree
 
 
 @record(eq=False)
@@ -150,14 +156,21 @@ class JitCall:
 
     # --- arguments --------------------------------------------------------------------------------
 
-    def flatten(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, Any, Any, Any]:
+    def flatten(
+        self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+    ) -> tuple[list[Any], Any, Any, Any, Any]:
         """(leaves, tree, dynamic args, dynamic kwargs, static key)."""
         dynamic, dynamic_kwargs, static = self.spec.split(args, kwargs)
         leaves, tree = pytrees.tree_flatten((dynamic, dynamic_kwargs))
         return leaves, tree, dynamic, dynamic_kwargs, static
 
     def avals(
-        self, leaves: Sequence[Any], dynamic: Any, kwargs: Any, static: Any, abstract: bool
+        self,
+        leaves: Sequence[Any],
+        dynamic: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        static: Any,
+        abstract: bool,
     ) -> tuple[Any, ...]:
         """Types of the flat arguments.
 
@@ -176,7 +189,12 @@ class JitCall:
             raise
 
     def _refuse(
-        self, leaves: Sequence[Any], dynamic: Any, kwargs: Any, static: Any, is_valid: Any
+        self,
+        leaves: Sequence[Any],
+        dynamic: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        static: Any,
+        is_valid: Callable[[PyTree], bool],
     ) -> None:
         names = self.spec.argument_names(dynamic, kwargs, static)
         for x, name in zip(leaves, names, strict=True):
@@ -189,7 +207,11 @@ class JitCall:
                 ) from None
 
     def _refuse_integer(
-        self, leaves: Sequence[Any], dynamic: Any, kwargs: Any, static: Any
+        self,
+        leaves: Sequence[Any],
+        dynamic: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        static: Any,
     ) -> None:
         names = self.spec.argument_names(dynamic, kwargs, static)
         for x, name in zip(leaves, names, strict=True):
@@ -201,7 +223,7 @@ class JitCall:
     # --- tracing ----------------------------------------------------------------------------------
 
     def trace(
-        self, args: Any, kwargs: Any, abstract: bool = False
+        self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree], abstract: bool = False
     ) -> tuple[TracedProgram, list[Any]]:
         """The traced program for these arguments, and the arguments flat.
 
@@ -232,7 +254,7 @@ class JitCall:
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
         return static, tree, avals, config.trace_epoch(), state.axis_env
 
-    def key(self, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    def key(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> tuple[Any, ...]:
         """Equal for calls that share a traced program."""
         return self._key(self.flatten(args, kwargs), abstract=False)
 
@@ -249,7 +271,12 @@ class JitCall:
         return TracedProgram(closed, traced.out_tree, outer, params)
 
     def _trace(
-        self, tree: Any, avals: Sequence[AbstractValue], dynamic: Any, kwargs: Any, static: Any
+        self,
+        tree: PyTreeDef,
+        avals: Sequence[AbstractValue],
+        dynamic: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        static: Any,
     ) -> TraceResult:
         if config.no_tracing.value:
             raise RuntimeError(f"jit({self.name}) has to be traced anew, but no_tracing is set")
@@ -257,7 +284,7 @@ class JitCall:
         info = DebugInfo(self.traced_for, source_info.fun_sourceinfo(self.fun), names)
         out_trees: list[Any] = []
 
-        def flat_fun(*tracers: Any) -> list[Any]:
+        def flat_fun(*tracers: Tracer) -> list[Any]:
             inner_args, inner_kwargs = pytrees.tree_unflatten(tree, tracers)
             full_args, full_kwargs = self.spec.merge(inner_args, inner_kwargs, static)
             out = self.fun(*full_args, **full_kwargs)
@@ -273,7 +300,12 @@ class JitCall:
 
     # --- calling ----------------------------------------------------------------------------------
 
-    def call(self, args: Any, kwargs: Any, remember: Callable[..., None] | None = None) -> Any:
+    def call(
+        self,
+        args: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        remember: Callable[..., None] | None = None,
+    ) -> Any:
         """Calls the function, whatever the current trace.
 
         Args:
@@ -369,10 +401,10 @@ def fun_name(fun: Callable[..., Any]) -> str:
 
 def make_call(
     fun: Callable[..., Any],
-    static_argnums: Any = None,
-    static_argnames: Any = None,
-    donate_argnums: Any = None,
-    donate_argnames: Any = None,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
     keep_unused: bool = False,
     inline: bool = False,
     name: str | None = None,
@@ -401,7 +433,11 @@ def make_call(
 
 
 def _roles(
-    signature: Any, fun: Callable[..., Any], argnums: Any, argnames: Any, role: str
+    signature: inspect.Signature | None,
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] | None,
+    argnames: str | Iterable[str] | None,
+    role: str,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Positions and names of the arguments with one role, checked and inferred from each other."""
     by_number, by_name = f"{role}_argnums", f"{role}_argnames"

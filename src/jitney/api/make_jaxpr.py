@@ -55,7 +55,7 @@ def make_jaxpr(
 
     @functools.wraps(fun, updated=())
     @api_boundary
-    def traced(*args: Any, **kwargs: Any) -> Any:
+    def traced(*args: PyTree, **kwargs: PyTree) -> Any:
         with extend_axis_env(*(axis_env or ())):
             program, _ = call.trace(args, kwargs, abstract=True)
         closed = _with_outer_as_constants(program)

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.api.jit_call import JitCall, make_call
 from jitney.api.signature import signature_of
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jitney.core.typing import PyTree
 
 
 class NondiffArguments:
@@ -65,7 +70,7 @@ class NondiffArguments:
         if not lifted and _is_hashable(fixed.values()):
             return self.call.trace(tuple(self.merged(fixed, others)), {})
 
-        def with_lifted(values: Sequence[Any], *rest: Any) -> Any:
+        def with_lifted(values: Sequence[Any], *rest: PyTree) -> Any:
             given = {**fixed, **dict(zip(lifted, values, strict=True))}
             return self.fun(*self.merged(given, rest))
 
@@ -73,12 +78,12 @@ class NondiffArguments:
         return call.trace((tuple(lifted.values()), *others), {})
 
 
-def has_tracers(x: Any) -> bool:
+def has_tracers(x: PyTree) -> bool:
     """Whether a pytree holds tracers."""
     return any(isinstance(leaf, Tracer) for leaf in pytrees.tree_leaves(x))
 
 
-def _is_hashable(values: Any) -> bool:
+def _is_hashable(values: Iterable[object]) -> bool:
     try:
         hash(tuple(values))
     except TypeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from jitney.runtime import device as devices
 from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.mesh import AxisType, Mesh
 from jitney.runtime.sharding import Sharding, SingleDeviceSharding
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, AxisName, DTypeLike, PyTree
+    from jitney.runtime.device import Device
 
 
 def make_mesh(
@@ -51,14 +55,17 @@ def _all_devices() -> list[devices.Device]:
 
 
 def make_single_device_sharding(
-    device: Any, *, memory_kind: str | None = None
+    device: Device, *, memory_kind: str | None = None
 ) -> SingleDeviceSharding:
     """All of an array on `device`."""
     return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
 def make_array_from_callback(
-    shape: Sequence[int], sharding: Sharding, data_callback: Callable[[Any], Any], dtype: Any = None
+    shape: Sequence[int],
+    sharding: Sharding,
+    data_callback: Callable[[Any], Any],
+    dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
     """An array of `shape` of what `data_callback(index)` gives for the device's part of it."""
     index = tuple([slice(None)] * len(tuple(shape)))
@@ -69,7 +76,11 @@ def make_array_from_callback(
 
 
 def make_array_from_single_device_arrays(
-    shape: Sequence[int], sharding: Sharding, arrays: Sequence[Any], *, dtype: Any = None
+    shape: Sequence[int],
+    sharding: Sharding,
+    arrays: Sequence[Any],
+    *,
+    dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
     """The array whose one part is given."""
     (only,) = arrays
@@ -79,25 +90,29 @@ def make_array_from_single_device_arrays(
 
 
 def make_array_from_process_local_data(
-    sharding: Sharding, local_data: Any, global_shape: Sequence[int] | None = None
+    sharding: Sharding, local_data: ArrayLike, global_shape: Sequence[int] | None = None
 ) -> Any:
     """Arrays of what this process, the only one, has."""
     return pytrees.tree_map(lambda x: array_of(np.asarray(x)).placed(sharding), local_data)
 
 
-def reshard(xs: Any, out_shardings: Any) -> Any:
+def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
     """`xs` (a pytree of arrays) placed as `out_shardings` says."""
     return device_put(xs, out_shardings)
 
 
-def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+def auto_axes(
+    f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, out_sharding: PyTree = None
+) -> Any:
     """`f` as it is: with one device the compiler has nothing to decide."""
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
     return f
 
 
-def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
+def explicit_axes(
+    f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, in_sharding: PyTree = None
+) -> Any:
     """`f` as it is: with one device the types have nothing to say."""
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)

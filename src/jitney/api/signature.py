@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.source_info import fun_sourceinfo
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 
 def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tuple[int, ...]:
@@ -220,7 +223,7 @@ class _StaticValue:
 
     __slots__ = ("_hash", "value")
 
-    def __init__(self, value: Any, where: int | str) -> None:
+    def __init__(self, value: object, where: int | str) -> None:
         try:
             self._hash = hash((type(value), value))
         except TypeError as error:
@@ -275,7 +278,9 @@ def _bind_names(
     return named
 
 
-def positional(fun: Callable[..., Any], args: Any, kwargs: Any, decorator: str) -> tuple[Any, ...]:
+def positional(
+    fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], decorator: str
+) -> tuple[Any, ...]:
     """All arguments of a call by position, keywords and defaults resolved.
 
     Args:

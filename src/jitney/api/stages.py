@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
@@ -18,6 +18,11 @@ from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch, sharding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.typing import PyTree
 
 
 class ArgInfo:
@@ -95,7 +100,7 @@ class Traced(Stage):
     def jaxpr(self) -> ClosedJaxpr:
         return self.program.closed
 
-    def lower(self, *, lowering_platforms: Any = None) -> Lowered:
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """The program in the compiler's own tensor IR."""
         start = time.perf_counter()
         lowering = dispatch.lower(self.program.closed, self.fun_name)
@@ -118,7 +123,7 @@ class Lowered(Stage):
         self._lowering = lowering
         self._timings = timings
 
-    def compile(self, compiler_options: Any = None) -> Compiled:
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Machine code for the program."""
         return Compiled(self.program, self.in_tree, self.fun_name, self._lowering, self._timings)
 
@@ -194,7 +199,7 @@ class Compiled(Stage):
     def output_formats(self) -> Any:
         return pytrees.tree_map(_format_of, self.out_avals)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> Any:
         """Runs the program.
 
         Raises:
@@ -240,11 +245,11 @@ def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iter
         yield f"\n  * at {where}: compiled for {before}, called with {now}: {reason}"
 
 
-def _format_of(aval: Any) -> sharding.Format:
+def _format_of(aval: AbstractValue) -> sharding.Format:
     return sharding.Format(sharding.Layout(tuple(range(len(aval.shape)))), sharding.default)
 
 
-def trace(call: JitCall, args: Any, kwargs: Any) -> Traced:
+def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Traced:
     """`call` traced for these arguments."""
     start = time.perf_counter()
     program, _ = call.trace(args, kwargs, abstract=True)

@@ -19,7 +19,11 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 if TYPE_CHECKING:
-    from jitney.core.typing import AxisName, PyTree
+    from collections.abc import Sequence
+    from typing import SupportsInt
+
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import ArrayLike, AxisName, PyTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,7 +80,7 @@ def vmap(
 
     @functools.wraps(fun, updated=())
     @api_boundary
-    def vmap_f(*args: Any, **kwargs: Any) -> Any:
+    def vmap_f(*args: PyTree, **kwargs: PyTree) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
@@ -95,7 +99,7 @@ def vmap(
 
         function: Callable[..., R] = fun
 
-        def flat(*xs: Any) -> list[Any]:
+        def flat(*xs: ArrayLike) -> list[Any]:
             inner_args, inner_kwargs = pytrees.tree_unflatten(tree, xs)
             out = function(*inner_args, **inner_kwargs)
             outs, out_tree = pytrees.tree_flatten(out)
@@ -119,15 +123,15 @@ def vmap(
     return vmap_f
 
 
-def _is_integer(x: Any) -> bool:
+def _is_integer(x: PyTree) -> bool:
     return isinstance(x, int | np.integer) and not isinstance(x, bool)
 
 
-def _axis_leaves(axes: Any) -> list[Any]:
+def _axis_leaves(axes: PyTree) -> list[Any]:
     return pytrees.tree_leaves(axes, is_leaf=lambda x: x is None)
 
 
-def _flat_axes(name: str, tree: Any, axes: Any, kws: bool = False) -> list[Any]:
+def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> list[Any]:
     """One axis for each leaf of `tree`, of which `axes` is a prefix; None is an axis."""
     example = pytrees.tree_unflatten(tree, [_Leaf()] * tree.num_leaves)
     try:
@@ -150,22 +154,27 @@ class _Leaf:
     """Stands for an argument's leaf."""
 
 
-def _broadcast(prefix: Any, full: Any) -> list[Any]:
+def _broadcast(prefix: PyTree, full: PyTree) -> list[Any]:
     # None is an axis in `prefix`, but no value in `full`.
-    def is_none(x: Any) -> bool:
+    def is_none(x: PyTree) -> bool:
         return x is None
 
     values = pytrees.tree_map(lambda x: () if x is None else x, full, is_leaf=is_none)
     return pytrees.broadcast_prefix(prefix, values, is_leaf=is_none)
 
 
-def _normalized(axis: Any, rank: int) -> int:
+def _normalized(axis: SupportsInt, rank: int) -> int:
     axis = int(axis)
     return axis + rank if axis < 0 else axis
 
 
 def _axis_size(
-    fun: Callable[..., Any], args: Any, kwargs: Any, leaves: Any, dims: Any, given: int | None
+    fun: Callable[..., Any],
+    args: Sequence[PyTree],
+    kwargs: dict[str, PyTree],
+    leaves: Sequence[PyTree],
+    dims: Sequence[int | None],
+    given: int | None,
 ) -> int:
     sizes: dict[int, list[int]] = {}
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
@@ -214,7 +223,7 @@ def _axis_size(
     )
 
 
-def _argument_name(fun: Callable[..., Any], path: Any) -> str:
+def _argument_name(fun: Callable[..., Any], path: Sequence[Any]) -> str:
     head, rest = path[:2], path[2:]
     where = pytrees.keystr(rest)
     if head[0].idx == 1:
@@ -226,7 +235,9 @@ def _argument_name(fun: Callable[..., Any], path: Any) -> str:
         return f"args{pytrees.keystr(path[1:])}"
 
 
-def _placed(fun: Callable[..., Any], x: Any, dim: int | None, wanted: Any, size: int) -> Any:
+def _placed(
+    fun: Callable[..., Any], x: PyTree, dim: int | None, wanted: int | None, size: int
+) -> Any:
     """A result with its axis where `out_axes` wants it."""
     if wanted is None:
         if dim is not None:

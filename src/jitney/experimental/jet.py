@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney import lax, numpy as jnp
 from jitney.core import linear_util as lu
@@ -27,6 +27,11 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet as series_of
 from jitney.transforms.jet import JetTrace as JetTrace, JetTracer as JetTracer, jet_flat
 from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.trace import TraceTag
+    from jitney.core.typing import ArrayLike, PyTree
 
 
 class ZeroTerm:
@@ -72,8 +77,11 @@ def jet(
       ValueError: if an argument or a term is no array, or if lists of terms differ in length.
       NotImplementedError: if an operation has neither a rule nor a derivative.
 
-    Example: the first three derivatives of the sine at 0.
-      >>> jet(jnp.sin, (0.0,), ((1.0, 0.0, 0.0),))
+    Example:
+      >>> from jitney.experimental.jet import jet
+      >>> value, derivatives = jet(jnp.sin, (0.0,), ((1.0, 0.0, 0.0),))
+      >>> [float(d) for d in derivatives]
+      [1.0, 0.0, -1.0]
     """
     _check_arrays(primals, series)
     orders = {len(terms) for terms in series if not isinstance(terms, ZeroSeries)}
@@ -91,7 +99,7 @@ def jet(
     ]
     tree: Any = None
 
-    def flat(*xs: Any) -> list[Any]:
+    def flat(*xs: ArrayLike) -> list[Any]:
         nonlocal tree
         leaves, tree = pytrees.tree_flatten(fun(*xs))
         for x in leaves:
@@ -123,18 +131,18 @@ def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
                 raise ValueError(f"term {j} for argument {i} is not an array")
 
 
-def _listed(terms: Any, order: int) -> list[Any]:
+def _listed(terms: PyTree, order: int) -> list[Any]:
     return [zero_term] * order if isinstance(terms, ZeroSeries) else list(terms)
 
 
-def _given(term: Any, primal: Any, k: int, factorial_scaled: bool) -> Any:
+def _given(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
     """A user's term as a coefficient."""
     if isinstance(term, ZeroTerm):
         return Zero.from_primal_value(primal)
     return jnp.asarray(term) / math.factorial(k) if factorial_scaled else as_value(term)
 
 
-def _shown(term: Any, primal: Any, k: int, factorial_scaled: bool) -> Any:
+def _shown(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
     """A coefficient as users get it."""
     if isinstance(term, Zero):
         term = jnp.zeros_like(primal)
@@ -153,7 +161,7 @@ def jet2(
     return jet(fun, primals, series, factorial_scaled=factorial_scaled)
 
 
-def fact(n: Any) -> Any:
+def fact(n: ArrayLike) -> Any:
     """n!, as a float; of numbers that are no integers the gamma function of n + 1."""
     if isinstance(n, int):
         return jnp.asarray(float(math.factorial(n)))
@@ -166,7 +174,7 @@ def fact(n: Any) -> Any:
 def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A user's rule, which is given arrays and may answer `zero_series` or `zero_term`."""
 
-    def adapted(primals: Any, series: Any, **params: Any) -> Any:
+    def adapted(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = len(series[0])
         given = [
             [_instantiated(t, x) for t in terms] for x, terms in zip(primals, series, strict=True)
@@ -181,11 +189,11 @@ def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
     return adapted
 
 
-def _instantiated(term: Any, primal: Any) -> Any:
+def _instantiated(term: PyTree, primal: ArrayLike) -> Any:
     return jnp.zeros_like(primal) if isinstance(term, Zero | ZeroTerm) else term
 
 
-def _from_user(terms: Any, primal: Any, order: int) -> list[Any]:
+def _from_user(terms: PyTree, primal: ArrayLike, order: int) -> list[Any]:
     zero = Zero.from_primal_value(primal)
     return [zero if isinstance(t, ZeroTerm) else t for t in _listed(terms, order)]
 
@@ -196,7 +204,7 @@ def _handed_out(rule: Callable[..., Any]) -> Callable[..., Any]:
     if given is not None:
         return given
 
-    def usable(primals: Any, series: Any, **params: Any) -> Any:
+    def usable(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = next(len(terms) for terms in series if not isinstance(terms, ZeroSeries))
         values = [as_value(x) for x in primals]
         terms = [
@@ -237,10 +245,10 @@ def def_deriv(prim: Primitive, deriv: Callable[..., Any]) -> None:
     prim.replace_rule("jet", _by_slope(prim, deriv))
 
 
-def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: Any) -> None:
+def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: PyTree) -> None:
     """The same as `comp`(*operands, **kwargs), made of other operations."""
 
-    def by_operations(primals: Any, series: Any, **params: Any) -> Any:
+    def by_operations(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = len(series[0])
         (out,), (terms,) = jet_flat(lambda *xs: [comp(*xs, **kwargs)], primals, series, order)
         return out, terms
@@ -249,29 +257,41 @@ def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: Any) -> None:
 
 
 def _by_slope(prim: Primitive, deriv: Callable[..., Any]) -> Callable[..., Any]:
-    def derivative(xs: Any, dxs: Any, params: dict[str, Any]) -> Any:
+    def derivative(xs: Sequence[ArrayLike], dxs: Sequence[PyTree], params: dict[str, Any]) -> Any:
         (x,), (dx,) = xs, dxs
         return dx if isinstance(dx, Zero) else dx * deriv(x)
 
     return series_of.by_partials(prim, derivative)
 
 
-def _apply(rule: Callable[..., Any], primals_in: Any, series_in: Any, params: Any) -> Any:
+def _apply(
+    rule: Callable[..., Any],
+    primals_in: Sequence[ArrayLike],
+    series_in: Sequence[PyTree],
+    params: dict[str, Any],
+) -> Any:
     return _handed_out(rule)(primals_in, series_in, **params)
 
 
-def linear_prop(prim: Primitive, primals_in: Any, series_in: Any, **params: Any) -> Any:
+def linear_prop(
+    prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
+) -> Any:
     """Result and terms of a linear operation."""
     return _apply(series_of.linear(prim), primals_in, series_in, params)
 
 
-def zero_prop(prim: Primitive, primals_in: Any, series_in: Any, **params: Any) -> Any:
+def zero_prop(
+    prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
+) -> Any:
     """Result of an operation whose derivative is zero, and `zero_series`."""
     return prim.bind(*primals_in, **params), zero_series
 
 
 def deriv_prop(
-    prim: Primitive, deriv: Callable[..., Any], primals_in: Any, series_in: Any
+    prim: Primitive,
+    deriv: Callable[..., Any],
+    primals_in: Sequence[ArrayLike],
+    series_in: Sequence[PyTree],
 ) -> tuple[Any, Any]:
     """Result and terms of an operation on one operand whose derivative is `deriv`."""
     return _apply(_by_slope(prim, deriv), primals_in, series_in, {})
@@ -281,7 +301,9 @@ def deriv_prop(
 
 
 @lu.transformation2
-def jet_fun(f: Callable[..., Any], order: int, primals: Any, series: Any) -> Any:
+def jet_fun(
+    f: Callable[..., Any], order: int, primals: Sequence[ArrayLike], series: Sequence[PyTree]
+) -> Any:
     """`f`, a function of flat values that returns a sequence: (results, their coefficients)."""
     values = [as_value(x) for x in primals]
     terms = [_from_user(ts, x, order) for ts, x in zip(series, values, strict=True)]
@@ -290,7 +312,13 @@ def jet_fun(f: Callable[..., Any], order: int, primals: Any, series: Any) -> Any
 
 
 @lu.transformation2
-def jet_subtrace(f: Callable[..., Any], tag: Any, order: int, primals: Any, series: Any) -> Any:
+def jet_subtrace(
+    f: Callable[..., Any],
+    tag: TraceTag,
+    order: int,
+    primals: Sequence[ArrayLike],
+    series: Sequence[PyTree],
+) -> Any:
     """`jet_fun` under a tag of the caller's; terms may stay symbolic zeros."""
     trace = JetTrace(tag, state.trace, order)
     args = [trace.wrap(x, _from_user(ts, x, order)) for x, ts in zip(primals, series, strict=True)]
@@ -303,7 +331,9 @@ def jet_subtrace(f: Callable[..., Any], tag: Any, order: int, primals: Any, seri
 
 
 @lu.transformation_with_aux2
-def traceable(f: Callable[..., Any], store: lu.Store, in_tree: Any, *leaves: Any) -> list[Any]:
+def traceable(
+    f: Callable[..., Any], store: lu.Store, in_tree: PyTreeDef, *leaves: ArrayLike
+) -> list[Any]:
     """`f`(primals, series), which returns such a pair, as a function of flat values.
 
     The side result is the structure of the result.

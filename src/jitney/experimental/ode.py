@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
 from jitney.flatten_util import ravel_pytree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.typing import Array, ArrayLike, PyTree
 
 # Nodes, stages, and weights of the results of orders 5 and (as a difference) 4.
 _NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
@@ -57,12 +62,12 @@ _MIDDLE = (
 )
 
 
-def _weights(values: Any, like: Any) -> Any:
+def _weights(values: Sequence[float], like: Any) -> Any:
     dtype = like.dtype if hasattr(like, "dtype") else np.float32
     return jnp.asarray(np.asarray(values), dtype=dtype)
 
 
-def abs2(x: Any) -> Any:
+def abs2(x: Array) -> Any:
     """The square of the absolute value."""
     if jnp.iscomplexobj(x):
         return jnp.real(x) ** 2 + jnp.imag(x) ** 2
@@ -70,23 +75,25 @@ def abs2(x: Any) -> Any:
 
 
 def ravel_first_arg(
-    f: Callable[..., Any], unravel: Any, debug_info: Any = None
+    f: Callable[..., Any], unravel: Callable[[Array], PyTree], debug_info: Any = None
 ) -> Callable[..., Any]:
     """`f` with its first argument, and its result, as vectors."""
 
-    def raveled(vector: Any, *args: Any) -> Any:
+    def raveled(vector: Any, *args: PyTree) -> Any:
         return ravel_pytree(f(unravel(vector), *args))[0]
 
     return raveled
 
 
-def interp_fit_dopri(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
+def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Any:
     """Coefficients of the polynomial through a step with slopes `k`: see `fit_4th_order_polynomial`."""
     y_mid = y0 + dt * jnp.dot(_weights(_MIDDLE, y0), k)
     return jnp.asarray(fit_4th_order_polynomial(y0, y1, y_mid, k[0], k[-1], dt))
 
 
-def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, dt: Any) -> Any:
+def fit_4th_order_polynomial(
+    y0: PyTree, y1: ArrayLike, y_mid: Any, dy0: Any, dy1: Any, dt: ArrayLike
+) -> Any:
     """Coefficients, highest first, of the polynomial on [0, 1] with these values and slopes.
 
     Args:
@@ -101,12 +108,18 @@ def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, d
     return a, b, c, left, y0
 
 
-def _norm(x: Any) -> Any:
+def _norm(x: Array) -> Any:
     return jnp.sqrt(jnp.sum(abs2(x)))
 
 
 def initial_step_size(
-    fun: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: float, atol: float, f0: Any
+    fun: Callable[..., Any],
+    t0: ArrayLike,
+    y0: PyTree,
+    order: int,
+    rtol: float,
+    atol: float,
+    f0: Array,
 ) -> Any:
     """A first step by the sizes of the value, its slope and the change of the slope.
 
@@ -127,7 +140,9 @@ def initial_step_size(
     return jnp.minimum(100.0 * h0, h1)
 
 
-def runge_kutta_step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> Any:
+def runge_kutta_step(
+    func: Callable[..., Any], y0: PyTree, f0: Array, t0: ArrayLike, dt: ArrayLike
+) -> Any:
     """One step: (value, slope there, error estimate, slopes of all stages)."""
     slopes = [f0]
     for node, stage in zip(_NODES, _STAGES, strict=True):
@@ -139,7 +154,9 @@ def runge_kutta_step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: An
     return y1, k[-1], error, k
 
 
-def mean_error_ratio(error_estimate: Any, rtol: float, atol: float, y0: Any, y1: Any) -> Any:
+def mean_error_ratio(
+    error_estimate: Array, rtol: float, atol: float, y0: PyTree, y1: ArrayLike
+) -> Any:
     """The error as a multiple of the tolerance: root mean square over the elements."""
     limit = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error_estimate / limit.astype(error_estimate.dtype)
@@ -147,8 +164,8 @@ def mean_error_ratio(error_estimate: Any, rtol: float, atol: float, y0: Any, y1:
 
 
 def optimal_step_size(
-    last_step: Any,
-    mean_error_ratio: Any,
+    last_step: ArrayLike,
+    mean_error_ratio: Array,
     safety: float = 0.9,
     ifactor: float = 10.0,
     dfactor: float = 0.2,
@@ -172,9 +189,9 @@ def optimal_step_size(
 
 def odeint(
     func: Callable[..., Any],
-    y0: Any,
-    t: Any,
-    *args: Any,
+    y0: PyTree,
+    t: Array,
+    *args: PyTree,
     rtol: float = 1.4e-8,
     atol: float = 1.4e-8,
     mxstep: float = jnp.inf,
@@ -196,6 +213,12 @@ def odeint(
 
     Raises:
       TypeError: if `t` is not of a floating dtype, or `args` are no arrays.
+
+    Example:
+      >>> from jitney.experimental.ode import odeint
+      >>> decay = odeint(lambda y, t: -y, 1.0, jnp.array([0.0, 1.0, 2.0]))
+      >>> jnp.round(decay, 3)
+      Array([1.   , 0.368, 0.135], dtype=float32)
     """
     for leaf in pytrees.tree_leaves(args):
         if not is_valid_operand(leaf):
@@ -211,7 +234,14 @@ def odeint(
 
 @functools.partial(jit, static_argnums=(0, 1, 2, 3, 4))
 def _solve(
-    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, y0: Any, ts: Any, *args: Any
+    func: Callable[..., PyTree],
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
+    y0: PyTree,
+    ts: Array,
+    *args: PyTree,
 ) -> Any:
     vector, unravel = ravel_pytree(y0)
     out = _odeint(ravel_first_arg(func, unravel), rtol, atol, mxstep, hmax, vector, ts, *args)
@@ -219,17 +249,24 @@ def _solve(
 
 
 def _integrate(
-    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, y0: Any, ts: Any, *args: Any
+    func: Callable[..., PyTree],
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
+    y0: PyTree,
+    ts: Array,
+    *args: PyTree,
 ) -> Any:
-    def slope(y: Any, t: Any) -> Any:
+    def slope(y: PyTree, t: Array) -> Any:
         return func(y, t, *args)
 
-    def to_time(carry: Any, target: Any) -> Any:
-        def unfinished(state: Any) -> Any:
+    def to_time(carry: PyTree, target: Array) -> Any:
+        def unfinished(state: PyTree) -> Any:
             i, _, _, t, dt, _, _ = state
             return (t < target) & (i < mxstep) & (dt > 0)
 
-        def step(state: Any) -> Any:
+        def step(state: PyTree) -> Any:
             i, y, f, t, dt, last_t, coefficients = state
             dt = jnp.clip(dt, 0, hmax)
             next_y, next_f, error, k = runge_kutta_step(slope, y, f, t, dt)
@@ -261,31 +298,44 @@ _odeint = custom_vjp(_integrate, nondiff_argnums=(0, 1, 2, 3, 4))
 
 
 def _forward(
-    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, y0: Any, ts: Any, *args: Any
+    func: Callable[..., PyTree],
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
+    y0: PyTree,
+    ts: Array,
+    *args: PyTree,
 ) -> Any:
     ys = _odeint(func, rtol, atol, mxstep, hmax, y0, ts, *args)
     return ys, (ys, ts, args)
 
 
 def _backward(
-    func: Any, rtol: float, atol: float, mxstep: float, hmax: float, residuals: Any, g: Any
+    func: Callable[..., PyTree],
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
+    residuals: PyTree,
+    g: PyTree,
 ) -> Any:
     """The adjoint equation, from the last time to the first."""
     ys, ts, args = residuals
 
-    def adjoint(augmented: Any, t: Any, *args: Any) -> Any:
+    def adjoint(augmented: PyTree, t: Array, *args: PyTree) -> Any:
         y, y_bar, _, _ = augmented
         y_dot, pull_back = vjp(func, y, -t, *args)
         return (-y_dot, *_split(pull_back(y_bar)))
 
-    def _split(cts: Any) -> Any:
+    def _split(cts: PyTree) -> Any:
         y_bar, t_bar, *args_bar = cts
         return y_bar, t_bar, tuple(args_bar)
 
-    def dot(a: Any, b: Any) -> Any:
+    def dot(a: Array, b: Array) -> Any:
         return jnp.sum(a * b)
 
-    def back(carry: Any, i: Any) -> Any:
+    def back(carry: PyTree, i: Array) -> Any:
         y_bar, t0_bar, args_bar = carry
         # How the loss changes with the later time.
         t_bar = dot(func(ys[i], ts[i], *args), g[i])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.primitives import rules
 from jitney.primitives.array.shape import expand_dims, squeeze
@@ -30,6 +30,9 @@ from jitney.primitives.linalg.linear_systems import (
     symmetric_product_p as symmetric_product_p,
     tridiagonal_solve_p as tridiagonal_solve_p,
 )
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
 
 
 class EigImplementation(enum.Enum):
@@ -58,32 +61,44 @@ class SvdAlgorithm(enum.Enum):
     DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """Lower triangular L with x = L @ L^H; NaN where `x` is not positive definite.
 
     Args:
-      x: Hermitian matrices (..., n, n).
+      x: Hermitian matrices (..., n, n), floating or complex.
       symmetrize_input: whether (x + x^H) / 2 is taken; else the lower triangle counts.
+
+    Returns: array of the shape and dtype of x.
+
+    Example:
+      >>> lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+      Array([[2., 0.],
+             [1., 2.]], dtype=float32)
     """
     if symmetrize_input:
         x = mat.symmetrize(x)
     return mat.tril(cholesky_p.bind(x))
 
 
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
-    """Upper triangular S with S^T @ S = R^T @ R + w w^T, for upper triangular R."""
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
+    """Upper triangular S with S^T @ S = R^T @ R + w w^T.
+
+    Args:
+      r_matrix: upper triangular matrix R (n, n).
+      w_vector: vector w (n,).
+    """
     return cholesky_update_p.bind(r_matrix, w_vector)
 
 
 def eig(
-    x: Any,
+    x: ArrayLike,
     *,
     compute_left_eigenvectors: bool = True,
     compute_right_eigenvectors: bool = True,
     enable_eigvec_derivs: bool = False,
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
-) -> list[Any]:
+) -> list[Array]:
     """[eigenvalues, left eigenvectors, right eigenvectors], as far as asked for; complex.
 
     Vectors are columns of length 1. Their derivatives exist with `enable_eigvec_derivs` only.
@@ -96,23 +111,28 @@ def eig(
 
 
 def eigh(
-    x: Any,
+    x: ArrayLike,
     *,
     lower: bool = True,
     symmetrize_input: bool = True,
     sort_eigenvalues: bool = True,
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """(eigenvectors in columns, ascending eigenvalues) of Hermitian matrices.
 
     Args:
-      x: matrices (..., n, n).
+      x: matrices (..., n, n), floating or complex.
       lower: which triangle counts.
       symmetrize_input: whether (x + x^H) / 2 is taken.
       sort_eigenvalues: accepted; they always are in order.
       subset_by_index: the half-open range of eigenvalues wanted.
       implementation: accepted.
+
+    Example:
+      >>> vectors, values = lax.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
+      >>> values
+      Array([1., 2.], dtype=float32)
     """
     if symmetrize_input:
         x = mat.symmetrize(x)
@@ -123,47 +143,72 @@ def eigh(
     return vectors, values
 
 
-def hessenberg(a: Any) -> tuple[Any, Any]:
+def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     """(Hessenberg form with Householder vectors below it, their factors)."""
     form, taus = hessenberg_p.bind(a)
     return form, taus
 
 
-def householder_product(a: Any, taus: Any) -> Any:
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """First columns of the product of Householder reflections, whose vectors are in `a`."""
     return householder_product_p.bind(a, taus)
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
-    """(L below the diagonal and U, int32 pivots, int32 permutation of rows) with x[perm] = L @ U."""
+def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
+    """(L below the diagonal and U, int32 pivots, int32 permutation of rows) with x[perm] = L @ U.
+
+    Args:
+      x: matrices (..., m, n), floating or complex.
+
+    Example:
+      >>> factors, pivots, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
+      >>> factors
+      Array([[4.  , 4.  ],
+             [0.25, 1.  ]], dtype=float32)
+      >>> permutation
+      Array([1, 0], dtype=int32)
+    """
     factors, pivots, order = lu_p.bind(x)
     return factors, pivots, order
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The int32 permutation that the row exchanges `pivots` make of `permutation_size` rows."""
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
-def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(
+    a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
+) -> Array:
     """Q @ c, or c @ Q unless `left`, where Q is the product of reflections in `a` and `taus`."""
     return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
 
 
 def qr(
-    x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
-) -> Any:
-    """(Q, R) with x = Q @ R, or (Q, R, P) with x[:, P] = Q @ R if `pivoting`."""
+    x: ArrayLike,
+    *,
+    pivoting: bool = False,
+    full_matrices: bool = True,
+    use_magma: bool | None = None,
+) -> tuple[Array, ...]:
+    """(Q, R) with x = Q @ R, or (Q, R, P) with x[:, P] = Q @ R if `pivoting`.
+
+    Args:
+      x: matrices (..., m, n), floating or complex.
+      pivoting: whether columns are permuted so that the diagonal of R descends.
+      full_matrices: whether Q is (..., m, m); else it is (..., m, min(m, n)).
+      use_magma: accepted for compatibility.
+    """
     return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))
 
 
 def schur(
-    x: Any,
+    x: ArrayLike,
     *,
     compute_schur_vectors: bool = True,
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
-) -> Any:
+) -> tuple[Array, ...]:
     """(T, Z) with x = Z @ T @ Z^H, T (quasi-)triangular."""
     if sort_eig_vals:
         raise NotImplementedError("schur: eigenvalues cannot be sorted on CPU")
@@ -176,14 +221,26 @@ def schur(
 
 
 def svd(
-    x: Any,
+    x: ArrayLike,
     *,
     full_matrices: bool = True,
     compute_uv: bool = True,
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
-    """(U, singular values, V^H), or the singular values alone unless `compute_uv`; descending."""
+    """(U, singular values, V^H), or the singular values alone unless `compute_uv`; descending.
+
+    Args:
+      x: matrices (..., m, n), floating or complex.
+      full_matrices: whether U and V^H are square; else their inner extent is min(m, n).
+      compute_uv: whether U and V^H are wanted.
+      subset_by_index: the half-open range of singular values wanted.
+      algorithm: accepted for compatibility.
+
+    Example:
+      >>> lax.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
+      Array([4., 3.], dtype=float32)
+    """
     values, *vectors = svd_p.bind(
         x, algorithm=algorithm, compute_uv=compute_uv, full_matrices=full_matrices,
         subset_by_index=subset_by_index,
@@ -192,23 +249,23 @@ def svd(
 
 
 def symmetric_product(
-    a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0,
+    a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0,
     symmetrize_output: bool = False,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """alpha * A @ A^T + beta * C, for symmetric C."""
     return symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     left_side: bool = False,
     lower: bool = False,
     transpose_a: bool = False,
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
-) -> Any:
+) -> Array:
     """X with op(a) @ X = b if `left_side`, else X @ op(a) = b.
 
     Args:
@@ -219,6 +276,13 @@ def triangular_solve(
       transpose_a: whether op transposes.
       conjugate_a: whether op conjugates.
       unit_diagonal: whether the diagonal counts as ones.
+
+    Returns: array of the shape and dtype of b.
+
+    Example:
+      >>> a = jnp.array([[2.0, 0.0], [1.0, 4.0]])
+      >>> lax.linalg.triangular_solve(a, jnp.array([2.0, 9.0]), left_side=True, lower=True)
+      Array([1., 2.], dtype=float32)
     """
     conjugate_a = conjugate_a and mat.is_complex(as_value(a))
     rank = len(rules.shape_of(b))
@@ -233,7 +297,7 @@ def triangular_solve(
     return squeeze(out, (axis,)) if vector else out
 
 
-def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
     """(factors, diagonal, off-diagonal, taus) of the tridiagonal form of a Hermitian matrix.
 
     Only its lower triangle is read, or only the upper one if `lower` is false.
@@ -242,7 +306,9 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     return factors, d, e, taus
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+def tridiagonal_solve(
+    dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
+) -> Array:
     """X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1].
 
     Where T is singular, X is NaN; with `perturb_singular` it is the solution with a matrix beside T
@@ -252,13 +318,13 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
 
 
 def qdwh(
-    x: Any,
+    x: ArrayLike,
     *,
     is_hermitian: bool = False,
     max_iterations: int | None = None,
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Array, Array, Array, Array]:
     """(U, H, number of iterations, whether it converged) with x = U @ H, H positive semidefinite.
 
     The decomposition is computed from singular values, in no iterations.
