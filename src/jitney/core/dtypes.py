@@ -8,7 +8,7 @@ promotion): Python scalars are weak types below or beside the dtypes of their ki
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -65,6 +65,10 @@ class ExtendedDType:
     type: type = extended
     kind = "V"
     physical: np.dtype  # of the carrier
+
+
+DType: TypeAlias = "np.dtype[Any] | ExtendedDType"
+"""What arrays have for a dtype."""
 
 
 class KeyDType(ExtendedDType):
