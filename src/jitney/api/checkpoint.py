@@ -50,7 +50,7 @@ def checkpoint(
     Args:
       fun: takes and returns pytrees of arrays.
       prevent_cse: whether the compiler is kept from recognising that values are computed twice.
-      policy: which values are kept all the same; see `jax.checkpoint_policies`.
+      policy: which values are saved anyway; see `jax.checkpoint_policies`.
       static_argnums: positions of arguments that `fun` gets as they are, such as flags that decide
         which operations it does.
       static_argnames: names of such arguments.

@@ -1,4 +1,4 @@
-"""Axis roles of gathers and scatters: shared by the tensor IR and by the meanings on NumPy arrays."""
+"""Axis roles of gathers and scatters: shared by the tensor IR and by the reference implementations."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
 
 
 def elementwise_function(region: Region) -> Callable[..., Any]:
-    """The meaning on arrays of a region of scalars."""
+    """A region of scalars as a function of arrays."""
     from jitney.compiler.hlo import interpret
 
     return interpret.elementwise_function(region)
@@ -115,6 +115,6 @@ def _without_types(
 
 
 def host_value(x: Any) -> np.ndarray:
-    """A constant's data, as the program stores it: what becomes of the user's array is no matter."""
+    """A constant's data, as the program stores it: later writes to the array have no effect."""
     data = np.asarray(getattr(x, "_value", x), order="C")
     return np.array(data) if data is x and data.flags.writeable else data

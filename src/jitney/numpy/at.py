@@ -345,7 +345,7 @@ IndexUpdateRef.__name__ = IndexUpdateRef.__qualname__ = "_IndexUpdateRef"
 def _update_at_once(
     x: Array, index: Index, values: ArrayLike, ufunc: np.ufunc | None
 ) -> Array | None:
-    """The updated array, by NumPy; None where its meaning may differ from ours.
+    """The updated array, by NumPy; None where it may differ from ours.
 
     `ufunc` combines old and new elements; without one, new ones replace the old.
     """

@@ -322,7 +322,7 @@ def empty(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """An array whose contents nobody promised; they are zeros."""
+    """An array with unspecified contents (zeros here)."""
     return _filled(shape, 0, dtype, "empty")
 
 

@@ -444,7 +444,7 @@ def ravel_multi_index(
       multi_index: integers, one array for each axis.
       dims: a shape.
       mode: for indices out of range: "raise" raises ValueError and needs concrete values, "clip"
-        takes the nearest, "wrap" counts round, "ignore" computes with them.
+        takes the nearest, "wrap" is modulo the size, "ignore" computes with them.
       order: "C" for row-major positions, "F" for column-major ones.
       dtype: of the result; that of the indices by default.
 

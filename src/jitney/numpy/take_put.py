@@ -82,7 +82,7 @@ def take(
       axis: the axis; all elements in order if None.
       out: unused.
       mode: "fill" (the default) gives `fill_value` for positions out of range, "clip" takes the
-        nearest, "wrap" counts round. Negative positions count from the end, but not with "clip".
+        nearest, "wrap" is modulo the size. Negative positions count from the end, but not with "clip".
       unique_indices: a promise that no position comes twice.
       indices_are_sorted: a promise that positions ascend.
       fill_value: NaN, or the least or greatest integer, by default.
@@ -343,7 +343,7 @@ def put(
       ind: integers.
       v: values.
       mode: for positions out of range: None ignores those above, "clip" takes the nearest, "wrap"
-        counts round.
+        is modulo the size.
       inplace: must be False.
 
     Raises:
@@ -450,7 +450,7 @@ def choose(
       choices: arrays, or one array whose first axis is that of the choices; broadcast with `a`.
       out: unused.
       mode: for entries of `a` that are no choice: "raise" raises ValueError and needs concrete
-        values, "clip" takes the nearest, "wrap" counts round.
+        values, "clip" takes the nearest, "wrap" is modulo the size.
 
     Returns: an array of the common dtype of the choices.
 

@@ -292,7 +292,7 @@ ArrayImpl.__module__ = "jaxlib._jax"
 
 
 class DeletedArray(ArrayImpl):
-    """What an array becomes when its data is given up: its type is known still, no more."""
+    """An array without its data, which was deleted or donated: only its type is left."""
 
     __slots__ = ()
 

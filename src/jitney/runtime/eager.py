@@ -1,8 +1,8 @@
 """The evaluating trace: what happens to operations outside of any transformation.
 
-A primitive's type rule is consulted first (memoised; it raises the user's errors), then its NumPy
-meaning runs at once. Primitives without one, such as calls of programs, and operations on arrays of
-more axes than NumPy's have, are compiled as a program of one equation.
+A primitive's type rule is consulted first (memoised; it raises the user's errors), then its reference
+implementation runs at once. Primitives without one, such as calls of programs, and operations on
+arrays of more axes than NumPy's have, are compiled as a program of one equation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EvalTrace(Trace):
     def process_primitive(
         self, primitive: Primitive, args: Any, params: dict[str, Any], own: bool = False
     ) -> Any:
-        """Computes an operation; `own`: by its own meaning, not by what `def_impl` has put there."""
+        """Computes an operation; `own`: by its own rule, not by what `def_impl` has put there."""
         if not lazy_compiler.started:
             lazy_compiler.start()
         impl = primitive.user_impl

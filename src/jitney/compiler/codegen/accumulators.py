@@ -1,4 +1,4 @@
-"""Accumulators: what a kernel's reductions have come to so far."""
+"""Accumulators: partial results of a kernel's reductions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Accumulators:
         self._write(j, e.zext(new, "i8") if value.kind == "i1" else new)
 
     def value(self, j: int, lanes: int | None = None) -> Value:
-        """What output j has come to in each of `lanes` (of the widest accumulator, if None)."""
+        """The partial result of output j in each of `lanes` (of the widest accumulator, if None)."""
         lanes = self.widths[0] if lanes is None else lanes
         _, dtype = self.reductions[j]
         kind = _held(dtype)

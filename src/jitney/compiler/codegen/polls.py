@@ -6,7 +6,7 @@ much work. Mostly it looks at the clock, which takes some 30 ns. So looks are so
 apart, by the cost model: loops of little work in an iteration count down to the next look, or run in
 strips.
 
-Every function returns 1 when it has come to its end. If a look says that the program has to end, the
+Every function returns 1 when it has finished. If a look says that the program has to end, the
 functions return 0, from the inside out.
 """
 

@@ -1,14 +1,15 @@
-"""Fusion: which nodes get buffers of their own, and which are computed within one kernel.
+"""Loop fusion: which nodes get buffers of their own, and which are computed within one kernel.
 
-A node is *materialized* if something needs it in memory: it is a result, an operand of a library call,
-  or
-fusing it would cost more than it saves. Demanded nodes are the roots of groups; all other nodes are
-inlined into the groups that use them.
+A node is *materialized* if something needs it in memory: it is a result, an operand of a library
+call, or fusing it would cost more than it saves, since it would be computed again for each use.
+Materialized nodes are the roots of groups; all other nodes are inlined into the groups that use them.
 
     group ::= Loop(roots of one shape) | Reductions(reductions of one shape and axes) | Single(node)
 
-The pass goes over the nodes twice: consumers first, to demand; operands first, to put roots that do
-not depend on each other into one group. Both are linear in the size of the program.
+The best fusion is hard to find (Darte, "On the complexity of loop fusion", 1999), so this is greedy,
+by estimates of cost. It goes over the nodes twice: consumers first, to choose what is materialized;
+operands first, to put roots that do not depend on each other into one group. Both are linear in the
+size of the program.
 """
 
 from __future__ import annotations

@@ -299,7 +299,7 @@ class Builder:
         return self._make(ir.DynamicUpdateSlice, x.type, x, update, tuple(starts))
 
     def row(self, x: Node, i: Node, axis: int = 0) -> Node:
-        """`x` at `i` along `axis`, which goes; `i` is clamped into bounds."""
+        """`x` at `i` along `axis`, which is removed; `i` is clamped into bounds."""
         sizes = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         part = self.dynamic_slice(x, self._starts(x, i, axis), sizes)
         return self.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :]))

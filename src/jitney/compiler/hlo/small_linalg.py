@@ -77,7 +77,7 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
     a = elements(b, x)
     zero = b.full(x.shape[:-2], 0, x.dtype)
     low: Elements = [[zero] * n for _ in range(n)]
-    failed: ir.Node | None = None  # NaN does not, it goes where it goes
+    failed: ir.Node | None = None  # NaN is no failure: it propagates
     for j in range(n):
         square = _less_products(b, a[j][j], [(low[j][k], low[j][k]) for k in range(j)])
         wrong = b.apply("le", square, zero)

@@ -4,13 +4,15 @@
 
 A `LoopKernel` runs a whole `while` at every point of its iteration domain (no axis, or one: the
 lanes). Its body is that of a kernel, in which a statement `LoopCarried(i)` stands for carried scalar
-i. Each iteration computes `condition`; while it holds (in any lane), stores are made and every carried
-scalar becomes the statement that `next_values` names. At the end carried scalars are written to their
-places.
+i. Each iteration computes `condition`; while it holds (in any lane), stores are made and every
+carried scalar becomes the statement that `next_values` names. At the end carried scalars are written
+to their places.
 
-Blocks of lanes run one after the other, or on several threads. A condition that differs from lane to
-lane ("any" of the tensor IR) is therefore allowed only where a lane that has come to its end stays as
-it is, whatever the others do (`_check_frozen`).
+This is scalar replacement of the carried arrays, complete unrolling of the loops over their elements,
+and vectorization of the outer loop over instances, as SIMT processors do it. Blocks of lanes run one
+after the other, or on several threads. A condition that differs from lane to lane ("any" of the
+tensor IR) is therefore allowed only where a lane that has finished keeps its carry, whatever the
+others do (`_check_frozen`).
 
 `build_loop` makes one of a `While` of the tensor IR where all values of an iteration are few scalars
 (per lane): small arrays are taken apart. It returns None for all other loops.

@@ -1,6 +1,8 @@
 """How a kernel's loops are run: which axes are joined, which is the vector axis, in what order.
 
-These are decisions about speed alone; what a kernel means does not change.
+Loop coalescing (Polychronopoulos 1987), interchange, and outer-loop vectorization (Nuzman and Zaks
+2008), chosen by estimates over all axes that may be the vector axis. These are decisions about speed
+alone; what a kernel computes does not change.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Large reductions to few numbers, as reductions of parts that threads share."""
+"""Parallel reduction in two stages: parts that threads share, then one reduction of their results.
+
+For large reductions to few numbers. The parts are the same however many threads there are, so the
+bits of the result are, too.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Every node of the tensor IR has a way to be computed: kernels for elementwise code, views, reductions
 and small contractions; BLAS for large contractions; native loops and branches for control flow; and
-for the rest (sorting, scattering, ...) the NumPy meaning of the node, called from the native program.
+for the rest (sorting, scattering, ...) the reference implementation of the node, called from the
+native program.
 """
 
 from __future__ import annotations
@@ -326,7 +327,7 @@ class _RegionPlan:
         self._host(node)
 
     def _host(self, node: hlo.Node) -> None:
-        """Computes `node` by its NumPy meaning."""
+        """Computes `node` by its reference implementation."""
         args = list(dict.fromkeys(operands(node)))
         multiple = isinstance(node.type, tuple)
 
@@ -518,7 +519,7 @@ class _RegionPlan:
         return found
 
     def _filled(self, node: hlo.While) -> set[int]:
-        """Carries that the loop writes as a whole: what they are at first need not be there."""
+        """Carries that the loop overwrites completely: their initial values are not needed."""
         return {
             i
             for i, updated in self._updated(node).items()

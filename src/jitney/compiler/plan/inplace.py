@@ -1,15 +1,15 @@
-"""Carries of loops, updated where they are.
+"""Update in place: carries of loops that keep their memory.
 
-An iteration may give a carry back with a part replaced, by an update of a slice, a scatter, or a loop
-within. If it needs the old value nowhere else, or if it can be done with it before, the carry keeps
-its memory (`updated_in_place`).
+The aggregate update problem of functional languages (Hudak and Bloss 1985), solved for carries, which
+nothing else refers to. An iteration may give a carry back with a part replaced, by an update of a
+slice, a scatter, or a loop within. If it needs the old value nowhere else, or if it can be done with
+it before, the carry keeps its memory (`updated_in_place`).
 
 Otherwise an iteration writes the next value of a carry to a buffer beside it, and a copy ends the
-  iteration: what
-is read later in the iteration must be the old value. Where a single kernel writes the next value,
-reads of the old one only the element that it is about to write, and nothing reads the old one
-afterwards, it can write to the carry itself. Sums of gradients over the steps of a scan are of this
-kind.
+iteration: what is read later in the iteration must be the old value. Where a single kernel writes the
+next value, reads of the old one only the element that it is about to write, and nothing reads the old
+one afterwards, it can write to the carry itself. Sums of gradients over the steps of a scan are of
+this kind.
 """
 
 from __future__ import annotations

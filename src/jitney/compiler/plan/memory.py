@@ -1,4 +1,9 @@
-"""Allotting the arena: buffers whose lives do not overlap share memory."""
+"""Buffer assignment: buffers of the arena whose live ranges do not overlap share memory.
+
+Dynamic storage allocation with known lifetimes. Buffers are placed in the order of their first use,
+each into the smallest hole that holds it (best fit), freed after their last; a loop's body extends
+what it uses to the loop's end. O(n log n) in the number of buffers.
+"""
 
 from __future__ import annotations
 

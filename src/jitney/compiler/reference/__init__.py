@@ -1,4 +1,4 @@
-"""NumPy meanings of every tensor operation and scalar function, stated once.
+"""Reference implementations, by NumPy, of every tensor operation and scalar function, stated once.
 
 The eager rules of primitives, the interpreter of the tensor IR and constant folding call these same
 functions; compiled code is tested against them. They take and return ndarrays, never warn about

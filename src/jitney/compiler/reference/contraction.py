@@ -1,4 +1,4 @@
-"""Meaning of contractions: `numpy.matmul` on axes brought into order."""
+"""Contractions: `numpy.matmul` on axes brought into order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise meanings with parameters: powers, clamping, casts of bits, rounding to a format."""
+"""Elementwise operations with parameters: powers, clamping, casts of bits, rounding to a format."""
 
 from __future__ import annotations
 

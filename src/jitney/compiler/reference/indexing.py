@@ -1,4 +1,4 @@
-"""Meanings of indexed reads and writes on ndarrays, and of padding. Nothing is read out of bounds."""
+"""Indexed reads and writes of ndarrays, and of padding. Nothing is read out of bounds."""
 
 from __future__ import annotations
 

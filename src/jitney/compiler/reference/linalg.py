@@ -1,4 +1,4 @@
-"""Factorisations and solutions of systems: meanings by NumPy and SciPy.
+"""Factorisations and solutions of systems, by NumPy and SciPy.
 
 Matrices are the last two axes; leading axes are batch axes. float16 and bfloat16 are computed in
 float32. A factorisation that does not exist (a matrix that is not positive definite, iterations that
@@ -137,11 +137,11 @@ def eigh(x: Array, lower: bool = True) -> list[Array]:
     n = x.shape[-1]
     uplo = "L" if lower else "U"
 
-    def meaning(a: Array) -> Any:
+    def compute(a: Array) -> Any:
         values, vectors = np.linalg.eigh(a, uplo)
         return vectors, values
 
-    return _guarded(meaning, [((n, n), x.dtype), ((n,), real_dtype(x.dtype))], x)
+    return _guarded(compute, [((n, n), x.dtype), ((n,), real_dtype(x.dtype))], x)
 
 
 def _finite(x: Array) -> Any:
@@ -225,11 +225,11 @@ def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[A
     rows, columns = (m, n) if full_matrices else (k, k)
     outs += [((m, rows), x.dtype), ((columns, n), x.dtype)]
 
-    def meaning(a: Array) -> Any:
+    def compute(a: Array) -> Any:
         u, s, vh = np.linalg.svd(a, full_matrices)
         return s, u, vh
 
-    return _guarded(meaning, outs, x)
+    return _guarded(compute, outs, x)
 
 
 def schur(x: Array, vectors: bool = True) -> list[Array]:

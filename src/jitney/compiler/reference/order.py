@@ -1,4 +1,4 @@
-"""Meanings of sorting: several operands together, total orders, stability.
+"""Sorting: several operands together, total orders, stability.
 
 Sorting keys of at most 32 bits is sorting 64-bit integers that hold the key above and the position
 below: stable by construction, and NumPy's sort of integers is much faster than its stable argsort.

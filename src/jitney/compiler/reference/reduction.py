@@ -1,4 +1,4 @@
-"""Meanings of reductions and running folds on ndarrays.
+"""Reductions and cumulative reductions of ndarrays.
 
 Sums and products of float16, bfloat16 and smaller floats are carried in float32 and rounded once;
 those of integers wrap. NaN wins in max and min. A fold over nothing gives the neutral element.

@@ -1,4 +1,4 @@
-"""Meanings of the scalar functions, elementwise on ndarrays of any dtype.
+"""The scalar functions, elementwise on ndarrays of any dtype.
 
     function(name)(*arrays) -> array        convert(array, dtype) -> array
 
@@ -24,7 +24,7 @@ _table: dict[str, Function] = {}
 
 
 def function(name: str) -> Function:
-    """The meaning of the scalar function `name`."""
+    """The reference implementation of the scalar function `name`."""
     return _table[name]
 
 
@@ -138,15 +138,15 @@ def use_threads(apply_ufunc: Threaded) -> None:
 def _numpy(ufunc: np.ufunc) -> Function:
     large = LARGE_IF_LIGHT if ufunc in _LIGHT else LARGE
 
-    def meaning(*xs: np.ndarray) -> np.ndarray:
+    def compute(*xs: np.ndarray) -> np.ndarray:
         if (xs[0].size >= large or xs[-1].size >= large) and _threaded is not None:
             found = _threaded(ufunc, xs)
             if found is not None:
                 return found
         return ufunc(*xs)
 
-    meaning.__name__ = ufunc.__name__
-    return meaning
+    compute.__name__ = ufunc.__name__
+    return compute
 
 
 _LIGHT = frozenset([

@@ -1,4 +1,4 @@
-"""Integer functions, total: what C leaves undefined has the meaning JAX gives it."""
+"""Integer functions, total: what C leaves undefined is defined as in JAX."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MEMORY = "store"  # in place of a function: asks whether elements can be loaded 
 def supports(fn: str, operands: Sequence[np.dtype], result: np.dtype) -> bool:
     """Whether kernels can compute `fn` of operands of these dtypes.
 
-    What they cannot is computed by its NumPy meaning, called from the compiled program.
+    What they cannot is computed by its reference implementation, called from the compiled program.
     """
     return _supports(fn, tuple(operands), result)
 

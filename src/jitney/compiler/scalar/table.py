@@ -3,8 +3,8 @@
     emit(e, "exp", float32, [x], float32) -> the result, or None if there is no native code
 
 Operands are values of the kinds of their dtypes, scalars or vectors alike; float16 and bfloat16
-are computed in f32 and rounded. Names are those of `compiler.reference.scalar`, whose meanings these
-functions have, NaN payloads apart. Complex numbers are split into their parts before: see `complexes`.
+are computed in f32 and rounded. Names and results are those of `compiler.reference.scalar`,
+NaN payloads apart. Complex numbers are split into their parts before: see `complexes`.
 """
 
 from __future__ import annotations

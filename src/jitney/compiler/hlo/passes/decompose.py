@@ -1,16 +1,19 @@
-"""Operations written with others, of which kernels are made.
+"""Decomposition: operations written by others, of which kernels are made.
 
     arg_reduce x            ->  m = max of x;  min of the indices i where x[i] = m or x[i] is NaN
 
-    running reduction of x       ->  for i < n  a = a + x[i];  y[i] = a
+    running reduction of x  ->  for i < n  a = a + x[i];  y[i] = a
 
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
     sort x                  ->  r[i] = how many elements come before x[i];  y[r[i]] = x[i]
 
-NumPy would compute them as well, but a call of Python takes longer than a small one, keeps other
-threads waiting, and stands in the way of fusion and of native loops. To sort, each element is compared
-with each: 64 take less than a microsecond. More elements, and complex numbers, are left to NumPy.
+Elsewhere called expansion, or legalization. NumPy would compute them as well, but a call of Python
+takes longer than a small one, keeps other threads waiting, and stands in the way of fusion and of
+native loops. The sort is counting of ranks (Knuth, vol. 3, 5.2, algorithm C): each element is
+compared with each, n**2 comparisons without a branch, and 64 elements take less than a microsecond.
+More elements, and complex numbers, are left to NumPy. A sorting network would take n log(n)**2
+comparisons.
 """
 
 from __future__ import annotations

@@ -1,18 +1,21 @@
-"""Loops divided into parts, where most of what an iteration computes does not need the previous
-iteration.
+"""Loop fission: a loop divided, where most of an iteration does not depend on the previous one.
 
     for i < n  k = g(k);  x = x + 0.1 * normal(k)
         ->  for i < n  k = g(k), ks[i] = k
             zs = normal(ks)
             for i < n  x = x + 0.1 * zs[i]
 
-An iteration then takes as long as its own chain of operations; what lies between the loops is computed
+Also loop distribution (Kuck 1981; Kennedy and McKinley, "Loop distribution with arbitrary control
+flow", 1990), here followed by scalar expansion of what lies between (`batch_iterations`). An
+iteration then takes as long as its own chain of operations; what lies between the loops is computed
 by vectors, and by all processors. This is what steps with random draws do, forcing terms, and
 observations of a state.
 
-The carries are divided in two: early ones, which need each other alone, and late ones. A node that is
-computed from early carries is computed in the first loop, if their chain needs it; or between the
-loops, if it takes much work; or else by the iterations of the second, as before.
+The carries are divided in two: early ones, which depend on each other alone, and late ones. A node
+that is computed from early carries is computed in the first loop, if their chain needs it; or between
+the loops, if it takes much work; or else by the iterations of the second, as before. The most
+promising sets of carries that are closed under dependence are tried as the first loop (at most
+`MAX_TRIED`), and the division that saves most is taken: linear in the nodes of the body.
 """
 
 from __future__ import annotations

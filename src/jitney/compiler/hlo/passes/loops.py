@@ -1,6 +1,6 @@
 """Loops made smaller: fewer carries, and less work in an iteration.
 
-    while (a, b) ...   where nobody needs b   ->   while (a) ...
+    while (a, b) ...   where nothing needs b   ->   while (a) ...
 
     while (a, b) ...   where b starts as a and becomes what a becomes   ->   while (a) ...
 
@@ -9,18 +9,20 @@
     while (a) ...  y = f(a), z = f(a')   where a' is what a becomes
         ->  while (a, y = f(a)) ...  z = f(a'), and that is what y becomes
 
-    while (...)  y = xs[i] @ w   where xs and w stay what they are
+    while (...)  y = xs[i] @ w   where xs and w are loop-invariant
         ->  ys = xs @ w;  while (...)  y = ys[i]
 
-    while (...)  w @ x   where w stays what it is, and its rows are short
+    while (...)  w @ x   where w is loop-invariant, and its rows are short
         ->  t = transpose(w);  while (...)  transpose(t) @ x
 
-Sums over iterations are left to `sums`, the division of loops to `divide`. The fourth is what a method
-of Verlet's kind does with its forces, or one of Runge and Kutta's whose last stage is the first of
-the next step. The fifth is what a recurrent network does with its inputs: one large product reads
-`w` once, where 500 small ones read it 500 times. Sums within a product have no order that a program
-could count on. The last lets kernels read along the long axis (`simplify.dot_of_narrow_constant`
-does it to constants).
+The first four are those of `carries`; reductions over iterations are left to `sink_reductions`,
+division of loops to `loop_fission`. The fourth is what a method of Verlet's kind does with its
+forces, or one of Runge and Kutta's whose last stage is the first of the next step. The fifth,
+loop-invariant code motion of the matrix and batching of the products, is what a recurrent network
+does with its inputs: one large product reads `w` once, where 500 small ones read it 500 times.
+Reductions within a product have no order that a program could count on. The last, a choice of layout,
+lets kernels read along the long axis (`simplify.dot_of_narrow_constant` does it to constants). Each
+pass is linear in the loop's nodes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Simplification: rewrite rules that keep the bits, applied until none fits.
+"""Algebraic simplification and constant folding: rewrite rules that keep the bits, until none fits.
 
-The program is rebuilt operands first. Each new node is offered to the rules of its kind; a rule returns
-a simpler node or None. Building interns, so common subexpressions go, and nodes that nothing needs are
-never built.
+The program is rebuilt operands first. Each new node is offered to the rules of its kind; a rule
+returns a simpler node or None. Building interns nodes (hash-consing, Ershov 1958), which is common
+subexpression elimination by value numbering, and nodes that nothing needs are never built, which is
+dead code elimination. Linear in the number of nodes and rules; a rule sees its node's operands, never
+its users.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Sums over the iterations of a loop, computed after it.
+"""Reductions over the iterations of a loop, sunk below it.
 
     for i < n  a = a + outer(u, v)     where a starts as 0, and u and v are small
         ->  for i < n  us[i] = u, vs[i] = v;  a = sum over i of outer(us[i], vs[i])
 
-This is how gradients of weights grow in recurrent networks: each iteration would read and write the
-  whole
-of `a`, which afterwards stays in registers while its sum goes over the iterations. The order of
-additions is the same. Rows of arrays that do not change (u = xs[i]) are not stacked: they lie there
-already.
+The delayed updates of blocked linear algebra (rank-1 updates aggregated into one product). This is
+how gradients of weights grow in recurrent networks: each iteration would read and write the whole of
+`a`, which afterwards stays in registers while its sum goes over the iterations. The order of
+additions is the same. Rows of arrays that are loop-invariant (u = xs[i]) are not stacked: they lie
+there already. Linear in the nodes of the body.
 """
 
 from __future__ import annotations
