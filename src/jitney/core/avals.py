@@ -15,6 +15,9 @@ import numpy as np
 
 from jitney.core import dtypes
 
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike
+
 Shape = tuple[int, ...]
 
 
@@ -72,7 +75,13 @@ class ShapedArray(AbstractValue):
     memory_space = None
 
     def __init__(
-        self, shape: Shape, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **_: Any
+        self,
+        shape: Shape,
+        dtype: DTypeLike | dtypes.ExtendedDType,
+        weak_type: bool = False,
+        *,
+        sharding: object = None,
+        **_: Any,
     ) -> None:
         self.shape = tuple(shape)
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
@@ -166,7 +175,7 @@ _interned: dict[tuple[Shape, Any, bool], ShapedArray] = {}
 _INTERN_LIMIT = 100_000  # avals; a program seldom sees a thousand
 
 
-def shaped_array(shape: Shape, dtype: Any, weak_type: bool = False) -> ShapedArray:
+def shaped_array(shape: Shape, dtype: dtypes.DType, weak_type: bool = False) -> ShapedArray:
     """The interned aval of this shape (a tuple of ints), dtype (not canonicalised) and weakness."""
     key = (shape, dtype, weak_type)
     aval = _interned.get(key)
@@ -198,7 +207,7 @@ def _complex_aval(x: complex) -> ShapedArray:
     return shaped_array((), dtypes.canonicalize_dtype(_COMPLEX), True)
 
 
-def _bool_aval(x: Any) -> ShapedArray:
+def _bool_aval(x: bool) -> ShapedArray:
     return shaped_array((), _BOOL, False)
 
 
@@ -239,7 +248,7 @@ def find_aval_rule(kind: type) -> Callable[[Any], AbstractValue] | None:
     return None
 
 
-def get_aval(x: Any) -> AbstractValue:
+def get_aval(x: object) -> AbstractValue:
     """The abstract value of `x`: a tracer, an array, a NumPy value or a Python scalar.
 
     Raises:
@@ -257,7 +266,7 @@ def get_aval(x: Any) -> AbstractValue:
     raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
 
 
-def is_valid_operand(x: Any) -> bool:
+def is_valid_operand(x: object) -> bool:
     """True if `get_aval(x)` would succeed."""
     kind = type(x)
     return (

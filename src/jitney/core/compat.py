@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from jitney.core.avals import AbstractValue, abstract_token, is_valid_operand, p
 from jitney.core.jaxpr import Jaxpr, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, state
+
+if TYPE_CHECKING:
+    from jitney.core.linear_util import WrappedFun
+    from jitney.core.typing import Value
 
 array_types: set[type] = {Array, np.ndarray, *dtypes.numpy_scalar_types}
 
@@ -29,29 +33,29 @@ class Token:
 
     aval: AbstractValue = abstract_token
 
-    def __init__(self, buf: Any = None) -> None:
+    def __init__(self, buf: object = None) -> None:
         self._buf = buf
 
     def block_until_ready(self) -> None:
         """There is nothing to wait for."""
 
 
-def valid_jaxtype(x: Any) -> bool:
+def valid_jaxtype(x: object) -> bool:
     """Whether `x` may be an operand: an array, a tracer, a scalar."""
     return is_valid_operand(x)
 
 
-def is_constant_dim(d: Any) -> bool:
+def is_constant_dim(d: object) -> bool:
     """Whether an extent is a number."""
     return isinstance(d, int | np.integer)
 
 
-def is_constant_shape(shape: Any) -> bool:
+def is_constant_shape(shape: Iterable[object]) -> bool:
     """Whether all extents are numbers."""
     return all(is_constant_dim(d) for d in shape)
 
 
-def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
+def primal_dtype_to_tangent_dtype(primal_dtype: dtypes.DType) -> Any:
     """The dtype of tangents of values of `primal_dtype`."""
     return dtypes.tangent_dtype(primal_dtype)
 
@@ -61,7 +65,7 @@ def gensym(suffix: str = "") -> Callable[[AbstractValue], Var]:
     return Var
 
 
-def call_impl(f: Any, *args: Any, **params: Any) -> Any:
+def call_impl(f: WrappedFun, *args: Value, **params: object) -> Any:
     """Calls a wrapped function."""
     return f.call_wrapped(*args)
 

@@ -16,7 +16,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, SupportsIndex
 
 from jitney.core import forking
 
@@ -47,7 +47,7 @@ class State:
     def __init__(
         self,
         name: str,
-        default: Any,
+        default: object,
         parse: Callable[[Any], Any],
         *,
         traced: bool = False,
@@ -85,7 +85,7 @@ class State:
         return overrides.get(self.name, self.global_value)
 
     @contextlib.contextmanager
-    def __call__(self, new_value: Any = True) -> Iterator[None]:
+    def __call__(self, new_value: object = True) -> Iterator[None]:
         """Within the context, in this thread, the option has the value `new_value`."""
         parsed = self.parse(new_value)
         outer_values, outer_epochs = _local.values, _local.epochs
@@ -97,7 +97,7 @@ class State:
         finally:
             _local.values, _local.epochs = outer_values, outer_epochs
 
-    def set_global(self, value: Any) -> None:
+    def set_global(self, value: object) -> None:
         global _global_epochs
         with forking.settings:
             self.global_value = self.parse(value)
@@ -113,7 +113,7 @@ class State:
         return f"<option {self.name}={self.value!r}>"
 
 
-def _from_text(text: str, default: Any) -> Any:
+def _from_text(text: str, default: object) -> Any:
     """An environment variable's text as a value of the kind of `default`."""
     if isinstance(default, bool):
         lowered = text.lower()
@@ -162,22 +162,22 @@ def renew_epochs() -> None:
 # --- kinds of values ------------------------------------------------------------------------------
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     return bool(value)
 
 
-def _anything(value: Any) -> Any:
+def _anything(value: object) -> Any:
     return value
 
 
-def _integer(value: Any) -> int:
+def _integer(value: SupportsIndex) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ValueError(f"new value must be an int, got {value!r} of type {type(value)}.")
     return int(value)
 
 
-def _one_of(*choices: Any) -> Callable[[Any], Any]:
-    def parse(value: Any) -> Any:
+def _one_of(*choices: object) -> Callable[[Any], Any]:
+    def parse(value: object) -> Any:
         if value not in choices:
             raise ValueError(
                 f"new enum value must be in {list(choices)}, got {value} of type {type(value)}."
@@ -197,7 +197,9 @@ _GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit"
 _states: dict[str, State] = {}
 
 
-def _add(name: str, default: Any, parse: Callable[[Any], Any] = _boolean, **kwargs: Any) -> State:
+def _add(
+    name: str, default: object, parse: Callable[[Any], Any] = _boolean, **kwargs: Any
+) -> State:
     state = State(name, default, parse, **kwargs)
     _states[name] = state
     return state
@@ -352,7 +354,7 @@ _global_epochs = _epochs_of({})
 class Config:
     """`jax.config`: all options by name, as attributes and through `update` and `read`."""
 
-    def update(self, name: str, val: Any) -> None:
+    def update(self, name: str, val: object) -> None:
         """Sets an option globally.
 
         Raises:
@@ -384,7 +386,7 @@ class Config:
             raise AttributeError(f"Unrecognized config option: {name}")
         return state.value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
             f"set options by jax.config.update({name!r}, {value!r}) or a context manager"
         )

@@ -8,12 +8,17 @@ promotion): Python scalars are weak types below or beside the dtypes of their ki
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 from jitney.core import caches, config
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from jitney.core.typing import DTypeLike, SupportsArray, Value
 
 # --- scalar types beyond NumPy's ------------------------------------------------------------------
 
@@ -66,6 +71,13 @@ class ExtendedDType:
     kind = "V"
     physical: np.dtype  # of the carrier
 
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def itemsize(self) -> int: ...
+
 
 DType: TypeAlias = "np.dtype[Any] | ExtendedDType"
 """What arrays have for a dtype."""
@@ -106,7 +118,7 @@ class KeyDType(ExtendedDType):
     __str__ = __repr__
 
 
-def is_extended(dtype: Any) -> bool:
+def is_extended(dtype: object) -> TypeIs[ExtendedDType]:
     """Whether `dtype` is not one of NumPy's or ml_dtypes'."""
     return isinstance(dtype, ExtendedDType)
 
@@ -120,7 +132,7 @@ def physical_dtype(dtype: Any) -> np.dtype:
 
 
 @caches.memoized("dtype rules", "dtypes, settings", 1024)
-def short_name(dtype: Any) -> str:
+def short_name(dtype: DType) -> str:
     """As jaxprs print it: f32, bf16, i8, u32, bool, c64, key<fry>."""
     if is_extended(dtype):
         return dtype.name
@@ -135,7 +147,7 @@ def short_name(dtype: Any) -> str:
     return name
 
 
-def long_name(dtype: Any) -> str:
+def long_name(dtype: DTypeLike | ExtendedDType) -> str:
     """As messages print it: float32, bfloat16, key<fry>."""
     if is_extended(dtype):
         return dtype.name
@@ -163,7 +175,7 @@ def python_scalar_dtype(kind: type) -> np.dtype:
     return _PYTHON_DTYPES[kind]
 
 
-def _as_dtype(d: Any) -> Any:
+def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
     if isinstance(d, np.dtype) or is_extended(d):
         return d
     found = _PYTHON_DTYPES.get(d) if isinstance(d, type) else None
@@ -182,7 +194,7 @@ def _as_dtype(d: Any) -> Any:
         raise TypeError(f"data type {d!r} not understood") from error
 
 
-def canonicalize_dtype(d: Any, allow_extended_dtype: bool = False) -> Any:
+def canonicalize_dtype(d: DTypeLike | ExtendedDType, allow_extended_dtype: bool = False) -> Any:
     """The dtype that values of dtype `d` have here: 64-bit ones are narrowed unless x64 is on."""
     dtype = _as_dtype(d)
     if config.x64_enabled():
@@ -210,7 +222,7 @@ def check_valid_dtype(dtype: Any) -> None:
 # --- categories -----------------------------------------------------------------------------------
 
 
-def issubdtype(a: Any, b: Any) -> bool:
+def issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> bool:
     """Whether dtype `a` belongs to dtype or category `b`, extended and small dtypes included."""
     try:
         return _known_issubdtype(a, b)
@@ -218,7 +230,7 @@ def issubdtype(a: Any, b: Any) -> bool:
         return _issubdtype(a, b)
 
 
-def _issubdtype(a: Any, b: Any) -> bool:
+def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> bool:
     if isinstance(a, ExtendedDType) or isinstance(b, ExtendedDType):
         if isinstance(a, ExtendedDType) and isinstance(b, type):
             return issubclass(a.type, b)
@@ -246,20 +258,20 @@ _CUSTOM_CATEGORY: dict[type, tuple[type, ...]] = {
 }
 
 
-def tangent_dtype(dtype: Any) -> Any:
+def tangent_dtype(dtype: DType) -> DType:
     """The dtype of tangents: its own for inexact dtypes, float0 for the others."""
     return dtype if issubdtype(dtype, np.inexact) else float0
 
 
-def finfo(dtype: Any) -> np.finfo:
+def finfo(dtype: DTypeLike) -> np.finfo:
     """Limits of a floating dtype; see `numpy.finfo`."""
     d = np.dtype(dtype)
     return ml_dtypes.finfo(d) if d.type in custom_float_types else np.finfo(d)
 
 
-def iinfo(int_type: Any) -> np.iinfo | ml_dtypes.iinfo:
+def iinfo(int_type: DTypeLike) -> np.iinfo | ml_dtypes.iinfo:
     """Limits of an integer dtype; see `numpy.iinfo`."""
-    d = np.dtype(int_type)
+    d: np.dtype[Any] = np.dtype(int_type)
     return ml_dtypes.iinfo(d) if d.type in custom_int_types else np.iinfo(d)
 
 
@@ -270,7 +282,7 @@ class TypePromotionError(ValueError):
     """Dtypes that have no implicit common dtype."""
 
 
-def _d(kind: Any) -> np.dtype:
+def _d(kind: DTypeLike) -> np.dtype:
     return np.dtype(kind)
 
 
@@ -438,7 +450,9 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     return canonicalize_dtype(x), False
 
 
-def lattice_result_type(*args: Any) -> tuple[Any, bool]:
+def lattice_result_type(
+    *args: Value | SupportsArray | DTypeLike | ExtendedDType,
+) -> tuple[Any, bool]:
     """(dtype, weakness) of an operation on `args`: values, dtypes or scalar types."""
     keys = tuple([dtype_and_weakness(a) for a in args])
     if len(keys) == 1:
@@ -446,7 +460,7 @@ def lattice_result_type(*args: Any) -> tuple[Any, bool]:
     return _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())
 
 
-def wider(*dtypes: Any) -> Any:
+def wider(*dtypes: DTypeLike) -> Any:
     """The common dtype of `dtypes`, canonical ones, whether or not users may mix them implicitly.
 
     For functions that compute in a wider dtype than they are given.
@@ -454,7 +468,9 @@ def wider(*dtypes: Any) -> Any:
     return _promote(tuple([(np.dtype(d), False) for d in dtypes]), config.x64_enabled(), False)[0]
 
 
-def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+def result_type(
+    *args: Value | SupportsArray | DTypeLike | ExtendedDType, return_weak_type_flag: bool = False
+) -> Any:
     """The dtype of an operation on `args`: values, dtypes or scalar types.
 
     Raises:
@@ -467,7 +483,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     return (dtype, weak) if return_weak_type_flag else dtype
 
 
-def promote_types(a: Any, b: Any) -> Any:
+def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> Any:
     """The dtype of an operation on operands of dtypes `a` and `b`; Python types are weak.
 
     What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too.
@@ -478,12 +494,12 @@ def promote_types(a: Any, b: Any) -> Any:
     return np.dtype(_weak_node(found)) if weak else found
 
 
-def is_weakly_typed(x: Any) -> bool:
+def is_weakly_typed(x: Value | SupportsArray) -> bool:
     """Whether `x` yields to other operands' dtypes."""
     return dtype_and_weakness(x)[1]
 
 
-def is_python_scalar(x: Any) -> bool:
+def is_python_scalar(x: Value) -> bool:
     """Whether `x` is a Python scalar, or an array as weak as one."""
     weak = getattr(x, "weak_type", None)
     if weak is not None:
@@ -491,25 +507,25 @@ def is_python_scalar(x: Any) -> bool:
     return type(x) in _PYTHON_DTYPES
 
 
-def dtype(x: Any, *, canonicalize: bool = True) -> Any:
+def dtype(x: object, *, canonicalize: bool = True) -> Any:
     """The dtype of a value, or of a scalar type."""
     if x is None:
         raise ValueError("None is not a valid value for dtype")
     return dtype_and_weakness(x)[0]
 
 
-def scalar_type_to_dtype(kind: Any, value: Any = None) -> Any:
+def scalar_type_to_dtype(kind: type, value: object = None) -> Any:
     """The canonical dtype of a Python scalar type."""
     return canonicalize_dtype(_PYTHON_DTYPES[kind])
 
 
-def to_numeric_dtype(dtype: Any) -> Any:
+def to_numeric_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
     """int32 in place of bool, others as they are."""
     d = canonicalize_dtype(dtype)
     return np.dtype(np.int32) if d == np.bool_ else d
 
 
-def to_inexact_dtype(dtype: Any) -> Any:
+def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
     """The floating dtype that integer operands are computed in; inexact dtypes as they are.
 
     It is as wide as the integers: float64 for those of 64 bits only.
@@ -520,7 +536,7 @@ def to_inexact_dtype(dtype: Any) -> Any:
     return np.dtype(np.float64 if itemsize_bits(d) == 64 else np.float32)
 
 
-def itemsize_bits(dtype: Any) -> int:
+def itemsize_bits(dtype: DTypeLike) -> int:
     """Bits that one element carries."""
     d = np.dtype(dtype)
     if d == np.bool_:
@@ -530,7 +546,9 @@ def itemsize_bits(dtype: Any) -> int:
     return finfo(d).bits if issubdtype(d, np.floating) else 8 * d.itemsize
 
 
-def check_user_dtype_supported(dtype: Any, fun_name: str | None = None) -> None:
+def check_user_dtype_supported(
+    dtype: DTypeLike | ExtendedDType | None, fun_name: str | None = None
+) -> None:
     """Warns if a dtype that a user asked for explicitly will be narrowed.
 
     Raises:

@@ -6,7 +6,7 @@ keep the order of their equations; equations with any effect are never removed o
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 
 class Effect:
@@ -26,13 +26,13 @@ class EffectTypeSet:
     def add_type(self, effect_type: type[Effect]) -> None:
         self._types.add(effect_type)
 
-    def contains(self, effect: Any) -> bool:
+    def contains(self, effect: Effect) -> bool:
         return any(isinstance(effect, kind) for kind in self._types)
 
-    def filter_in(self, effects: Any) -> list[Effect]:
+    def filter_in(self, effects: Iterable[Effect]) -> list[Effect]:
         return [e for e in effects if self.contains(e)]
 
-    def filter_not_in(self, effects: Any) -> list[Effect]:
+    def filter_not_in(self, effects: Iterable[Effect]) -> list[Effect]:
         return [e for e in effects if not self.contains(e)]
 
 

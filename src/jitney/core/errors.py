@@ -8,9 +8,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from jitney.core import config, source_info
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Array, PyTree
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,7 +31,17 @@ class JAXIndexError(IndexError):
     """An index is of the wrong kind."""
 
 
-def describe(tracer: Any) -> str:
+class _Traced(Protocol):
+    """What messages ask of a tracer."""
+
+    _trace: Any
+
+    @property
+    def aval(self) -> AbstractValue: ...
+    def _origin_msg(self) -> str: ...
+
+
+def describe(tracer: _Traced) -> str:
     """ "traced array with shape float32[3]"."""
     return f"traced array with shape {tracer.aval.str_short()}"
 
@@ -35,7 +49,7 @@ def describe(tracer: Any) -> str:
 class ConcretizationTypeError(JAXTypeError):
     """The value of a tracer was needed while its function was traced."""
 
-    def __init__(self, tracer: Any, context: str = "") -> None:
+    def __init__(self, tracer: _Traced, context: str = "") -> None:
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
             f"{describe(tracer)}\n{context}{tracer._origin_msg()}\n"
@@ -46,7 +60,7 @@ class ConcretizationTypeError(JAXTypeError):
 class TracerBoolConversionError(ConcretizationTypeError):
     """Python asked whether a tracer is true: `if`, `while`, `and`, `bool(x)`."""
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(self, tracer: _Traced) -> None:
         JAXTypeError.__init__(
             self,
             f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}"
@@ -57,7 +71,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 class TracerArrayConversionError(JAXTypeError):
     """NumPy asked for the data of a tracer."""
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(self, tracer: _Traced) -> None:
         super().__init__(
             "The numpy.ndarray conversion method __array__() was called on "
             f"{describe(tracer)}{tracer._origin_msg()}" + _see("TracerArrayConversionError")
@@ -67,7 +81,7 @@ class TracerArrayConversionError(JAXTypeError):
 class TracerIntegerConversionError(JAXTypeError):
     """Python asked for a tracer as an index: `range(x)`, `list[x]`."""
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(self, tracer: _Traced) -> None:
         super().__init__(
             f"The __index__() method was called on {describe(tracer)}{tracer._origin_msg()}"
             + _see("TracerIntegerConversionError")
@@ -77,7 +91,7 @@ class TracerIntegerConversionError(JAXTypeError):
 class NonConcreteBooleanIndexError(JAXIndexError):
     """An array was indexed by a mask whose values are not known while tracing."""
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(self, tracer: _Traced) -> None:
         super().__init__(
             f"Array boolean indices must be concrete; got {tracer.aval.str_short()}\n"
             + _see("NonConcreteBooleanIndexError")
@@ -103,7 +117,7 @@ class JaxRuntimeError(RuntimeError):
 # --- what tracers call ----------------------------------------------------------------------------
 
 
-def scalar_conversion_error(tracer: Any, kind: str) -> Exception:
+def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
     """For int(x), float(x), complex(x)."""
     return ConcretizationTypeError(
         tracer,
@@ -112,7 +126,7 @@ def scalar_conversion_error(tracer: Any, kind: str) -> Exception:
     )
 
 
-def check_truth_is_unambiguous(aval: Any) -> None:
+def check_truth_is_unambiguous(aval: AbstractValue) -> None:
     """Raises ValueError for arrays that are not one element."""
     if aval.size == 0:
         raise ValueError(
@@ -126,7 +140,7 @@ def check_truth_is_unambiguous(aval: Any) -> None:
         )
 
 
-def check_scalar_conversion(x: Any) -> None:
+def check_scalar_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not scalars."""
     if x.ndim > 0:
         raise TypeError(
@@ -134,13 +148,13 @@ def check_scalar_conversion(x: Any) -> None:
         )
 
 
-def check_integer_conversion(x: Any) -> None:
+def check_integer_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not integer scalars."""
     if not (x.shape == () and x.dtype.kind in "iu"):
         raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
 
 
-def escaped_tracer_message(tracer: Any, detail: str = "") -> str:
+def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
     """What to tell of a tracer met where its trace is not under way."""
     kind = type(tracer).__name__
     message = (
@@ -185,7 +199,7 @@ def api_boundary(fun: F) -> F:
     """For functions that users call: errors that leave them show the user's frames only."""
 
     @functools.wraps(fun)
-    def reraise_with_filtered_traceback(*args: Any, **kwargs: Any) -> Any:
+    def reraise_with_filtered_traceback(*args: PyTree, **kwargs: PyTree) -> Any:
         try:
             return fun(*args, **kwargs)
         except Exception as error:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core import source_info
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 
 def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
@@ -22,7 +25,7 @@ def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
 
 
 def eval_jaxpr(
-    jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True
+    jaxpr: Jaxpr, consts: Sequence[Any], *args: Value, propagate_source_info: bool = True
 ) -> list[Any]:
     """The results of `jaxpr` on `args`, each equation bound anew under the current trace.
 
@@ -61,7 +64,7 @@ def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:
 def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     """`closed` as a function from flat arguments to a list of results."""
 
-    def run(*args: Any) -> list[Any]:
+    def run(*args: Value) -> list[Any]:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     return run

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Found = TypeVar("Found")
+State = TypeVar("State")
+After = TypeVar("After")
 
 
 def least_fixpoint(
@@ -21,8 +23,10 @@ def least_fixpoint(
 
 
 def least_fixpoint_by(
-    analyse: Callable[[Any], tuple[Found, Any]], start: Any, join: Callable[[Any, Any], Any]
-) -> tuple[Any, Found]:
+    analyse: Callable[[State], tuple[Found, After]],
+    start: State,
+    join: Callable[[State, After], State],
+) -> tuple[State, Found]:
     """The same for any values that `join` brings together, growing until they stay equal."""
     while True:
         found, after = analyse(start)

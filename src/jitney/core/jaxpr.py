@@ -22,6 +22,7 @@ from jitney.core.effects import Effect, no_effects
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
+    from jitney.core.source_info import SourceInfo
 
 _counter = itertools.count()
 
@@ -87,7 +88,7 @@ class Literal:
 
     __slots__ = ("aval", "val")
 
-    def __init__(self, val: Any, aval: AbstractValue) -> None:
+    def __init__(self, val: np.ndarray, aval: AbstractValue) -> None:
         self.val = val
         self.aval = aval
 
@@ -172,8 +173,8 @@ class JaxprEqn:
         primitive: Primitive,
         params: dict[str, Any],
         effects: frozenset[Effect] | set[Effect],
-        source_info: Any,
-        ctx: Any = None,
+        source_info: SourceInfo | None,
+        ctx: JaxprEqnContext | None = None,
     ) -> None:
         self.invars = invars
         self.outvars = outvars
@@ -202,8 +203,8 @@ def new_jaxpr_eqn(
     primitive: Primitive,
     params: Mapping[str, Any],
     effects: frozenset[Effect] | set[Effect] = no_effects,
-    source_info: Any = None,
-    ctx: Any = None,
+    source_info: SourceInfo | None = None,
+    ctx: JaxprEqnContext | None = None,
 ) -> JaxprEqn:
     """An equation from its parts (public as `jax.extend.core.new_jaxpr_eqn`)."""
     return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
@@ -361,7 +362,7 @@ class ClosedJaxpr:
         )
         return ClosedJaxpr(renamed, self.consts)
 
-    def pretty_print(self, **kwargs: Any) -> str:
+    def pretty_print(self, **kwargs: bool) -> str:
         return self.jaxpr.pretty_print(**kwargs)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ Nothing is simplified here: the jaxpr says what the function did.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from jitney.core.jaxpr import (
 )
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
 
+if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
+    from jitney.core.typing import Params, Value
+
 
 class DynamicJaxprTracer(Tracer):
     """Stands for a variable, or for a literal, of the jaxpr under construction.
@@ -42,7 +46,13 @@ class DynamicJaxprTracer(Tracer):
 
     aval: AbstractValue
 
-    def __init__(self, trace: JaxprTrace, aval: AbstractValue, atom: Atom, origin: Any) -> None:
+    def __init__(
+        self,
+        trace: JaxprTrace,
+        aval: AbstractValue,
+        atom: Atom,
+        origin: source_info.SourceInfo | None,
+    ) -> None:
         self._trace = trace
         self.aval = aval  # pyright: ignore[reportIncompatibleMethodOverride]
         self.atom = atom  # not `var`: arrays have a method of that name
@@ -104,7 +114,7 @@ class JaxprTrace(Trace):
         self.invars.append(var)
         return DynamicJaxprTracer(self, aval, var, None)
 
-    def new_const(self, x: Any) -> DynamicJaxprTracer:
+    def new_const(self, x: Value) -> DynamicJaxprTracer:
         """The tracer of a value from outside of the trace."""
         tracer = self._const_tracers.get(id(x))
         if tracer is None:
@@ -113,7 +123,7 @@ class JaxprTrace(Trace):
             self._keep_alive.append(x)
         return tracer
 
-    def _make_const(self, x: Any) -> DynamicJaxprTracer:
+    def _make_const(self, x: Value) -> DynamicJaxprTracer:
         if isinstance(x, Tracer) and not x._trace.is_valid():
             raise escaped_tracer_error(x)
         aval = get_aval(x)
@@ -130,7 +140,7 @@ class JaxprTrace(Trace):
         self.const_values.append(x)
         return DynamicJaxprTracer(self, aval, var, None)
 
-    def to_tracer(self, x: Any) -> DynamicJaxprTracer:
+    def to_tracer(self, x: Value) -> DynamicJaxprTracer:
         """`x` as a tracer of this trace."""
         if type(x) is DynamicJaxprTracer and x._trace is self:
             return x
@@ -141,7 +151,7 @@ class JaxprTrace(Trace):
 
     # --- operations -------------------------------------------------------------------------------
 
-    def process_primitive(self, primitive: Any, args: Any, params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         if self._invalid:
             raise RuntimeError(f"operation {primitive} reached a trace that has ended")
         atoms: list[Atom] = []
@@ -170,10 +180,10 @@ class JaxprTrace(Trace):
         self,
         invars: list[Atom],
         outvars: list[Var],
-        primitive: Any,
-        params: dict[str, Any],
+        primitive: Primitive,
+        params: Params,
         effects: frozenset[Effect] | set[Effect],
-        origin: Any,
+        origin: source_info.SourceInfo | None,
     ) -> None:
         """Appends an equation."""
         self.eqns.append(
@@ -251,7 +261,7 @@ class JaxprTrace(Trace):
         ]
 
 
-def literal_value(x: Any, aval: AbstractValue) -> np.ndarray | None:
+def literal_value(x: Value, aval: AbstractValue) -> np.ndarray | None:
     """The value of `x` as a literal's, or None if it cannot stand in an equation.
 
     Scalars of Python and NumPy become literals; arrays of the runtime, even scalar ones, do not.
@@ -265,7 +275,7 @@ def literal_value(x: Any, aval: AbstractValue) -> np.ndarray | None:
     return None
 
 
-def _literal_array(x: Any, dtype: np.dtype) -> np.ndarray:
+def _literal_array(x: Value, dtype: np.dtype) -> np.ndarray:
     if type(x) is int:
         info = dtypes.iinfo(dtype)
         if not info.min <= x <= info.max:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
 
 from jitney.core import caches, config
 from jitney.core.jaxpr import DebugInfo
 from jitney.core.trace import state
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Params, PyTree
 
 
 class StoreException(Exception):  # the API's name
@@ -30,7 +33,7 @@ class Store:
         self._full = False
         self._value: Any = None
 
-    def store(self, value: Any) -> None:
+    def store(self, value: object) -> None:
         if self._full:
             raise StoreException("Store occupied")
         self._full, self._value = True, value
@@ -70,7 +73,7 @@ class WrappedFun:
         transforms: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...],
         stores: tuple[Store | None, ...],
         params: tuple[tuple[str, Any], ...],
-        in_type: Any,
+        in_type: object,
         debug_info: DebugInfo,
     ) -> None:
         self.f = f
@@ -85,7 +88,7 @@ class WrappedFun:
     def __name__(self) -> str:
         return getattr(self.f, "__name__", "<unnamed wrapped function>")
 
-    def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
+    def call_wrapped(self, *args: PyTree, **kwargs: PyTree) -> Any:
         """Calls the function through all stages."""
         return self.f_transformed(*args, **kwargs)
 
@@ -139,7 +142,7 @@ class WrappedFun:
 
 
 def wrap_init(
-    f: Callable[..., Any], params: Any = None, *, debug_info: DebugInfo | None = None
+    f: Callable[..., Any], params: Params | None = None, *, debug_info: DebugInfo | None = None
 ) -> WrappedFun:
     """`f` without any stages."""
     info = debug_info or DebugInfo("unknown", getattr(f, "__name__", "<unnamed>"))
@@ -206,19 +209,21 @@ class _GeneratorStage:
     def __hash__(self) -> int:
         return hash(self.gen)
 
-    def run(self, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def run(
+        self, f: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+    ) -> Any:
         steps = self.gen(*args, **kwargs)
         inner_args, inner_kwargs = next(steps)
         out = steps.send(f(*inner_args, **inner_kwargs))
         steps.close()
         return out
 
-    def __call__(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, f: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Any:
         return self.run(f, args, kwargs)
 
 
 class _GeneratorStageWithAux(_GeneratorStage):
-    def __call__(self, f: Callable[..., Any], store: Store, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, f: Callable[..., Any], store: Store, *args: PyTree, **kwargs: PyTree) -> Any:
         out, aux = self.run(f, args, kwargs)
         store.store(aux)
         return out
@@ -241,7 +246,7 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
     raise StoreException("both stores occupied")
 
 
-def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
+def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., Any]:
     """Memoises `call(fun: WrappedFun, *args)` by the function, the arguments and the settings.
 
     Results live as long as the function itself.
@@ -249,7 +254,7 @@ def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any
     found: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(call)
-    def memoized(fun: WrappedFun, *args: Any) -> Any:
+    def memoized(fun: WrappedFun, *args: Hashable) -> Any:
         known = found.setdefault(fun.f, {})
         key = (fun.transforms, fun.params, fun.in_type, args, config.trace_epoch(), state.axis_env)
         if key in known:

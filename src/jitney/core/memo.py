@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 from jitney.core import caches, config
@@ -25,7 +25,7 @@ def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result
     )  # fmt: skip
 
     @functools.wraps(function)
-    def wrapper(first: Any, *rest: Any) -> Result:
+    def wrapper(first: object, *rest: Hashable) -> Result:
         known = memo.get(first)
         if known is None:
             known = memo[first] = {}

@@ -35,6 +35,9 @@ from jitney.core.avals import AbstractValue
 from jitney.core.effects import no_effects
 from jitney.core.record import record
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
@@ -153,7 +156,7 @@ class Primitive:
 
     else:
 
-        def __getattr__(self, name):
+        def __getattr__(self, name: str) -> Any:
             """The decorator that fills the slot `name`."""
             if name not in slots:
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
@@ -209,11 +212,11 @@ class Primitive:
     def impl(self) -> Callable[..., Any]:
         return self.evaluate if self.user_impl is None else self.user_impl
 
-    def evaluate(self, *args: Any, **params: Any) -> Any:
+    def evaluate(self, *args: Value, **params: object) -> Any:
         """The operation on arrays by its own meaning, whatever `def_impl` has set."""
         return _trace.state.eval_trace.process_primitive(self, args, params, own=True)
 
-    def abstract_eval(self, *avals: AbstractValue, **params: Any) -> tuple[Any, Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: object) -> tuple[Any, Any]:
         """(result type or types, effects), not memoised."""
         if self.abstract_rule is None:
             raise NotImplementedError(
@@ -240,11 +243,11 @@ class Primitive:
 
     # --- use -------------------------------------------------------------------------------------
 
-    def bind(self, *args: Any, **params: Any) -> Any:
+    def bind(self, *args: Value, **params: object) -> Any:
         """Applies the primitive under the current trace."""
         return _trace.state.trace.process_primitive(self, args, params)
 
-    def bind_with_trace(self, trace: Any, args: tuple[Any, ...], *rest: Any) -> Any:
+    def bind_with_trace(self, trace: _trace.Trace, args: tuple[Any, ...], *rest: Any) -> Any:
         """Applies the primitive under `trace`; the last argument is the parameters."""
         return trace.process_primitive(self, args, rest[-1])
 

@@ -55,7 +55,7 @@ def fields(cls: Any) -> tuple[str, ...]:
     return cls.__match_args__
 
 
-def replace(x: T, **changes: Any) -> T:
+def replace(x: T, **changes: object) -> T:
     """The record `x` with other values for some fields."""
     values = {name: getattr(x, name) for name in fields(x)}
     return type(x)(**{**values, **changes})
@@ -89,7 +89,7 @@ def _first_init(
 ) -> Callable[..., None]:
     """A constructor that writes the real one, puts it in its place, and calls it."""
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: object, **kwargs: object) -> None:
         cls.__init__ = init = _write_init(cls, names, defaults, frozen)
         init(self, *args, **kwargs)
 
@@ -144,7 +144,7 @@ def _hash(self: Any) -> int:
     return hash(self.__record_values__(self))
 
 
-def _refuse(self: Any, name: str, *value: Any) -> None:
+def _refuse(self: Any, name: str, *value: object) -> None:
     raise AttributeError(f"cannot change field {name!r} of the frozen {type(self).__name__}")
 
 

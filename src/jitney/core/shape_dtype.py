@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
+
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike
 
 
 class ShapeDtypeStruct:
@@ -27,14 +31,14 @@ class ShapeDtypeStruct:
 
     def __init__(
         self,
-        shape: Any,
-        dtype: Any,
+        shape: Sequence[int],
+        dtype: DTypeLike | dtypes.ExtendedDType,
         *,
-        sharding: Any = None,
+        sharding: object = None,
         weak_type: bool = False,
-        vma: Any = None,
+        vma: object = None,
         is_ref: bool = False,
-        manual_axis_type: Any = None,
+        manual_axis_type: object = None,
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
@@ -105,6 +109,6 @@ def abstractify(x: Any) -> ShapedArray:
     raise TypeError(f"{x!r} of type {type(x)} is neither an array nor a description of one")
 
 
-def is_abstract_operand(x: Any) -> bool:
+def is_abstract_operand(x: object) -> bool:
     """True if `abstractify(x)` would succeed."""
     return is_valid_operand(x) or (hasattr(x, "shape") and hasattr(x, "dtype"))

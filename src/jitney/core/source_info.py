@@ -14,7 +14,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -121,11 +124,11 @@ def no_scopes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def origins() -> Iterator[Callable[[Any], None]]:
+def origins() -> Iterator[Callable[[object], None]]:
     """Yields a function that says of which place the operations that follow come."""
     outer, stack = _scopes.origin, _scopes.stack
 
-    def come_from(info: Any) -> None:
+    def come_from(info: object) -> None:
         if not isinstance(info, SourceInfo) or info.code is None:
             _scopes.origin = outer
         elif stack:
@@ -149,7 +152,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     scope = name or getattr(fun, "__name__", type(fun).__name__)
 
     @functools.wraps(fun, updated=())
-    def named(*args: Any, **kwargs: Any) -> Any:
+    def named(*args: PyTree, **kwargs: PyTree) -> Any:
         with named_scope(scope):
             return fun(*args, **kwargs)
 
@@ -174,7 +177,7 @@ def current() -> SourceInfo:
     return SourceInfo(None, 0, _scopes.stack)
 
 
-def summarize(info: Any) -> str:
+def summarize(info: object) -> str:
     """ "file:line:column (function)"; empty if nothing is known."""
     if not isinstance(info, SourceInfo) or info.code is None:
         return ""
@@ -182,7 +185,7 @@ def summarize(info: Any) -> str:
     return f"{info.code.co_filename}:{line}:{column} ({info.code.co_qualname})"
 
 
-def name_stack_of(info: Any) -> str:
+def name_stack_of(info: object) -> str:
     """The scopes of a place, joined by slashes."""
     return "/".join(info.name_stack) if isinstance(info, SourceInfo) else ""
 

@@ -391,7 +391,7 @@ def _params_doc(params: Sequence[tuple[str, Any]], context: Context, settings: S
     return Group(concat(Text("["), Nest(2, concat(Break(""), inner)), end))
 
 
-def _param_doc(value: Any, context: Context, settings: Settings) -> Doc:
+def _param_doc(value: object, context: Context, settings: Settings) -> Doc:
     if isinstance(value, Jaxpr | ClosedJaxpr):
         return _program_doc(_open(value), context, settings)
     if type(value) is tuple and value and all(isinstance(v, Jaxpr | ClosedJaxpr) for v in value):

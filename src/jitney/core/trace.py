@@ -16,11 +16,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.core import errors
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 
 class CustomCall(Protocol):
@@ -65,7 +68,9 @@ class Trace:
     def __init__(self) -> None:
         self._invalid = False
 
-    def process_primitive(self, primitive: Any, args: Any, params: dict[str, Any]) -> Any:
+    def process_primitive(
+        self, primitive: Any, args: Sequence[Value], params: dict[str, Any]
+    ) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.process_primitive")
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
@@ -92,12 +97,12 @@ class Trace:
     def requires_low(self) -> bool:
         return True
 
-    def pure(self, x: Any) -> Any:
+    def pure(self, x: Value) -> Any:
         return x
 
     lift = pure
 
-    def full_raise(self, x: Any) -> Any:
+    def full_raise(self, x: Value) -> Any:
         return x
 
     def __repr__(self) -> str:
@@ -190,7 +195,7 @@ class Tracer(Array):
         """Where the tracer comes from; empty, or a sentence that starts on a new line."""
         return ""
 
-    def _known(self, error: Callable[..., Exception], *context: Any) -> Any:
+    def _known(self, error: Callable[..., Exception], *context: str) -> Any:
         value = self.to_concrete_value()
         if value is None:
             raise error(self, *context)
@@ -218,7 +223,7 @@ class Tracer(Array):
         errors.check_integer_conversion(self)
         return self._known(errors.TracerIntegerConversionError).__index__()
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, *args: object, **kwargs: object) -> Any:
         raise errors.TracerArrayConversionError(self)  # as for floats
 
     def item(self, *args: int) -> Any:
@@ -275,7 +280,7 @@ class Tracer(Array):
     def __copy__(self) -> Tracer:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         return self
 
     def __format__(self, spec: str) -> str:
@@ -361,7 +366,7 @@ def trace_state_clean() -> bool:
     return state.trace is state.eval_trace and not state.axis_env
 
 
-def find_top_trace(*values: Any) -> Trace:
+def find_top_trace(*values: Value) -> Trace:
     """The trace that an operation on `values` would be handed to."""
     return state.trace
 
@@ -391,17 +396,17 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
     return OpaqueTraceState()
 
 
-def is_concrete(x: Any) -> bool:
+def is_concrete(x: object) -> bool:
     """True if the value of `x` is known now."""
     return not isinstance(x, Tracer) or x.is_concrete()
 
 
-def concrete_value(x: Any) -> Any:
+def concrete_value(x: object) -> Any:
     """The value of `x`, or None if `x` is a tracer whose value is not known."""
     return x.to_concrete_value() if isinstance(x, Tracer) else x
 
 
-def revealed(x: Any) -> Any:
+def revealed(x: object) -> Any:
     """The array or tracer that an operand stands for: objects say it by `__jax_array__`."""
     kind = type(x)
     if kind in plain_types:
@@ -417,7 +422,7 @@ def revealed(x: Any) -> Any:
 plain_types: set[type] = set()
 
 
-def concrete_or_error(force: Callable[[Any], Any] | None, x: Any, context: str = "") -> Any:
+def concrete_or_error(force: Callable[[Any], Any] | None, x: object, context: str = "") -> Any:
     """`force(x)`, where the value of `x` must be known.
 
     Args:

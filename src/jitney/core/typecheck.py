@@ -8,8 +8,6 @@ out.C1   results are variables in scope, or literals
 
 from __future__ import annotations
 
-from typing import Any
-
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
@@ -36,12 +34,12 @@ def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
 def _check_one(jaxpr: Jaxpr) -> None:
     scope: set[Var] = set()
 
-    def bind(var: Var, where: Any) -> None:
+    def bind(var: Var, where: object) -> None:
         if var in scope:
             raise JaxprTypeError(f"variable {var!r} is bound twice, again by {where} [var.C1]")
         scope.add(var)
 
-    def check_atom(atom: Atom, where: Any, constraint: str) -> None:
+    def check_atom(atom: Atom, where: object, constraint: str) -> None:
         if isinstance(atom, Var) and atom not in scope:
             raise JaxprTypeError(
                 f"variable {atom!r} is read but not in scope: {where} [{constraint}]"

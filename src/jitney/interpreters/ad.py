@@ -7,7 +7,7 @@ are, for transposition rules, `UndefinedPrimal`s.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.avals import AbstractValue
 from jitney.core.primitive import Primitive
@@ -24,6 +24,10 @@ from jitney.transforms.zero import (
     add_tangents as add_tangents,
     instantiate as instantiate_zeros,
 )
+
+if TYPE_CHECKING:
+    from jitney.core.linear_util import WrappedFun
+    from jitney.core.typing import Value
 
 primitive_jvps = RuleTable("jvp")
 """primitive -> rule(primals, tangents, **params), which returns (results, their tangents)."""
@@ -51,15 +55,19 @@ def zeros_like_aval(aval: AbstractValue) -> Any:
     return Zero(aval).instantiate()
 
 
-def add_jaxvals(x: Any, y: Any) -> Any:
+def add_jaxvals(x: Value, y: Value) -> Any:
     """The sum of two values of one type."""
     return add_jaxvals_p.bind(x, y)
 
 
 def jvp(
-    fun: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False,
-    instantiate: bool = True, transform_stack: bool = True,
-) -> Any:  # fmt: skip
+    fun: WrappedFun | Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+    instantiate: bool = True,
+    transform_stack: bool = True,
+) -> Any:
     """Results and tangents of `fun`, a function of flat values that returns a sequence of such.
 
     Args:
@@ -70,10 +78,10 @@ def jvp(
       instantiate: whether zero tangents of results are made arrays.
       transform_stack: accepted for compatibility.
     """
-    call = getattr(fun, "call_wrapped", fun)
+    call: Any = getattr(fun, "call_wrapped", fun)
     aside: list[Any] = []
 
-    def flat(*xs: Any) -> Any:
+    def flat(*xs: Value) -> Any:
         out = call(*xs)
         if has_aux:
             out, aux = out
@@ -108,7 +116,7 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None
     clear(primitive, "jvp")
     rules.def_jointly_linear_jvp(primitive)
 
-    def transpose(ct: Any, *operands: Any, **params: Any) -> Any:
+    def transpose(ct: Any, *operands: Value | UndefinedPrimal, **params: object) -> Any:
         if type(ct) is Zero:
             return [
                 Zero(x.aval.to_cotangent_aval()) if is_undefined_primal(x) else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear
@@ -15,6 +15,9 @@ from jitney.transforms.batch import (
     move_to,
     not_mapped as not_mapped,
 )
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 primitive_batchers = RuleTable("batch", replaces=("batch_with_axis",))
 """primitive -> rule(operands, dims, **params), which returns (result, its dim).
@@ -28,7 +31,9 @@ fancy_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",))
 
 
 def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
-    def with_axis(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+    def with_axis(
+        axis_data: AxisData, args: Sequence[Value], dims: Sequence[int | None], **params: object
+    ) -> Any:
         return rule(axis_data.size, axis_data.name, None, args, dims, **params)
 
     return with_axis
@@ -56,16 +61,16 @@ def defreducer(prim: Primitive) -> None:
     rules.reducer(prim)
 
 
-def bdim_at_front(x: Any, bdim: int | None, size: int, mesh_axis: Any = None) -> Any:
+def bdim_at_front(x: Value, bdim: int | None, size: int, mesh_axis: object = None) -> Any:
     """`x` with its mapped axis in front; repeated `size` times if it has none."""
     return move_to(x, bdim, 0, size)
 
 
-def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any) -> Any:
+def broadcast(x: Value, sz: int, axis: int, mesh_axis: object) -> Any:
     """`x` repeated `sz` times along a new axis at `axis`."""
     return move_to(x, None, axis, sz)
 
 
-def moveaxis(x: Any, src: Any, dst: int) -> Any:
+def moveaxis(x: Value, src: int | None, dst: int) -> Any:
     """`x` with its axis `src` at `dst`."""
-    return x if src is not_mapped else rules.move_axis(x, src, dst)
+    return x if src is None else rules.move_axis(x, src, dst)

@@ -8,7 +8,7 @@ function of arrays, `register_lowering(prim, lower_fun(fun, multiple_results=Fal
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive
 from jitney.core.record import record
 from jitney.interpreters.tables import set_rule
+
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike, Value as ArrayValue
 
 LoweringRule = Callable[..., Any]
 
@@ -65,7 +68,9 @@ def register_lowering(
     if platform == "cpu":
         _for_cpu.add(prim)
 
-    def lower(b: Any, avals_in: Any, *nodes: Any, **params: Any) -> Any:
+    def lower(
+        b: Builder, avals_in: Sequence[AbstractValue], *nodes: Value, **params: object
+    ) -> Any:
         out_types, _ = prim.result_type(tuple(avals_in), params)
         avals_out = out_types if prim.multiple_results else [out_types]
         out = rule(LoweringRuleContext(b, prim, avals_in, avals_out), *nodes, **params)
@@ -87,8 +92,8 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
       multiple_results: whether it returns a sequence.
     """
 
-    def rule(ctx: LoweringRuleContext, *nodes: Any, **params: Any) -> list[Any]:
-        def flat(*xs: Any) -> Sequence[Any]:
+    def rule(ctx: LoweringRuleContext, *nodes: Value, **params: object) -> list[Any]:
+        def flat(*xs: ArrayValue) -> Sequence[Any]:
             out = fun(*xs, **params)
             return out if multiple_results else (out,)
 
@@ -99,17 +104,17 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
     return rule
 
 
-def ir_constant(val: Any, *, ctx: LoweringRuleContext) -> Any:
+def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Any:
     """A constant as a node of the program that `ctx` belongs to."""
     return ctx.builder.constant(np.asarray(val))
 
 
-def aval_to_ir_type(ctx: Any, aval: AbstractValue) -> TensorType:
+def aval_to_ir_type(ctx: object, aval: AbstractValue) -> TensorType:
     """How values of type `aval` are stored."""
     return lowering.tensor_type(aval)
 
 
-def dtype_to_ir_type(dtype: Any) -> TensorType:
+def dtype_to_ir_type(dtype: DTypeLike) -> TensorType:
     """The type of a scalar of `dtype`."""
     return TensorType((), np.dtype(dtype))
 

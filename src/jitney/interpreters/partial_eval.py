@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core import linear_util as lu
 from jitney.core.avals import AbstractValue, get_aval
@@ -17,6 +17,9 @@ from jitney.core.primitive import Primitive
 from jitney.core.trace import set_current_trace, state
 from jitney.primitives.call.call import call_params, jit_p
 from jitney.transforms.partial import PartialTrace
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 DynamicJaxprTrace = JaxprTrace
 
@@ -34,7 +37,7 @@ class PartialVal(tuple):
     __slots__ = ()
 
     @classmethod
-    def known(cls, const: Any) -> PartialVal:
+    def known(cls, const: Value) -> PartialVal:
         """A known value."""
         return cls((None, const))
 

@@ -100,7 +100,9 @@ def asarray(
     return _array(a, dtype, bool(copy), 0)
 
 
-def _array(x: PyTree, dtype: DTypeLike | None, must_copy: bool, ndmin: int) -> Array:
+def _array(
+    x: PyTree, dtype: DTypeLike | dtypes.ExtendedDType | None, must_copy: bool, ndmin: int
+) -> Array:
     kind = type(x)
     if isinstance(x, Array):
         out = copy_p.bind(x) if must_copy else x
@@ -127,7 +129,7 @@ def _scalar(x: ArrayLike, dtype: Any) -> Array:
     return convert(x, dtype)
 
 
-def _as_ndarray(x: object, dtype: DTypeLike | None) -> np.ndarray:
+def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.ndarray:
     if isinstance(x, np.ndarray) and isinstance(x, np.ma.MaskedArray):
         get_aval(x)  # refuses it
     try:
@@ -239,7 +241,7 @@ def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> np.dtype:
     return _common_dtype(leaves)
 
 
-def _joined(xs: PyTree, dtype: np.dtype) -> Array:
+def _joined(xs: PyTree, dtype: dtypes.DType) -> Array:
     """Nested sequences with arrays among them, joined level by level."""
     if not isinstance(xs, list | tuple):
         if isinstance(xs, Array):

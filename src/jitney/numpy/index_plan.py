@@ -298,6 +298,7 @@ def _is_mask(x: Index) -> bool:
 def _concrete_mask(x: ArrayLike) -> np.ndarray:
     value = concrete_value(x)
     if value is None:
+        assert isinstance(x, Tracer)
         raise errors.NonConcreteBooleanIndexError(x)
     return np.asarray(value)
 

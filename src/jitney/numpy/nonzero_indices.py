@@ -86,6 +86,7 @@ def nonzero(
         known = concrete_value(a)
         if known is not None:
             return tuple(_constant(k) for k in np.nonzero(np.asarray(known)))
+        assert isinstance(a, Tracer)
         raise errors.ConcretizationTypeError(
             a,
             "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero "

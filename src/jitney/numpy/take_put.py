@@ -16,7 +16,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
-from jitney.core.trace import concrete_value, state
+from jitney.core.trace import Tracer, concrete_value, state
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import remainder
@@ -467,6 +467,7 @@ def choose(
     if mode == "raise":
         value = concrete_value(x)
         if value is None:
+            assert isinstance(x, Tracer)
             raise errors.ConcretizationTypeError(
                 x,
                 "The error occurred because jnp.choose was jit-compiled with mode='raise'. Use "

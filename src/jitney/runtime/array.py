@@ -9,7 +9,7 @@ Operators and the methods that compute are put on the base class by `jitney.wiri
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.runtime import array_text, device, sharding
 from jitney.runtime.native._native import NativeArray, empty
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import DTypeLike, Value
 
 _ndarray = np.ndarray
 
@@ -33,7 +37,7 @@ class _Deep:
 deep = _Deep()
 
 
-def is_deep(aval: Any) -> bool:
+def is_deep(aval: AbstractValue) -> bool:
     """Whether arrays of a type have more axes than NumPy's."""
     return len(getattr(aval, "shape", ())) > MAX_AXES
 
@@ -127,7 +131,9 @@ class ArrayImpl(NativeArray, Array):
         """The part on device number `index` of this process."""
         return [self][index]
 
-    def to_device(self, device: Any, *, stream: Any = None) -> ArrayImpl:
+    def to_device(
+        self, device: device.Device | sharding.Sharding | sharding.Format, *, stream: object = None
+    ) -> ArrayImpl:
         """The array on `device`: a Device or a Sharding."""
         return self.placed(sharding.as_sharding(device))
 
@@ -189,7 +195,7 @@ class ArrayImpl(NativeArray, Array):
             )
         return self._data()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         value = self._numpy()
         if dtype is not None and value.dtype != dtype:
             return value.astype(dtype)
@@ -219,7 +225,7 @@ class ArrayImpl(NativeArray, Array):
         """The elements as nested lists of Python scalars."""
         return self._numpy().tolist()
 
-    def tobytes(self, order: Any = "C") -> bytes:
+    def tobytes(self, order: Literal["K", "A", "C", "F"] | None = "C") -> bytes:
         """The bytes of the elements in row-major order."""
         return self._numpy().tobytes(order)
 
@@ -281,7 +287,7 @@ class ArrayImpl(NativeArray, Array):
     def __copy__(self) -> ArrayImpl:
         return array_from_numpy(self._data().copy(), self.aval)
 
-    def __deepcopy__(self, memo: Any) -> ArrayImpl:
+    def __deepcopy__(self, memo: dict[int, Any]) -> ArrayImpl:
         return self.__copy__()
 
     def __reduce__(self) -> Any:
@@ -355,7 +361,7 @@ def array_from_numpy(value: np.ndarray, aval: ShapedArray) -> ArrayImpl:
     return ArrayImpl(value, aval)
 
 
-def array_of(value: Any, weak_type: bool = False) -> ArrayImpl:
+def array_of(value: Value, weak_type: bool = False) -> ArrayImpl:
     """A copy of NumPy data as an array of its own dtype, canonicalised."""
     value = np.asarray(value)
     dtype = dtypes.canonicalize_dtype(value.dtype)

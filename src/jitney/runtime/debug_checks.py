@@ -10,7 +10,7 @@ import numpy as np
 from jitney.core import config
 
 
-def check_results(what: Any, arrays: Sequence[Any]) -> None:
+def check_results(what: object, arrays: Sequence[Any]) -> None:
     """Raises FloatingPointError if a value is NaN (or infinite) where the user forbids it.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from jitney.runtime import signatures
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.native._native import FastFunction, hide_calls
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.pytree.treedef import PyTreeDef
 
 # Traced program -> its executable, for as long as the program is in use.
 _executables: weakref.WeakKeyDictionary[ClosedJaxpr, Executable] = weakref.WeakKeyDictionary()
@@ -79,7 +83,7 @@ def run(
     return executable_of(closed, name).run(leaves, donated)
 
 
-def _zeros(aval: Any) -> np.ndarray:
+def _zeros(aval: AbstractValue) -> np.ndarray:
     return np.zeros(aval.shape, dtypes.physical_dtype(aval.dtype))
 
 
@@ -116,7 +120,7 @@ class PjitFunction(FastFunction):
         self,
         signature: signatures.Signature,
         closed: ClosedJaxpr,
-        out_tree: Any,
+        out_tree: PyTreeDef,
         consumed: Sequence[bool],
     ) -> None:
         """Enters the signature of a call that has been made."""
@@ -135,7 +139,7 @@ class PjitFunction(FastFunction):
     def __init_subclass__(cls) -> None:
         hide_calls(cls)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ arrays of more axes than NumPy's have, are compiled as a program of one equation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import debug_checks, dispatch, lazy_compiler, numpy_errstate
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 _errors, _quiet = numpy_errstate.variable, numpy_errstate.quiet
 _ndarray = np.ndarray
@@ -31,7 +34,7 @@ class EvalTrace(Trace):
     __slots__ = ()
 
     def process_primitive(
-        self, primitive: Primitive, args: Any, params: dict[str, Any], own: bool = False
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
     ) -> Any:
         """Computes an operation; `own`: by its own rule, not by what `def_impl` has put there."""
         if not lazy_compiler.started:
@@ -88,7 +91,7 @@ class EvalTrace(Trace):
     __str__ = __repr__
 
 
-def unshared(result: Any, lent: Sequence[np.ndarray]) -> Any:
+def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> Any:
     """`result`, or a copy of it where it may lie in the memory of arrays `lent` by the caller.
 
     They may be written to later, and must not become read-only, as the data of our arrays are.
@@ -99,13 +102,13 @@ def unshared(result: Any, lent: Sequence[np.ndarray]) -> Any:
     return result
 
 
-def _checked(x: Any) -> Any:
+def _checked(x: Value) -> Any:
     if isinstance(x, Tracer):
         raise escaped_tracer_error(x)
     return x
 
 
-def host_operand(x: Any) -> tuple[np.ndarray, ShapedArray]:
+def host_operand(x: Value) -> tuple[np.ndarray, ShapedArray]:
     """The data and type of an operand that is no runtime array.
 
     Raises:
@@ -126,7 +129,7 @@ def host_operand(x: Any) -> tuple[np.ndarray, ShapedArray]:
     return np.asarray(x, dtypes.physical_dtype(aval.dtype)), aval
 
 
-def owned(x: Any) -> ArrayImpl:
+def owned(x: Value) -> ArrayImpl:
     """An operand that is no runtime array as one whose data nobody else can write to."""
     value, aval = host_operand(x)
     if isinstance(x, _ndarray):

@@ -20,6 +20,7 @@ from jitney.runtime.native._native import Program
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
     from jitney.compiler.hlo import ir
+    from jitney.core.typing import Value
 
 
 @record(frozen=True)
@@ -109,7 +110,7 @@ def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:
             )
 
 
-def host_data(x: Any, dtype: np.dtype) -> np.ndarray:
+def host_data(x: Value, dtype: np.dtype) -> np.ndarray:
     """The contiguous data of an operand, as `dtype`.
 
     Raises:

@@ -10,13 +10,16 @@ import contextlib
 import enum
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
 from jitney.runtime.device import Device
 from jitney.runtime.sharding import Sharding
+
+if TYPE_CHECKING:
+    from jitney.core.typing import AxisName
 
 
 class AxisType(enum.Enum):
@@ -50,7 +53,12 @@ class PartitionSpec:
 
     UNCONSTRAINED = _UNCONSTRAINED
 
-    def __init__(self, *partitions: Any, unreduced: Any = (), reduced: Any = ()) -> None:
+    def __init__(
+        self,
+        *partitions: AxisName,
+        unreduced: Iterable[AxisName] = (),
+        reduced: Iterable[AxisName] = (),
+    ) -> None:
         self._partitions = tuple([_plain_entry(entry) for entry in partitions])
         self.unreduced = frozenset(unreduced)
         self.reduced = frozenset(reduced)
@@ -67,24 +75,24 @@ class PartitionSpec:
             reduced=changes.get("reduced", self.reduced),
         )
 
-    def index(self, value: Any) -> int:
+    def index(self, value: AxisName) -> int:
         """Position of the first axis divided along `value`."""
         return self._partitions.index(value)
 
-    def count(self, value: Any) -> int:
+    def count(self, value: AxisName) -> int:
         """How many axes are divided along `value`."""
         return self._partitions.count(value)
 
     def __len__(self) -> int:
         return len(self._partitions)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
         return self._partitions[index]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._partitions)
 
-    def __add__(self, other: Any) -> PartitionSpec:
+    def __add__(self, other: PartitionSpec | Iterable[AxisName]) -> PartitionSpec:
         if isinstance(other, PartitionSpec):
             return PartitionSpec(
                 *self._partitions, *other._partitions,
@@ -115,11 +123,13 @@ class PartitionSpec:
         return _rebuild_spec, (self._partitions, self.unreduced, self.reduced)
 
 
-def _rebuild_spec(partitions: Any, unreduced: Any, reduced: Any) -> PartitionSpec:
+def _rebuild_spec(
+    partitions: tuple[AxisName, ...], unreduced: frozenset[AxisName], reduced: frozenset[AxisName]
+) -> PartitionSpec:
     return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
 
 
-def _plain_entry(entry: Any) -> Any:
+def _plain_entry(entry: AxisName) -> Any:
     if isinstance(entry, list | tuple):
         entry = tuple(entry)
         return None if not entry else entry[0] if len(entry) == 1 else entry
@@ -176,7 +186,7 @@ class _Axes:
         return f"{axes}, axis_types={self.axis_types!r}"
 
 
-def _types_of(axis_types: Any, n: int) -> tuple[AxisType, ...]:
+def _types_of(axis_types: AxisType | Sequence[AxisType] | None, n: int) -> tuple[AxisType, ...]:
     if axis_types is None:
         return (AxisType.Auto,) * n
     if isinstance(axis_types, AxisType):
@@ -190,7 +200,10 @@ class Mesh(_Axes):
     """Devices in an array with named axes."""
 
     def __init__(
-        self, devices: Any, axis_names: Any, axis_types: AxisType | Sequence[AxisType] | None = None
+        self,
+        devices: np.ndarray | Sequence[Any],
+        axis_names: str | Sequence[AxisName],
+        axis_types: AxisType | Sequence[AxisType] | None = None,
     ) -> None:
         self.devices = np.array(devices, dtype=object)
         self.devices.flags.writeable = False
@@ -260,7 +273,7 @@ class AbstractMesh(_Axes):
         axis_sizes: Sequence[int],
         axis_names: Sequence[Any],
         axis_types: AxisType | Sequence[AxisType] | None = None,
-        abstract_device: Any = None,
+        abstract_device: object = None,
     ) -> None:
         self.axis_sizes = tuple(axis_sizes)
         self.axis_names = tuple(axis_names)
@@ -302,7 +315,12 @@ class NamedSharding(Sharding):
     __slots__ = ("_memory_kind", "mesh", "spec")
 
     def __init__(
-        self, mesh: Mesh | AbstractMesh, spec: Any, *, memory_kind: str | None = None, **_: Any
+        self,
+        mesh: Mesh | AbstractMesh,
+        spec: PartitionSpec | Iterable[AxisName] | None,
+        *,
+        memory_kind: str | None = None,
+        **_: Any,
     ) -> None:
         self.mesh = mesh
         self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*(spec or ()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
 
 from jitney.compiler import blas, lapack
 from jitney.compiler.reference import scalar, threefry
@@ -17,7 +16,7 @@ from jitney.runtime.native import _native
 _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")
 
 
-def install(operators: Any) -> None:
+def install(operators: type) -> None:
     """Makes native code ready.
 
     Args:

@@ -32,7 +32,7 @@ class _ByErrstate:
         context.__enter__()
         return context
 
-    def reset(self, token: Any) -> None:
+    def reset(self, token: contextlib.AbstractContextManager[None]) -> None:
         token.__exit__(None, None, None)
 
 

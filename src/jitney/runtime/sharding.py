@@ -56,7 +56,7 @@ class Sharding:
     def _device_assignment(self) -> tuple[Device, ...]:
         return tuple(self.device_set)
 
-    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
+    def is_equivalent_to(self, other: object, ndim: int) -> bool:
         """Whether arrays of `ndim` axes lie alike by both."""
         return isinstance(other, Sharding) and self.device_set == other.device_set
 

@@ -10,9 +10,9 @@ Results are put into their containers by a function made for their structure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.runtime.array import ArrayImpl, DeletedArray
 from jitney.runtime.native._native import CODES
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.pytree.treedef import PyTreeDef
 
 Pattern = ShapedArray | tuple[Any, ...]
 
@@ -48,7 +52,10 @@ class _NoPatternError(Exception):
 
 
 def signature(
-    tree: Any, leaves: Sequence[Any], types: Sequence[Any], static: Any
+    tree: PyTreeDef,
+    leaves: Sequence[Any],
+    types: Sequence[Any],
+    static: Iterable[tuple[int | str, Any]] | None,
 ) -> Signature | None:
     """The signature of a call; None if native code cannot check such arguments.
 
@@ -78,7 +85,7 @@ def signature(
     return Signature((*patterns, *(by_name[name] for name in names)), names)
 
 
-def _pattern(tree: Any, rest: Iterator[tuple[Any, Any]]) -> Pattern:
+def _pattern(tree: PyTreeDef, rest: Iterator[tuple[Any, Any]]) -> Pattern:
     """The pattern of one argument, whose leaves come next in `rest`."""
     if tree.kind is None:
         return _leaf(*next(rest))
@@ -95,7 +102,7 @@ def _pattern(tree: Any, rest: Iterator[tuple[Any, Any]]) -> Pattern:
     return (CODES["node"], kind, tree.kind.flatten, tree.data, *inner)
 
 
-def _leaf(x: Any, aval: Any) -> Pattern:
+def _leaf(x: Any, aval: AbstractValue) -> Pattern:
     """The pattern of a leaf that a program takes as `aval`."""
     kind = type(x)
     if kind is ArrayImpl or kind is DeletedArray:  # a donated one
@@ -120,7 +127,7 @@ def _leaf(x: Any, aval: Any) -> Pattern:
 # --- results ------------------------------------------------------------------------------------
 
 
-def unflatten_function(tree: Any) -> Callable[[list[Any]], Any] | None:
+def unflatten_function(tree: PyTreeDef) -> Callable[[list[Any]], Any] | None:
     """What makes a function's result of its flat results; None for one bare array.
 
     For all but deeply nested structures it is Python code made for the purpose, such as
@@ -142,12 +149,12 @@ class _Writer:
         self.names: dict[str, Any] = {"__builtins__": {}}
         self.n_leaves = 0
 
-    def name(self, value: Any) -> str:
+    def name(self, value: object) -> str:
         made = f"c{len(self.names)}"
         self.names[made] = value
         return made
 
-    def write(self, tree: Any) -> str:
+    def write(self, tree: PyTreeDef) -> str:
         if tree.kind is None:
             self.n_leaves += 1
             return f"r[{self.n_leaves - 1}]"

@@ -7,7 +7,7 @@ which computes with the operations of the parent trace. Values without the axis 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core import source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
@@ -28,6 +28,9 @@ from jitney.core.trace import (
     state,
 )
 from jitney.transforms.algebra import algebra
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Params, Value
 
 BATCH = declare_slot("batch", required=True)  # (args, dims, **params) -> (out, dim)
 # For operations that ask for the axis itself, (axis_data, args, dims, **params), and for those that
@@ -59,7 +62,7 @@ class BatchTracer(Tracer):
 
     __slots__ = ("batch_dim", "origin", "val")
 
-    def __init__(self, trace: Trace, val: Any, batch_dim: int) -> None:
+    def __init__(self, trace: Trace, val: Value, batch_dim: int) -> None:
         self._trace = trace
         self.val = val
         self.batch_dim = batch_dim
@@ -95,24 +98,24 @@ class BatchTrace(Trace):
         self.axis_data = axis_data
         self.tag = tag
 
-    def to_batch_info(self, x: Any) -> tuple[Any, int | None]:
+    def to_batch_info(self, x: Value) -> tuple[Any, int | None]:
         """(value, position of its extra axis or None)."""
         if isinstance(x, BatchTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
             return x.val, x.batch_dim
         found = x if type(x) in plain_types else revealed(x)
         return (x, None) if found is x else self.to_batch_info(found)
 
-    def pure(self, x: Any) -> Any:
+    def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
             return self.parent_trace.pure(x)
 
     lift = pure
 
-    def wrap(self, val: Any, dim: int | None) -> Any:
+    def wrap(self, val: Value, dim: int | None) -> Any:
         """A tracer, or the value itself if it has no extra axis."""
         return val if dim is None else BatchTracer(self, val, dim)
 
-    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         infos = [self.to_batch_info(x) for x in args]
         vals = [v for v, _ in infos]
         dims = [d for _, d in infos]
@@ -148,7 +151,7 @@ def _missing_rule(primitive: Primitive) -> str:
     )
 
 
-def move_to(x: Any, dim: int | None, destination: int, size: int) -> Any:
+def move_to(x: Value, dim: int | None, destination: int, size: int) -> Any:
     """`x` with its extra axis at `destination`; repeated along a new axis if it has none."""
     if dim is None:
         return algebra.insert_axis(x, destination, size)
@@ -206,7 +209,7 @@ def batch_jaxpr(
     )
     found: list[tuple[bool, ...]] = []
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         outs, dims = batch_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs),
             axis_data,
@@ -244,7 +247,7 @@ def batch_jaxpr_at(
     """
     found: list[tuple[int | None, ...]] = []
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         outs, out_dims = batch_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
         )

@@ -14,7 +14,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from jitney.core.trace import Trace, Tracer, TraceTag, set_current_trace, state
 from jitney.transforms.algebra import algebra
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Params, PyTree, Value
+    from jitney.transforms.zero import Tangent
+
 Terms = list[Any]
 """x_1 ... x_n of a value; each of them may be `Zero`."""
 
@@ -41,7 +45,7 @@ class JetTracer(Tracer):
 
     __slots__ = ("primal", "terms")
 
-    def __init__(self, trace: Trace, primal: Any, terms: Sequence[Any]) -> None:
+    def __init__(self, trace: Trace, primal: Value, terms: Sequence[Any]) -> None:
         self._trace = trace
         self.primal = primal
         self.terms = list(terms)
@@ -74,23 +78,23 @@ class JetTrace(Trace):
         self.parent_trace = parent_trace
         self.order = order
 
-    def to_series(self, x: Any) -> tuple[Any, Terms]:
+    def to_series(self, x: Value) -> tuple[Any, Terms]:
         """(value, its terms)."""
         if isinstance(x, JetTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
             return x.primal, x.terms
         return x, [Zero.from_primal_value(x)] * self.order
 
-    def pure(self, x: Any) -> Any:
+    def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
             return self.parent_trace.pure(x)
 
     lift = pure
 
-    def wrap(self, primal: Any, terms: Terms) -> Any:
+    def wrap(self, primal: Value, terms: Terms) -> Any:
         """A tracer, or the value itself if all terms are zero."""
         return primal if _is_constant(terms) else JetTracer(self, primal, terms)
 
-    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         operands = [self.to_series(x) for x in args]
         primals = [p for p, _ in operands]
         series = [t for _, t in operands]
@@ -160,8 +164,9 @@ def tangent_types_of(series: Sequence[Terms], avals: Sequence[Any]) -> Present:
     )
 
 
-def _is_inexact(aval: Any) -> bool:
-    return dtypes.issubdtype(getattr(aval, "dtype", None), np.inexact)
+def _is_inexact(aval: AbstractValue) -> bool:
+    dtype: Any = getattr(aval, "dtype", None)
+    return dtypes.issubdtype(dtype, np.inexact)
 
 
 def joined(a: Present, b: Present) -> Present:
@@ -194,7 +199,7 @@ def present(series: Sequence[Terms]) -> list[Any]:
 
 @memoize_by_identity
 def jet_jaxpr(
-    closed: ClosedJaxpr, given: Present, order: int, wanted: Any = None
+    closed: ClosedJaxpr, given: Present, order: int, wanted: Present | None = None
 ) -> tuple[ClosedJaxpr, Present]:
     """The program that computes results and terms of `closed`.
 
@@ -208,7 +213,7 @@ def jet_jaxpr(
     """
     found: list[Present] = []
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         primals, rest = args[: len(given)], iter(args[len(given) :])
         series = [
             [Zero(a.to_tangent_aval()) if t is None else next(rest) for t in types]
@@ -248,7 +253,7 @@ def _columns(series: Sequence[Terms]) -> list[tuple[Any, ...]]:
     return list(zip(*series, strict=True))
 
 
-def _assembled(prim: Primitive, out: Any, found: Sequence[Any]) -> tuple[Any, Any]:
+def _assembled(prim: Primitive, out: PyTree, found: Sequence[Any]) -> tuple[Any, Any]:
     """(results, terms) of results for each order, None for orders of which all terms are zero."""
     if not prim.multiple_results:
         zero = Zero.from_primal_value(out)
@@ -260,7 +265,7 @@ def _assembled(prim: Primitive, out: Any, found: Sequence[Any]) -> tuple[Any, An
 def linear(prim: Primitive) -> Callable[..., Any]:
     """The rule of an operation that is linear in all its operands together."""
 
-    def rule(primals: Any, series: Any, **params: Any) -> Any:
+    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out = prim.bind(*primals, **params)
         found = [
             None if _is_constant(column) else prim.bind(*map(instantiate, column), **params)
@@ -277,7 +282,7 @@ def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
     Which piece that is, comparisons of operands may decide, or operands that are integers.
     """
 
-    def rule(primals: Any, series: Any, **params: Any) -> Any:
+    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out: Any = None
         found: list[Any] = []
         for column in _columns(series):
@@ -294,7 +299,7 @@ def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
 def constant(prim: Primitive) -> Callable[..., Any]:
     """The rule of an operation whose derivative is zero wherever there is one."""
 
-    def rule(primals: Any, series: Any, **params: Any) -> Any:
+    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         return _assembled(prim, prim.bind(*primals, **params), [None] * len(series[0]))
 
     return rule
@@ -303,7 +308,7 @@ def constant(prim: Primitive) -> Callable[..., Any]:
 def bilinear(prim: Primitive) -> Callable[..., Any]:
     """The rule of a product: term k is the sum of the products of terms i and k - i."""
 
-    def rule(primals: Any, series: Any, **params: Any) -> Any:
+    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         x, y = ([p, *terms] for p, terms in zip(primals, series, strict=True))
         out = prim.bind(*primals, **params)
         zero = Zero.from_primal_value(out)
@@ -322,8 +327,8 @@ def bilinear(prim: Primitive) -> Callable[..., Any]:
 def by_derivative(prim: Primitive) -> Callable[..., Any]:
     """The rule that integrates the series of the primitive's forward derivative."""
 
-    def rule(primals: Any, series: Any, **params: Any) -> Any:
-        def derivative(xs: Any, dxs: Any) -> tuple[list[Any], list[Any]]:
+    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
+        def derivative(xs: Sequence[Value], dxs: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:
             out, dout = prim.rules["jvp"](xs, dxs, **params)
             return (out, dout) if prim.multiple_results else ([out], [dout])
 
@@ -338,10 +343,10 @@ def by_partials(
 ) -> Callable[..., Any]:
     """`by_derivative` for one result, whose tangent is `derivative`(primals, tangents, params)."""
 
-    def rule(primals: Any, series: Any, **params: Any) -> Any:
+    def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out = prim.bind(*primals, **params)
 
-        def both(xs: Any, dxs: Any) -> tuple[list[Any], list[Any]]:
+        def both(xs: Sequence[Value], dxs: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:
             return [out], [derivative(xs, dxs, params)]
 
         _, (terms,) = integrated(both, primals, series)
@@ -391,5 +396,5 @@ def integrated(
     return first, found
 
 
-def _scaled(x: Any, factor: float) -> Any:
+def _scaled(x: Tangent, factor: float) -> Any:
     return x if type(x) is Zero else algebra.scale(x, factor)

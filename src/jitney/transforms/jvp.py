@@ -7,7 +7,7 @@ the operations of the parent trace. Where all tangents are zero nothing is diffe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
@@ -27,6 +27,10 @@ from jitney.core.trace import (
 )
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Params, Value
+    from jitney.transforms.zero import Tangent
+
 JVP = declare_slot("jvp", required=True)  # (primals, tangents, **params) -> (out, dout)
 
 
@@ -35,7 +39,7 @@ class JVPTracer(Tracer):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: Trace, primal: Any, tangent: Any) -> None:
+    def __init__(self, trace: Trace, primal: Value, tangent: Tangent) -> None:
         self._trace = trace
         self.primal = primal
         self.tangent = tangent
@@ -74,20 +78,20 @@ class JVPTrace(Trace):
         self.parent_trace = parent
         self.tag = tag
 
-    def to_pair(self, x: Any) -> tuple[Any, Any]:
+    def to_pair(self, x: Value) -> tuple[Any, Any]:
         """(primal, tangent) of an operand."""
         if isinstance(x, JVPTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
             return x.primal, x.tangent
         found = x if type(x) in plain_types else revealed(x)
         return (x, Zero.from_primal_value(x)) if found is x else self.to_pair(found)
 
-    def pure(self, x: Any) -> Any:
+    def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
             return self.parent_trace.pure(x)
 
     lift = pure
 
-    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         pairs = [self.to_pair(x) for x in args]
         primals = [p for p, _ in pairs]
         tangents = [t for _, t in pairs]
@@ -115,7 +119,7 @@ class JVPTrace(Trace):
 
     process_custom_vjp_call = process_custom_jvp_call
 
-    def pair(self, primal: Any, tangent: Any) -> Any:
+    def pair(self, primal: Value, tangent: Tangent) -> Any:
         """A tracer, or the primal itself if its tangent is zero."""
         return primal if isinstance(tangent, Zero) else JVPTracer(self, primal, tangent)
 
@@ -171,7 +175,7 @@ def jvp_jaxpr(
     )
     found: list[tuple[bool, ...]] = []
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         primals, given = args[: len(nonzeros)], args[len(nonzeros) :]
         tangents = with_zeros(given, nonzeros, [a.to_tangent_aval() for a in closed.in_avals])
         outs, douts = jvp_flat(

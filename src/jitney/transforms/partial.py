@@ -8,7 +8,7 @@ programs (`jit`, `scan`, ...) have a rule `partial` that divides the program.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.effects import custom_derivatives_allowed_effects, no_effects
 from jitney.core.evaluate import eval_jaxpr
@@ -17,6 +17,9 @@ from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace, trace_to_jax
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive, declare_slot
 from jitney.core.trace import CustomCall, Trace, plain_types, revealed, set_current_trace, state
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Params, Value
 
 # (trace, unknown, args, params) -> results: divides a call of a program into known and unknown parts.
 PARTIAL = declare_slot("partial")
@@ -38,16 +41,16 @@ class PartialTrace(Trace):
         self.parent_trace = parent
         self.unknown_trace = unknown
 
-    def is_unknown(self, x: Any) -> bool:
+    def is_unknown(self, x: object) -> bool:
         """Whether `x` depends on unknowns."""
         return type(x) is DynamicJaxprTracer and x._trace is self.unknown_trace
 
-    def pure(self, x: Any) -> Any:
+    def pure(self, x: Value) -> Any:
         return x if self.is_unknown(x) else self.parent_trace.pure(x)
 
     lift = pure
 
-    def process_primitive(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         if not plain_types.issuperset(map(type, args)):
             args = [revealed(x) for x in args]
         unknown = [self.is_unknown(x) for x in args]
@@ -103,7 +106,7 @@ def partial_eval_jaxpr(
     """
     parts: list[Any] = []
 
-    def fun(*known_args: Any) -> list[Any]:
+    def fun(*known_args: Value) -> list[Any]:
         outer = state.trace
         rest = JaxprTrace(DebugInfo("partial", closed.jaxpr.debug_info.func_src_info), outer)
         trace = PartialTrace(outer, rest)
@@ -238,7 +241,7 @@ def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> Closed
     return ClosedJaxpr(jaxpr.replace(eqns=kept, effects=effects), closed.consts)
 
 
-def _silenced(value: Any) -> Any:
+def _silenced(value: object) -> Any:
     if isinstance(value, ClosedJaxpr):
         return without_known_prints(value, (False,) * len(value.in_avals))
     if isinstance(value, tuple) and value and all(isinstance(v, ClosedJaxpr) for v in value):

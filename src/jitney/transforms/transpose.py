@@ -7,13 +7,18 @@ and its operands, of which the linear ones are `UndefinedPrimal`s: only their ty
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.avals import AbstractValue
 from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import Jaxpr, Literal, Var
+from jitney.core.jaxpr import Atom, Jaxpr, Literal, Var
 from jitney.core.primitive import Primitive, declare_slot
 from jitney.transforms.zero import Zero, add_tangents
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from jitney.transforms.zero import Tangent
 
 # (cotangents, *operands, **params) -> cotangents of the operands, None for those that are not linear
 TRANSPOSE = declare_slot("transpose", required=True)
@@ -39,7 +44,7 @@ class UndefinedPrimal:
         return f"UndefinedPrimal({self.aval})"
 
 
-def is_undefined_primal(x: Any) -> bool:
+def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
     """Whether `x` stands for a linear operand."""
     return type(x) is UndefinedPrimal
 
@@ -74,7 +79,7 @@ def backward_pass(
             linear.append(eqn)
     cts: dict[Var, Any] = {}
 
-    def accumulate(atom: Any, ct: Any) -> None:
+    def accumulate(atom: Atom, ct: Tangent | None) -> None:
         if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in known:
             return
         cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct

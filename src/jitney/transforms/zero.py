@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.transforms.algebra import algebra
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 
 class Zero:
@@ -18,7 +21,7 @@ class Zero:
         self.aval = aval
 
     @staticmethod
-    def from_primal_value(value: Any) -> Zero:
+    def from_primal_value(value: Value) -> Zero:
         """The zero tangent of a value."""
         return Zero(get_aval(value).to_tangent_aval())
 
@@ -28,6 +31,10 @@ class Zero:
 
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
+
+
+Tangent: TypeAlias = "Value | Zero"
+"""A tangent or cotangent."""
 
 
 class SymbolicZero(Zero):
@@ -48,7 +55,7 @@ class SymbolicZero(Zero):
         return len(self.shape)
 
 
-def instantiate(x: Any) -> Any:
+def instantiate(x: Tangent) -> Any:
     """`x`, or zeros if it is a symbolic zero."""
     return x.instantiate() if isinstance(x, Zero) else x
 
@@ -64,7 +71,7 @@ def with_zeros(
     return [next(given) if nz else Zero(a) for nz, a in zip(nonzero, avals, strict=True)]
 
 
-def add_tangents(x: Any, y: Any) -> Any:
+def add_tangents(x: Tangent, y: Tangent) -> Any:
     """The sum of two tangents or cotangents."""
     if isinstance(x, Zero):
         return y

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.pytree.paths import keystr
 from jitney.core.pytree.registry import KeyPath, find_kind, flatten_one_level_with_keys
 from jitney.core.pytree.treedef import IsLeaf, PyTreeDef
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
 MakeError = Callable[[str], ValueError]
 Difference = tuple[KeyPath, str, str, str]
 
 
-def prefix_errors(prefix: Any, full: Any, is_leaf: IsLeaf | None = None) -> list[MakeError]:
+def prefix_errors(prefix: PyTree, full: PyTree, is_leaf: IsLeaf | None = None) -> list[MakeError]:
     """One function for each place where `prefix` is not a prefix of `full`.
 
     Each takes a name for the prefix and gives the error to raise.
@@ -27,7 +30,7 @@ def prefix_errors(prefix: Any, full: Any, is_leaf: IsLeaf | None = None) -> list
 
 
 def _prefix_errors(
-    path: KeyPath, prefix: Any, full: Any, is_leaf: IsLeaf | None
+    path: KeyPath, prefix: PyTree, full: PyTree, is_leaf: IsLeaf | None
 ) -> Iterator[MakeError]:
     if (is_leaf is not None and is_leaf(prefix)) or find_kind(type(prefix)) is None:
         return
@@ -86,18 +89,18 @@ def _error(what: str, path: KeyPath, detail: str) -> MakeError:
     )
 
 
-def _name(key: Any) -> str:
+def _name(key: object) -> str:
     return keystr((key,), simple=True)
 
 
-def _diff(a: Any, b: Any) -> str:
+def _diff(a: object, b: object) -> str:
     import difflib  # for errors alone
 
     lines = difflib.ndiff(str(a).splitlines(), str(b).splitlines())
     return textwrap.indent("\n".join(lines), "    ")
 
 
-def _one_level(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+def _one_level(tree: PyTree) -> tuple[list[tuple[Any, Any]], Any]:
     kind = find_kind(type(tree))
     assert kind is not None
     return flatten_one_level_with_keys(tree)[0], kind.flatten(tree)[1]
@@ -106,12 +109,14 @@ def _one_level(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
 # --- equality -----------------------------------------------------------------------------------
 
 
-def equality_errors(a: Any, b: Any, is_leaf: IsLeaf | None = None) -> Iterator[Difference]:
+def equality_errors(a: PyTree, b: PyTree, is_leaf: IsLeaf | None = None) -> Iterator[Difference]:
     """(path, what `a` has there, what `b` has there, in what they differ), for each difference."""
     yield from _equality_errors((), a, b, is_leaf)
 
 
-def _equality_errors(path: KeyPath, a: Any, b: Any, is_leaf: IsLeaf | None) -> Iterator[Difference]:
+def _equality_errors(
+    path: KeyPath, a: PyTree, b: PyTree, is_leaf: IsLeaf | None
+) -> Iterator[Difference]:
     a_is_leaf, b_is_leaf = _is_leaf(a, is_leaf), _is_leaf(b, is_leaf)
     if a_is_leaf and b_is_leaf:
         return
@@ -159,7 +164,7 @@ def _children(n: int) -> str:
     return f"{n} child{'' if n == 1 else 'ren'}"
 
 
-def _is_leaf(x: Any, is_leaf: IsLeaf | None) -> bool:
+def _is_leaf(x: PyTree, is_leaf: IsLeaf | None) -> bool:
     return (is_leaf is not None and is_leaf(x)) or find_kind(type(x)) is None
 
 
@@ -167,7 +172,7 @@ class _Blank:
     """Stands for a leaf of which nothing is known."""
 
 
-def _is_blank(x: Any) -> bool:
+def _is_blank(x: object) -> bool:
     return isinstance(x, _Blank)
 
 

@@ -7,7 +7,7 @@ and for treating leaves by name; nothing on the way of a compiled call makes the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.pytree.registry import (
     KeyPath,
@@ -17,11 +17,14 @@ from jitney.core.pytree.registry import (
 )
 from jitney.core.pytree.treedef import LEAF, PyTreeDef, make_node
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
 PathIsLeaf = Callable[..., bool]
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
+    tree: PyTree, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
     """((path, leaf) pairs, structure).
 
@@ -32,7 +35,7 @@ def tree_flatten_with_path(
     """
     out: list[tuple[KeyPath, Any]] = []
 
-    def visit(x: Any, path: KeyPath) -> PyTreeDef:
+    def visit(x: PyTree, path: KeyPath) -> PyTreeDef:
         if _stops(x, path):
             out.append((path, x))
             return LEAF
@@ -44,7 +47,7 @@ def tree_flatten_with_path(
         subtrees = [visit(child, (*path, key)) for key, child in pairs]
         return make_node(kind, _data(kind, x), tuple(subtrees))
 
-    def _stops(x: Any, path: KeyPath) -> bool:
+    def _stops(x: PyTree, path: KeyPath) -> bool:
         if is_leaf is None:
             return False
         verdict = is_leaf(path, x) if is_leaf_takes_path else is_leaf(x)
@@ -57,19 +60,19 @@ def tree_flatten_with_path(
     return out, visit(tree, ())
 
 
-def _data(kind: Kind, x: Any) -> Any:
+def _data(kind: Kind, x: PyTree) -> Any:
     # From the ordinary rule, so that the structure equals that of plain flattening.
     return kind.flatten(x)[1]
 
 
 def tree_leaves_with_path(
-    tree: Any, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
+    tree: PyTree, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
     """(path, leaf) pairs; see `tree_flatten_with_path`."""
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
-def generate_key_paths(tree: Any) -> list[tuple[KeyPath, Any]]:
+def generate_key_paths(tree: PyTree) -> list[tuple[KeyPath, Any]]:
     """(path, leaf) pairs."""
     return tree_flatten_with_path(tree)[0]
 
@@ -85,7 +88,7 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     return separator.join([_simple(key) if simple else str(key) for key in keys])
 
 
-def _simple(key: Any) -> str:
+def _simple(key: object) -> str:
     for name in ("key", "idx", "name"):
         if name in getattr(type(key), "__match_args__", ()):
             return str(getattr(key, name))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from jitney.core.pytree.errors import (
     equality_errors as equality_errors,
@@ -50,6 +50,9 @@ from jitney.core.pytree.treedef import (
     make_node,
 )
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
 
 class Unspecified:
     """The default of arguments for which None means something."""
@@ -64,7 +67,7 @@ _UNSPECIFIED = Unspecified()
 # --- taking apart and putting together ----------------------------------------------------------
 
 
-def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
+def tree_flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
     """(leaves, structure); `is_leaf` says what, besides leaves, is not to be looked into."""
     return flatten(tree) if is_leaf is None else flatten_until(tree, is_leaf)
 
@@ -78,17 +81,17 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     return treedef.unflatten(leaves)
 
 
-def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+def tree_leaves(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[Any]:
     """The leaves."""
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
+def tree_structure(tree: PyTree, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     """The structure."""
     return tree_flatten(tree, is_leaf)[1]
 
 
-def count_leaves(tree: Any) -> int:
+def count_leaves(tree: PyTree) -> int:
     """The number of leaves."""
     return len(flatten(tree)[0])
 
@@ -105,7 +108,9 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 # --- mapping ------------------------------------------------------------------------------------
 
 
-def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+def tree_map(
+    f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None
+) -> Any:
     """`f` of each leaf of `tree` and what stands at its place in the other trees.
 
     Args:
@@ -125,7 +130,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
 
 
 def _parts(
-    treedef: PyTreeDef, tree: Any, other: Any, is_leaf: PathIsLeaf | None, name: str
+    treedef: PyTreeDef, tree: PyTree, other: PyTree, is_leaf: PathIsLeaf | None, name: str
 ) -> list[Any]:
     """The parts of `other` at the leaves of `tree`; `name` is what messages call `tree`."""
     try:
@@ -139,8 +144,8 @@ def _parts(
 
 def tree_map_with_path(
     f: Callable[..., Any],
-    tree: Any,
-    *rest: Any,
+    tree: PyTree,
+    *rest: PyTree,
     is_leaf: PathIsLeaf | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
@@ -154,8 +159,8 @@ def tree_map_with_path(
 
 def tree_reduce(
     function: Callable[[Any, Any], Any],
-    tree: Any,
-    initializer: Any = _UNSPECIFIED,
+    tree: PyTree,
+    initializer: object = _UNSPECIFIED,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
     """`functools.reduce` over the leaves, from the left."""
@@ -167,9 +172,9 @@ def tree_reduce(
 
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any],
-    tree: Any,
+    tree: PyTree,
     *,
-    identity: Any = _UNSPECIFIED,
+    identity: object = _UNSPECIFIED,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
     """The leaves joined by an associative operation, in a balanced order.
@@ -192,7 +197,7 @@ def tree_reduce_associative(
     return join(0, len(leaves))
 
 
-def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+def tree_all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
     """Whether all leaves are true."""
     return all(tree_leaves(tree, is_leaf))
 
@@ -216,7 +221,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
 
 def tree_transpose(
-    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: PyTree
 ) -> Any:
     """A tree of trees turned inside out.
 
@@ -242,7 +247,9 @@ def tree_transpose(
     return inner_treedef.unflatten(columns)
 
 
-def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+def broadcast_prefix(
+    prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | None = None
+) -> list[Any]:
     """Each leaf of `prefix_tree` as often as `full_tree` has leaves at its place.
 
     Raises:
@@ -256,7 +263,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = 
     return out
 
 
-def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+def tree_broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | None = None) -> Any:
     """A tree like `full_tree`, its leaves being those of `prefix_tree`.
 
     Raises:
@@ -277,7 +284,7 @@ class _Shim:
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> Any:
         return self.fun(*args, **kwargs)
 
     def __hash__(self) -> int:
@@ -298,7 +305,7 @@ class Partial(functools.partial):
 
     __slots__ = ()
 
-    def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> Self:
+    def __new__(cls, func: Callable[..., Any], *args: PyTree, **kw: PyTree) -> Self:
         if isinstance(func, functools.partial):
             out = super().__new__(cls, _Shim(func), *args, **kw)
             for name in ("__module__", "__name__", "__qualname__", "__doc__"):
@@ -329,17 +336,17 @@ class PyTreeRegistry:
     register_dataclass_node = staticmethod(register_dataclass)
 
     @staticmethod
-    def is_node(x: Any) -> bool:
+    def is_node(x: object) -> bool:
         """Whether the value `x` is a container."""
         return find_kind(type(x)) is not None
 
     @staticmethod
-    def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any] | None:
+    def flatten_one_level(tree: PyTree) -> tuple[Iterable[Any], Any] | None:
         """(children, static data) of the outermost container; None for a leaf."""
         return flatten_one_level(tree) if find_kind(type(tree)) else None
 
     @staticmethod
-    def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[Any], Any] | None:
+    def flatten_one_level_with_keys(tree: PyTree) -> tuple[Iterable[Any], Any] | None:
         """((key, child) pairs, static data) of the outermost container; None for a leaf."""
         return flatten_one_level_with_keys(tree) if find_kind(type(tree)) else None
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import collections
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 Typ = TypeVar("Typ", bound=type)
 
@@ -102,7 +105,9 @@ def _flatten_defaultdict(x: collections.defaultdict[Any, Any]) -> tuple[Children
     return [x[k] for k in keys], (x.default_factory, tuple(keys))
 
 
-def _unflatten_defaultdict(data: Any, children: tuple[Any, ...]) -> Any:
+def _unflatten_defaultdict(
+    data: tuple[Callable[[], Any] | None, tuple[Any, ...]], children: tuple[Any, ...]
+) -> Any:
     factory, keys = data
     return collections.defaultdict(factory, zip(keys, children, strict=True))
 
@@ -175,7 +180,7 @@ def find_kind(t: type) -> Kind | None:
     return None
 
 
-def _make_named(t: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
+def _make_named(t: type[Any]) -> Callable[[Any, tuple[Any, ...]], Any]:
     return lambda _, children: t(*children)
 
 
@@ -199,7 +204,7 @@ def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
 def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, Any]]:
     """`flatten`, refusing results that are not (children, data)."""
 
-    def checked(x: Any) -> tuple[Children, Any]:
+    def checked(x: PyTree) -> tuple[Children, Any]:
         out = flatten(x)
         if type(out) is not tuple or len(out) != 2:
             raise ValueError(
@@ -264,7 +269,7 @@ def register_pytree_with_keys(
     way to the children alone.
     """
 
-    def without_keys(x: Any) -> tuple[Children, Any]:
+    def without_keys(x: PyTree) -> tuple[Children, Any]:
         pairs, data = flatten_with_keys(x)
         return tuple([child for _, child in pairs]), data
 
@@ -351,11 +356,11 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda x: (get(x),)
 
 
-def _register_fields(nodetype: Any, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
+def _register_fields(nodetype: type[Any], data: tuple[str, ...], meta: tuple[str, ...]) -> None:
     get_data, get_meta = _getter(data), _getter(meta)
     keys = [GetAttrKey(name) for name in data]
 
-    def flatten(x: Any) -> tuple[Children, Any]:
+    def flatten(x: PyTree) -> tuple[Children, Any]:
         return get_data(x), get_meta(x)
 
     def unflatten(static: tuple[Any, ...], children: tuple[Any, ...]) -> Any:
@@ -363,7 +368,7 @@ def _register_fields(nodetype: Any, data: tuple[str, ...], meta: tuple[str, ...]
         arguments.update(zip(meta, static, strict=True))
         return nodetype(**arguments)
 
-    def flatten_with_keys(x: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    def flatten_with_keys(x: PyTree) -> tuple[Iterable[tuple[Any, Any]], Any]:
         return tuple(zip(keys, get_data(x), strict=True)), get_meta(x)
 
     _register(
@@ -381,7 +386,7 @@ def register_static(cls: Typ) -> Typ:
 # --- one level ----------------------------------------------------------------------------------
 
 
-def flatten_one_level(tree: Any) -> tuple[Children, Any]:
+def flatten_one_level(tree: PyTree) -> tuple[Children, Any]:
     """(children, static data) of the outermost container.
 
     Raises:
@@ -393,7 +398,7 @@ def flatten_one_level(tree: Any) -> tuple[Children, Any]:
     return kind.flatten(tree)
 
 
-def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+def flatten_one_level_with_keys(tree: PyTree) -> tuple[list[tuple[Any, Any]], Any]:
     """((key, child) pairs, static data) of the outermost container.
 
     Raises:

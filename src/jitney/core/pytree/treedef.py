@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.pytree.registry import KINDS, LEAF_TYPES, NONE_TYPE, Kind, find_kind
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 IsLeaf = Callable[[Any], bool]
 
@@ -68,7 +71,7 @@ class PyTreeDef:
 
     @staticmethod
     def from_node_data_and_children(
-        registry: Any, node_data: tuple[Any, Any] | None, children: Iterable[PyTreeDef]
+        registry: object, node_data: tuple[Any, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
         """The inverse of `node_data` and `children`.
 
@@ -119,7 +122,7 @@ class PyTreeDef:
 
         return visit(self)
 
-    def from_iterable_tree(self, tree: Any) -> Any:
+    def from_iterable_tree(self, tree: PyTree) -> Any:
         """A tree of this structure out of nested iterables."""
         if self.kind is None:
             return tree
@@ -134,7 +137,7 @@ class PyTreeDef:
 
     # --- taking apart ---
 
-    def flatten_up_to(self, tree: Any) -> list[Any]:
+    def flatten_up_to(self, tree: PyTree) -> list[Any]:
         """The parts of `tree` at this structure's leaves.
 
         Raises:
@@ -174,7 +177,7 @@ class PyTreeDef:
     def __copy__(self) -> PyTreeDef:
         return self
 
-    def __deepcopy__(self, memo: Any) -> PyTreeDef:
+    def __deepcopy__(self, memo: dict[int, Any]) -> PyTreeDef:
         return self
 
     def __repr__(self) -> str:
@@ -281,13 +284,13 @@ def _build(tree: PyTreeDef, leaves: Iterator[Any]) -> Any:
 # --- flattening ---------------------------------------------------------------------------------
 
 
-def flatten(tree: Any) -> tuple[list[Any], PyTreeDef]:
+def flatten(tree: PyTree) -> tuple[list[Any], PyTreeDef]:
     """(leaves, structure) of `tree`."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
 
 
-def _flatten(tree: Any, leaves: list[Any]) -> PyTreeDef:
+def _flatten(tree: PyTree, leaves: list[Any]) -> PyTreeDef:
     t = type(tree)
     if t in LEAF_TYPES:
         leaves.append(tree)
@@ -331,7 +334,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> PyTreeDef:
     return made
 
 
-def flatten_until(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
+def flatten_until(tree: PyTree, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
     """(leaves, structure) of `tree`, where whatever `is_leaf` holds for is a leaf.
 
     Raises:
@@ -339,7 +342,7 @@ def flatten_until(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
     """
     leaves: list[Any] = []
 
-    def visit(x: Any) -> PyTreeDef:
+    def visit(x: PyTree) -> PyTreeDef:
         verdict = is_leaf(x)
         if verdict is not True and verdict is not False:
             raise ValueError(
@@ -355,7 +358,7 @@ def flatten_until(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
     return leaves, visit(tree)
 
 
-def _flatten_up_to(prefix: PyTreeDef, tree: Any, out: list[Any]) -> None:
+def _flatten_up_to(prefix: PyTreeDef, tree: PyTree, out: list[Any]) -> None:
     kind = prefix.kind
     if kind is None:
         out.append(tree)
@@ -380,7 +383,7 @@ def _flatten_up_to(prefix: PyTreeDef, tree: Any, out: list[Any]) -> None:
             _flatten_up_to(t, child, out)
 
 
-def _check_type(kind: Kind, tree: Any) -> None:
+def _check_type(kind: Kind, tree: PyTree) -> None:
     if type(tree) is kind.type:
         return
     match kind.family:
@@ -404,7 +407,7 @@ def _check_type(kind: Kind, tree: Any) -> None:
             )
 
 
-def _refuse_data(kind: Kind, expected: Any, got: Any, tree: Any) -> None:
+def _refuse_data(kind: Kind, expected: Any, got: Any, tree: PyTree) -> None:
     if kind.type is dict:
         raise ValueError(
             f"Dict key mismatch; expected keys: {list(expected)}; present keys: {list(got)}."

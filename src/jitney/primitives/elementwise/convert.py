@@ -94,9 +94,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
 def user_dtype(dtype: Any, function: str) -> np.dtype[Any]:
     """A dtype as the user gave it, canonical; warns if 64 bits were asked for and are not enabled."""
-    if dtypes.is_extended(dtype):
-        return dtype
-    dtypes.check_user_dtype_supported(dtype, function)
+    if not dtypes.is_extended(dtype):
+        dtypes.check_user_dtype_supported(dtype, function)
     return dtypes.canonicalize_dtype(dtype)
 
 
