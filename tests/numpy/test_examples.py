@@ -20,6 +20,10 @@ def examples() -> dict[str, list[doctest.Example]]:
     seen: set[int] = set()
     public = [(name, getattr(jnp, name)) for name in sorted(jnp.__all__)]
     public += [(f"ufunc.{name}", m) for name, m in vars(jnp.ufunc).items() if name[0] != "_"]
+    linalg = [(f"linalg.{name}", f) for name, f in vars(jnp.linalg).items() if name[0] != "_"]
+    public += [(n, f) for n, f in linalg if getattr(f, "__module__", "") == "jax.numpy.linalg"]
+    updates = type(jnp.zeros(1).at[0])
+    public += [("at", updates), *((f"at.{n}", m) for n, m in vars(updates).items() if n[0] != "_")]
     for name, value in public:
         if id(value) in seen or value is getattr(np, name, None):  # not NumPy's own
             continue
@@ -34,8 +38,8 @@ EXAMPLES = examples()
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) > 150
-    assert {"sum", "sin", "sort", "take", "linspace"} <= EXAMPLES.keys()
+    assert len(EXAMPLES) > 300
+    assert {"sum", "sin", "sort", "take", "at.set", "add", "linalg.solve"} <= EXAMPLES.keys()
 
 
 def run(name: str, names: dict[str, object], checker: doctest.OutputChecker | None = None) -> None:

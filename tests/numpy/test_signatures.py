@@ -51,5 +51,10 @@ def test_signature(name: str):
     assert shown(getattr(jnp, name)) == shown(getattr(J, name))
 
 
+@pytest.mark.parametrize("name", [n for n in dir(J.linalg) if n[0] != "_"])
+def test_signature_of_linalg(name: str):
+    assert shown(getattr(jnp.linalg, name)) == shown(getattr(J.linalg, name))
+
+
 def test_all_functions_are_compared():
     assert len(FUNCTIONS) > 300

@@ -17,9 +17,19 @@ def apply_along_axis(
     """`func1d` applied to each one-dimensional slice of `arr` along `axis`, to all at once by `vmap`.
 
     Args:
-      func1d: takes an array of rank 1 and gives arrays; `args` and `kwargs` are passed on.
-      axis: the axis of the slices; the axes of the result of `func1d` come in its place.
+      func1d: takes an array of rank 1 and gives arrays; it is traced, unlike in NumPy, where it is
+        called once for each slice.
+      axis: the axis of the slices.
       arr: an array.
+      *args: passed on to `func1d`.
+      **kwargs: passed on to `func1d`.
+
+    Returns: the results; the axes of one result stand where `axis` was.
+
+    Example:
+      >>> jnp.apply_along_axis(lambda row: row - row.min(), 1, jnp.array([[3, 5], [9, 2]]))
+      Array([[0, 2],
+             [7, 0]], dtype=int32)
     """
     promotion.check_arraylike("apply_along_axis", arr)
     arr = promotion.ensure_arraylike("apply_along_axis", arr)
@@ -40,8 +50,21 @@ def apply_over_axes(
 ) -> Array:
     """`func(a, axis)` applied for each of `axes` in turn; axes that it removes are put back.
 
+    Args:
+      func: takes an array and an axis; gives an array of the same rank or of one less.
+      a: an array.
+      axes: the axes, in the order in which they are handled.
+
+    Returns: an array of the rank of `a`.
+
     Raises:
-      ValueError: if a result has not the rank of `a`, nor one less.
+      ValueError: if a result has another rank than `a` and one less.
+
+    Example:
+      >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), [0, 2])
+      Array([[[8.],
+              [8.],
+              [8.]]], dtype=float32)
     """
     x = promotion.ensure_arraylike("apply_over_axes", a)
     for axis in axes:

@@ -47,21 +47,69 @@ def _arg(
 def argmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the first largest element; NaN counts as largest."""
+    """Index of the first largest element; NaN counts as largest.
+
+    Args:
+      a: an array.
+      axis: along which to search; by default in the flattened array.
+      out: must be None.
+      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+
+    Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
+
+    Raises:
+      ValueError: if there are no elements to search.
+
+    Example:
+      >>> x = jnp.array([[1, 7, 3], [9, 2, 9]])
+      >>> jnp.argmax(x)
+      Array(3, dtype=int32)
+      >>> jnp.argmax(x, axis=1)
+      Array([1, 0], dtype=int32)
+    """
     return _arg("argmax", reduce.argmax, a, axis, out, keepdims)
 
 
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the first smallest element; NaN counts as smallest."""
+    """Index of the first smallest element; NaN counts as smallest.
+
+    Args:
+      a: an array.
+      axis: along which to search; by default in the flattened array.
+      out: must be None.
+      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+
+    Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
+
+    Raises:
+      ValueError: if there are no elements to search.
+
+    Example:
+      >>> jnp.argmin(jnp.array([[4, 7, 3], [9, 2, 9]]), axis=0)
+      Array([0, 1, 0], dtype=int32)
+    """
     return _arg("argmin", reduce.argmin, a, axis, out, keepdims)
 
 
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """`argmax` of the elements that are not NaN; -1 where all are."""
+    """`argmax` of the elements that are not NaN.
+
+    Args:
+      a: an array.
+      axis: along which to search; by default in the flattened array.
+      out: must be None.
+      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+
+    Returns: indices as of `argmax`; -1 where all elements are NaN, for which NumPy raises an error.
+
+    Example:
+      >>> jnp.nanargmax(jnp.array([[1.0, jnp.nan, 3.0], [jnp.nan, jnp.nan, jnp.nan]]), axis=1)
+      Array([ 2, -1], dtype=int32)
+    """
     promotion.check_no_out("nanargmax", out)
     return _nanargmax(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 
@@ -69,7 +117,20 @@ def nanargmax(
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """`argmin` of the elements that are not NaN; -1 where all are."""
+    """`argmin` of the elements that are not NaN.
+
+    Args:
+      a: an array.
+      axis: along which to search; by default in the flattened array.
+      out: must be None.
+      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+
+    Returns: indices as of `argmin`; -1 where all elements are NaN, for which NumPy raises an error.
+
+    Example:
+      >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 1.0]))
+      Array(2, dtype=int32)
+    """
     promotion.check_no_out("nanargmin", out)
     return _nanargmin(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
 

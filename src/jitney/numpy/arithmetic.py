@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, SupportsInt, TypeGuard
+from typing import Any, SupportsInt, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -29,10 +29,42 @@ from jitney.runtime.array import ArrayImpl
 _BOOL = np.dtype(bool)
 
 
+BinaryFunction: TypeAlias = "Callable[[ArrayLike, ArrayLike], Array]"
+
+_OPERANDS = """
+    Args:
+      x: an array.
+      y: an array, broadcast against `x`.
+
+    Returns: an array of the common dtype.
+"""
+_FLOAT_OPERANDS = """
+    Args:
+      x1: an array; integers and booleans become the default float.
+      x2: an array, broadcast against `x1`.
+
+    Returns: an array of the common dtype, float or complex.
+"""
+
+
 def arithmetic(
-    name: str, op: Callable[[Any, Any], Any], bool_op: Callable[[Any, Any], Any] | None, doc: str
-) -> Callable[[Any, Any], Any]:
-    """A function of two operands of one type, by the lax function `op`, or `bool_op` on booleans."""
+    name: str,
+    op: Callable[[Any, Any], Any],
+    bool_op: Callable[[Any, Any], Any] | None,
+    doc: str,
+    example: str,
+    printed: str,
+) -> BinaryFunction:
+    """A function of two operands of one type.
+
+    Args:
+      name: of the function.
+      op: the lax function that computes it.
+      bool_op: the one that does on booleans, if that is another.
+      doc: the first line of its docstring.
+      example: a call of it, as Python code, for the docstring.
+      printed: what Python shows as its result.
+    """
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         if isinstance(x, Array):
@@ -49,7 +81,8 @@ def arithmetic(
             return bool_op(x, y)
         return op(x, y)
 
-    return public(function, name, doc)
+    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    return public(function, name, f"{doc}\n{_OPERANDS}{shown}")
 
 
 _FLOATS: frozenset[Any] = frozenset(
@@ -60,19 +93,32 @@ _FLOATS: frozenset[Any] = frozenset(
 
 _NUMBERS = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
-add = arithmetic("add", binary.add, binary.bitwise_or, "x + y; the logical or of booleans.")
-subtract = arithmetic("subtract", binary.sub, None, "x - y.")
+add = arithmetic(
+    "add", binary.add, binary.bitwise_or, "x + y; the logical or of booleans.",
+    "jnp.add(jnp.array([1, 2]), 10)", "Array([11, 12], dtype=int32)",
+)  # fmt: skip
+subtract = arithmetic(
+    "subtract", binary.sub, None, "x - y; an error for booleans.",
+    "jnp.subtract(jnp.array([1, 2]), 10)", "Array([-9, -8], dtype=int32)",
+)  # fmt: skip
 multiply = arithmetic(
-    "multiply", binary.mul, binary.bitwise_and, "x * y; the logical and of booleans."
-)
-maximum = arithmetic("maximum", binary.max, None, "The larger element; NaN if one is NaN.")
-minimum = arithmetic("minimum", binary.min, None, "The smaller element; NaN if one is NaN.")
+    "multiply", binary.mul, binary.bitwise_and, "x * y; the logical and of booleans.",
+    "jnp.multiply(jnp.array([1, 2]), 2.5)", "Array([2.5, 5. ], dtype=float32, weak_type=True)",
+)  # fmt: skip
+maximum = arithmetic(
+    "maximum", binary.max, None, "The larger element; NaN if one is NaN.",
+    "jnp.maximum(jnp.array([1.0, 5.0, jnp.nan]), 2.0)", "Array([ 2.,  5., nan], dtype=float32)",
+)  # fmt: skip
+minimum = arithmetic(
+    "minimum", binary.min, None, "The smaller element; NaN if one is NaN.",
+    "jnp.minimum(jnp.array([1.0, 5.0, jnp.nan]), 2.0)", "Array([ 1.,  2., nan], dtype=float32)",
+)  # fmt: skip
 
 
 def float_arithmetic(
-    name: str, op: Callable[[Any, Any], Any], doc: str
-) -> Callable[[Any, Any], Any]:
-    """A function of two operands of one float or complex type, by the lax function `op`."""
+    name: str, op: Callable[[Any, Any], Any], doc: str, example: str, printed: str
+) -> BinaryFunction:
+    """A function of two operands of one float or complex type; see `arithmetic`."""
 
     def function(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         if isinstance(x1, Array) and isinstance(x2, Array):
@@ -81,17 +127,27 @@ def float_arithmetic(
                 return op(x1, x2)
         return op(*promote_args_inexact(name, x1, x2))
 
-    return public(function, name, doc)
+    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    return public(function, name, f"{doc}\n{_FLOAT_OPERANDS}{shown}")
 
 
-divide = float_arithmetic("divide", binary.div, "x1 / x2, as floats.")
-true_divide = float_arithmetic("true_divide", binary.div, "x1 / x2, as floats.")
+divide = float_arithmetic(
+    "divide", binary.div, "x1 / x2, as floats; integers by zero give infinities and NaN.",
+    "jnp.divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
+)  # fmt: skip
+true_divide = float_arithmetic(
+    "true_divide", binary.div, "x1 / x2, as floats; another name for `divide`.",
+    "jnp.true_divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
+)  # fmt: skip
 arctan2 = atan2 = float_arithmetic(
-    "arctan2", binary.atan2, "Angle of the point (x2, x1), in [-pi, pi]."
-)
+    "arctan2", binary.atan2, "Angle of the point (x2, x1), in [-pi, pi].",
+    "jnp.arctan2(jnp.array([0.0, 1.0]), jnp.array([-1.0, 1.0])).round(3)",
+    "Array([3.142, 0.785], dtype=float32)",
+)  # fmt: skip
 nextafter = float_arithmetic(
-    "nextafter", binary.nextafter, "The float next to x in the direction of y."
-)
+    "nextafter", binary.nextafter, "The float next to x1 in the direction of x2.",
+    "jnp.nextafter(1.0, 2.0) > 1.0", "Array(True, dtype=bool, weak_type=True)",
+)  # fmt: skip
 
 
 # --- division with remainder ----------------------------------------------------------------------
@@ -104,7 +160,23 @@ def _zero(x: ArrayLike) -> ArrayLike:
 
 @jit_when_traced
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The largest integer not above x1 / x2; of integers an integer."""
+    """The largest integer not above x1 / x2; also written x1 // x2.
+
+    Args:
+      x1: dividends; booleans count as int32.
+      x2: divisors, broadcast against `x1`.
+
+    Returns: quotients of the common dtype: of integers an integer, of floats a float.
+
+    Raises:
+      TypeError: for complex operands.
+
+    Division of integers by zero gives a number without meaning, no error.
+
+    Example:
+      >>> jnp.floor_divide(jnp.array([7, -7]), 2)
+      Array([ 3, -4], dtype=int32)
+    """
     x1, x2 = promote_args_numeric("floor_divide", x1, x2)
     dtype = promotion.dtype_of(x1)
     if dtypes.issubdtype(dtype, np.unsignedinteger):
@@ -123,7 +195,18 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
-    """(floor_divide(x1, x2), remainder(x1, x2))."""
+    """Quotients and remainders: (floor_divide(x1, x2), remainder(x1, x2)).
+
+    Args:
+      x1: dividends.
+      x2: divisors, broadcast against `x1`.
+
+    Returns: two arrays of the common dtype.
+
+    Example:
+      >>> jnp.divmod(jnp.array([7, -7]), 3)
+      (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
+    """
     x1, x2 = promote_args_numeric("divmod", x1, x2)
     if promotion.is_integer(promotion.dtype_of(x1)):
         return floor_divide(x1, x2), remainder(x1, x2)
@@ -146,7 +229,20 @@ def _float_divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
 
 @jit_when_traced
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 - x2 floor(x1 / x2): the remainder that has the sign of x2."""
+    """x1 - x2 floor(x1 / x2): the remainder that has the sign of x2; also written x1 % x2.
+
+    Args:
+      x1: dividends; booleans count as int32.
+      x2: divisors, broadcast against `x1`.
+
+    Returns: remainders of the common dtype. By 0 it is 0 for integers and NaN for floats.
+
+    Example:
+      >>> jnp.remainder(jnp.array([7, -7]), 3)
+      Array([1, 2], dtype=int32)
+      >>> jnp.fmod(jnp.array([7, -7]), 3)
+      Array([ 1, -1], dtype=int32)
+    """
     x1, x2 = promote_args_numeric("remainder", x1, x2)
     if promotion.is_integer(promotion.dtype_of(x1)):
         x2 = _guard_zero(x2)
@@ -166,12 +262,23 @@ def _guard_zero(x: ArrayLike) -> ArrayLike:
     )
 
 
-mod = public(lambda x1, x2, /: remainder(x1, x2), "mod", remainder.__doc__ or "")
+mod: BinaryFunction = public(lambda x1, x2, /: remainder(x1, x2), "mod", remainder.__doc__ or "")
 
 
 @jit_when_traced
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The remainder that has the sign of x1."""
+    """The remainder of x1 / x2 that has the sign of x1.
+
+    Args:
+      x1: dividends; booleans count as int32.
+      x2: divisors, broadcast against `x1`.
+
+    Returns: remainders of the common dtype; see `remainder` for those with the sign of x2.
+
+    Example:
+      >>> jnp.fmod(jnp.array([7.5, -7.5]), 2)
+      Array([ 1.5, -1.5], dtype=float32)
+    """
     promotion.check_arraylike("fmod", x1, x2)
     if promotion.is_integer(dtypes.result_type(x1, x2)):
         x2 = _guard_zero(convert.as_value(x2))
@@ -182,10 +289,22 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 to the power of x2.
+    """x1 to the power of x2; also written x1 ** x2.
 
     An integer exponent that is no tracer gives a chain of multiplications; arrays of integers to the
     power of arrays of integers (not negative) stay integers.
+
+    Args:
+      x1: bases.
+      x2: exponents, broadcast against `x1`.
+
+    Returns: powers of the common dtype; of a negative base with a fractional exponent NaN.
+
+    Example:
+      >>> jnp.power(jnp.array([1, 2, 3]), 2)
+      Array([1, 4, 9], dtype=int32)
+      >>> jnp.power(2.0, jnp.array([-1.0, 0.5]))
+      Array([0.5      , 1.4142135], dtype=float32)
     """
     promotion.check_arraylike("power", x1, x2)
     if _is_static_integer(x2, promotion.is_inexact(promotion.dtype_of(x1))):
@@ -226,11 +345,22 @@ def _integer_power(x: ArrayLike, n: ArrayLike) -> Array:
     return acc
 
 
-pow = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc__ or "")
+pow: BinaryFunction = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc__ or "")
 
 
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x to the power of y, as floats."""
+    """x to the power of y, as floats: integers become the default float.
+
+    Args:
+      x: bases.
+      y: exponents, broadcast against `x`.
+
+    Returns: Powers, of a float or complex dtype.
+
+    Example:
+      >>> jnp.float_power(jnp.array([2, 4]), -1)
+      Array([0.5 , 0.25], dtype=float32)
+    """
     return binary.pow(*promote_args_inexact("float_power", x, y))
 
 
@@ -314,18 +444,54 @@ def _logaddexp2_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> 
 
 
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log(exp(x1) + exp(x2)), without overflow."""
+    """log(exp(x1) + exp(x2)), without overflow.
+
+    Args:
+      x1: logarithms; integers become the default float.
+      x2: logarithms, broadcast against `x1`.
+
+    Returns: an array of a float or complex dtype.
+
+    Example:
+      >>> jnp.logaddexp(jnp.array([0.0, 1000.0]), 0.0)
+      Array([6.931472e-01, 1.000000e+03], dtype=float32)
+    """
     return _logaddexp(*promote_args_inexact("logaddexp", x1, x2))
 
 
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log2(2**x1 + 2**x2), without overflow."""
+    """log2(2**x1 + 2**x2), without overflow.
+
+    Args:
+      x1: logarithms to base 2; integers become the default float.
+      x2: logarithms to base 2, broadcast against `x1`.
+
+    Returns: an array of a float or complex dtype.
+
+    Example:
+      >>> jnp.logaddexp2(3.0, 3.0)
+      Array(4., dtype=float32, weak_type=True)
+    """
     return _logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
 
 
 @jit_when_traced
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """sqrt(x1**2 + x2**2), without overflow."""
+    """sqrt(x1**2 + x2**2), without overflow.
+
+    Args:
+      x1: lengths of one side; integers become the default float.
+      x2: lengths of the other side, broadcast against `x1`.
+
+    Returns: an array of a float dtype.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jnp.hypot(jnp.array([3.0, 5.0]), jnp.array([4.0, 12.0]))
+      Array([ 5., 13.], dtype=float32)
+    """
     x1, x2 = promote_args_inexact("hypot", x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
         raise ValueError(
@@ -347,7 +513,18 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """0 for negative x1, 1 for positive x1, x2 at 0."""
+    """The step function: 0 for negative x1, 1 for positive x1, x2 at 0.
+
+    Args:
+      x1: where to evaluate; integers become the default float.
+      x2: values at 0, broadcast against `x1`.
+
+    Returns: an array of a float dtype; NaN where `x1` is NaN.
+
+    Example:
+      >>> jnp.heaviside(jnp.array([-1.0, 0.0, 2.0]), 0.5)
+      Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x1, x2 = promote_args_inexact("heaviside", x1, x2)
     negative = compare.lt(x1, _zero(x1))
     positive = compare.gt(x1, _zero(x1))
@@ -364,7 +541,18 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The larger element; the other one if one is NaN."""
+    """The larger element; the other one if one is NaN.
+
+    Args:
+      x1: an array.
+      x2: an array, broadcast against `x1`.
+
+    Returns: an array of the common dtype; see `maximum` for the function that gives NaN.
+
+    Example:
+      >>> jnp.fmax(jnp.array([1.0, jnp.nan]), jnp.array([2.0, 5.0]))
+      Array([2., 5.], dtype=float32)
+    """
     from jitney.numpy.comparison import greater
 
     return where(_or(greater(x1, x2), isnan(x2)), x1, x2)
@@ -372,7 +560,18 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @jit_when_traced
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The smaller element; the other one if one is NaN."""
+    """The smaller element; the other one if one is NaN.
+
+    Args:
+      x1: an array.
+      x2: an array, broadcast against `x1`.
+
+    Returns: an array of the common dtype; see `minimum` for the function that gives NaN.
+
+    Example:
+      >>> jnp.fmin(jnp.array([1.0, jnp.nan]), jnp.array([2.0, 5.0]))
+      Array([1., 5.], dtype=float32)
+    """
     from jitney.numpy.comparison import less
 
     return where(_or(less(x1, x2), isnan(x2)), x1, x2)
@@ -397,7 +596,21 @@ def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @jit_when_traced(compiled_from=LARGE)
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Greatest common divisor."""
+    """Greatest common divisors, not negative; gcd(0, 0) is 0.
+
+    Args:
+      x1: integers.
+      x2: integers, broadcast against `x1`.
+
+    Returns: an array of the common integer dtype.
+
+    Raises:
+      ValueError: unless both are integers.
+
+    Example:
+      >>> jnp.gcd(jnp.array([12, -9]), 6)
+      Array([6, 3], dtype=int32)
+    """
     from jitney.numpy.euclid import gcd_of
 
     x1, x2 = _integers("gcd", x1, x2)
@@ -407,7 +620,21 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @jit_when_traced(compiled_from=LARGE)
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Least common multiple."""
+    """Least common multiples, not negative; 0 where an operand is 0.
+
+    Args:
+      x1: integers.
+      x2: integers, broadcast against `x1`.
+
+    Returns: an array of the common integer dtype.
+
+    Raises:
+      ValueError: unless both are integers.
+
+    Example:
+      >>> jnp.lcm(jnp.array([4, 5]), 6)
+      Array([12, 30], dtype=int32)
+    """
     x1, x2 = _integers("lcm", x1, x2)
     x1, x2 = absolute(x1), absolute(x2)
     divisor = gcd(x1, x2)

@@ -61,6 +61,13 @@ class IndexUpdateRef:
         updates), "clip" takes the nearest, "promise_in_bounds" says that there are none.
       wrap_negative_indices: whether negative positions count from the end.
       out_sharding: unused on one device.
+
+    Example:
+      >>> x = jnp.arange(5)
+      >>> x.at[1].set(10)
+      Array([ 0, 10,  2,  3,  4], dtype=int32)
+      >>> x
+      Array([0, 1, 2, 3, 4], dtype=int32)
     """
 
     __slots__ = ("array", "index")
@@ -82,7 +89,18 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """The elements; `fill_value` for positions out of range if `mode` is "fill"."""
+        """The elements; `fill_value` for positions out of range if `mode` is "fill".
+
+        Args:
+          mode: what positions out of range give: by default the nearest element, as `x[index]`.
+          fill_value: NaN by default, of integers the least one (of unsigned ones the greatest).
+
+        Returns: an array of the indexed shape.
+
+        Example:
+          >>> jnp.arange(3.0).at[jnp.array([1, 7])].get(mode="fill")
+          Array([ 1., nan], dtype=float32)
+        """
         return indexing.get(
             self.array,
             self.index,
@@ -103,7 +121,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] = values."""
+        """x[index] = values.
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array; of repeated positions one of the values is kept.
+
+        Example:
+          >>> jnp.zeros(4).at[1:3].set(7)
+          Array([0., 7., 7., 0.], dtype=float32)
+        """
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, None)
             if out is not None:
@@ -127,7 +155,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] += values, repeated positions adding up."""
+        """x[index] += values, repeated positions adding up.
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array.
+
+        Example:
+          >>> jnp.zeros(3).at[jnp.array([0, 2, 2])].add(1)
+          Array([1., 0., 2.], dtype=float32)
+        """
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.add)
             if out is not None:
@@ -151,7 +189,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] -= values."""
+        """x[index] -= values, repeated positions adding up.
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array.
+
+        Example:
+          >>> jnp.arange(3).at[0].subtract(5)
+          Array([-5,  1,  2], dtype=int32)
+        """
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.subtract)
             if out is not None:
@@ -175,7 +223,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] *= values."""
+        """x[index] *= values, repeated positions one after the other.
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array.
+
+        Example:
+          >>> jnp.arange(4).at[2:].multiply(10)
+          Array([ 0,  1, 20, 30], dtype=int32)
+        """
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.multiply)
             if out is not None:
@@ -201,7 +259,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] /= values, as floats."""
+        """x[index] /= values, as floats.
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array, of a float dtype.
+
+        Example:
+          >>> jnp.array([2.0, 4.0]).at[1].divide(8)
+          Array([2. , 0.5], dtype=float32)
+        """
         from jitney.numpy.arithmetic import divide
 
         divisors = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
@@ -223,7 +291,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] **= values."""
+        """x[index] **= values.
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array.
+
+        Example:
+          >>> jnp.array([2, 3]).at[1].power(2)
+          Array([2, 9], dtype=int32)
+        """
         from jitney.numpy.arithmetic import power
 
         exponents = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
@@ -245,7 +323,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] = minimum(x[index], values)."""
+        """x[index] = minimum(x[index], values).
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array.
+
+        Example:
+          >>> jnp.array([1, 5, 9]).at[:].min(4)
+          Array([1, 4, 4], dtype=int32)
+        """
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.minimum)
             if out is not None:
@@ -269,7 +357,17 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """x[index] = maximum(x[index], values)."""
+        """x[index] = maximum(x[index], values).
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: a new array.
+
+        Example:
+          >>> jnp.array([1, 5, 9]).at[:].max(4)
+          Array([4, 5, 9], dtype=int32)
+        """
         if mode is None and wrap_negative_indices:
             out = _update_at_once(self.array, self.index, values, np.maximum)
             if out is not None:
@@ -294,7 +392,14 @@ class IndexUpdateRef:
     ) -> Array:
         """x[index] = func(x[index]); once for each time that a position comes.
 
-        `func` is called on a scalar and may not close over tracers.
+        Args:
+          func: is called on a scalar and may not close over tracers.
+
+        Returns: a new array.
+
+        Example:
+          >>> jnp.arange(4.0).at[1:3].apply(jnp.negative)
+          Array([ 0., -1., -2.,  3.], dtype=float32)
         """
 
         def op(

@@ -13,7 +13,16 @@ from jitney.primitives.elementwise import binary, special, unary
 
 @jit_when_traced
 def i0(x: ArrayLike) -> Array:
-    """Modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0.
+
+    Args:
+      x: real numbers; integers become the default float.
+
+    Returns: an array of a float dtype.
+
+    Raises:
+      ValueError: for complex numbers.
+    """
     check_arraylike("i0", x)
     if promotion.is_complex(promotion.dtype_of(x)):
         raise ValueError(

@@ -33,9 +33,18 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     """Each eight elements along `axis`, as truth values, as the bits of a uint8.
 
     Args:
-      a: integers or booleans.
+      a: integers or booleans; what is not zero is a set bit.
       axis: the axis; if None, `a` is flattened.
       bitorder: "big": the first is the highest bit; or "little".
+
+    Returns: an array of dtype uint8; missing bits at the end are 0.
+
+    Raises:
+      TypeError: for other dtypes.
+
+    Example:
+      >>> jnp.packbits(jnp.array([1, 0, 0, 0, 0, 0, 1, 1]))
+      Array([131], dtype=uint8)
     """
     x = promotion.ensure_arraylike("packbits", a)
     if not (promotion.is_integer(x.dtype) or x.dtype == np.bool_):
@@ -66,6 +75,15 @@ def unpackbits(
       axis: the axis; if None, `a` is flattened.
       count: how many bits are wanted; if negative, how many to leave out at the end.
       bitorder: as in `packbits`.
+
+    Returns: zeros and ones of dtype uint8.
+
+    Raises:
+      TypeError: for other dtypes.
+
+    Example:
+      >>> jnp.unpackbits(jnp.array([131], dtype=jnp.uint8))
+      Array([1, 0, 0, 0, 0, 0, 1, 1], dtype=uint8)
     """
     x = promotion.ensure_arraylike("unpackbits", a)
     if x.dtype != _UINT8:

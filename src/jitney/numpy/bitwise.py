@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +15,31 @@ from jitney.numpy.promotion import promote_args
 from jitney.numpy.unary_math import bitwise_invert, bitwise_not, invert, public
 from jitney.primitives.elementwise import binary, convert
 
+if TYPE_CHECKING:
+    from jitney.numpy.arithmetic import BinaryFunction
+
 __all__ = [
     "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "invert", "left_shift", "right_shift",
 ]  # fmt: skip
 
 
-def _bits(name: str, op: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, Any], Any]:
-    """A function of two operands of one integer or boolean dtype, by the lax function `op`."""
+_OPERANDS = """
+    Args:
+      x: integers or booleans.
+      y: integers or booleans, broadcast against `x`.
+
+    Returns: an array of the common dtype.
+
+    Raises:
+      TypeError: for floats and complex numbers.
+"""
+
+
+def _bits(
+    name: str, op: Callable[[Any, Any], Any], doc: str, example: str, printed: str
+) -> BinaryFunction:
+    """A function of two operands of one integer or boolean dtype; see `arithmetic.arithmetic`."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         if isinstance(x, Array):
@@ -34,31 +51,78 @@ def _bits(name: str, op: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, 
                 return op(x, convert.scalar_operand(y, aval.dtype, aval.weak_type))
         return op(*promote_args(name, x, y))
 
-    return public(function, name, doc)
+    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    return public(function, name, f"{doc}\n{_OPERANDS}{shown}")
 
 
-bitwise_and = _bits("bitwise_and", binary.bitwise_and, "The bits set in both x and y.")
-bitwise_or = _bits("bitwise_or", binary.bitwise_or, "The bits set in x or y.")
-bitwise_xor = _bits("bitwise_xor", binary.bitwise_xor, "The bits set in one of x and y only.")
+bitwise_and = _bits(
+    "bitwise_and", binary.bitwise_and, "The bits set in both x and y; also written x & y.",
+    "jnp.bitwise_and(jnp.array([6, 7]), 3)", "Array([2, 3], dtype=int32)",
+)  # fmt: skip
+bitwise_or = _bits(
+    "bitwise_or", binary.bitwise_or, "The bits set in x or y; also written x | y.",
+    "jnp.bitwise_or(jnp.array([6, 1]), 8)", "Array([14,  9], dtype=int32)",
+)  # fmt: skip
+bitwise_xor = _bits(
+    "bitwise_xor", binary.bitwise_xor, "The bits set in one of x and y only; also written x ^ y.",
+    "jnp.bitwise_xor(jnp.array([6, 7]), 3)", "Array([5, 4], dtype=int32)",
+)  # fmt: skip
 
 
 def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x shifted left by y bits."""
+    """x shifted left by y bits; also written x << y.
+
+    Args:
+      x: integers; booleans count as int32.
+      y: numbers of bits, broadcast against `x`.
+
+    Returns: an array of the common integer dtype; 0 where `y` is not less than the number of its
+      bits.
+
+    Example:
+      >>> jnp.left_shift(jnp.array([1, 3]), 2)
+      Array([ 4, 12], dtype=int32)
+    """
     return binary.shift_left(*promotion.promote_args_numeric("left_shift", x, y))
 
 
 def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x shifted left by y bits."""
+    """x shifted left by y bits; another name for `left_shift`.
+
+    Args:
+      x: integers; booleans count as int32.
+      y: numbers of bits, broadcast against `x`.
+
+    Returns: an array of the common integer dtype.
+    """
     return binary.shift_left(*promotion.promote_args_numeric("bitwise_left_shift", x, y))
 
 
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 shifted right by x2 bits; the sign bit is repeated."""
+    """x1 shifted right by x2 bits, the sign bit being repeated; also written x1 >> x2.
+
+    Args:
+      x1: integers; booleans count as int32.
+      x2: numbers of bits, broadcast against `x1`.
+
+    Returns: an array of the common integer dtype.
+
+    Example:
+      >>> jnp.right_shift(jnp.array([12, -8]), 2)
+      Array([ 3, -2], dtype=int32)
+    """
     return _right_shift("right_shift", x1, x2)
 
 
 def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 shifted right by x2 bits; the sign bit is repeated."""
+    """x1 shifted right by x2 bits; another name for `right_shift`.
+
+    Args:
+      x1: integers; booleans count as int32.
+      x2: numbers of bits, broadcast against `x1`.
+
+    Returns: an array of the common integer dtype.
+    """
     return _right_shift("bitwise_right_shift", x1, x2)
 
 

@@ -6,7 +6,7 @@ Complex numbers are ordered by their real parts, then by their imaginary parts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,11 +26,31 @@ __all__ = [
     "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal",
 ]  # fmt: skip
 
-Function = Callable[[Any, Any], Any]
+Function: TypeAlias = "Callable[[ArrayLike, ArrayLike], Array]"
 
 
-def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> Function:
-    """A function of two operands by the lax comparison `op`."""
+_OPERANDS = """
+    Args:
+      x: an array.
+      y: an array, broadcast against `x`.
+
+    Returns: booleans of the common shape.
+"""
+
+
+def _comparison(
+    name: str, op: Function, doc: str, example: str, printed: str, *, ordered: bool = True
+) -> Function:
+    """A function of two operands.
+
+    Args:
+      name: of the function.
+      op: the lax comparison that computes it.
+      doc: the first line of its docstring.
+      example: a call of it, as Python code, for the docstring.
+      printed: what Python shows as its result.
+      ordered: whether it depends on the order of complex numbers.
+    """
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         if isinstance(x, Array):
@@ -51,7 +71,8 @@ def _comparison(name: str, op: Function, doc: str, *, ordered: bool = True) -> F
             return _lexicographic(op, x, y)
         return op(x, y)
 
-    return public(function, name, doc)
+    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    return public(function, name, f"{doc}\n{_OPERANDS}{shown}")
 
 
 _FLOATS: frozenset[Any] = frozenset(
@@ -69,16 +90,35 @@ def _lexicographic(op: Function, x: ArrayLike, y: ArrayLike) -> Array:
     return select.select(ties, by_imag, by_real)
 
 
-equal = _comparison("equal", compare.eq, "x == y, elementwise.", ordered=False)
-not_equal = _comparison("not_equal", compare.ne, "x != y, elementwise.", ordered=False)
-less = _comparison("less", compare.lt, "x < y, elementwise.")
-less_equal = _comparison("less_equal", compare.le, "x <= y, elementwise.")
-greater = _comparison("greater", compare.gt, "x > y, elementwise.")
-greater_equal = _comparison("greater_equal", compare.ge, "x >= y, elementwise.")
+equal = _comparison(
+    "equal", compare.eq, "x == y, elementwise.",
+    "jnp.equal(jnp.array([1, 2, 3]), 2)", "Array([False,  True, False], dtype=bool)", ordered=False,
+)  # fmt: skip
+not_equal = _comparison(
+    "not_equal", compare.ne, "x != y, elementwise.",
+    "jnp.not_equal(jnp.array([1, 2, 3]), 2)",
+    "Array([ True, False,  True], dtype=bool)", ordered=False,
+)  # fmt: skip
+less = _comparison(
+    "less", compare.lt, "x < y, elementwise.",
+    "jnp.less(jnp.array([1, 2, 3]), 2)", "Array([ True, False, False], dtype=bool)",
+)  # fmt: skip
+less_equal = _comparison(
+    "less_equal", compare.le, "x <= y, elementwise.",
+    "jnp.less_equal(jnp.array([1, 2, 3]), 2)", "Array([ True,  True, False], dtype=bool)",
+)  # fmt: skip
+greater = _comparison(
+    "greater", compare.gt, "x > y, elementwise.",
+    "jnp.greater(jnp.array([1, 2, 3]), 2)", "Array([False, False,  True], dtype=bool)",
+)  # fmt: skip
+greater_equal = _comparison(
+    "greater_equal", compare.ge, "x >= y, elementwise.",
+    "jnp.greater_equal(jnp.array([1, 2, 3]), 2)", "Array([False,  True,  True], dtype=bool)",
+)  # fmt: skip
 
 
-def _logical(name: str, op: Function, doc: str) -> Function:
-    """A function of the truth of two operands by the lax function `op` of booleans."""
+def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> Function:
+    """A function of the truth of two operands, by `op` of booleans; see `_comparison`."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = promote_args(name, x, y)
@@ -86,12 +126,25 @@ def _logical(name: str, op: Function, doc: str) -> Function:
             return op(promotion.as_type(x, _BOOL, False), promotion.as_type(y, _BOOL, False))
         return op(to_bool(x), to_bool(y))
 
-    return public(function, name, doc)
+    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    return public(function, name, f"{doc}\n{_OPERANDS}{shown}")
 
 
-logical_and = _logical("logical_and", binary.bitwise_and, "True where both x and y are true.")
-logical_or = _logical("logical_or", binary.bitwise_or, "True where x or y is true.")
-logical_xor = _logical("logical_xor", binary.bitwise_xor, "True where one of x and y is true.")
+logical_and = _logical(
+    "logical_and", binary.bitwise_and, "True where both x and y are true, that is not zero.",
+    "jnp.logical_and(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
+    "Array([ True, False, False], dtype=bool)",
+)  # fmt: skip
+logical_or = _logical(
+    "logical_or", binary.bitwise_or, "True where x or y is true, that is not zero.",
+    "jnp.logical_or(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
+    "Array([ True,  True, False], dtype=bool)",
+)  # fmt: skip
+logical_xor = _logical(
+    "logical_xor", binary.bitwise_xor, "True where one of x and y is true, that is not zero.",
+    "jnp.logical_xor(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
+    "Array([False,  True, False], dtype=bool)",
+)  # fmt: skip
 
 
 # --- nearness and equality of arrays --------------------------------------------------------------
@@ -113,6 +166,12 @@ def isclose(
       rtol: relative tolerance.
       atol: absolute tolerance.
       equal_nan: whether NaN is close to NaN.
+
+    Returns: booleans of the shape to which the operands broadcast. Equal infinities are close.
+
+    Example:
+      >>> jnp.isclose(jnp.array([1.0, 1.1]), 1.000001)
+      Array([ True, False], dtype=bool)
     """
     if dtypes.is_extended(promotion.dtype_of(a)):
         return equal(a, b)
@@ -137,7 +196,21 @@ def allclose(
     atol: ArrayLike = 1e-08,
     equal_nan: bool = False,
 ) -> Array:
-    """True if all elements are close; see `isclose`."""
+    """True if all elements are close; see `isclose`.
+
+    Args:
+      a: an array.
+      b: an array; the reference.
+      rtol: relative tolerance.
+      atol: absolute tolerance.
+      equal_nan: whether NaN is close to NaN.
+
+    Returns: a boolean scalar.
+
+    Example:
+      >>> jnp.allclose(jnp.array([0.1, 0.2]) * 3, jnp.array([0.3, 0.6]))
+      Array(True, dtype=bool)
+    """
     from jitney.numpy.reductions import all as all_true
 
     promotion.check_arraylike("allclose", a, b)
@@ -155,7 +228,19 @@ def _truth(value: bool) -> Array:
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """True if shapes and all elements are equal; with `equal_nan`, NaN equals NaN."""
+    """True if shapes and all elements are equal.
+
+    Args:
+      a1: an array, or what `asarray` makes one of.
+      a2: likewise.
+      equal_nan: whether NaN equals NaN.
+
+    Returns: a boolean scalar.
+
+    Example:
+      >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
+      Array(True, dtype=bool)
+    """
     from jitney.numpy.reductions import all as all_true
 
     a1, a2 = _as_operands(a1, a2)
@@ -168,7 +253,18 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """True if the arrays are equal after broadcasting; False if they do not go together."""
+    """True if the arrays are equal after broadcasting; False if their shapes do not go together.
+
+    Args:
+      a1: an array, or what `asarray` makes one of.
+      a2: likewise.
+
+    Returns: a boolean scalar.
+
+    Example:
+      >>> jnp.array_equiv(jnp.array([1, 2]), jnp.array([[1, 2], [1, 2]]))
+      Array(True, dtype=bool)
+    """
     from jitney.numpy.reductions import all as all_true
 
     a1, a2 = _as_operands(a1, a2)

@@ -54,10 +54,26 @@ def where(
 
     Args:
       condition: truth values (what is not zero is true).
-      x: values where it holds.
-      y: values elsewhere.
+      x: values where it holds, broadcast.
+      y: values elsewhere, broadcast.
       size: with one argument: how many indices are wanted, for use under `jit`.
       fill_value: with one argument: what fills up to `size`.
+
+    Returns: an array of the common shape and dtype; with one argument, a tuple of arrays of
+      indices, one for each axis, as of `nonzero`.
+
+    Raises:
+      ValueError: if one of `x` and `y` is missing, or if the keywords come with them.
+
+    Both `x` and `y` are computed everywhere, and differentiated: where one of them would give NaN, its
+    operand should be replaced by a harmless one first.
+
+    Example:
+      >>> x = jnp.array([-1, 0, 2])
+      >>> jnp.where(x > 0, x, 10)
+      Array([10, 10,  2], dtype=int32)
+      >>> jnp.where(x > 0)
+      (Array([2], dtype=int32),)
     """
     if x is None and y is None:
         promotion.check_arraylike("where", condition)
@@ -72,7 +88,23 @@ def where(
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
-    """Elements of the choice whose condition is the first to hold; `default` where none does."""
+    """Elements of the choice whose condition is the first to hold; `default` where none does.
+
+    Args:
+      condlist: arrays of truth values.
+      choicelist: as many arrays; all are broadcast together.
+      default: values where no condition holds.
+
+    Returns: an array of the common shape and dtype.
+
+    Raises:
+      ValueError: if the lists differ in length or are empty.
+
+    Example:
+      >>> x = jnp.arange(6)
+      >>> jnp.select([x < 2, x > 3], [x, x * 10], -1)
+      Array([ 0,  1, -1, -1, 40, 50], dtype=int32)
+    """
     if len(condlist) != len(choicelist):
         raise ValueError(
             f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
@@ -107,6 +139,18 @@ def piecewise(
         holds, 0 by default.
       *args: handed to the functions.
       **kw: handed to the functions.
+
+    Returns: an array of the shape and dtype of `x`.
+
+    Raises:
+      ValueError: if the number of functions fits no number of conditions.
+
+    Unlike in NumPy, every function is called on the whole of `x`.
+
+    Example:
+      >>> x = jnp.array([-2.0, 1.0, 3.0])
+      >>> jnp.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v * 10])
+      Array([ 2., 10., 30.], dtype=float32)
     """
     from jitney.numpy.creation import array
     from jitney.numpy.cumulative import cumsum

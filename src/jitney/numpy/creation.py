@@ -62,7 +62,8 @@ def array(
 
     Args:
       object: a scalar, an array, a nested sequence of these, or anything NumPy makes an array of.
-      dtype: that of the result; the common dtype of the elements by default.
+      dtype: that of the result; by default the common dtype of the elements: int32, float32 or
+        complex64 for Python numbers unless 64-bit types are enabled.
       copy: whether an array that is right already must be copied.
       order: "K" or None; arrays are stored in row-major order.
       ndmin: the least rank; axes of extent 1 are put in front.
@@ -73,6 +74,13 @@ def array(
       TypeError: if the values are no numbers.
       ValueError: if lengths of nested sequences differ.
       OverflowError: if the dtype cannot hold a Python integer.
+
+    Example:
+      >>> jnp.array([[1, 2], [3, 4]])
+      Array([[1, 2],
+             [3, 4]], dtype=int32)
+      >>> jnp.array([1, 2], dtype=jnp.float32)
+      Array([1., 2.], dtype=float32)
     """
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
@@ -92,7 +100,26 @@ def asarray(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """`a` as an array, not copied if it is one; see `array`."""
+    """`a` as an array, not copied if it is one.
+
+    Args:
+      a: a scalar, an array, a nested sequence of these, or anything NumPy makes an array of.
+      dtype: that of the result; see `array` for the default.
+      order: "K" or None; arrays are stored in row-major order.
+      copy: True for a copy in any case.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Raises:
+      TypeError: if the values are no numbers.
+      ValueError: if lengths of nested sequences differ.
+      OverflowError: if the dtype cannot hold a Python integer.
+
+    Example:
+      >>> import numpy as np
+      >>> jnp.asarray(np.array([1.5, 2.5]))
+      Array([1.5, 2.5], dtype=float32)
+    """
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
@@ -302,7 +329,19 @@ def zeros(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Zeros; of the default float dtype if none is given."""
+    """Zeros.
+
+    Args:
+      shape: of the result; an integer stands for one axis.
+      dtype: of the result; the default float (float32) if none is given.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> jnp.zeros((2, 3))
+      Array([[0., 0., 0.],
+             [0., 0., 0.]], dtype=float32)
+    """
     return _filled(shape, 0, dtype, "zeros")
 
 
@@ -313,7 +352,18 @@ def ones(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Ones; of the default float dtype if none is given."""
+    """Ones.
+
+    Args:
+      shape: of the result; an integer stands for one axis.
+      dtype: of the result; the default float (float32) if none is given.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> jnp.ones(3, dtype=int)
+      Array([1, 1, 1], dtype=int32)
+    """
     return _filled(shape, 1, dtype, "ones")
 
 
@@ -324,7 +374,18 @@ def empty(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """An array with unspecified contents (zeros here)."""
+    """An array whose contents are not specified; unlike NumPy's they are always zeros.
+
+    Args:
+      shape: of the result; an integer stands for one axis.
+      dtype: of the result; the default float (float32) if none is given.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> jnp.empty((2,), dtype=jnp.int32)
+      Array([0, 0], dtype=int32)
+    """
     return _filled(shape, 0, dtype, "empty")
 
 
@@ -336,7 +397,23 @@ def full(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """An array of `shape` of `fill_value`, which may be an array that is broadcast."""
+    """An array of `shape` filled with `fill_value`.
+
+    Args:
+      shape: of the result; an integer stands for one axis.
+      fill_value: a scalar, or an array that is broadcast to `shape`.
+      dtype: of the result; that of `fill_value` by default.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if `fill_value` cannot be broadcast to `shape`.
+
+    Example:
+      >>> jnp.full((2, 2), 7)
+      Array([[7, 7],
+             [7, 7]], dtype=int32, weak_type=True)
+    """
     promotion.check_arraylike("full", fill_value)
     shape = canonical_shape(shape)
     if dtype is not None:
@@ -399,7 +476,19 @@ def zeros_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Zeros of the shape and dtype of `a` where these are not given."""
+    """Zeros of the shape and dtype of `a` where these are not given.
+
+    Args:
+      a: an array, or anything that has a shape and a dtype.
+      dtype: another dtype.
+      shape: another shape.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> jnp.zeros_like(jnp.array([1.5, 2.5]))
+      Array([0., 0.], dtype=float32)
+    """
     return _like("zeros_like", a, 0, dtype, shape)
 
 
@@ -411,7 +500,19 @@ def ones_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Ones of the shape and dtype of `a` where these are not given."""
+    """Ones of the shape and dtype of `a` where these are not given.
+
+    Args:
+      a: an array, or anything that has a shape and a dtype.
+      dtype: another dtype.
+      shape: another shape.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> jnp.ones_like(jnp.arange(3))
+      Array([1, 1, 1], dtype=int32)
+    """
     return _like("ones_like", a, 1, dtype, shape)
 
 
@@ -422,7 +523,18 @@ def empty_like(
     *,
     device: Device | Sharding | None = None,
 ) -> Array:
-    """Zeros of the shape and dtype of `prototype` where these are not given."""
+    """Zeros of the shape and dtype of `prototype` where these are not given.
+
+    Args:
+      prototype: an array, or anything that has a shape and a dtype.
+      dtype: another dtype.
+      shape: another shape.
+      device: unused on one device.
+
+    Example:
+      >>> jnp.empty_like(jnp.arange(3), dtype=bool)
+      Array([False, False, False], dtype=bool)
+    """
     return _like("empty_like", prototype, 0, dtype, shape)
 
 
@@ -435,7 +547,20 @@ def full_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """`fill_value`, broadcast, in the shape and dtype of `a` where these are not given."""
+    """`fill_value` in the shape and dtype of `a` where these are not given.
+
+    Args:
+      a: an array, or anything that has a shape and a dtype.
+      fill_value: a scalar, or an array that is broadcast.
+      dtype: another dtype.
+      shape: another shape.
+      device: unused on one device.
+      out_sharding: unused on one device.
+
+    Example:
+      >>> jnp.full_like(jnp.arange(3), 2.9)
+      Array([2, 2, 2], dtype=int32)
+    """
     promotion.check_arraylike("full_like", fill_value)
     shape, dtype, weak = _prototype("full_like", a, dtype, shape)
     if shape_of(fill_value):
@@ -444,7 +569,16 @@ def full_like(
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """A copy of `a`."""
+    """A copy of `a`.
+
+    Args:
+      a: an array.
+      order: unused; arrays are stored in row-major order.
+
+    Example:
+      >>> jnp.copy(jnp.arange(3))
+      Array([0, 1, 2], dtype=int32)
+    """
     promotion.check_arraylike("copy", a)
     return _array(a, None, True, 0)
 
@@ -458,19 +592,56 @@ def frombuffer(
     count: int = -1,
     offset: int = 0,
 ) -> Array:
-    """The bytes of `buffer`, from `offset`, as `count` elements of `dtype` (all for -1)."""
+    r"""The bytes of `buffer` as elements of `dtype`, copied.
+
+    Args:
+      buffer: an object with bytes in memory.
+      dtype: of the bytes; in the result a 64-bit type becomes one of 32 bits unless they are enabled.
+      count: how many elements; -1 for all.
+      offset: position of the first byte.
+
+    Returns: an array of rank 1.
+
+    Example:
+      >>> jnp.frombuffer(b"\x01\x02\x03", dtype=jnp.uint8)
+      Array([1, 2, 3], dtype=uint8)
+    """
     return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """Numbers written in `string`, `sep` between them."""
+    """Numbers written in `string`, `sep` between them.
+
+    Args:
+      string: the text.
+      dtype: of the numbers.
+      count: how many to read; -1 for all.
+      sep: what is between them.
+
+    Returns: an array of rank 1.
+
+    Example:
+      >>> jnp.fromstring("1, 2, 3", dtype=int, sep=",")
+      Array([1, 2, 3], dtype=int32)
+    """
     return asarray(np.fromstring(string, np.dtype(dtype), count, sep=sep))
 
 
 def from_dlpack(
     x: object, /, *, device: Device | Sharding | None = None, copy: bool | None = None
 ) -> Array:
-    """An array of an object that has `__dlpack__`."""
+    """An array of an object that has `__dlpack__`, such as a tensor of another library.
+
+    Args:
+      x: the object.
+      device: unused on one device.
+      copy: True for a copy; False to raise an error if one is necessary.
+
+    Example:
+      >>> import numpy as np
+      >>> jnp.from_dlpack(np.arange(3, dtype=np.float32))
+      Array([0., 1., 2.], dtype=float32)
+    """
     return dlpack.from_dlpack(x, device, copy)
 
 

@@ -81,7 +81,24 @@ def _check_out(name: str, out: None) -> None:
 def cumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Running sum along `axis`; of all elements in order if it is None."""
+    """Running sum along `axis`.
+
+    Args:
+      a: an array.
+      axis: along which to sum; if None, `a` is flattened.
+      dtype: of the sum; by default that of `a`, of booleans int32. Small integer types stay what they
+        are, unlike in NumPy.
+      out: must be None.
+
+    Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
+
+    Example:
+      >>> jnp.cumsum(jnp.array([[1, 2], [3, 4]]))
+      Array([ 1,  3,  6, 10], dtype=int32)
+      >>> jnp.cumsum(jnp.array([[1, 2], [3, 4]]), axis=0)
+      Array([[1, 2],
+             [4, 6]], dtype=int32)
+    """
     _check_out("cumsum", out)
     return _running("cumsum", lax_cumulative.cumsum, a, axis, dtype)
 
@@ -90,7 +107,20 @@ def cumsum(
 def cumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Running product along `axis`; of all elements in order if it is None."""
+    """Running product along `axis`.
+
+    Args:
+      a: an array.
+      axis: along which to multiply; if None, `a` is flattened.
+      dtype: of the product; by default that of `a`, of booleans int32.
+      out: must be None.
+
+    Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
+
+    Example:
+      >>> jnp.cumprod(jnp.array([1, 2, 3, 4]))
+      Array([ 1,  2,  6, 24], dtype=int32)
+    """
     _check_out("cumprod", out)
     return _running("cumprod", lax_cumulative.cumprod, a, axis, dtype)
 
@@ -99,7 +129,20 @@ def cumprod(
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """`cumsum` with NaN counted as 0."""
+    """`cumsum` with NaN counted as 0.
+
+    Args:
+      a: an array.
+      axis: along which to sum; if None, `a` is flattened.
+      dtype: of the sum; by default that of `a`, of booleans int32.
+      out: must be None.
+
+    Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
+
+    Example:
+      >>> jnp.nancumsum(jnp.array([1.0, jnp.nan, 3.0]))
+      Array([1., 1., 4.], dtype=float32)
+    """
     _check_out("nancumsum", out)
     return _running("nancumsum", lax_cumulative.cumsum, a, axis, dtype, nan_as=0)
 
@@ -108,7 +151,20 @@ def nancumsum(
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """`cumprod` with NaN counted as 1."""
+    """`cumprod` with NaN counted as 1.
+
+    Args:
+      a: an array.
+      axis: along which to multiply; if None, `a` is flattened.
+      dtype: of the product; by default that of `a`, of booleans int32.
+      out: must be None.
+
+    Returns: an array of the shape of `a`, or of rank 1 if `axis` is None.
+
+    Example:
+      >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+      Array([2., 2., 6.], dtype=float32)
+    """
     _check_out("nancumprod", out)
     return _running("nancumprod", lax_cumulative.cumprod, a, axis, dtype, nan_as=1)
 
@@ -146,7 +202,21 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Running sum along `axis`; with `include_initial`, a 0 comes first."""
+    """Running sum along `axis`, as the array API standard has it.
+
+    Args:
+      x: an array of rank 1 or more.
+      axis: along which to sum; may be left out for rank 1.
+      dtype: of the sum; by default that of `x`, but of integers of fewer bits int32 or uint32.
+      include_initial: whether a 0 comes first, so that the axis grows by 1.
+
+    Raises:
+      ValueError: for scalars, or if `axis` is missing.
+
+    Example:
+      >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+      Array([0, 1, 3, 6], dtype=int32)
+    """
     x = promotion.ensure_arraylike("cumulative_sum", x)
     axis = _array_api_axis("cumulative sum", x, axis)
     out = _promoting_cumsum(x, axis=axis, dtype=dtype)
@@ -161,7 +231,21 @@ def cumulative_prod(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Running product along `axis`; with `include_initial`, a 1 comes first."""
+    """Running product along `axis`, as the array API standard has it.
+
+    Args:
+      x: an array of rank 1 or more.
+      axis: along which to multiply; may be left out for rank 1.
+      dtype: of the product; by default that of `x`.
+      include_initial: whether a 1 comes first, so that the axis grows by 1.
+
+    Raises:
+      ValueError: for scalars, or if `axis` is missing.
+
+    Example:
+      >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)
+      Array([1, 1, 2, 6], dtype=int32)
+    """
     x = promotion.ensure_arraylike("cumulative_prod", x)
     axis = _array_api_axis("cumulative product", x, axis)
     out = _running("cumulative_prod", lax_cumulative.cumprod, x, axis, dtype)

@@ -59,11 +59,23 @@ def diff(
     """Differences of neighbours along `axis`, taken `n` times; of booleans whether they differ.
 
     Args:
-      a: an array.
+      a: an array of rank 1 or more.
       n: how often.
       axis: the axis, which gets shorter by `n`.
-      prepend: what to put before it first.
-      append: what to put after it first.
+      prepend: what to put before it first; a scalar, or an array of the shape of `a` except
+        along `axis`.
+      append: what to put after it first, likewise.
+
+    Returns: an array of the dtype of `a`.
+
+    Raises:
+      ValueError: if `n` is negative or `a` a scalar.
+
+    Example:
+      >>> jnp.diff(jnp.array([1, 4, 9, 16]))
+      Array([3, 5, 7], dtype=int32)
+      >>> jnp.diff(jnp.array([1, 4, 9, 16]), n=2)
+      Array([2, 2], dtype=int32)
     """
     x = promotion.ensure_arraylike("diff", a)
     n = operator.index(concrete_or_error(None, n, "'n' argument of jnp.diff"))
@@ -99,6 +111,12 @@ def ediff1d(
       ary: an array.
       to_end: what to put after them.
       to_begin: what to put before them.
+
+    Returns: an array of rank 1, of the dtype of `ary`.
+
+    Example:
+      >>> jnp.ediff1d(jnp.array([1, 4, 9]), to_begin=0)
+      Array([0, 3, 5], dtype=int32)
     """
     x = promotion.ensure_arraylike("ediff1d", ary)
     x = reshape(x, (x.size,))
@@ -121,13 +139,20 @@ def gradient(
     """Derivatives along axes by central differences, by one-sided ones at the edges.
 
     Args:
-      f: values on a grid.
+      f: values on a grid; integers become the default float.
       *varargs: distances: none (1), one for all axes, or one per axis; an array of rank 1 gives the
         coordinates along an axis.
       axis: an axis or several; all by default.
       edge_order: must be None.
 
-    Returns: an array, or a list of them if there are several axes.
+    Returns: an array of the shape of `f`, or a list of them if there are several axes.
+
+    Raises:
+      ValueError: if an axis has fewer than 2 elements.
+
+    Example:
+      >>> jnp.gradient(jnp.array([0.0, 1.0, 4.0, 9.0]))
+      Array([1., 2., 4., 5.], dtype=float32)
     """
     if edge_order is not None:
         raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
@@ -206,11 +231,17 @@ def trapezoid(
     """The integral along `axis` by the trapezoidal rule.
 
     Args:
-      y: values.
+      y: values; integers become the default float.
       x: coordinates; of rank 1 or of the shape of `y`.
       dx: their distance, if no coordinates are given; an array is broadcast against the sums of
         neighbours.
       axis: the axis.
+
+    Returns: an array of the shape of `y` without `axis`.
+
+    Example:
+      >>> jnp.trapezoid(jnp.array([0.0, 1.0, 4.0]), dx=0.5)
+      Array(1.5, dtype=float32)
     """
     from jitney.numpy.manipulation import moveaxis
 
@@ -253,7 +284,16 @@ def unwrap(
       p: phases.
       discont: jumps up to this stay; half a period by default.
       axis: the axis.
-      period: the period.
+      period: the period; 2 pi by default.
+
+    Returns: an array of the shape of `p`; of integers with an integer period an integer.
+
+    Raises:
+      ValueError: for complex numbers.
+
+    Example:
+      >>> jnp.unwrap(jnp.array([0, 3, 1, 0]), period=4)
+      Array([ 0, -1, -3, -4], dtype=int32)
     """
     x = promotion.ensure_arraylike("unwrap", p)
     if promotion.is_complex(x.dtype):
@@ -318,6 +358,15 @@ def interp(
       left: the value left of all points; the first one by default; "extrapolate" goes on.
       right: the value right of all points, likewise.
       period: the function's period; `left` and `right` have no effect then.
+
+    Returns: an array of the shape of `x`, of inexact dtype.
+
+    Raises:
+      ValueError: unless `xp` and `fp` are of rank 1 and of one length.
+
+    Example:
+      >>> jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0, 2.0]), jnp.array([0.0, 10.0, 30.0]))
+      Array([ 5., 30.], dtype=float32)
     """
     return _interp(
         x,

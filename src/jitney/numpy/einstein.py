@@ -53,19 +53,30 @@ def einsum(
     _dot_general: Callable[..., Array] = dot_general,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Sums of products, in an order that `opt_einsum` finds.
+    """Sums of products by Einstein's convention, in an order that `opt_einsum` finds.
 
     Args:
-      subscripts: such as "ij,jk->ik"; or the first operand, in the form with lists of axes.
-      *operands: arrays.
+      subscripts: names of the axes of each operand, and of the result, such as "ij,jk->ik"; names
+        missing from the result are summed over. Or the first operand, in the form with lists of axes.
+      *operands: arrays; each followed by its list of axes if there are no subscripts.
       out: must be None.
       optimize: how to find the order: a strategy of `opt_einsum`, a path, or False for none.
       precision: handed to `dot_general`.
-      preferred_element_type: dtype of accumulation and result.
+      preferred_element_type: dtype of accumulation and result; the common dtype by default.
       out_sharding: unused on one device.
+
+    Returns: an array whose axes are those named in the result.
 
     Raises:
       ValueError: if the subscripts do not fit the operands.
+
+    Example:
+      >>> a = jnp.arange(6).reshape(2, 3)
+      >>> jnp.einsum("ij,kj->ik", a, a)
+      Array([[ 5, 14],
+             [14, 50]], dtype=int32)
+      >>> jnp.einsum("ii", jnp.eye(3))
+      Array(3., dtype=float32)
     """
     promotion.check_no_out("einsum", out)
     # Loaded at the first use: few programs need it.
@@ -112,7 +123,21 @@ def einsum_path(
     *operands: ArrayLike | Sequence[Any],
     optimize: Optimize = "auto",
 ) -> tuple[Collection[tuple[int, ...]], Any]:
-    """(order of contractions, description), as `opt_einsum.contract_path` gives."""
+    """The order in which `einsum` contracts its operands, without computing anything.
+
+    Args:
+      subscripts: as of `einsum`.
+      *operands: as of `einsum`.
+      optimize: how to find the order: a strategy of `opt_einsum`, a path, or False for none.
+
+    Returns: the order, as a list of tuples of positions, and a description, as
+      `opt_einsum.contract_path` gives them.
+
+    Example:
+      >>> a, b, c = jnp.ones((2, 9)), jnp.ones((9, 9)), jnp.ones((9, 3))
+      >>> jnp.einsum_path("ij,jk,kl->il", a, b, c)[0]
+      [(0, 1), (0, 1)]
+    """
     import opt_einsum
 
     strategy: Any = "optimal" if optimize is True or optimize == "auto" else optimize

@@ -29,7 +29,16 @@ set_printoptions = np.set_printoptions
 
 
 def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTree) -> Any:
-    """The array in a file that `save` has written; see `numpy.load`."""
+    """The array in a file that `save` has written.
+
+    Args:
+      file: a path, or a file open for reading of bytes.
+      *args: handed to `numpy.load`.
+      **kwargs: handed to `numpy.load`.
+
+    Returns: an array; for an archive of `savez` what `numpy.load` gives, with NumPy arrays in it.
+      Unlike with NumPy, 64-bit numbers become 32-bit ones unless they are enabled.
+    """
     out = np.load(file, *args, **kwargs)
     if not isinstance(out, np.ndarray):
         return out

@@ -22,7 +22,21 @@ _INT32 = np.dtype(np.int32)
 
 @jit_when_traced
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """|x1| with the sign of x2."""
+    """|x1| with the sign of x2.
+
+    Args:
+      x1: real numbers; integers become the default float.
+      x2: real numbers, broadcast against `x1`; zeros and NaN have signs, too.
+
+    Returns: an array of a float dtype.
+
+    Raises:
+      TypeError: for complex operands.
+
+    Example:
+      >>> jnp.copysign(jnp.array([1.0, -2.0]), -1.0)
+      Array([-1., -2.], dtype=float32)
+    """
     x1, x2 = promotion.promote_args_inexact("copysign", x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
         raise TypeError("copysign does not support complex-valued inputs")
@@ -31,7 +45,18 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """(fraction, integer part), both with the sign of x."""
+    """Fraction and integer part, both with the sign of x.
+
+    Args:
+      x: real numbers; integers become the default float.
+      out: must be None.
+
+    Returns: two arrays of a float dtype.
+
+    Example:
+      >>> jnp.modf(jnp.array([1.5, -2.25]))
+      (Array([ 0.5 , -0.25], dtype=float32), Array([ 1., -2.], dtype=float32))
+    """
     promotion.check_no_out("modf", out)
     (x,) = promotion.promote_args_inexact("modf", x)
     whole = where(compare.ge(x, promotion.strong_scalar_like(x, 0)), unary.floor(x), unary.ceil(x))
@@ -40,7 +65,21 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
 
 @jit_when_traced
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
-    """(m, e) such that x = m 2**e and 0.5 <= |m| < 1; zeros, infinities and NaN stay, with e = 0."""
+    """Mantissa m and exponent e with x = m 2**e and 0.5 <= |m| < 1.
+
+    Args:
+      x: real numbers; integers become the default float.
+
+    Returns: an array of a float dtype and one of int32; for zeros, infinities and NaN `x` itself
+      and 0.
+
+    Raises:
+      TypeError: for complex numbers.
+
+    Example:
+      >>> jnp.frexp(jnp.array([8.0, 0.75]))
+      (Array([0.5 , 0.75], dtype=float32), Array([4, 0], dtype=int32))
+    """
     promotion.check_arraylike("frexp", x)
     (value,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("frexp", x))
     if promotion.is_complex(value.dtype):
@@ -93,7 +132,21 @@ def _frexp_jvp(
 
 @jit_when_traced
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 2**x2, for integer x2."""
+    """x1 2**x2; the inverse of `frexp`.
+
+    Args:
+      x1: real numbers; integers become the default float.
+      x2: integers, broadcast against `x1`.
+
+    Returns: an array of a float dtype.
+
+    Raises:
+      ValueError: if `x1` is complex or `x2` not of an integer dtype.
+
+    Example:
+      >>> jnp.ldexp(jnp.array([0.5, 0.75]), jnp.array([4, 0]))
+      Array([8.  , 0.75], dtype=float32)
+    """
     promotion.check_arraylike("ldexp", x1, x2)
     kind = promotion.dtype_of(x2)
     if not (promotion.is_integer(kind) or kind == np.bool_):
@@ -119,7 +172,20 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def spacing(x: ArrayLike, /) -> Array:
-    """The distance from x to the next number away from zero; of float16, as in NumPy, the one above."""
+    """The distance from x to the next number away from zero; of float16, as in NumPy, the one above.
+
+    Args:
+      x: real numbers; integers become the default float.
+
+    Returns: an array of a float dtype, with the sign of `x` except for float16.
+
+    Raises:
+      ValueError: for complex numbers.
+
+    Example:
+      >>> jnp.spacing(jnp.array([1.0, 1024.0]))
+      Array([1.1920929e-07, 1.2207031e-04], dtype=float32)
+    """
     (x,) = promotion.promote_args_inexact("spacing", x)
     x = promotion.ensure_arraylike("spacing", x)
     if promotion.is_complex(x.dtype):

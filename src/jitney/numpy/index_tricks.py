@@ -60,7 +60,14 @@ def _promoted(axes: list[Any]) -> list[Any]:
 
 
 class _Mgrid(_Grid):
-    """Dense grid of coordinates: `mgrid[0:2, 0:3]` has shape [2, 2, 3], coordinates first."""
+    """Dense grid of coordinates: `mgrid[0:2, 0:3]` has shape [2, 2, 3], coordinates first.
+
+    Example:
+      >>> rows, columns = jnp.mgrid[0:2, 0:3]
+      >>> columns
+      Array([[0, 1, 2],
+             [0, 1, 2]], dtype=int32)
+    """
 
     _sparse = False
     _name = "mgrid"
@@ -70,7 +77,13 @@ class _Mgrid(_Grid):
 
 
 class _Ogrid(_Grid):
-    """Open grid of coordinates: a list of arrays that broadcast to the dense ones."""
+    """Open grid of coordinates: a list of arrays that broadcast to the dense ones.
+
+    Example:
+      >>> jnp.ogrid[0:2, 0:3]
+      [Array([[0],
+             [1]], dtype=int32), Array([[0, 1, 2]], dtype=int32)]
+    """
 
     _sparse = True
     _name = "ogrid"
@@ -137,7 +150,12 @@ class _Concatenator:
 
 
 class RClass(_Concatenator):
-    """Joins along the first axis: `r_[0:3, 7]` is [0, 1, 2, 7]."""
+    """Joins along the first axis: `r_[0:3, 7]` is [0, 1, 2, 7].
+
+    Example:
+      >>> jnp.r_[0:3, 7, jnp.array([1, 1])]
+      Array([0, 1, 2, 7, 1, 1], dtype=int32)
+    """
 
     axis = 0
     ndmin = 1
@@ -146,7 +164,13 @@ class RClass(_Concatenator):
 
 
 class CClass(_Concatenator):
-    """Joins along the last axis, operands of rank 1 as columns: `c_[x, y]` has two columns."""
+    """Joins along the last axis, operands of rank 1 as columns: `c_[x, y]` has two columns.
+
+    Example:
+      >>> jnp.c_[jnp.array([1, 2]), jnp.array([3, 4])]
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
 
     axis = -1
     ndmin = 2

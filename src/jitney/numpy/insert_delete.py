@@ -46,7 +46,19 @@ def _along(x: Array, axis: int | None) -> tuple[Array, int]:
 
 @jit_when_traced(static_argnames=("axis",))
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """`values` after `arr` along `axis`; both flattened if it is None."""
+    """`values` after `arr` along `axis`.
+
+    Args:
+      arr: an array.
+      values: an array of the same shape except along `axis`.
+      axis: along which; if None, both are flattened.
+
+    Returns: a new array of the common dtype.
+
+    Example:
+      >>> jnp.append(jnp.array([1, 2]), jnp.array([3]))
+      Array([1, 2, 3], dtype=int32)
+    """
     from jitney.numpy.joining import concatenate as joined
 
     x, y = promotion.ensure_arraylike("append", arr, values)
@@ -70,8 +82,18 @@ def insert(
     Args:
       arr: an array; flattened if `axis` is None.
       obj: an integer, an array of integers, or a slice; positions in `arr`.
-      values: what to put in, broadcast.
+      values: what to put in, broadcast, and converted to the dtype of `arr`.
       axis: along which.
+
+    Returns: a new array of the dtype of `arr`. Positions out of range count as the nearest one,
+      where NumPy raises an error.
+
+    Raises:
+      ValueError: if `obj` is an array of another than an integer dtype.
+
+    Example:
+      >>> jnp.insert(jnp.array([1, 2, 3]), 1, 9)
+      Array([1, 9, 2, 3], dtype=int32)
     """
     from jitney.numpy.nonzero_indices import nonzero
     from jitney.numpy.ranges import arange
@@ -129,6 +151,17 @@ def delete(
       obj: an integer, an array of integers or booleans, or a slice.
       axis: along which.
       assume_unique_indices: that no position comes twice; `obj` may then be traced.
+
+    Returns: a new array of the dtype of `arr`.
+
+    Raises:
+      IndexError: if an index in an array is out of range.
+      ValueError: if a single index is, if `obj` is of another dtype, or a mask of another extent.
+      ConcretizationTypeError: if `obj` is traced, without the promise.
+
+    Example:
+      >>> jnp.delete(jnp.array([1, 2, 3, 4]), jnp.array([0, 2]))
+      Array([2, 4], dtype=int32)
     """
     promotion.check_arraylike("delete", arr, 0 if isinstance(obj, slice) else obj)
     x, axis = _along(as_value(arr), axis)
@@ -196,7 +229,22 @@ def _without(x: Array, index: Array, axis: int) -> Array:
 
 @jit_when_traced(static_argnames=("new_shape",))
 def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
-    """The elements of `a`, again and again, in shape `new_shape`."""
+    """The elements of `a`, again and again, in shape `new_shape`.
+
+    Args:
+      a: an array.
+      new_shape: the shape of the result; an integer stands for one axis.
+
+    Returns: an array of the dtype of `a`; zeros if `a` has no elements.
+
+    Raises:
+      ValueError: if an extent is negative.
+
+    Example:
+      >>> jnp.resize(jnp.array([1, 2, 3]), (2, 4))
+      Array([[1, 2, 3, 1],
+             [2, 3, 1, 2]], dtype=int32)
+    """
     x = promotion.ensure_arraylike("resize", a)
     shape = canonical_shape(new_shape)
     if any(n < 0 for n in shape):
@@ -216,6 +264,12 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
       filt: an array; its values must be known.
       trim: "f", "b" or both: where to trim.
       axis: an axis or several; all by default.
+
+    Returns: a part of `filt`.
+
+    Example:
+      >>> jnp.trim_zeros(jnp.array([0, 0, 1, 0, 2, 0]))
+      Array([1, 0, 2], dtype=int32)
     """
     x = promotion.ensure_arraylike("trim_zeros", filt)
     if not x.ndim:

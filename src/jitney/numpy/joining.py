@@ -60,6 +60,13 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
     Raises:
       ValueError: if there are none, or if they are scalars.
       TypeError: if shapes do not fit.
+
+    Example:
+      >>> jnp.concatenate([jnp.array([1, 2]), jnp.array([3])])
+      Array([1, 2, 3], dtype=int32)
+      >>> jnp.concatenate([jnp.ones((2, 1)), jnp.zeros((2, 2))], axis=1)
+      Array([[1., 0., 0.],
+             [1., 0., 0.]], dtype=float32)
     """
     parts = _parts("concatenate", arrays)
     if isinstance(parts, Array):
@@ -99,7 +106,18 @@ def _flat(x: ArrayLike) -> Array:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
-    """Arrays put one after the other along `axis`; see `concatenate`."""
+    """Arrays put one after the other; `concatenate` as the array API standard has it.
+
+    Args:
+      arrays: a sequence of arrays of equal shape, except along `axis`.
+      axis: along which they are joined; if None, they are flattened first.
+
+    Returns: an array of the common dtype.
+
+    Example:
+      >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
+      Array([1, 2, 3], dtype=int32)
+    """
     promotion.check_arraylike("concat", *arrays)
     return concatenate(arrays, axis=axis)
 
@@ -107,8 +125,23 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | None = None) -> Array:
     """Arrays of one shape put along a new axis at position `axis`.
 
+    Args:
+      arrays: a sequence of arrays, or an array whose first axis is over them.
+      axis: position of the new axis in the result.
+      out: must be None.
+      dtype: of the result; the common dtype by default.
+
     Raises:
       ValueError: if there are none, or if shapes differ.
+
+    Example:
+      >>> x, y = jnp.array([1, 2]), jnp.array([3, 4])
+      >>> jnp.stack([x, y])
+      Array([[1, 2],
+             [3, 4]], dtype=int32)
+      >>> jnp.stack([x, y], axis=1)
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
     """
     parts = _parts("stack", arrays)
     if isinstance(parts, Array):
@@ -134,7 +167,19 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
 
 
 def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Arrays, of rank 2 at least, joined along the first axis."""
+    """Arrays, of rank 2 at least, joined along the first axis.
+
+    Args:
+      tup: a sequence of arrays, or an array whose first axis is over them; those of rank 1 count as
+        rows.
+      dtype: of the result; the common dtype by default.
+
+    Example:
+      >>> jnp.vstack([jnp.array([1, 2]), jnp.array([[3, 4], [5, 6]])])
+      Array([[1, 2],
+             [3, 4],
+             [5, 6]], dtype=int32)
+    """
     parts = _parts("vstack", tup)
     if isinstance(parts, Array):
         return concatenate(_each("vstack", parts, 2), axis=0, dtype=dtype)
@@ -142,7 +187,16 @@ def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Arrays joined along the second axis, or along the only one."""
+    """Arrays joined along the second axis, or along the only one.
+
+    Args:
+      tup: a sequence of arrays, or an array whose first axis is over them; scalars count as of rank 1.
+      dtype: of the result; the common dtype by default.
+
+    Example:
+      >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
+      Array([1, 2, 3], dtype=int32)
+    """
     parts = _parts("hstack", tup)
     if isinstance(parts, Array):
         parts = _each("hstack", parts, 1)
@@ -154,7 +208,18 @@ def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def dstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Arrays, of rank 3 at least, joined along the third axis."""
+    """Arrays, of rank 3 at least, joined along the third axis.
+
+    Args:
+      tup: a sequence of arrays, or an array whose first axis is over them; `atleast_3d` says how
+        they get three axes.
+      dtype: of the result; the common dtype by default.
+
+    Example:
+      >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
+      Array([[[1, 3],
+              [2, 4]]], dtype=int32)
+    """
     parts = _parts("dstack", tup)
     if isinstance(parts, Array):
         return concatenate(_each("dstack", parts, 3), axis=2, dtype=dtype)
@@ -173,7 +238,18 @@ def _each(name: str, x: Array, rank: int) -> Array:
 
 
 def column_stack(tup: Arrays) -> Array:
-    """Arrays of rank 1 as the columns of a matrix; those of rank 2 as they are."""
+    """Arrays of rank 1 as the columns of a matrix; those of rank 2 as they are.
+
+    Args:
+      tup: a sequence of arrays, or an array whose first axis is over them.
+
+    Returns: a matrix of the common dtype.
+
+    Example:
+      >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
     parts = _parts("column_stack", tup)
     if isinstance(parts, Array):
         parts = list(concatenation.unstack(parts))
@@ -183,7 +259,20 @@ def column_stack(tup: Arrays) -> Array:
 
 @jit_when_traced
 def block(arrays: ArrayLike | Sequence[Any]) -> Array:
-    """An array put together from blocks in nested lists, the innermost along the last axis."""
+    """An array put together from blocks in nested lists, the innermost along the last axis.
+
+    Args:
+      arrays: an array, or a list of arrays or of lists of them, all of one depth.
+
+    Raises:
+      ValueError: for tuples, empty lists and lists of different depth.
+
+    Example:
+      >>> jnp.block([[jnp.eye(2), jnp.zeros((2, 1))], [jnp.ones((1, 3))]])
+      Array([[1., 0., 0.],
+             [0., 1., 0.],
+             [1., 1., 1.]], dtype=float32)
+    """
     out, _ = _block(arrays)
     return out
 
@@ -218,7 +307,17 @@ def atleast_1d(*arys: ArrayLike) -> Array | list[Array]: ...
 
 @jit_when_traced
 def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
-    """Arrays of rank 1 at least; one array if one is given."""
+    """Arrays of rank 1 at least.
+
+    Args:
+      *arys: arrays; scalars get one axis.
+
+    Returns: an array, or a list of arrays unless one is given.
+
+    Example:
+      >>> jnp.atleast_1d(3.0)
+      Array([3.], dtype=float32, weak_type=True)
+    """
     return _at_least("atleast_1d", arys, lambda x: expand_dims(x, (0,)) if x.ndim == 0 else x)
 
 
@@ -232,7 +331,17 @@ def atleast_2d(*arys: ArrayLike) -> Array | list[Array]: ...
 
 @jit_when_traced
 def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
-    """Arrays of rank 2 at least, new axes in front; one array if one is given."""
+    """Arrays of rank 2 at least, new axes in front.
+
+    Args:
+      *arys: arrays.
+
+    Returns: an array, or a list of arrays unless one is given.
+
+    Example:
+      >>> jnp.atleast_2d(jnp.array([1, 2]))
+      Array([[1, 2]], dtype=int32)
+    """
     return _at_least(
         "atleast_2d", arys, lambda x: expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x
     )
@@ -248,7 +357,17 @@ def atleast_3d(*arys: ArrayLike) -> Array | list[Array]: ...
 
 @jit_when_traced
 def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
-    """Arrays of rank 3 at least: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)."""
+    """Arrays of rank 3 at least: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
+
+    Args:
+      *arys: arrays.
+
+    Returns: an array, or a list of arrays unless one is given.
+
+    Example:
+      >>> jnp.atleast_3d(jnp.array([1, 2])).shape
+      (1, 2, 1)
+    """
     dims: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return _at_least(
         "atleast_3d", arys, lambda x: expand_dims(x, dims[x.ndim]) if x.ndim < 3 else x
@@ -294,8 +413,22 @@ def split(
 ) -> list[Array]:
     """Parts of `ary` along `axis`: a number of equal ones, or cut at given indices.
 
+    Args:
+      ary: an array.
+      indices_or_sections: how many parts, or the ascending positions at which parts begin, except the
+        first.
+      axis: along which.
+
+    Returns: a list of arrays.
+
     Raises:
       ValueError: if the extent cannot be divided.
+
+    Example:
+      >>> jnp.split(jnp.arange(6), 3)
+      [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32), Array([4, 5], dtype=int32)]
+      >>> jnp.split(jnp.arange(6), [1, 4])
+      [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32), Array([4, 5], dtype=int32)]
     """
     return _split("split", ary, indices_or_sections, axis)
 
@@ -303,28 +436,96 @@ def split(
 def array_split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
 ) -> list[Array]:
-    """`split`, but the first parts are longer if the extent cannot be divided."""
+    """`split`, but the first parts are longer by one if the extent cannot be divided.
+
+    Args:
+      ary: an array.
+      indices_or_sections: how many parts, or the ascending positions at which parts begin, except the
+        first.
+      axis: along which.
+
+    Returns: a list of arrays.
+
+    Example:
+      >>> jnp.array_split(jnp.arange(5), 2)
+      [Array([0, 1, 2], dtype=int32), Array([3, 4], dtype=int32)]
+    """
     return _split("array_split", ary, indices_or_sections, axis)
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the first axis."""
+    """`split` along the first axis.
+
+    Args:
+      ary: an array of rank 1 or more.
+      indices_or_sections: how many parts, or where parts begin.
+
+    Returns: a list of arrays.
+
+    Raises:
+      ValueError: if the extent cannot be divided.
+
+    Example:
+      >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
+      [Array([[1, 2]], dtype=int32), Array([[3, 4]], dtype=int32)]
+    """
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the second axis, or along the only one."""
+    """`split` along the second axis, or along the only one.
+
+    Args:
+      ary: an array of rank 1 or more.
+      indices_or_sections: how many parts, or where parts begin.
+
+    Returns: a list of arrays.
+
+    Raises:
+      ValueError: if the extent cannot be divided.
+
+    Example:
+      >>> jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)
+      [Array([[1],
+             [3]], dtype=int32), Array([[2],
+             [4]], dtype=int32)]
+    """
     ary = promotion.ensure_arraylike("hsplit", ary)
     return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the third axis."""
+    """`split` along the third axis.
+
+    Args:
+      ary: an array of rank 3 or more.
+      indices_or_sections: how many parts, or where parts begin.
+
+    Returns: a list of arrays.
+
+    Raises:
+      ValueError: if the extent cannot be divided.
+
+    Example:
+      >>> [part.shape for part in jnp.dsplit(jnp.ones((2, 3, 4)), 2)]
+      [(2, 3, 2), (2, 3, 2)]
+    """
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices of `x` along `axis`, without that axis."""
+    """The slices of `x` along `axis`, without that axis; the inverse of `stack`.
+
+    Args:
+      x: an array of rank 1 or more.
+      axis: along which.
+
+    Returns: a tuple of arrays.
+
+    Example:
+      >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+      (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     x = promotion.ensure_arraylike("unstack", x)
     return concatenation.unstack(x, axis=canonical_axis(axis, x.ndim))
 

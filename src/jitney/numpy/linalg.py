@@ -53,37 +53,37 @@ from jitney.primitives.reduction.reduce import reduce_prod, reduce_sum
 class EigResult(NamedTuple):
     """Eigenvalues, and eigenvectors in columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class EighResult(NamedTuple):
     """Ascending eigenvalues, and eigenvectors in columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class QRResult(NamedTuple):
     """Q with orthonormal columns, R upper triangular."""
 
-    Q: Any
-    R: Any
+    Q: Array
+    R: Array
 
 
 class SVDResult(NamedTuple):
     """Singular vectors in columns of U and rows of Vh, singular values S descending."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Array
+    S: Array
+    Vh: Array
 
 
 class SlogdetResult(NamedTuple):
     """Sign (complex: phase) and logarithm of the absolute value of a determinant."""
 
-    sign: Any
-    logabsdet: Any
+    sign: Array
+    logabsdet: Array
 
 
 @overload
@@ -117,7 +117,18 @@ def _of_dtype(value: complex, like: Array) -> Any:
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """Lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
 
-    NaN where `a` is not positive definite. `symmetrize_input`: (a + a^H) / 2 is taken.
+    Args:
+      a: Hermitian positive definite matrices (..., n, n).
+      upper: whether U is returned.
+      symmetrize_input: whether (a + a^H) / 2 is taken in place of `a`.
+
+    Returns: an array of the shape of `a`; NaN where `a` is not positive definite, for which NumPy
+      raises an error.
+
+    Example:
+      >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+      Array([[2., 0.],
+             [1., 2.]], dtype=float32)
     """
     a = _inexact("cholesky", a)
     factor = lax.cholesky(mat.adjoint(a) if upper else a, symmetrize_input=symmetrize_input)
@@ -125,14 +136,36 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
 
 def eig(a: ArrayLike) -> EigResult:
-    """Complex eigenvalues and (right) eigenvectors of square matrices."""
+    """Eigenvalues and (right) eigenvectors of square matrices.
+
+    Args:
+      a: matrices (..., n, n).
+
+    Returns: complex eigenvalues (..., n) and eigenvectors (..., n, n) in columns. They are complex
+      even where they have no imaginary parts, unlike in NumPy.
+
+    Example:
+      >>> values, vectors = jnp.linalg.eig(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
+      >>> values
+      Array([2.+0.j, 3.+0.j], dtype=complex64)
+    """
     values, vectors = lax.eig(_inexact("eig", a), compute_left_eigenvectors=False)
     return EigResult(values, vectors)
 
 
 @jit_when_traced
 def eigvals(a: ArrayLike) -> Array:
-    """Complex eigenvalues of square matrices."""
+    """Eigenvalues of square matrices.
+
+    Args:
+      a: matrices (..., n, n).
+
+    Returns: a complex array (..., n), in no special order.
+
+    Example:
+      >>> jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
+      Array([2.+0.j, 3.+0.j], dtype=complex64)
+    """
     a = _inexact("eigvals", a)
     return lax.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
@@ -142,9 +175,19 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
-      a: matrices.
+      a: matrices (..., n, n).
       UPLO: which triangle counts, "L" (also if None) or "U".
       symmetrize_input: whether (a + a^H) / 2 is taken.
+
+    Returns: real eigenvalues (..., n), ascending, and eigenvectors (..., n, n) in columns.
+
+    Raises:
+      ValueError: for another `UPLO`.
+
+    Example:
+      >>> values, vectors = jnp.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]))
+      >>> values.round(4)
+      Array([1., 3.], dtype=float32)
     """
     a = _inexact("eigh", a)
     if UPLO not in (None, "L", "U"):
@@ -155,7 +198,22 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 @jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
-    """Ascending eigenvalues of Hermitian matrices."""
+    """Eigenvalues of Hermitian matrices.
+
+    Args:
+      a: matrices (..., n, n).
+      UPLO: which triangle counts, "L" (also if None) or "U".
+      symmetrize_input: whether (a + a^H) / 2 is taken.
+
+    Returns: a real array (..., n), ascending.
+
+    Raises:
+      ValueError: for another `UPLO`.
+
+    Example:
+      >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 1.0], [1.0, 2.0]])).round(4)
+      Array([1., 3.], dtype=float32)
+    """
     return eigh(_inexact("eigvalsh", a), UPLO, symmetrize_input).eigenvalues
 
 
@@ -175,10 +233,23 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult: ...
 
 @jit_when_traced(static_argnames=("mode",))
 def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
-    """QRResult with a = Q @ R; R alone for mode "r"; Householder vectors and factors for "raw".
+    """Q with orthonormal columns and upper triangular R such that a = Q @ R.
+
+    Args:
+      a: matrices (..., m, n).
+      mode: "reduced": Q is (..., m, k) with k = min(m, n); "complete": Q is square; "r": R alone;
+        "raw": Householder vectors and their factors.
+
+    Returns: a `QRResult`, or an array for mode "r".
 
     Raises:
-      ValueError: unless mode is "reduced", "complete", "r" or "raw".
+      ValueError: for other modes.
+
+    Example:
+      >>> a = jnp.array([[3.0, 1.0], [4.0, 2.0]])
+      >>> q, r = jnp.linalg.qr(a)
+      >>> jnp.allclose(q @ r, a, atol=1e-5)
+      Array(True, dtype=bool)
     """
     a = _inexact("qr", a)
     if mode == "raw":
@@ -233,7 +304,7 @@ def svd(
     a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Array | SVDResult:  # fmt: skip
-    """SVDResult with a = U @ diag(S) @ Vh, or S alone unless `compute_uv`.
+    """Singular value decomposition: a = U @ diag(S) @ Vh.
 
     Args:
       a: matrices (..., m, n).
@@ -241,6 +312,15 @@ def svd(
       compute_uv: whether vectors are wanted.
       hermitian: whether `a` is known to be Hermitian.
       subset_by_index: the half-open range of singular values wanted, of reduced size.
+
+    Returns: an `SVDResult`, its S (..., min(m, n)) descending; or S alone unless `compute_uv`.
+
+    Raises:
+      ValueError: if `subset_by_index` comes with `full_matrices` and vectors.
+
+    Example:
+      >>> jnp.linalg.svd(jnp.array([[3.0, 0.0], [0.0, -4.0]]), compute_uv=False)
+      Array([4., 3.], dtype=float32)
     """
     a = _inexact("svd", a)
     if subset_by_index is not None and full_matrices and compute_uv:
@@ -268,7 +348,17 @@ def svd(
 
 @jit_when_traced
 def svdvals(x: ArrayLike, /) -> Array:
-    """Descending singular values."""
+    """Singular values.
+
+    Args:
+      x: matrices (..., m, n).
+
+    Returns: a real array (..., min(m, n)), descending.
+
+    Example:
+      >>> jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, -4.0]]))
+      Array([4., 3.], dtype=float32)
+    """
     return svd(x, compute_uv=False)
 
 
@@ -277,10 +367,21 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 @jit  # eager, too: the program of the system's solution is to be compiled once
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
-    """X with a @ X = b; a `b` of rank 1 is one vector.
+    """X with a @ X = b.
+
+    Args:
+      a: matrices (..., n, n).
+      b: right sides: a vector (n,), or matrices (..., n, k).
+
+    Returns: an array (n,) or (..., n, k); without meaning, but without an error, where `a` is
+      singular.
 
     Raises:
       ValueError: if `a` is not square or shapes do not go together.
+
+    Example:
+      >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
+      Array([1. , 0.5], dtype=float32)
     """
     a, b = _inexact("solve", a, b)
     return _solve(a, b)
@@ -312,7 +413,22 @@ def _solve(a: Array, b: Array) -> Array:
 
 @jit  # eager, too: the program of the system's solution is to be compiled once
 def inv(a: ArrayLike) -> Array:
-    """The inverse of square matrices."""
+    """The inverse of square matrices; to solve systems, `solve` is faster and more exact.
+
+    Args:
+      a: matrices (..., n, n).
+
+    Returns: an array of the shape of `a`; infinities and NaN where `a` is singular, for which NumPy
+      raises an error.
+
+    Raises:
+      ValueError: if `a` is not square.
+
+    Example:
+      >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+      Array([[0.5 , 0.  ],
+             [0.  , 0.25]], dtype=float32)
+    """
     a = _inexact("inv", a)
     _check_square("inv", a, ".")
     n = a.shape[-1]
@@ -368,7 +484,20 @@ def _det_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[A
 
 @jit  # eager, too, as `inv`
 def det(a: ArrayLike) -> Array:
-    """The determinant of square matrices."""
+    """The determinant of square matrices.
+
+    Args:
+      a: matrices (..., n, n).
+
+    Returns: an array (...) of inexact dtype.
+
+    Raises:
+      ValueError: if `a` is not square.
+
+    Example:
+      >>> jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 5.0]])).round(4)
+      Array(-1., dtype=float32)
+    """
     a = _inexact("det", a)
     _check_square("_det()", a)
     return _det(a)
@@ -379,8 +508,19 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant.
 
     Args:
-      a: square matrices.
+      a: matrices (..., n, n).
       method: "lu" (also if None) or "qr".
+
+    Returns: two arrays (...): signs (of complex matrices phases; 0 where the determinant is 0), and
+      logarithms (-inf there).
+
+    Raises:
+      ValueError: if `a` is not square, or for other methods.
+
+    Example:
+      >>> sign, logarithm = jnp.linalg.slogdet(jnp.array([[0.0, 1.0], [1.0, 0.0]]))
+      >>> sign
+      Array(-1., dtype=float32)
     """
     a = _inexact("slogdet", a)
     _check_square("slogdet()", a)
@@ -448,9 +588,20 @@ def pinv(
     *,
     rcond: ArrayLike | None = None,
 ) -> Array:
-    """The Moore-Penrose inverse: of rank as singular values greater than rtol times the greatest.
+    """The Moore-Penrose inverse.
 
-    `rtol` is 10 max(m, n) eps by default; `rcond` is an older name for it.
+    Args:
+      a: matrices (..., m, n).
+      rtol: singular values up to this times the greatest count as 0; 10 max(m, n) eps by default.
+      hermitian: whether `a` is known to be Hermitian.
+      rcond: an older name for `rtol`.
+
+    Returns: an array (..., n, m).
+
+    Example:
+      >>> jnp.linalg.pinv(jnp.array([[2.0, 0.0], [0.0, 0.0]]))
+      Array([[0.5, 0. ],
+             [0. , 0. ]], dtype=float32)
     """
     a = _inexact("pinv", a)
     m, n = a.shape[-2:]
@@ -466,13 +617,25 @@ def pinv(
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """(solution, residuals, rank, singular values) of the least squares problem a @ x = b.
+    """The least squares problem: x such that the norm of a @ x - b is minimal.
 
     Args:
       a: a matrix (m, n).
       b: right sides (m,) or (m, k).
-      rcond: singular values up to this times the greatest count as 0.
+      rcond: singular values up to this times the greatest count as 0; max(m, n) eps by default.
       numpy_resid: whether residuals are empty where NumPy's are.
+
+    Returns: (solution, residuals, rank of `a`, singular values of `a`).
+
+    Raises:
+      TypeError: for other ranks.
+      ValueError: if `a` and `b` differ in length.
+
+    Example:
+      >>> a = jnp.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+      >>> x, _, rank, _ = jnp.linalg.lstsq(a, jnp.array([1.0, 3.0, 5.0]))
+      >>> x.round(3)
+      Array([1., 2.], dtype=float32)
     """
     a, b = _inexact("lstsq", a, b)
     if a.shape[:1] != b.shape[:1]:
@@ -513,7 +676,21 @@ def _squares_of_columns(x: Array) -> Array:
 
 @jit_when_traced(static_argnames=("p",))
 def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
-    """The condition number in the norm `p`; None is 2."""
+    """The condition number of matrices.
+
+    Args:
+      x: matrices (..., m, n), square unless `p` is None, 2 or -2.
+      p: the order of the norm; see `norm`. None is 2: the quotient of the extreme singular values.
+
+    Returns: an array (...) of a float dtype.
+
+    Raises:
+      ValueError: if `x` has no elements, a lower rank, or is not square.
+
+    Example:
+      >>> jnp.linalg.cond(jnp.array([[4.0, 0.0], [0.0, 2.0]]))
+      Array(2., dtype=float32)
+    """
     promotion.check_arraylike("cond", x)
     x = _inexact("cond", x)
     if x.ndim < 2:
@@ -541,7 +718,23 @@ def matrix_rank(
     hermitian: bool = False,
     tol: ArrayLike | None = None,
 ) -> Array:
-    """The number of singular values greater than rtol times the greatest (max(m, n) eps by default)."""
+    """The rank of matrices: the number of singular values that do not count as 0.
+
+    Args:
+      M: matrices (..., m, n); of a vector the rank is whether it has a nonzero element.
+      rtol: singular values up to this times the greatest count as 0; max(m, n) eps by default.
+      hermitian: whether `M` is known to be Hermitian.
+      tol: an older name for `rtol`.
+
+    Returns: an array (...) of dtype int32.
+
+    Raises:
+      ValueError: if both `rtol` and `tol` are given.
+
+    Example:
+      >>> jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]]))
+      Array(1, dtype=int32)
+    """
     if rtol is not None and tol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     m = _inexact("matrix_rank", M)
@@ -560,7 +753,20 @@ def matrix_rank(
 
 @jit_when_traced(static_argnames=("n",))
 def matrix_power(a: ArrayLike, n: int) -> Array:
-    """`a` to the integer power `n`, by repeated squares; negative powers are of the inverse."""
+    """`a` to the integer power `n`, by repeated squares.
+
+    Args:
+      a: matrices (..., n, n).
+      n: the exponent; a negative one is of the inverse. It must be known.
+
+    Raises:
+      TypeError: if `a` is not square or `n` no integer.
+
+    Example:
+      >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [1, 0]]), 5)
+      Array([[8, 5],
+             [5, 3]], dtype=int32)
+    """
     promotion.check_arraylike("jnp.linalg.matrix_power", a)
     x = as_value(a)
     if x.ndim < 2:
@@ -589,7 +795,21 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
 
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """The inverse of `tensordot(a, ., ind)`."""
+    """The inverse of `tensordot(a, ., ind)`.
+
+    Args:
+      a: an array; the product of its first `ind` extents is that of the others.
+      ind: how many axes are of the result of the product.
+
+    Returns: an array of shape a.shape[ind:] + a.shape[:ind].
+
+    Raises:
+      ValueError: if the products differ, or if `ind` is not positive.
+
+    Example:
+      >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(2, 2, 4), ind=2).shape
+      (4, 2, 2)
+    """
     a = promotion.ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
     if ind <= 0:
@@ -605,7 +825,22 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
 
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
-    """X with tensordot(a, X, X.ndim) = b; `axes` of `a` are moved to its end first."""
+    """X with tensordot(a, X, X.ndim) = b.
+
+    Args:
+      a: an array whose first axes are those of `b`.
+      b: the right side.
+      axes: axes of `a` that are moved to its end first.
+
+    Returns: an array of shape a.shape[b.ndim:].
+
+    Raises:
+      ValueError: if the shapes do not go together.
+
+    Example:
+      >>> jnp.linalg.tensorsolve(2 * jnp.eye(4).reshape(2, 2, 4), jnp.ones((2, 2)))
+      Array([0.5, 0.5, 0.5, 0.5], dtype=float32)
+    """
     a, b = promotion.ensure_arraylike("tensorsolve", a, b)
     if axes is not None:
         import jitney.numpy as jnp

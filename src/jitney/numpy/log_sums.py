@@ -62,12 +62,15 @@ def logsumexp(
     """log(sum(b exp(a))) along `axis`, without overflow.
 
     Args:
-      a: array.
+      a: array; integers become the default float.
       axis: an axis, several, or None for all.
       b: factors, broadcast against `a`.
       keepdims: whether summed axes stay, of extent one.
       return_sign: whether to return the sign of the sum as well, so that it may be negative.
       where: elements to count.
+
+    Returns: an array of inexact dtype; with `return_sign`, a pair of it and of the sign (of complex
+      numbers the phase).
     """
     if b is not None:
         a_arr, b_arr = map(as_value, promote_dtypes_inexact(a, b))

@@ -63,6 +63,11 @@ def reshape(
 
     Raises:
       TypeError: if the sizes differ.
+
+    Example:
+      >>> jnp.reshape(jnp.arange(6), (2, -1))
+      Array([[0, 1, 2],
+             [3, 4, 5]], dtype=int32)
     """
     a = promotion.ensure_arraylike("reshape", a)
     new = _sizes(a.shape, shape)
@@ -101,7 +106,19 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
 def ravel(
     a: ArrayLike, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
 ) -> Array:
-    """All elements along one axis."""
+    """All elements along one axis.
+
+    Args:
+      a: an array.
+      order: "C", row-major, or "F", column-major.
+      out_sharding: unused on one device.
+
+    Returns: an array of rank 1.
+
+    Example:
+      >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 2, 3, 4], dtype=int32)
+    """
     a = promotion.ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
@@ -112,7 +129,19 @@ def ravel(
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """Axes in the order `axes`; reversed by default."""
+    """The axes of `a` in another order.
+
+    Args:
+      a: an array.
+      axes: for each axis of the result, which axis of `a` it is; by default all in reversed order.
+
+    Example:
+      >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+      >>> jnp.transpose(jnp.ones((2, 3, 4)), (0, 2, 1)).shape
+      (2, 4, 3)
+    """
     a = promotion.ensure_arraylike("transpose", a)
     if axes is None:
         axes = range(a.ndim)[::-1]
@@ -125,13 +154,35 @@ def _wrapped_axes(axes: int | Sequence[int] | np.ndarray, rank: int) -> tuple[in
 
 
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
-    """Axes in the order `axes`."""
+    """Axes in the order `axes`; `transpose` as the array API standard has it.
+
+    Args:
+      a: an array.
+      axes: for each axis of the result, which axis of `a` it is.
+
+    Example:
+      >>> jnp.permute_dims(jnp.array([[1, 2], [3, 4]]), (1, 0))
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
     promotion.check_arraylike("permute_dims", a)
     return transpose(a, axes)
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The last two axes exchanged."""
+    """The last two axes exchanged.
+
+    Args:
+      x: an array of rank 2 or more.
+
+    Raises:
+      ValueError: for lower ranks.
+
+    Example:
+      >>> jnp.matrix_transpose(jnp.array([[[1, 2], [3, 4]]]))
+      Array([[[1, 3],
+              [2, 4]]], dtype=int32)
+    """
     x = promotion.ensure_arraylike("matrix_transpose", x)
     rank = x.ndim
     if rank < 2:
@@ -142,7 +193,20 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Axes `source` moved to positions `destination`; the others keep their order."""
+    """Axes `source` moved to positions `destination`; the others keep their order.
+
+    Args:
+      a: an array.
+      source: an axis, or several.
+      destination: their positions in the result, as many.
+
+    Raises:
+      ValueError: if their numbers differ.
+
+    Example:
+      >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
+      (3, 4, 2)
+    """
     a = promotion.ensure_arraylike("moveaxis", a)
     sources, targets = canonical_axes(source, a.ndim), canonical_axes(destination, a.ndim)
     if len(sources) != len(targets):
@@ -154,7 +218,17 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    Args:
+      a: an array.
+      axis1: an axis.
+      axis2: another.
+
+    Example:
+      >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
+      (4, 3, 2)
+    """
     a = promotion.ensure_arraylike("swapaxes", a)
     order = np.arange(a.ndim)
     order[axis1], order[axis2] = order[axis2], order[axis1]
@@ -163,7 +237,20 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 
 @jit_when_traced(static_argnames=("axis", "start"))
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Axis `axis` moved in front of axis `start`."""
+    """Axis `axis` moved in front of axis `start`; `moveaxis` is easier to read.
+
+    Args:
+      a: an array.
+      axis: the axis to move.
+      start: the position, counted before the move.
+
+    Raises:
+      ValueError: if `start` is out of range.
+
+    Example:
+      >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+      (4, 2, 3)
+    """
     a = promotion.ensure_arraylike("rollaxis", a)
     rank = a.ndim
     start = operator.index(concrete_or_error(None, start, "'start' argument of jnp.rollaxis()"))
@@ -175,7 +262,19 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
 
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
-    """`a` without the axes `axis`, which have extent 1; by default without all of those."""
+    """`a` without the axes `axis`, which have extent 1.
+
+    Args:
+      a: an array.
+      axis: an axis or several; by default all of extent 1.
+
+    Raises:
+      ValueError: if one of them has another extent.
+
+    Example:
+      >>> jnp.squeeze(jnp.array([[[1], [2]]]))
+      Array([1, 2], dtype=int32)
+    """
     a = promotion.ensure_arraylike("squeeze", a)
     if axis is None:
         axis = tuple(k for k, n in enumerate(a.shape) if n == 1)
@@ -183,7 +282,20 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 
 
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
-    """`a` with axes of extent 1 put in at positions `axis` of the result."""
+    """`a` with axes of extent 1 put in.
+
+    Args:
+      a: an array.
+      axis: their positions in the result: one or several.
+
+    Raises:
+      ValueError: if a position comes twice or is out of range.
+
+    Example:
+      >>> jnp.expand_dims(jnp.array([1, 2]), 1)
+      Array([[1],
+             [2]], dtype=int32)
+    """
     a = promotion.ensure_arraylike("expand_dims", a)
     if isinstance(axis, Array | np.ndarray):
         axis = concrete_or_error(np.asarray, axis, "axis argument of jnp.expand_dims").tolist()
@@ -201,19 +313,59 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 def broadcast_to(
     array: ArrayLike, shape: ShapeLike, *, out_sharding: Sharding | PartitionSpec | None = None
 ) -> Array:
-    """`array` repeated to `shape` along new leading axes and axes of extent 1."""
+    """`array` repeated to `shape` along new leading axes and axes of extent 1.
+
+    Args:
+      array: an array.
+      shape: of the result.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the shapes do not go together.
+
+    Example:
+      >>> jnp.broadcast_to(jnp.array([1, 2]), (2, 2))
+      Array([[1, 2],
+             [1, 2]], dtype=int32)
+    """
     promotion.check_arraylike("broadcast_to", array)
     return lax_shape.broadcast_to(array, canonical_shape(shape))
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
-    """Arrays broadcast to their common shape."""
+    """Arrays broadcast to their common shape.
+
+    Args:
+      *args: arrays, whose dtypes stay.
+
+    Returns: a list of arrays.
+
+    Raises:
+      ValueError: if the shapes do not go together.
+
+    Example:
+      >>> jnp.broadcast_arrays(jnp.array([1, 2]), 3.0)
+      [Array([1, 2], dtype=int32), Array([3., 3.], dtype=float32, weak_type=True)]
+    """
     promotion.check_arraylike("broadcast_arrays", *args)
     return promotion.broadcast_arrays(*args)
 
 
 def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
-    """The shape that arrays of `shapes` are broadcast to together."""
+    """The shape that arrays of `shapes` are broadcast to together.
+
+    Args:
+      *shapes: shapes; an integer stands for one axis.
+
+    Returns: a tuple of integers.
+
+    Raises:
+      ValueError: if the shapes do not go together.
+
+    Example:
+      >>> jnp.broadcast_shapes((2, 1), (3,))
+      (2, 3)
+    """
     if not shapes:
         return ()
     return lax_shape.broadcast_shapes(*[canonical_shape(s) for s in shapes])
@@ -223,7 +375,17 @@ def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
 
 
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
-    """Elements in reversed order along `axis`, along all axes by default."""
+    """Elements in reversed order.
+
+    Args:
+      m: an array.
+      axis: the axis or axes that are reversed; all by default.
+
+    Example:
+      >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), axis=1)
+      Array([[2, 1],
+             [4, 3]], dtype=int32)
+    """
     promotion.check_arraylike("flip", m)
     return _flip(m, axis=axis if axis is None else _hashable(axis))
 
@@ -240,20 +402,52 @@ def _flip(m: ArrayLike, axis: Axis = None) -> Array:
 
 
 def fliplr(m: ArrayLike) -> Array:
-    """Elements in reversed order along the second axis."""
+    """Elements in reversed order along the second axis.
+
+    Args:
+      m: an array of rank 2 or more.
+
+    Example:
+      >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+      Array([[2, 1],
+             [4, 3]], dtype=int32)
+    """
     promotion.check_arraylike("fliplr", m)
     return _flip(m, axis=1)
 
 
 def flipud(m: ArrayLike) -> Array:
-    """Elements in reversed order along the first axis."""
+    """Elements in reversed order along the first axis.
+
+    Args:
+      m: an array of rank 1 or more.
+
+    Example:
+      >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+      Array([[3, 4],
+             [1, 2]], dtype=int32)
+    """
     promotion.check_arraylike("flipud", m)
     return _flip(m, axis=0)
 
 
 @jit_when_traced(static_argnames=("k", "axes"))
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """`m` turned `k` times by 90 degrees in the plane of `axes`, from the first to the second."""
+    """`m` turned `k` times by 90 degrees in the plane of `axes`, from the first to the second.
+
+    Args:
+      m: an array of rank 2 or more.
+      k: how often; negative for the other direction.
+      axes: two different axes.
+
+    Raises:
+      ValueError: if the rank is lower, or if the axes are one.
+
+    Example:
+      >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+      Array([[2, 4],
+             [1, 3]], dtype=int32)
+    """
     m = promotion.ensure_arraylike("rot90", m)
     if m.ndim < 2:
         raise ValueError(
@@ -282,6 +476,12 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
       a: an array.
       shift: how far; one for each axis, or one for all; may be traced.
       axis: one or several; if None, the flattened array is rolled.
+
+    Returns: an array of the shape of `a`.
+
+    Example:
+      >>> jnp.roll(jnp.arange(5), 2)
+      Array([3, 4, 0, 1, 2], dtype=int32)
     """
     promotion.check_arraylike("roll", a)
     a = as_value(a)
@@ -348,7 +548,19 @@ def shift_size(shift: Array) -> int:
 
 
 def tile(A: ArrayLike, reps: ShapeLike) -> Array:
-    """`A` repeated as a whole, `reps` times along each axis."""
+    """`A` repeated as a whole.
+
+    Args:
+      A: an array.
+      reps: how many times along each axis; the last number is for the last axis.
+
+    Returns: an array of the higher of the two ranks.
+
+    Example:
+      >>> jnp.tile(jnp.array([1, 2]), (2, 2))
+      Array([[1, 2, 1, 2],
+             [1, 2, 1, 2]], dtype=int32)
+    """
     promotion.check_arraylike("tile", A)
     x = as_value(A)
     given: Any = reps
@@ -383,6 +595,12 @@ def repeat(
 
     Raises:
       ConcretizationTypeError: if `repeats` is traced and no length is given.
+
+    Example:
+      >>> jnp.repeat(jnp.array([1, 2]), 2)
+      Array([1, 1, 2, 2], dtype=int32)
+      >>> jnp.repeat(jnp.array([1, 2]), jnp.array([1, 3]))
+      Array([1, 2, 2, 2], dtype=int32)
     """
     if isinstance(repeats, Array | np.ndarray) or np.isscalar(repeats):
         promotion.check_arraylike("repeat", a, repeats)

@@ -94,13 +94,24 @@ def norm(
     """Norm of vectors (one axis) or of matrices (two axes).
 
     Args:
-      x: an array.
-      ord: the order; None is the root of the sum of squares.
+      x: an array; integers become the default float.
+      ord: the order. None: the root of the sum of squares. Of vectors: a number p for the p-th root of
+        the sum of p-th powers, inf and -inf for the extremes, 0 for the count of nonzero elements. Of
+        matrices: "fro", "nuc", 2 and -2 (of singular values), 1 and -1 (of sums of columns), inf and
+        -inf (of sums of rows).
       axis: an axis, two, or None: all of `x`, of rank 1 or 2 unless `ord` is None.
       keepdims: whether the axes stay, with extent 1.
 
+    Returns: an array of a float dtype.
+
     Raises:
       ValueError: for an unknown order or a number of axes that has no norm.
+
+    Example:
+      >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
+      Array(5., dtype=float32)
+      >>> jnp.linalg.norm(jnp.array([[3.0, -4.0], [1.0, 0.0]]), ord=1, axis=1)
+      Array([7., 1.], dtype=float32)
     """
     x = _operand("norm", x)
     rank = x.ndim
@@ -133,7 +144,23 @@ def vector_norm(
     keepdims: bool = False,
     ord: Order = 2,
 ) -> Array:
-    """Norm of order `ord` of vectors: along an axis, or several as one; None: of all elements."""
+    """Norm of vectors.
+
+    Args:
+      x: an array; integers become the default float.
+      axis: an axis, or several that count as one; None: all elements are one vector.
+      keepdims: whether the axes stay, with extent 1.
+      ord: the order; see `norm`.
+
+    Returns: an array of a float dtype.
+
+    Raises:
+      ValueError: for an unknown order.
+
+    Example:
+      >>> jnp.linalg.vector_norm(jnp.array([[3.0, 4.0], [5.0, 12.0]]), axis=1)
+      Array([ 5., 13.], dtype=float32)
+    """
     x = _operand("vector_norm", x)
     if axis is None:
         axes = tuple(range(x.ndim))
@@ -144,6 +171,21 @@ def vector_norm(
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") -> Array:
-    """Norm of order `ord` of matrices in the last two axes."""
+    """Norm of matrices in the last two axes.
+
+    Args:
+      x: an array (..., m, n); integers become the default float.
+      keepdims: whether the axes stay, with extent 1.
+      ord: the order; see `norm`.
+
+    Returns: an array of a float dtype.
+
+    Raises:
+      ValueError: for an unknown order.
+
+    Example:
+      >>> jnp.linalg.matrix_norm(jnp.array([[1.0, -2.0], [4.0, 2.0]]))
+      Array(5., dtype=float32)
+    """
     x = _operand("matrix_norm", x)
     return norm(x, ord, (-2, -1), keepdims)

@@ -17,7 +17,21 @@ if TYPE_CHECKING:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
-    """The product of matrices, in the order that costs least; the first and last may be vectors."""
+    """The product of matrices, in the order that costs least.
+
+    Args:
+      arrays: matrices; the first and the last may be vectors.
+      precision: of the contractions; see `matmul`.
+
+    Raises:
+      ValueError: if there are none, or if ranks are others.
+
+    Example:
+      >>> a, b, c = jnp.ones((2, 9)), jnp.ones((9, 9)), jnp.ones((9, 3))
+      >>> jnp.linalg.multi_dot([a, b, c])
+      Array([[81., 81., 81.],
+             [81., 81., 81.]], dtype=float32)
+    """
     arrays = list(arrays)
     promotion.check_arraylike("jnp.linalg.multi_dot", *arrays)
     if not arrays:
@@ -67,7 +81,20 @@ def _chain(
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
-    """The cross product of vectors of 3 elements."""
+    """The cross product of vectors of 3 elements.
+
+    Args:
+      x1: an array with an axis of extent 3.
+      x2: an array, broadcast against `x1`.
+      axis: the axis of the vectors.
+
+    Raises:
+      ValueError: if the extent is another.
+
+    Example:
+      >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+      Array([0, 0, 1], dtype=int32)
+    """
     x1, x2 = promotion.ensure_arraylike("jnp.linalg.cross", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -78,7 +105,22 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """All products of elements of two vectors."""
+    """All products of elements of two vectors.
+
+    Args:
+      x1: a vector (m,).
+      x2: a vector (n,).
+
+    Returns: a matrix (m, n).
+
+    Raises:
+      ValueError: for other ranks.
+
+    Example:
+      >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array([[3, 4],
+             [6, 8]], dtype=int32)
+    """
     x1, x2 = promotion.ensure_arraylike("jnp.linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
@@ -95,7 +137,21 @@ def matmul(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """x1 @ x2."""
+    """x1 @ x2: the product of matrices in the last two axes.
+
+    Args:
+      x1: an array (..., m, k), or a vector (k,).
+      x2: an array (..., k, n), or a vector (k,).
+      precision: of the contraction; a CPU computes as exactly as the dtype allows in any case.
+      preferred_element_type: dtype of accumulation and result; the common dtype by default.
+
+    Raises:
+      TypeError: if the contracted extents differ.
+
+    Example:
+      >>> jnp.linalg.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+      Array([3, 7], dtype=int32)
+    """
     return products.matmul(
         x1, x2, precision=precision, preferred_element_type=preferred_element_type
     )
@@ -111,7 +167,22 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Sum of products over several axes."""
+    """Sum of products over several axes.
+
+    Args:
+      x1: an array.
+      x2: an array.
+      axes: how many of the last axes of `x1` go with the first of `x2`; or two lists of axes.
+      precision: of the contraction; see `matmul`.
+      preferred_element_type: dtype of accumulation and result; the common dtype by default.
+      out_sharding: unused on one device.
+
+    Returns: an array with the other axes of `x1`, then those of `x2`.
+
+    Example:
+      >>> jnp.linalg.tensordot(jnp.ones((2, 3, 4)), jnp.ones((3, 4, 5)), axes=2).shape
+      (2, 5)
+    """
     return products.tensordot(
         x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
     )
@@ -126,28 +197,73 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of conj(x1) * x2 along `axis`."""
+    """Sum of conj(x1) * x2 along `axis`.
+
+    Args:
+      x1: an array.
+      x2: an array, broadcast against `x1`.
+      axis: the axis that is summed over.
+      precision: of the contraction; see `matmul`.
+      preferred_element_type: dtype of accumulation and result; the common dtype by default.
+
+    Example:
+      >>> jnp.linalg.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+      Array([3, 7], dtype=int32)
+    """
     return products.vecdot(
         x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
     )
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """The sum of the diagonal of the last two axes."""
+    """The sum of the diagonal of the last two axes.
+
+    Args:
+      x: an array (..., m, n).
+      offset: which diagonal: positive above the main one, negative below.
+      dtype: of the sum; by default that of `x`, but of integers of fewer bits int32 or uint32.
+
+    Example:
+      >>> jnp.linalg.trace(jnp.array([[1, 2], [3, 4]]))
+      Array(5, dtype=int32)
+    """
     return shapes.trace(
         promotion.ensure_arraylike("jnp.linalg.trace", x), offset, axis1=-2, axis2=-1, dtype=dtype
     )
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """The diagonal of the last two axes."""
+    """The diagonal of the last two axes.
+
+    Args:
+      x: an array (..., m, n).
+      offset: which diagonal: positive above the main one, negative below.
+
+    Returns: an array whose last axis runs along the diagonal.
+
+    Example:
+      >>> jnp.linalg.diagonal(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 4], dtype=int32)
+    """
     return shapes.diagonal(
         promotion.ensure_arraylike("jnp.linalg.diagonal", x), offset, axis1=-2, axis2=-1
     )
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """`x` with its last two axes exchanged."""
+    """`x` with its last two axes exchanged.
+
+    Args:
+      x: an array of rank 2 or more.
+
+    Raises:
+      ValueError: for lower ranks.
+
+    Example:
+      >>> jnp.linalg.matrix_transpose(jnp.array([[1, 2], [3, 4]]))
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
     x = promotion.ensure_arraylike("jnp.linalg.matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(
