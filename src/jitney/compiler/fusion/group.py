@@ -22,10 +22,6 @@ from jitney.compiler.kernels.build import is_affine_reshape
 from jitney.core.record import record
 
 _MANY = -1
-_INLINED = (
-    ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Iota,
-    ir.DynamicSlice, ir.Gather,
-)  # fmt: skip
 _ALIASES = (ir.Reshape, ir.Bitcast, ir.Project)
 _MAX_ROOTS = 12  # of one group
 
@@ -170,7 +166,7 @@ def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]
     for node in nodes:
         if node in stored:
             costs[node] = 0
-        elif isinstance(node, _INLINED) or _is_piecewise(node) or is_short(node):
+        elif node.is_fusible or _is_piecewise(node) or is_short(node):
             total = cost.own_cost(node) + sum(costs[x] for x in traversal.operands(node))
             if isinstance(node, ir.Reduce):
                 total = _count(node) * (total + 2)  # a load and an addition for each element
@@ -190,7 +186,7 @@ def _mark(
     if isinstance(node, ir.Parameter | ir.Constant):
         return
     piecewise = _is_piecewise(node)
-    inlined = isinstance(node, _INLINED) or piecewise or (is_short(node) and is_reduction(node))
+    inlined = node.is_fusible or piecewise or (is_short(node) and is_reduction(node))
     inlined = inlined and is_native(node) and not _joins_axes(node)
     if node not in marks.materialized and not _is_free(node):
         owner = marks.owner[node]
@@ -232,7 +228,7 @@ def _is_free(node: ir.Node) -> bool:
 
 
 def _is_piecewise(node: ir.Node) -> bool:
-    """Whether kernels for parts of a box can compute `node` within other code."""
+    """Whether kernels for parts of an iteration domain can compute `node` within other code."""
     if isinstance(node, ir.Concatenate):
         return len(node.parts) <= cost.MAX_PARTS
     return isinstance(node, ir.Pad) and not any(node.interior)
@@ -350,7 +346,7 @@ def _units(
         key: object
         if is_reduction(node):
             kind, key = "reduce", (level, reduction_signature(node))
-        elif isinstance(node, _INLINED) and is_native(node):
+        elif node.is_fusible and is_native(node):
             kind, key = "loop", (level, node.shape)
         else:
             kind, key = "single", node

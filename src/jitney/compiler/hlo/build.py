@@ -134,6 +134,12 @@ class Builder:
         )
         return self._make(ir.Apply, TensorType(shape, result_dtype(fn, args)), fn, args)
 
+    def apply_again(self, fn: str, args: Sequence[Node], dtype: np.dtype) -> Node:
+        """What `Apply` nodes are: `fn` of `args`, with the result's dtype where it says so."""
+        if fn == "convert":
+            return self.convert(args[0], dtype)
+        return self.bitcast(args[0], dtype) if fn == "bitcast" else self.apply(fn, *args)
+
     def convert(self, x: Node, dtype: Any) -> Node:
         """`x` as `dtype`, by value."""
         dtype = np.dtype(dtype)
@@ -358,10 +364,10 @@ class Builder:
         shape = tuple(n for k, n in enumerate(x.shape) if k not in dims)
         return self._make(ir.Reduce, TensorType(shape, x.dtype), x, fn, dims, in_order)
 
-    def arg_reduce(self, x: Node, kind: str, dim: int, index_dtype: Any) -> Node:
+    def arg_reduce(self, x: Node, kind: str, dim: int, dtype: Any) -> Node:
         """Index of the first extreme element along `dim`."""
         shape = x.shape[:dim] + x.shape[dim + 1 :]
-        return self._make(ir.ArgReduce, TensorType(shape, np.dtype(index_dtype)), x, kind, dim)
+        return self._make(ir.ArgReduce, TensorType(shape, np.dtype(dtype)), x, kind, dim)
 
     def reduce_region(
         self, xs: Sequence[Node], inits: Sequence[Node], dims: Sequence[int], body: Region
@@ -418,11 +424,11 @@ class Builder:
         results = body(inner, *parameters)
         return Region(tuple(parameters), tuple(results), tuple(inner.ordered))  # type: ignore[arg-type]
 
-    def cond(self, index: Node, branches: Sequence[Region], args: Sequence[Node]) -> list[Node]:
-        """One of `branches`, chosen by `index`, on `args`."""
-        types = tuple(r.type for r in branches[0].results)
-        node = self._new(ir.Cond, types, index, tuple(branches), tuple(args))
-        return self._effects(node, branches)
+    def cond(self, index: Node, cases: Sequence[Region], args: Sequence[Node]) -> list[Node]:
+        """One of `cases`, chosen by `index`, on `args`."""
+        types = tuple(r.type for r in cases[0].results)
+        node = self._new(ir.Cond, types, index, tuple(cases), tuple(args))
+        return self._effects(node, cases)
 
     def while_(self, cond: Region, body: Region, init: Sequence[Node]) -> list[Node]:
         """`body` repeated while `cond` holds."""

@@ -49,7 +49,7 @@ class _Writer:
             number[node] = len(number)
             operands = [number[x] for x in traversal.operands(node)]
             lines.append(f"{type(node).__name__} {self._type(node.type)} {operands}")
-            for name in _plain_fields(type(node)):
+            for name in ir.fields_of(type(node)).attributes:
                 lines.append(self._field(getattr(node, name)))
             if isinstance(node, ir.HostCall):
                 raise _NoDigestError
@@ -79,17 +79,3 @@ class _Writer:
             text = data.hex() if len(data) <= 64 else blake2b(data).hexdigest()
             return f"{value.dtype} {value.shape} {text}"
         return "region" if isinstance(value, ir.Region) else repr(value)
-
-
-_plain: dict[type, tuple[str, ...]] = {}
-
-
-def _plain_fields(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of node that are neither nodes nor said otherwise."""
-    found = _plain.get(kind)
-    if found is None:
-        fields = [
-            name for name in kind.__annotations__ if name not in traversal.operand_fields(kind)
-        ]
-        found = _plain[kind] = tuple([name for name in fields if name != "branches"])
-    return found

@@ -49,7 +49,9 @@ def evaluate(node: ir.Node, env: Env) -> Any:
     return value
 
 
-def _rule(kind: type) -> Callable[[Rule], Rule]:
+def rule(kind: type) -> Callable[[Rule], Rule]:
+    """Enters how nodes of `kind` are evaluated: (node, values of operands) -> ndarray, or tuple."""
+
     def enter(rule: Rule) -> Rule:
         _rules[kind] = rule
         return rule
@@ -57,19 +59,19 @@ def _rule(kind: type) -> Callable[[Rule], Rule]:
     return enter
 
 
-@_rule(ir.Constant)
+@rule(ir.Constant)
 def _(node: ir.Constant, env: Env) -> Any:
     return node.value
 
 
-@_rule(ir.Iota)
+@rule(ir.Iota)
 def _(node: ir.Iota, env: Env) -> Any:
     row = np.arange(node.shape[node.dim]).astype(node.dtype)
     tail = (1,) * (len(node.shape) - node.dim - 1)
     return np.broadcast_to(row.reshape(-1, *tail), node.shape)
 
 
-@_rule(ir.Apply)
+@rule(ir.Apply)
 def _(node: ir.Apply, env: Env) -> Any:
     args = [env[a] for a in node.args]
     if node.fn == "convert":
@@ -79,7 +81,7 @@ def _(node: ir.Apply, env: Env) -> Any:
     return reference.scalar.apply(node.fn, args)
 
 
-@_rule(ir.Broadcast)
+@rule(ir.Broadcast)
 def _(node: ir.Broadcast, env: Env) -> Any:
     inner = [1] * len(node.shape)
     for extent, dim in zip(node.x.shape, node.dims, strict=True):
@@ -87,61 +89,61 @@ def _(node: ir.Broadcast, env: Env) -> Any:
     return np.broadcast_to(env[node.x].reshape(inner), node.shape)
 
 
-@_rule(ir.Reshape)
+@rule(ir.Reshape)
 def _(node: ir.Reshape, env: Env) -> Any:
     return env[node.x].reshape(node.shape)
 
 
-@_rule(ir.Transpose)
+@rule(ir.Transpose)
 def _(node: ir.Transpose, env: Env) -> Any:
     return env[node.x].transpose(node.perm)
 
 
-@_rule(ir.Slice)
+@rule(ir.Slice)
 def _(node: ir.Slice, env: Env) -> Any:
     window = tuple(map(slice, node.starts, node.limits, node.strides))
     return env[node.x][window]
 
 
-@_rule(ir.Reverse)
+@rule(ir.Reverse)
 def _(node: ir.Reverse, env: Env) -> Any:
     return np.flip(env[node.x], node.dims)
 
 
-@_rule(ir.Pad)
+@rule(ir.Pad)
 def _(node: ir.Pad, env: Env) -> Any:
     return indexing.pad(env[node.x], env[node.value], node.low, node.high, node.interior)
 
 
-@_rule(ir.Concatenate)
+@rule(ir.Concatenate)
 def _(node: ir.Concatenate, env: Env) -> Any:
     return np.concatenate([env[p] for p in node.parts], axis=node.dim)
 
 
-@_rule(ir.Bitcast)
+@rule(ir.Bitcast)
 def _(node: ir.Bitcast, env: Env) -> Any:
     return reference.bitcast(env[node.x], node.dtype)
 
 
-@_rule(ir.DynamicSlice)
+@rule(ir.DynamicSlice)
 def _(node: ir.DynamicSlice, env: Env) -> Any:
     return indexing.dynamic_slice(env[node.x], [env[s] for s in node.starts], node.sizes)
 
 
-@_rule(ir.DynamicUpdateSlice)
+@rule(ir.DynamicUpdateSlice)
 def _(node: ir.DynamicUpdateSlice, env: Env) -> Any:
     starts = [env[s] for s in node.starts]
     return indexing.dynamic_update_slice(env[node.x], env[node.update], starts)
 
 
-@_rule(ir.Gather)
+@rule(ir.Gather)
 def _(node: ir.Gather, env: Env) -> Any:
     return indexing.gather(
         env[node.x], env[node.indices], node.dims, node.slice_sizes, node.mode, node.fill
     )
 
 
-@_rule(ir.Scatter)
+@rule(ir.Scatter)
 def _(node: ir.Scatter, env: Env) -> Any:
     combine = node.combine
     if isinstance(combine, ir.Region):
@@ -177,18 +179,18 @@ def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
     return one_by_one
 
 
-@_rule(ir.Reduce)
+@rule(ir.Reduce)
 def _(node: ir.Reduce, env: Env) -> Any:
     reduce = reduction.reduce_in_order if node.in_order else reduction.reduce
     return reduce(env[node.x], node.fn, node.dims)
 
 
-@_rule(ir.ArgReduce)
+@rule(ir.ArgReduce)
 def _(node: ir.ArgReduce, env: Env) -> Any:
     return reduction.arg_reduce(env[node.x], node.kind, node.dim, node.dtype)
 
 
-@_rule(ir.ReduceRegion)
+@rule(ir.ReduceRegion)
 def _(node: ir.ReduceRegion, env: Env) -> Any:
     xs, inits = [env[x] for x in node.xs], [env[x] for x in node.inits]
     body = node.body
@@ -215,33 +217,33 @@ def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.nda
     return [np.asarray(env[r]) for r in region.results]
 
 
-@_rule(ir.Cumulative)
+@rule(ir.Cumulative)
 def _(node: ir.Cumulative, env: Env) -> Any:
     return reduction.cumulative(env[node.x], node.fn, node.dim, node.reverse)
 
 
-@_rule(ir.Dot)
+@rule(ir.Dot)
 def _(node: ir.Dot, env: Env) -> Any:
     return contraction.dot(env[node.x], env[node.y], node.contract, node.batch, node.dtype)
 
 
-@_rule(ir.Sort)
+@rule(ir.Sort)
 def _(node: ir.Sort, env: Env) -> Any:
     return order.sort([env[x] for x in node.xs], node.dim, node.num_keys, node.stable)
 
 
-@_rule(ir.TopK)
+@rule(ir.TopK)
 def _(node: ir.TopK, env: Env) -> Any:
     return order.top_k(env[node.x], node.k, node.dim)
 
 
-@_rule(ir.Cond)
+@rule(ir.Cond)
 def _(node: ir.Cond, env: Env) -> Any:
-    index = min(max(int(env[node.index]), 0), len(node.branches) - 1)
-    return run_region(node.branches[index], [env[a] for a in node.args])
+    index = min(max(int(env[node.index]), 0), len(node.cases) - 1)
+    return run_region(node.cases[index], [env[a] for a in node.args])
 
 
-@_rule(ir.While)
+@rule(ir.While)
 def _(node: ir.While, env: Env) -> Any:
     carry = [env[x] for x in node.init]
     while run_region(node.cond, carry)[0]:
@@ -249,12 +251,12 @@ def _(node: ir.While, env: Env) -> Any:
     return carry
 
 
-@_rule(ir.LibraryCall)
+@rule(ir.LibraryCall)
 def _(node: ir.LibraryCall, env: Env) -> Any:
     return node.routine.evaluate(*[env[a] for a in node.args])
 
 
-@_rule(ir.HostCall)
+@rule(ir.HostCall)
 def _(node: ir.HostCall, env: Env) -> Any:
     results = node.fn(*[env[a] for a in node.args])
     types = node.type
@@ -262,11 +264,11 @@ def _(node: ir.HostCall, env: Env) -> Any:
     return [np.asarray(r, t.dtype).reshape(t.shape) for r, t in zip(results, types, strict=True)]
 
 
-@_rule(ir.Fence)
+@rule(ir.Fence)
 def _(node: ir.Fence, env: Env) -> Any:
     return [env[a] for a in node.args]
 
 
-@_rule(ir.Project)
+@rule(ir.Project)
 def _(node: ir.Project, env: Env) -> Any:
     return env[node.node][node.index]

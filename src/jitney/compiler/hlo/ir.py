@@ -77,7 +77,14 @@ class Node:
     Attributes:
       type: the result's type; a tuple of types for nodes with several results.
       id: position in order of construction within its builder: operands have smaller ids.
+      is_fusible: whether each element of the result is computed on its own, from few elements of the
+        operands, so that kernels can compute it where it is used.
+
+    A subclass declares its fields and no more: `fields_of` tells operands, regions and attributes apart
+    by their annotations. `docs/adding_a_node.md` adds one.
     """
+
+    is_fusible = False
 
     type: TensorType | tuple[TensorType, ...]
     id: int
@@ -114,6 +121,8 @@ class Constant(Node):
 class Iota(Node):
     """out[..., i, ...] = i along axis `dim`."""
 
+    is_fusible = True
+
     dim: int
 
 
@@ -126,6 +135,8 @@ class Apply(Node):
 
     `convert` and `bitcast` take their target dtype from the node's type.
     """
+
+    is_fusible = True
 
     fn: str
     args: tuple[Node, ...]
@@ -141,6 +152,8 @@ class Broadcast(Node):
     `dims` is strictly increasing (broadcast.C1); x.shape[k] is 1 or shape[dims[k]] (broadcast.C2).
     """
 
+    is_fusible = True
+
     x: Node
     dims: Axes
 
@@ -149,12 +162,16 @@ class Broadcast(Node):
 class Reshape(Node):
     """The same elements in row-major order, in another shape of the same size (reshape.C1)."""
 
+    is_fusible = True
+
     x: Node
 
 
 @record(eq=False)
 class Transpose(Node):
     """Axis k of the result is axis `perm[k]` of `x`; `perm` is a permutation (transpose.C1)."""
+
+    is_fusible = True
 
     x: Node
     perm: Axes
@@ -163,6 +180,8 @@ class Transpose(Node):
 @record(eq=False)
 class Slice(Node):
     """Elements starts, starts + strides, ... below limits, per axis; strides >= 1 (slice.C1)."""
+
+    is_fusible = True
 
     x: Node
     starts: Axes
@@ -173,6 +192,8 @@ class Slice(Node):
 @record(eq=False)
 class Reverse(Node):
     """Order of elements reversed along each axis of `dims`."""
+
+    is_fusible = True
 
     x: Node
     dims: Axes
@@ -219,6 +240,8 @@ class Bitcast(Node):
 class DynamicSlice(Node):
     """Block of shape `sizes` at `starts` (one integer scalar node per axis), clamped into bounds."""
 
+    is_fusible = True
+
     x: Node
     starts: tuple[Node, ...]
     sizes: Shape
@@ -241,6 +264,8 @@ class Gather(Node):
     constant of x's dtype) ; "promise_in_bounds": starts are inside, else the result is unspecified
     (but memory is never read out of bounds).
     """
+
+    is_fusible = True
 
     x: Node
     indices: Node
@@ -383,10 +408,10 @@ class Region:
 
 @record(eq=False)
 class Cond(Node):
-    """branches[clamp(index)](*args); `index` is an int32 scalar."""
+    """cases[clamp(index)](*args); `index` is an int32 scalar."""
 
     index: Node
-    branches: tuple[Region, ...]
+    cases: tuple[Region, ...]
     args: tuple[Node, ...]
 
 
@@ -442,3 +467,50 @@ class Module:
 
     name: str
     region: Region
+
+
+# --- what a kind of node declares -------------------------------------------------------------------
+
+
+@record(frozen=True)
+class NodeFields:
+    """The fields of a kind of node by what they hold; derived from the annotations of its class.
+
+    Attributes:
+      operands: those that hold a node, or a tuple of nodes, in order.
+      several: of these, the ones that hold tuples.
+      regions: those that may hold a region, or a tuple of regions.
+      attributes: all others, and those that may hold a region or something else.
+    """
+
+    operands: tuple[str, ...]
+    several: frozenset[str]
+    regions: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
+_ALWAYS_REGIONS = ("Region", "tuple[Region, ...]")
+_fields: dict[type, NodeFields] = {}
+
+
+def fields_of(kind: type[Node]) -> NodeFields:
+    """What the class `kind` declares."""
+    found = _fields.get(kind)
+    if found is None:
+        annotations = {} if kind is Node else kind.__annotations__
+        several = frozenset([n for n, note in annotations.items() if note == "tuple[Node, ...]"])
+        found = _fields[kind] = NodeFields(
+            tuple([n for n, note in annotations.items() if note == "Node" or n in several]),
+            several,
+            tuple([n for n, note in annotations.items() if "Region" in note]),
+            tuple([
+                n for n, note in annotations.items()
+                if note != "Node" and n not in several and note not in _ALWAYS_REGIONS
+            ]),
+        )  # fmt: skip
+    return found
+
+
+def kind_name(kind: type[Node]) -> str:
+    """The name of a kind of node in texts: `dynamic_slice` of `DynamicSlice`."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from jitney.compiler.hlo import ir, text as printing
+from jitney.compiler.hlo import ir, text as printing, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.hlo.verify import arity
@@ -193,75 +192,62 @@ class _Reader:
 # --- nodes ----------------------------------------------------------------------------------------
 
 
+def _kind_of(word: str) -> type[ir.Node] | None:
+    """The kind of node that is printed as `word`; None of those that apply a scalar function."""
+    for kind in ir.Node.__subclasses__():
+        if kind is not ir.Apply and ir.kind_name(kind) == word:
+            return kind
+    return None
+
+
 def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type_: Any) -> ir.Node:
-    rule = _rules.get(word)
-    if rule is None:
+    kind = _kind_of(word)
+    if kind is None:
         if arity(word) is None:
             raise ValueError(f"there is no node {word}")
-        return b.apply(word, *xs)
-    made = rule(b, xs, fields, type_)
-    return made[0].node if isinstance(made, list) else made
+        return b.apply_again(word, xs, type_.dtype)
+    values = {**fields, **_operands(kind, xs), **_said_otherwise(kind, fields, type_)}
+    method = getattr(b, traversal.builder_method(kind))
+    wanted = traversal.builder_parameters(kind)
+    made = method(**{name: values[name] for name in wanted if name in values})
+    if not isinstance(made, list):
+        return made
+    # Of a node without results, which is there for its effect, the builder returns nothing.
+    return made[0].node if made else next(n for n in reversed(b.ordered) if type(n) is kind)
 
 
-def _gather_dims(kind: type[Any], f: dict[str, Any]) -> Any:
-    return kind(**{name: f[name] for name in record.fields(kind) if name in f})
+def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, Any]:
+    """Operands by field: one each, and as many as are left for those that hold several."""
+    found: dict[str, Any] = {}
+    fields = ir.fields_of(kind)
+    single = len(fields.operands) - len(fields.several)
+    each = (len(xs) - single) // len(fields.several) if fields.several else 0
+    at = 0
+    for name in fields.operands:
+        if name in fields.several:
+            found[name] = tuple(xs[at : at + each])
+            at += each
+        else:
+            found[name] = xs[at]
+            at += 1
+    return found
 
 
-def _gather(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> ir.Node:
-    dims = _gather_dims(ir.GatherDims, f)
-    fill = None if "fill" not in f else printing.parse_number(str(f["fill"]), t.dtype)
-    x, indices = xs
-    return b.gather(x, indices, dims, f["slice_sizes"], f["mode"], fill)
-
-
-def _scatter(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> ir.Node:
-    dims = _gather_dims(ir.ScatterDims, f)
-    x, indices, updates = xs
-    return b.scatter(x, indices, updates, dims, f.get("combine"), f["mode"], f["unique"])
-
-
-def _cond(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> list[ir.Node] | ir.Node:
-    branches = [f[f"case{i}"] for i in range(len(f))]
-    return _several(b, b.cond(xs[0], branches, xs[1:]), ir.Cond)
-
-
-def _while(b: Builder, xs: Any, f: dict[str, Any], t: Any) -> list[ir.Node] | ir.Node:
-    return _several(b, b.while_(f["cond"], f["body"], xs), ir.While)
-
-
-def _several(b: Builder, made: list[ir.Node], kind: type[Any]) -> list[ir.Node] | ir.Node:
-    """What `made` are the results of; where there are none, the node is the one with effects."""
-    return made or next(n for n in reversed(b.ordered) if isinstance(n, kind))
-
-
-_Rule = Callable[[Builder, list[ir.Node], dict[str, Any], Any], Any]
-
-_rules: dict[str, _Rule] = {
-    "iota": lambda b, xs, f, t: b.iota(t.dtype, t.shape, f["dim"]),
-    "convert": lambda b, xs, f, t: b.convert(xs[0], t.dtype),
-    "bitcast": lambda b, xs, f, t: b.bitcast(xs[0], t.dtype),
-    "broadcast": lambda b, xs, f, t: b.broadcast(xs[0], t.shape, f["dims"]),
-    "reshape": lambda b, xs, f, t: b.reshape(xs[0], t.shape),
-    "transpose": lambda b, xs, f, t: b.transpose(xs[0], f["perm"]),
-    "slice": lambda b, xs, f, t: b.slice(xs[0], f["starts"], f["limits"], f["strides"]),
-    "reverse": lambda b, xs, f, t: b.reverse(xs[0], f["dims"]),
-    "pad": lambda b, xs, f, t: b.pad(xs[0], xs[1], f["low"], f["high"], f["interior"]),
-    "concatenate": lambda b, xs, f, t: b.concatenate(xs, f["dim"]),
-    "dynamic_slice": lambda b, xs, f, t: b.dynamic_slice(xs[0], xs[1:], f["sizes"]),
-    "dynamic_update_slice": lambda b, xs, f, t: b.dynamic_update_slice(xs[0], xs[1], xs[2:]),
-    "gather": _gather,
-    "scatter": _scatter,
-    "reduce": lambda b, xs, f, t: b.reduce(xs[0], f["fn"], f["dims"], f.get("in_order", False)),
-    "arg_reduce": lambda b, xs, f, t: b.arg_reduce(xs[0], f["kind"], f["dim"], t.dtype),
-    "reduce_region": lambda b, xs, f, t: b.reduce_region(
-        xs[: len(xs) // 2], xs[len(xs) // 2 :], f["dims"], f["body"]
-    ),
-    "cumulative": lambda b, xs, f, t: b.cumulative(xs[0], f["fn"], f["dim"], f["reverse"]),
-    "dot": lambda b, xs, f, t: b.dot(xs[0], xs[1], f["contract"], f["batch"], t.dtype),
-    "sort": lambda b, xs, f, t: b.sort(xs, f["dim"], f["num_keys"], f["stable"]),
-    "top_k": lambda b, xs, f, t: b.top_k(xs[0], f["k"], f["dim"]),
-    "cond": _cond,
-    "while": _while,
-    "fence": lambda b, xs, f, t: b.fence(xs),
-    "project": lambda b, xs, f, t: b.project(xs[0], f["index"]),
-}
+def _said_otherwise(kind: type[ir.Node], fields: dict[str, Any], type_: Any) -> dict[str, Any]:
+    """Arguments of the builder that the text does not have as fields of their own."""
+    found: dict[str, Any] = {}
+    if isinstance(type_, TensorType):
+        found.update(dtype=type_.dtype, shape=type_.shape)
+    if kind is ir.Gather or kind is ir.Scatter:
+        dims: type[Any] = ir.GatherDims if kind is ir.Gather else ir.ScatterDims
+        found["dims"] = dims(
+            **{name: fields[name] for name in record.fields(dims) if name in fields}
+        )
+        found["combine"] = fields.get("combine")
+    if "fill" in fields:
+        found["fill"] = printing.parse_number(str(fields["fill"]), type_.dtype)
+    for name in ir.fields_of(kind).regions:
+        several = [value for key, value in fields.items() if re.fullmatch(f"{name[:-1]}\\d+", key)]
+        if several:
+            found[name] = several
+    return found

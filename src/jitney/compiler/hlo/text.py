@@ -27,28 +27,12 @@ from jitney.core.record import fields
 ELIDE_ABOVE = 64
 _SHOWN = 4
 
-# Fields that are attributes, by kind of node; regions come after them.
-_ATTRIBUTES: dict[type, tuple[str, ...]] = {
-    ir.Iota: ("dim",),
-    ir.Broadcast: ("dims",),
-    ir.Transpose: ("perm",),
-    ir.Slice: ("starts", "limits", "strides"),
-    ir.Reverse: ("dims",),
-    ir.Pad: ("low", "high", "interior"),
-    ir.Concatenate: ("dim",),
-    ir.DynamicSlice: ("sizes",),
-    ir.Gather: ("dims", "slice_sizes", "mode", "fill"),
-    ir.Scatter: ("dims", "combine", "mode", "unique"),
-    ir.Reduce: ("fn", "dims", "in_order"),
-    ir.ArgReduce: ("kind", "dim"),
-    ir.ReduceRegion: ("dims",),
-    ir.Cumulative: ("fn", "dim", "reverse"),
-    ir.Dot: ("contract", "batch"),
-    ir.Sort: ("dim", "num_keys", "stable"),
-    ir.TopK: ("k", "dim"),
-    ir.LibraryCall: ("routine",),
-    ir.HostCall: ("name", "ordered"),
-    ir.Project: ("index",),
+# Attributes that are not printed so: they are said otherwise, or have no text.
+_UNPRINTED = {
+    (ir.Parameter, "index"),
+    (ir.Constant, "value"),
+    (ir.Apply, "fn"),
+    (ir.HostCall, "fn"),
 }
 
 
@@ -78,7 +62,7 @@ def word(node: ir.Node) -> str:
     """The name that a node is printed with: its kind, or its scalar function."""
     if isinstance(node, ir.Apply):
         return node.fn
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__).lstrip("_")
+    return ir.kind_name(type(node))
 
 
 def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: int) -> str:
@@ -96,9 +80,15 @@ def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: in
 
 
 def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
-    for name in _ATTRIBUTES.get(type(node), ()):
+    kind = type(node)
+    for name in ir.fields_of(kind).attributes:
         value: Any = getattr(node, name)
-        if value is None or isinstance(value, ir.Region) or (name == "in_order" and not value):
+        if (
+            (kind, name) in _UNPRINTED
+            or value is None
+            or isinstance(value, ir.Region)
+            or (name == "in_order" and not value)
+        ):
             continue
         if isinstance(value, ir.GatherDims | ir.ScatterDims):
             for field in fields(value):

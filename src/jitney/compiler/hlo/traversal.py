@@ -2,49 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
-
-# How each kind of node keeps its operands: names of fields that hold a node, or a tuple of nodes.
-_FIELDS: dict[type, tuple[str, ...]] = {
-    ir.Parameter: (),
-    ir.Constant: (),
-    ir.Iota: (),
-    ir.Apply: ("args",),
-    ir.Broadcast: ("x",),
-    ir.Reshape: ("x",),
-    ir.Transpose: ("x",),
-    ir.Slice: ("x",),
-    ir.Reverse: ("x",),
-    ir.Pad: ("x", "value"),
-    ir.Concatenate: ("parts",),
-    ir.Bitcast: ("x",),
-    ir.DynamicSlice: ("x", "starts"),
-    ir.DynamicUpdateSlice: ("x", "update", "starts"),
-    ir.Gather: ("x", "indices"),
-    ir.Scatter: ("x", "indices", "updates"),
-    ir.Reduce: ("x",),
-    ir.ArgReduce: ("x",),
-    ir.ReduceRegion: ("xs", "inits"),
-    ir.Cumulative: ("x",),
-    ir.Dot: ("x", "y"),
-    ir.Sort: ("xs",),
-    ir.TopK: ("x",),
-    ir.Cond: ("index", "args"),
-    ir.While: ("init",),
-    ir.LibraryCall: ("args",),
-    ir.HostCall: ("args",),
-    ir.Fence: ("args",),
-    ir.Project: ("node",),
-}
-
-
-def operand_fields(kind: type) -> tuple[str, ...]:
-    """The names of the fields in which nodes of `kind` keep their operands."""
-    return _FIELDS[kind]
 
 
 def operands(node: ir.Node) -> tuple[ir.Node, ...]:
@@ -53,7 +15,7 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
     if kind is ir.Apply:
         return node.args  # type: ignore[attr-defined]
     found: list[ir.Node] = []
-    for name in _FIELDS[kind]:
+    for name in ir.fields_of(kind).operands:
         value = getattr(node, name)
         if isinstance(value, tuple):
             found.extend(value)
@@ -63,18 +25,15 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
 
 
 def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
-    """The regions of `node`, by the names they are printed with."""
-    match node:
-        case ir.Cond():
-            return [(f"case{i}", region) for i, region in enumerate(node.branches)]
-        case ir.While():
-            return [("cond", node.cond), ("body", node.body)]
-        case ir.ReduceRegion():
-            return [("body", node.body)]
-        case ir.Scatter() if isinstance(node.combine, ir.Region):
-            return [("combine", node.combine)]
-        case _:
-            return []
+    """The regions of `node`, by the names they are printed with: of several, `case0`, `case1` ..."""
+    found: list[tuple[str, ir.Region]] = []
+    for name in ir.fields_of(type(node)).regions:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            found += [(f"{name.removesuffix('s')}{i}", region) for i, region in enumerate(value)]
+        elif isinstance(value, ir.Region):
+            found.append((name, value))
+    return found
 
 
 def window_sizes(node: ir.Scatter) -> list[int]:
@@ -139,7 +98,8 @@ _Map = Callable[[ir.Node], ir.Node]
 
 def rebuild(b: Builder, node: ir.Node, new: _Map) -> Any:
     """`node` built in `b` with operands `new(operand)`; a list where it has several results."""
-    return _rebuilders[type(node)](b, node, new)
+    kind = type(node)
+    return (_rebuilders.get(kind) or _rebuilder(kind))(b, node, new)
 
 
 def rebuild_all(
@@ -172,8 +132,8 @@ def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.
         case ir.While():
             return ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
         case ir.Cond():
-            branches = tuple([change(region) for region in node.branches])
-            return ir.Cond(node.type, node.id, node.index, branches, node.args)
+            cases = tuple([change(region) for region in node.cases])
+            return ir.Cond(node.type, node.id, node.index, cases, node.args)
         case _:
             return node
 
@@ -191,53 +151,40 @@ def rewrite(
     return ir.Region(tuple([new[p] for p in region.parameters]), results, tuple(b.ordered))
 
 
-def _each(nodes: Sequence[ir.Node], new: _Map) -> tuple[ir.Node, ...]:
-    return tuple([new(x) for x in nodes])
+# Where the builder's method is not called as the kind of node.
+_METHODS = {ir.While: "while_", ir.Apply: "apply_again"}
+_rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {}
 
 
-def _rebuild_apply(b: Builder, n: Any, new: _Map) -> ir.Node:
-    if n.fn == "convert":
-        return b.convert(new(n.args[0]), n.dtype)
-    if n.fn == "bitcast":
-        return b.bitcast(new(n.args[0]), n.dtype)
-    return b.apply(n.fn, *[new(a) for a in n.args])
+def _rebuilder(kind: type[ir.Node]) -> Callable[[Builder, Any, _Map], Any]:
+    """A function (builder, node, new) that builds a node of `kind` again, by the builder's method.
+
+    The method's parameters are called as the fields; `shape`, `dtype`, `types` are those of the node.
+    It is written as text, once for each kind, since every pass builds most nodes of a program again.
+    """
+    found = _rebuilders.get(kind)
+    if found is None:
+        fields = ir.fields_of(kind)
+        method = builder_method(kind)
+        arguments: list[str] = []
+        for name in builder_parameters(kind):
+            if name in fields.several:
+                arguments.append(f"tuple([new(x) for x in n.{name}])")
+            elif name in fields.operands:
+                arguments.append(f"new(n.{name})")
+            else:
+                arguments.append("n.type" if name in ("types", "type_") else f"n.{name}")
+        source = f"lambda b, n, new: b.{method}({', '.join(arguments)})"
+        found = _rebuilders[kind] = eval(source)
+    return found
 
 
-_rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {
-    ir.Parameter: lambda b, n, new: b.parameter(n.index, n.type),
-    ir.Constant: lambda b, n, new: b.constant(n.value),
-    ir.Iota: lambda b, n, new: b.iota(n.dtype, n.shape, n.dim),
-    ir.Apply: _rebuild_apply,
-    ir.Broadcast: lambda b, n, new: b.broadcast(new(n.x), n.shape, n.dims),
-    ir.Reshape: lambda b, n, new: b.reshape(new(n.x), n.shape),
-    ir.Transpose: lambda b, n, new: b.transpose(new(n.x), n.perm),
-    ir.Slice: lambda b, n, new: b.slice(new(n.x), n.starts, n.limits, n.strides),
-    ir.Reverse: lambda b, n, new: b.reverse(new(n.x), n.dims),
-    ir.Pad: lambda b, n, new: b.pad(new(n.x), new(n.value), n.low, n.high, n.interior),
-    ir.Concatenate: lambda b, n, new: b.concatenate(_each(n.parts, new), n.dim),
-    ir.Bitcast: lambda b, n, new: b.bitcast(new(n.x), n.dtype),
-    ir.DynamicSlice: lambda b, n, new: b.dynamic_slice(new(n.x), _each(n.starts, new), n.sizes),
-    ir.DynamicUpdateSlice: lambda b, n, new: b.dynamic_update_slice(
-        new(n.x), new(n.update), _each(n.starts, new)
-    ),
-    ir.Gather: lambda b, n, new: b.gather(
-        new(n.x), new(n.indices), n.dims, n.slice_sizes, n.mode, n.fill
-    ),
-    ir.Scatter: lambda b, n, new: b.scatter(
-        new(n.x), new(n.indices), new(n.updates), n.dims, n.combine, n.mode, n.unique
-    ),
-    ir.Reduce: lambda b, n, new: b.reduce(new(n.x), n.fn, n.dims, n.in_order),
-    ir.ArgReduce: lambda b, n, new: b.arg_reduce(new(n.x), n.kind, n.dim, n.dtype),
-    ir.ReduceRegion: lambda b, n, new: b.reduce_region(
-        _each(n.xs, new), _each(n.inits, new), n.dims, n.body
-    ),
-    ir.Cumulative: lambda b, n, new: b.cumulative(new(n.x), n.fn, n.dim, n.reverse),
-    ir.Dot: lambda b, n, new: b.dot(new(n.x), new(n.y), n.contract, n.batch, n.dtype),
-    ir.Sort: lambda b, n, new: b.sort(_each(n.xs, new), n.dim, n.num_keys, n.stable),
-    ir.TopK: lambda b, n, new: b.top_k(new(n.x), n.k, n.dim),
-    ir.Cond: lambda b, n, new: b.cond(new(n.index), n.branches, _each(n.args, new)),
-    ir.While: lambda b, n, new: b.while_(n.cond, n.body, _each(n.init, new)),
-    ir.LibraryCall: lambda b, n, new: b.library_call(n.routine, _each(n.args, new), n.type),
-    ir.HostCall: lambda b, n, new: b.host_call(n.name, n.fn, _each(n.args, new), n.type, n.ordered),
-    ir.Fence: lambda b, n, new: b.fence(_each(n.args, new)),
-}
+def builder_method(kind: type[ir.Node]) -> str:
+    """The name of the builder's method that makes nodes of `kind`."""
+    return _METHODS.get(kind, ir.kind_name(kind))
+
+
+def builder_parameters(kind: type[ir.Node]) -> tuple[str, ...]:
+    """The names of that method's parameters."""
+    code = getattr(Builder, builder_method(kind)).__code__
+    return code.co_varnames[1 : code.co_argcount]

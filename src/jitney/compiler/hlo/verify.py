@@ -416,10 +416,10 @@ def _top_k(node: ir.TopK) -> Any:
 
 def _cond(node: ir.Cond) -> Any:
     _need(node.index.type == TensorType((), _INT32), f"cond.C1: index is {node.index.type}")
-    _need(bool(node.branches), "cond.C2: no branches")
+    _need(bool(node.cases), "cond.C2: no branches")
     given = [a.type for a in node.args]
-    wanted = tuple(r.type for r in node.branches[0].results)
-    for i, branch in enumerate(node.branches):
+    wanted = tuple(r.type for r in node.cases[0].results)
+    for i, branch in enumerate(node.cases):
         _signature(branch, given, wanted, f"cond.C3: branch {i}")
     return wanted
 
@@ -460,7 +460,9 @@ def _parameter(node: ir.Parameter) -> Any:
     return None
 
 
-_checks: dict[type, Callable[[Any], Any]] = {
+Check = Callable[[Any], Any]
+
+_checks: dict[type, Check] = {
     ir.Parameter: _parameter, ir.Constant: _constant, ir.Iota: _iota, ir.Apply: _apply,
     ir.Broadcast: _broadcast, ir.Reshape: _reshape, ir.Transpose: _transpose, ir.Slice: _slice,
     ir.Reverse: _reverse, ir.Pad: _pad, ir.Concatenate: _concatenate, ir.Bitcast: _bitcast,
@@ -471,3 +473,13 @@ _checks: dict[type, Callable[[Any], Any]] = {
     ir.LibraryCall: _library_call, ir.HostCall: _host_call, ir.Fence: _fence,
     ir.Project: _project,
 }  # fmt: skip
+
+
+def check(kind: type[ir.Node]) -> Callable[[Check], Check]:
+    """Enters what holds of nodes of `kind`: a function that gives their type, or raises `IRError`."""
+
+    def enter(function: Check) -> Check:
+        _checks[kind] = function
+        return function
+
+    return enter

@@ -542,3 +542,17 @@ _rules: dict[type, _Rule] = {
     hlo.Reduce: _reduce,
 }
 KernelBuilder.rules = _rules
+
+
+def rule(kind: type[hlo.Node]) -> Callable[[_Rule], _Rule]:
+    """Enters how kernels compute an element of nodes of `kind`: (builder, node, index) -> steps.
+
+    A rule is a generator: it yields (operand, index), is sent the statement of that element, and
+    returns its own.
+    """
+
+    def enter(function: _Rule) -> _Rule:
+        _rules[kind] = function
+        return function
+
+    return enter

@@ -249,13 +249,13 @@ class _RegionPlan:
 
     def _loop(self, roots: list[hlo.Node]) -> None:
         stored = [_stored(root) for root in roots]
-        boxes = self._computed(
+        domains = self._computed(
             roots[0].shape,
             lambda k: [k.value(x, k.identity()) for parts in stored for x in parts],
         )
         for root in roots:
             self.new(root)
-        for k, values in boxes:
+        for k, values in domains:
             value = iter(values)
             for root, parts in zip(roots, stored, strict=True):
                 index = k.linear(root.shape, k.identity())
@@ -276,10 +276,10 @@ class _RegionPlan:
         if 0 in extents:
             return []
         done: list[tuple[KernelBuilder, list[int]]] = []
-        boxes = [[(0, n) for n in extents]]
-        while boxes:
-            box = boxes.pop()
-            sizes, origin = [b - a for a, b in box], [a for a, _ in box]
+        domains = [[(0, n) for n in extents]]
+        while domains:
+            domain = domains.pop()
+            sizes, origin = [b - a for a, b in domain], [a for a, _ in domain]
             k = KernelBuilder(sizes, 0, self.has_buffer, origin)
             try:
                 done.append((k, values(k)))
@@ -287,14 +287,14 @@ class _RegionPlan:
             except UnresolvedError as error:
                 stored = error.node
             except CrossingError as error:
-                if len(done) + len(boxes) + 2 <= MAX_DOMAINS:
-                    (a, b), at = box[error.axis], error.at
+                if len(done) + len(domains) + 2 <= MAX_DOMAINS:
+                    (a, b), at = domain[error.axis], error.at
                     for part in ((at, b), (a, at)):
-                        boxes.append([*box[: error.axis], part, *box[error.axis + 1 :]])
+                        domains.append([*domain[: error.axis], part, *domain[error.axis + 1 :]])
                     continue
                 stored = error.node
             self.materialize(stored)
-            done, boxes = [], [[(0, n) for n in extents]]
+            done, domains = [], [[(0, n) for n in extents]]
         return done
 
     def _written(self, write: Callable[[], _Written]) -> _Written:
@@ -542,7 +542,7 @@ class _RegionPlan:
         """Native branches."""
         args = [self.buffer(a) for a in node.args]
         outputs = self.new(node)
-        cases = [self.planner.region(region, args, outputs) for region in node.branches]
+        cases = [self.planner.region(region, args, outputs) for region in node.cases]
         self.steps.append(ir.Branch(self.buffer(node.index), cases))
         return True
 

@@ -47,7 +47,7 @@ class Buffer:
 
 @record
 class Launch:
-    """Runs a kernel over its whole box."""
+    """Runs a kernel over its whole iteration domain."""
 
     kernel: Kernel | LoopKernel
     buffers: tuple[Buffer, ...]

@@ -233,9 +233,9 @@ def _while(b: Builder, node: ir.While, new: _Values) -> list[_Value]:
 def _cond(b: Builder, node: ir.Cond, new: _Values) -> list[_Value]:
     values = [new[x] for x in node.args]
     split = [isinstance(x, Split) for x in values]
-    results = [is_complex(r) for r in node.branches[0].results]
-    branches = [_region(branch, split, results) for branch in node.branches]
-    outs = iter(b.cond(new[node.index], branches, _taken_apart(values)))
+    results = [is_complex(r) for r in node.cases[0].results]
+    cases = [_region(branch, split, results) for branch in node.cases]
+    outs = iter(b.cond(new[node.index], cases, _taken_apart(values)))
     return [Split(next(outs), next(outs)) if s else next(outs) for s in results]
 
 
