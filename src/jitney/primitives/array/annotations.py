@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,17 @@ from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
 
 
 def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primitive:
@@ -31,7 +43,7 @@ def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primit
         return x.copy() if copies else x
 
     @prim.lower
-    def _(b: Any, x: Any) -> Any:
+    def _(b: Builder, x: Node) -> Any:
         return x
 
     return prim
@@ -57,7 +69,7 @@ def stop_gradient(x: PyTree) -> PyTree:
     return pytrees.tree_map(_stop_gradient_of, x)
 
 
-def _stop_gradient_of(x: Any) -> Any:
+def _stop_gradient_of(x: Value) -> Any:
     if not is_valid_operand(x):
         raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
     if dtypes.is_extended(dtypes.dtype(x)):
@@ -88,7 +100,7 @@ def _(*xs: np.ndarray) -> list[np.ndarray]:
 
 
 @optimization_barrier_p.lower
-def _(b: Any, *xs: Any) -> list[Any]:
+def _(b: Builder, *xs: Node) -> list[Any]:
     return b.fence(xs)
 
 
@@ -113,15 +125,15 @@ stop_gradient_p.absent("transpose", why="its derivative is zero")
 rules.vectorized(copy_p, stage_p, stop_gradient_p)
 
 
-def _is_empty(tangent: Any) -> bool:
+def _is_empty(tangent: Tangent) -> bool:
     """Whether a tangent is one of a value that has none: an integer's."""
     aval = tangent.aval if isinstance(tangent, Zero) else get_aval(tangent)
     return rules.is_float0(aval)
 
 
-def _fenced(values: Any) -> list[Any]:
+def _fenced(values: Tangents) -> list[Any]:
     """`values` behind a barrier, zeros instantiated; those without tangent information as they are."""
-    filled = [v if _is_empty(v) else instantiate(v) for v in values]
+    filled: list[Any] = [v if _is_empty(v) else instantiate(v) for v in values]
     kept = [k for k, v in enumerate(filled) if not _is_empty(v)]
     outs = optimization_barrier_p.bind(*[filled[k] for k in kept])
     for k, out in zip(kept, outs, strict=True):
@@ -130,7 +142,7 @@ def _fenced(values: Any) -> list[Any]:
 
 
 @optimization_barrier_p.jvp
-def _(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+def _(primals: Primals, tangents: Tangents) -> tuple[list[Any], list[Any]]:
     given = [t if _is_empty(t) else instantiate(t) for t in tangents]
     outs = optimization_barrier_p.bind(*primals)
     return outs, _fenced(given)
@@ -140,12 +152,12 @@ optimization_barrier_p.jet(jet.piecewise_linear(optimization_barrier_p))
 
 
 @optimization_barrier_p.transpose
-def _(cts: Any, *operands: Any) -> list[Any]:
+def _(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
     return [
         ct if rules.is_linear(x) else None for ct, x in zip(_fenced(cts), operands, strict=True)
     ]
 
 
 @optimization_barrier_p.batch
-def _(args: Any, dims: Any) -> tuple[list[Any], list[Any]]:
+def _(args: Primals, dims: Dims) -> tuple[list[Any], list[Any]]:
     return optimization_barrier_p.bind(*args), list(dims)

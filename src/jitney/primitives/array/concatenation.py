@@ -20,7 +20,18 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
     from jitney.core.typing import ArrayLike
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 # --- concatenate ------------------------------------------------------------------------------
 
@@ -68,7 +79,7 @@ def _(*xs: np.ndarray, dimension: int) -> np.ndarray:
 
 
 @concatenate_p.lower
-def _(b: Any, *xs: Any, dimension: int) -> Any:
+def _(b: Builder, *xs: Node, dimension: int) -> Any:
     return b.concatenate(xs, dimension)
 
 
@@ -119,7 +130,7 @@ def _(*xs: np.ndarray, axis: int) -> np.ndarray:
 
 
 @stack_p.lower
-def _(b: Any, *xs: Any, axis: int) -> Any:
+def _(b: Builder, *xs: Node, axis: int) -> Any:
     shape = xs[0].shape
     row = (*shape[:axis], 1, *shape[axis:])
     return b.concatenate([b.reshape(x, row) for x in xs], axis)
@@ -149,7 +160,7 @@ def _(x: np.ndarray, *, axis: int) -> list[np.ndarray]:
 
 
 @unstack_p.lower
-def _(b: Any, x: Any, *, axis: int) -> list[Any]:
+def _(b: Builder, x: Node, *, axis: int) -> list[Any]:
     shape = x.shape[:axis] + x.shape[axis + 1 :]
     parts = _split_nodes(b, x, (1,) * x.shape[axis], axis)
     return [b.reshape(part, shape) for part in parts]
@@ -183,7 +194,7 @@ def _(x: np.ndarray, *, sizes: tuple[int, ...], axis: int) -> list[np.ndarray]:
     return np.split(x, np.cumsum(sizes[:-1]), axis) if sizes else []
 
 
-def _split_nodes(b: Any, x: Any, sizes: Sequence[int], axis: int) -> list[Any]:
+def _split_nodes(b: Builder, x: Node, sizes: Sequence[int], axis: int) -> list[Any]:
     parts: list[Any] = []
     start = 0
     for n in sizes:
@@ -195,7 +206,7 @@ def _split_nodes(b: Any, x: Any, sizes: Sequence[int], axis: int) -> list[Any]:
 
 
 @split_p.lower
-def _(b: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+def _(b: Builder, x: Node, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return _split_nodes(b, x, sizes, axis)
 
 
@@ -241,7 +252,7 @@ def _(x: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
 
 
 @tile_p.lower
-def _(b: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
+def _(b: Builder, x: Node, *, reps: tuple[int, ...]) -> Any:
     wide = tuple(k for n, r in zip(x.shape, reps, strict=True) for k in (r, n))
     spread = b.broadcast(x, wide, tuple(range(1, len(wide), 2)))
     return b.reshape(spread, tuple(n * r for n, r in zip(x.shape, reps, strict=True)))
@@ -267,8 +278,12 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
 pad_p = declare("pad", linear=True)
 
 
+PaddingConfig = tuple[tuple[int, int, int], ...]
+"""(low, high, interior) for each axis."""
+
+
 @pad_p.abstract
-def _(x: ShapedArray, value: ShapedArray, *, padding_config: Any) -> ShapedArray:
+def _(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     if value.shape:
         raise ValueError(
             f"padding_value must be a scalar; got np.shape(padding_value)={value.shape}"
@@ -300,19 +315,21 @@ def _(x: ShapedArray, value: ShapedArray, *, padding_config: Any) -> ShapedArray
     return shaped_array(shape, x.dtype, x.weak_type and value.weak_type)
 
 
-def _columns(padding_config: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def _columns(
+    padding_config: PaddingConfig,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """(low, high, interior), each with an entry per axis."""
     low, high, interior = zip(*padding_config, strict=True) if padding_config else ((), (), ())
     return tuple(map(int, low)), tuple(map(int, high)), tuple(map(int, interior))
 
 
 @pad_p.eager
-def _(x: np.ndarray, value: np.ndarray, *, padding_config: Any) -> np.ndarray:
+def _(x: np.ndarray, value: np.ndarray, *, padding_config: PaddingConfig) -> np.ndarray:
     return indexing.pad(x, value, *_columns(padding_config))
 
 
 @pad_p.lower
-def _(b: Any, x: Any, value: Any, *, padding_config: Any) -> Any:
+def _(b: Builder, x: Node, value: Node, *, padding_config: PaddingConfig) -> Any:
     return b.pad(x, value, *_columns(padding_config))
 
 
@@ -344,22 +361,22 @@ rules.def_jointly_linear_jvp(concatenate_p)
 
 
 @concatenate_p.transpose
-def _(ct: Any, *xs: Any, dimension: int) -> list[Any]:
-    if type(ct) is Zero:
+def _(ct: Cotangent, *xs: Operand, dimension: int) -> list[Any]:
+    if isinstance(ct, Zero):
         return [None] * len(xs)
     sizes = tuple([rules.shape_of(x)[dimension] for x in xs])
     parts = split_p.bind(ct, sizes=sizes, axis=dimension)
     return [p if rules.is_linear(x) else None for p, x in zip(parts, xs, strict=True)]
 
 
-def _all_in_front(args: Any, dims: Any) -> list[Any]:
+def _all_in_front(args: Primals, dims: Dims) -> list[Any]:
     """Operands with the batch axis in front of all of them."""
     size = rules.batch_size(args, dims)
     return [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
 
 
 @concatenate_p.batch
-def _(args: Any, dims: Any, *, dimension: int) -> Any:
+def _(args: Primals, dims: Dims, *, dimension: int) -> Any:
     return concatenate_p.bind(*_all_in_front(args, dims), dimension=dimension + 1), 0
 
 
@@ -367,15 +384,15 @@ rules.def_jointly_linear_jvp(stack_p)
 
 
 @stack_p.transpose
-def _(ct: Any, *xs: Any, axis: int) -> list[Any]:
-    if type(ct) is Zero:
+def _(ct: Cotangent, *xs: Operand, axis: int) -> list[Any]:
+    if isinstance(ct, Zero):
         return [None] * len(xs)
     parts = unstack_p.bind(ct, axis=axis)
     return [p if rules.is_linear(x) else None for p, x in zip(parts, xs, strict=True)]
 
 
 @stack_p.batch
-def _(args: Any, dims: Any, *, axis: int) -> Any:
+def _(args: Primals, dims: Dims, *, axis: int) -> Any:
     d = dims[0]
     if d is None or any(other != d for other in dims):
         args, d = _all_in_front(args, dims), 0
@@ -383,11 +400,11 @@ def _(args: Any, dims: Any, *, axis: int) -> Any:
     return stack_p.bind(*args, axis=axis + (axis > d)), d + (axis <= d)
 
 
-def _linear_in_one(prim: Any) -> None:
+def _linear_in_one(prim: Primitive) -> None:
     """The forward derivative of a linear primitive of one operand and several results."""
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
         return prim.bind(*primals, **params), prim.bind(*map(instantiate, tangents), **params)
 
     prim.jet(jet.linear(prim))
@@ -398,30 +415,30 @@ _linear_in_one(split_p)
 
 
 @unstack_p.transpose
-def _(cts: Any, x: Any, *, axis: int) -> list[Any]:
+def _(cts: Sequence[Cotangent], x: Operand, *, axis: int) -> list[Any]:
     return [stack_p.bind(*map(instantiate, cts), axis=axis)]
 
 
 @unstack_p.batch
-def _(args: Any, dims: Any, *, axis: int) -> Any:
+def _(args: Primals, dims: Sequence[int], *, axis: int) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     out = unstack_p.bind(x, axis=axis + 1)
     return out, [0] * len(out)
 
 
 @split_p.transpose
-def _(cts: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+def _(cts: Sequence[Cotangent], x: Operand, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return [concatenate_p.bind(*map(instantiate, cts), dimension=axis)]
 
 
 @split_p.batch
-def _(args: Any, dims: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+def _(args: Primals, dims: Sequence[int], *, sizes: tuple[int, ...], axis: int) -> Any:
     (x,), (d,) = args, dims
     out = split_p.bind(x, sizes=sizes, axis=axis + (axis >= d))
     return out, [d] * len(out)
 
 
-def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
+def _tile_transpose(ct: Value, x: Value, *, reps: tuple[int, ...]) -> Any:
     shape = rules.shape_of(x)
     wide = tuple(k for n, r in zip(shape, reps, strict=True) for k in (r, n))
     apart = rules.op("reshape")(ct, new_sizes=wide, dimensions=None, sharding=None)
@@ -432,7 +449,7 @@ rules.deflinear(tile_p, _tile_transpose)
 
 
 @tile_p.batch
-def _(args: Any, dims: Any, *, reps: tuple[int, ...]) -> Any:
+def _(args: Primals, dims: Sequence[int], *, reps: tuple[int, ...]) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     return tile_p.bind(x, reps=(1, *reps)), 0
 
@@ -441,8 +458,8 @@ rules.def_jointly_linear_jvp(pad_p)
 
 
 @pad_p.transpose
-def _(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
-    if type(ct) is Zero:
+def _(ct: Cotangent, x: Operand, value: Operand, *, padding_config: PaddingConfig) -> list[Any]:
+    if isinstance(ct, Zero):
         return [None, None]
     low, high, interior = (tuple(map(np.int64, c)) for c in _columns(padding_config))
     ct_x: Any = None
@@ -467,10 +484,11 @@ def _(ct: Any, x: Any, value: Any, *, padding_config: Any) -> list[Any]:
 
 
 @pad_p.batch
-def _(args: Any, dims: Any, *, padding_config: Any) -> Any:
+def _(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> Any:
     (x, value), (d, e) = args, dims
     if e is None:
         config = list(padding_config)
+        assert d is not None
         config.insert(d, (0, 0, 0))
         return pad_p.bind(x, value, padding_config=tuple(config)), d
     # One padding value for each index: pad with zeros, then put the values where the mask says.

@@ -19,14 +19,16 @@ from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike, SupportsDType
+    from jitney.primitives.rule_types import Builder, Dims, Primals
     from jitney.runtime.mesh import ShardingLike
     from jitney.runtime.sharding import Sharding
+    from jitney.transforms.batch import AxisData
 
 iota_p = declare("iota")
 
 
 @iota_p.abstract
-def _(*, dtype: Any, shape: Shape, dimension: int, sharding: Any) -> ShapedArray:
+def _(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> ShapedArray:
     families.check_dtype("iota", dtype, families.NUMERIC)
     if any(n < 0 for n in shape):
         raise TypeError(f"iota shape must have every element be nonnegative, got {shape}.")
@@ -38,14 +40,14 @@ def _(*, dtype: Any, shape: Shape, dimension: int, sharding: Any) -> ShapedArray
 
 
 @iota_p.eager
-def _(*, dtype: Any, shape: Shape, dimension: int, sharding: Any) -> np.ndarray:
+def _(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> np.ndarray:
     row = np.arange(shape[dimension]).astype(dtype)
     tail = (1,) * (len(shape) - dimension - 1)
     return np.broadcast_to(row.reshape(-1, *tail), shape)
 
 
 @iota_p.lower
-def _(b: Any, *, dtype: Any, shape: Shape, dimension: int, sharding: Any) -> Any:
+def _(b: Builder, *, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> Any:
     return b.iota(dtype, shape, dimension)
 
 
@@ -171,17 +173,17 @@ empty_p = declare("empty")
 
 
 @empty_p.abstract
-def _(*, shape: Shape, dtype: Any, out_sharding: Any) -> ShapedArray:
+def _(*, shape: Shape, dtype: np.dtype, out_sharding: object) -> ShapedArray:
     return shaped_array(shape, np.dtype(dtype), False)
 
 
 @empty_p.eager
-def _(*, shape: Shape, dtype: Any, out_sharding: Any) -> np.ndarray:
+def _(*, shape: Shape, dtype: np.dtype, out_sharding: object) -> np.ndarray:
     return np.zeros(shape, np.dtype(dtype))
 
 
 @empty_p.lower
-def _(b: Any, *, shape: Shape, dtype: Any, out_sharding: Any) -> Any:
+def _(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: object) -> Any:
     return b.full(shape, 0, np.dtype(dtype))
 
 
@@ -195,7 +197,13 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
 
 @empty_p.batch_with_axis
 def _(
-    axis: Any, args: Any, dims: Any, *, shape: Shape, dtype: Any, out_sharding: Any
+    axis: AxisData,
+    args: Primals,
+    dims: Dims,
+    *,
+    shape: Shape,
+    dtype: np.dtype,
+    out_sharding: object,
 ) -> tuple[Any, int]:
     return empty_p.bind(shape=(axis.size, *shape), dtype=dtype, out_sharding=out_sharding), 0
 
@@ -205,17 +213,17 @@ empty2_p = declare("empty2")
 
 
 @empty2_p.abstract
-def _(*, dtype: Any, memory_space: MemorySpace) -> ShapedArray:
+def _(*, dtype: np.dtype, memory_space: MemorySpace) -> ShapedArray:
     return shaped_array((), dtype, False)
 
 
 @empty2_p.eager
-def _(*, dtype: Any, memory_space: MemorySpace) -> np.ndarray:
+def _(*, dtype: np.dtype, memory_space: MemorySpace) -> np.ndarray:
     return np.zeros((), dtypes.physical_dtype(dtype))
 
 
 @empty2_p.lower
-def _(b: Any, *, dtype: Any, memory_space: MemorySpace) -> Any:
+def _(b: Builder, *, dtype: np.dtype, memory_space: MemorySpace) -> Any:
     return b.full((), 0, dtypes.physical_dtype(dtype))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,18 @@ from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
 from jitney.runtime.sharding import Sharding
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 
 class ArrayCopySemantics(enum.Enum):
@@ -32,22 +44,24 @@ device_put_p = declare("device_put", multiple_results=True, linear=True)
 
 
 @device_put_p.abstract
-def _(*avals: ShapedArray, devices: Any, srcs: Any, copy_semantics: Any) -> list[ShapedArray]:
+def _(
+    *avals: ShapedArray, devices: object, srcs: object, copy_semantics: object
+) -> list[ShapedArray]:
     return list(avals)
 
 
 @device_put_p.eager
-def _(*xs: np.ndarray, devices: Any, srcs: Any, copy_semantics: Any) -> list[np.ndarray]:
+def _(*xs: np.ndarray, devices: object, srcs: object, copy_semantics: object) -> list[np.ndarray]:
     return list(xs)
 
 
 @device_put_p.lower
-def _(b: Any, *xs: Any, devices: Any, srcs: Any, copy_semantics: Any) -> list[Any]:
+def _(b: Builder, *xs: Node, devices: object, srcs: object, copy_semantics: object) -> list[Any]:
     return list(xs)
 
 
 @device_put_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
     moved = device_put_p.bind(*primals, **params)
     return moved, device_put_p.bind(*[instantiate(t) for t in tangents], **params)
 
@@ -56,10 +70,17 @@ device_put_p.jet(jet.linear(device_put_p))
 
 
 @device_put_p.transpose
-def _(cts: Sequence[Any], *xs: Any, devices: Any, srcs: Any, copy_semantics: Any) -> list[Any]:
+def _(
+    cts: Sequence[Cotangent],
+    *xs: Operand,
+    devices: Sequence[object],
+    srcs: Sequence[object],
+    copy_semantics: Sequence[object],
+) -> list[Any]:
     known = [i for i, ct in enumerate(cts) if type(ct) is not Zero]
+    given: list[Any] = [cts[i] for i in known]
     back = device_put_p.bind(
-        *[cts[i] for i in known],
+        *given,
         devices=tuple([srcs[i] for i in known]),
         srcs=tuple([devices[i] for i in known]),
         copy_semantics=tuple([copy_semantics[i] for i in known]),
@@ -71,7 +92,7 @@ def _(cts: Sequence[Any], *xs: Any, devices: Any, srcs: Any, copy_semantics: Any
 
 
 @device_put_p.batch
-def _(args: Any, dims: Any, **params: Any) -> tuple[Any, Any]:
+def _(args: Primals, dims: Dims, **params: object) -> tuple[Any, Any]:
     return device_put_p.bind(*args, **params), list(dims)
 
 
@@ -107,24 +128,24 @@ sharding_constraint_p = declare("sharding_constraint", linear=True)
 
 
 @sharding_constraint_p.abstract
-def _(x: ShapedArray, **_: Any) -> ShapedArray:
+def _(x: ShapedArray, **_: object) -> ShapedArray:
     return x
 
 
 @sharding_constraint_p.eager
-def _(x: np.ndarray, **_: Any) -> np.ndarray:
+def _(x: np.ndarray, **_: object) -> np.ndarray:
     return x
 
 
 @sharding_constraint_p.lower
-def _(b: Any, x: Any, **_: Any) -> Any:
+def _(b: Builder, x: Node, **_: object) -> Any:
     return x
 
 
 _same(sharding_constraint_p)
 
 
-def sharding_constraint(x: Any, place: Any) -> Any:
+def sharding_constraint(x: Value, place: object) -> Any:
     """`x`, an array, lying as `place` says: a Sharding, or a PartitionSpec of the mesh in force.
 
     Raises:

@@ -25,6 +25,7 @@ from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, ShapeLike
+    from jitney.primitives.rule_types import Builder, Node, Primals, Value
     from jitney.runtime.mesh import ShardingLike
 
 # --- shapes and axes as users give them -----------------------------------------------------------
@@ -52,7 +53,7 @@ def canonical_shape(shape: Any, context: str = "") -> Shape:
     raise shape_error(entries, context)
 
 
-def shape_error(entries: Any, context: str = "") -> TypeError:
+def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
     """The error for a shape that is not made of known integers."""
     message = f"Shapes must be 1D sequences of concrete values of integer type, got {entries}."
     if context:
@@ -86,7 +87,7 @@ def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
     return (canonical_axis(axes, rank),)
 
 
-def shape_of(x: Any) -> Shape:
+def shape_of(x: Value) -> Shape:
     """The shape of an operand."""
     shape = getattr(x, "shape", None)
     return shape if type(shape) is tuple else np.shape(x)
@@ -99,7 +100,7 @@ broadcast_in_dim_p = declare("broadcast_in_dim", linear=True)
 
 @broadcast_in_dim_p.abstract
 def _(
-    x: ShapedArray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any
+    x: ShapedArray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> ShapedArray:
     dims = broadcast_dimensions
     name = "broadcast_in_dim broadcast_dimensions must"
@@ -130,7 +131,7 @@ def _(
 
 @broadcast_in_dim_p.eager
 def _(
-    x: np.ndarray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any
+    x: np.ndarray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> np.ndarray:
     order = np.argsort(broadcast_dimensions)
     inner = [1] * len(shape)
@@ -140,7 +141,9 @@ def _(
 
 
 @broadcast_in_dim_p.lower
-def _(b: Any, x: Any, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: Any) -> Any:
+def _(
+    b: Builder, x: Node, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
+) -> Any:
     dims = tuple(int(d) for d in broadcast_dimensions)
     if list(dims) != sorted(dims):  # the tensor IR wants them increasing
         order = tuple(int(k) for k in np.argsort(dims))
@@ -174,11 +177,7 @@ def broadcast_in_dim(
     """
     shape = canonical_shape(shape)
     dims = tuple(broadcast_dimensions)
-    if (
-        isinstance(operand, Array)
-        and operand.shape == shape  # type: ignore[attr-defined]
-        and dims == tuple(range(len(shape)))
-    ):
+    if isinstance(operand, Array) and operand.shape == shape and dims == tuple(range(len(shape))):
         return operand
     return broadcast_in_dim_p.bind(
         operand, shape=shape, broadcast_dimensions=dims, sharding=out_sharding
@@ -225,7 +224,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     return broadcast_to(arr, shape_of(like_arr))
 
 
-def broadcast_to(x: Any, shape: Shape, *, out_sharding: Any = None) -> Any:
+def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Any:
     """`x` broadcast to `shape` as NumPy does; `x` itself if it has that shape."""
     old = shape_of(x)
     if old == shape:
@@ -274,7 +273,7 @@ reshape_p = declare("reshape", linear=True)
 
 @reshape_p.abstract
 def _(
-    x: ShapedArray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: Any
+    x: ShapedArray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> ShapedArray:
     if any(n < 0 for n in new_sizes):
         raise TypeError(f"reshape new_sizes must all be positive, got {new_sizes}.")
@@ -293,14 +292,14 @@ def _(
 
 @reshape_p.eager
 def _(
-    x: np.ndarray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: Any
+    x: np.ndarray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> np.ndarray:
     return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
 
 
 @reshape_p.lower
 def _(
-    b: Any, x: Any, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: Any
+    b: Builder, x: Node, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> Any:
     if dimensions is not None:
         x = b.transpose(x, tuple(dimensions))
@@ -335,7 +334,7 @@ def reshape(
     if dims == tuple(range(len(shape_of(operand)))):
         dims = None
     # A scalar is recorded even so, as JAX does.
-    if dims is None and new_sizes and isinstance(operand, Array) and operand.shape == new_sizes:  # type: ignore[attr-defined]
+    if dims is None and new_sizes and isinstance(operand, Array) and operand.shape == new_sizes:
         return operand
     return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=out_sharding)
 
@@ -382,7 +381,7 @@ def _(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarray:
 
 
 @transpose_p.lower
-def _(b: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
+def _(b: Builder, x: Node, *, permutation: tuple[int, ...]) -> Any:
     return b.transpose(x, tuple(permutation))
 
 
@@ -403,7 +402,7 @@ def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Ar
              [3, 6]], dtype=int32)
     """
     permutation = tuple([operator.index(k) for k in permutation])
-    if isinstance(operand, Array) and permutation == tuple(range(operand.ndim)):  # type: ignore[attr-defined]
+    if isinstance(operand, Array) and permutation == tuple(range(operand.ndim)):
         return operand
     return transpose_p.bind(operand, permutation=permutation)
 
@@ -432,7 +431,7 @@ def _(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
 
 
 @squeeze_p.lower
-def _(b: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+def _(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
     dims = canonical_axes(dimensions, len(x.shape))
     return b.reshape(x, tuple(n for k, n in enumerate(x.shape) if k not in dims))
 
@@ -507,7 +506,7 @@ def _(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
 
 
 @rev_p.lower
-def _(b: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+def _(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
     return b.reverse(x, tuple(dimensions))
 
 
@@ -548,7 +547,7 @@ text.printing_rules["broadcast_in_dim"] = _print_broadcast
 
 
 def _broadcast_transpose(
-    ct: Any, x: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any
+    ct: Value, x: Value, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> Any:
     dims = tuple(int(d) for d in broadcast_dimensions)
     old = rules.shape_of(x)
@@ -567,7 +566,14 @@ rules.deflinear(broadcast_in_dim_p, _broadcast_transpose)
 
 
 @broadcast_in_dim_p.batch
-def _(args: Any, dims: Any, *, shape: Shape, broadcast_dimensions: Any, sharding: Any) -> Any:
+def _(
+    args: Primals,
+    dims: Sequence[int],
+    *,
+    shape: Shape,
+    broadcast_dimensions: tuple[int, ...],
+    sharding: object,
+) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     out = broadcast_in_dim_p.bind(
         x,
@@ -578,7 +584,9 @@ def _(args: Any, dims: Any, *, shape: Shape, broadcast_dimensions: Any, sharding
     return out, 0
 
 
-def _reshape_transpose(ct: Any, x: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any) -> Any:
+def _reshape_transpose(
+    ct: Value, x: Value, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
+) -> Any:
     if dimensions is None:
         return reshape(ct, rules.shape_of(x))
     old = rules.shape_of(x)
@@ -590,7 +598,14 @@ rules.deflinear(reshape_p, _reshape_transpose)
 
 
 @reshape_p.batch
-def _(args: Any, dims: Any, *, new_sizes: Shape, dimensions: Any, sharding: Any) -> Any:
+def _(
+    args: Primals,
+    dims: Sequence[int],
+    *,
+    new_sizes: Shape,
+    dimensions: tuple[int, ...] | None,
+    sharding: object,
+) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     if dimensions is not None:
         dimensions = (0, *(d + 1 for d in dimensions))
@@ -607,13 +622,13 @@ rules.deflinear(
 
 
 @transpose_p.batch
-def _(args: Any, dims: Any, *, permutation: tuple[int, ...]) -> Any:
+def _(args: Primals, dims: Sequence[int], *, permutation: tuple[int, ...]) -> Any:
     (x,), (d,) = args, dims
     moved = (d, *(k + (k >= d) for k in permutation))
     return transpose_p.bind(x, permutation=moved), 0
 
 
-def _squeeze_transpose(ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+def _squeeze_transpose(ct: Value, x: Value, *, dimensions: tuple[int, ...]) -> Any:
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in dimensions)
     return broadcast_in_dim_p.bind(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
@@ -623,7 +638,7 @@ rules.deflinear(squeeze_p, _squeeze_transpose)
 
 
 @squeeze_p.batch
-def _(args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> Any:
+def _(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     return squeeze_p.bind(x, dimensions=tuple(k + 1 for k in dimensions)), 0
 
@@ -632,6 +647,6 @@ rules.deflinear(rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=di
 
 
 @rev_p.batch
-def _(args: Any, dims: Any, *, dimensions: tuple[int, ...]) -> Any:
+def _(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
     (x,), (d,) = args, dims
     return rev_p.bind(x, dimensions=tuple(map(int, rules.shifted_axes(dimensions, d)))), d

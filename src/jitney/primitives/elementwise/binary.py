@@ -6,6 +6,7 @@ gives -1 (all ones) and the dividend; shifts past the width give 0 or the sign.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,10 +28,21 @@ from jitney.primitives.elementwise.families import (
     binary,
 )
 from jitney.transforms import jet
+from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
     from jitney.core.typing import Array, ArrayLike, DTypeLike
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 # --- arithmetic -------------------------------------------------------------------------------
 
@@ -110,7 +122,7 @@ mul_p = declare("mul")
 
 
 @mul_p.abstract
-def _(x: ShapedArray, y: ShapedArray, *, out_dtype: Any = None) -> ShapedArray:
+def _(x: ShapedArray, y: ShapedArray, *, out_dtype: DTypeLike | None = None) -> ShapedArray:
     families.check_nary("mul", (x, y), (NUMERIC, NUMERIC))
     dtype = x.dtype if out_dtype is None else np.dtype(out_dtype)
     return shaped_array(families.broadcast_shape("mul", (x, y)), dtype, x.weak_type and y.weak_type)
@@ -120,7 +132,7 @@ _multiply = reference.function("mul")
 
 
 @mul_p.eager
-def _(x: np.ndarray, y: np.ndarray, *, out_dtype: Any = None) -> np.ndarray:
+def _(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = None) -> np.ndarray:
     if out_dtype is None:
         return _multiply(x, y)
     dtype = np.dtype(out_dtype)
@@ -128,7 +140,7 @@ def _(x: np.ndarray, y: np.ndarray, *, out_dtype: Any = None) -> np.ndarray:
 
 
 @mul_p.lower
-def _(b: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def _(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = None) -> Any:
     x, y = families.broadcast_nodes(b, (x, y))
     if out_dtype is not None:
         dtype = np.dtype(out_dtype)
@@ -195,7 +207,7 @@ def _(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @pow_p.lower
-def _(b: Any, x: Any, y: Any) -> Any:
+def _(b: Builder, x: Node, y: Node) -> Any:
     x, y = families.broadcast_nodes(b, (x, y))
     return b.apply("pow", x, y if y.dtype == x.dtype else b.convert(y, x.dtype))
 
@@ -300,31 +312,31 @@ shift_right_logical_p, shift_right_logical = binary(
 # --- derivatives --------------------------------------------------------------------------------
 
 
-def _result_shape(x: Any, y: Any) -> tuple[int, ...]:
+def _result_shape(x: Value, y: Value) -> tuple[int, ...]:
     a, b = rules.shape_of(x), rules.shape_of(y)
     if not a or not b:
         return a or b
     return tuple(m if n == 1 else n for n, m in zip(a, b, strict=True))
 
 
-def _sum_jvp(prim: Any, sign: Any) -> None:
+def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
     """The forward derivative of x + y or x - y."""
 
     @prim.jvp
-    def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
         out = prim.bind(*primals)
         t, u = tangents
         shape = _result_shape(*primals)
         if type(t) is Zero and type(u) is Zero:
             return out, rules.zero_tangent(out)
-        if type(u) is Zero:
+        if isinstance(u, Zero):
             return out, rules.broadcast_to_result(t, shape)
-        if type(t) is Zero:
+        if isinstance(t, Zero):
             return out, rules.broadcast_to_result(sign(u), shape)
         return out, prim.bind(t, u)
 
     @prim.transpose
-    def _(ct: Any, x: Any, y: Any) -> list[Any]:
+    def _(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
         return [
             rules.unbroadcast(x, ct) if rules.is_linear(x) else None,
             rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct))
@@ -338,11 +350,11 @@ _sum_jvp(sub_p, lambda t: rules.op("neg")(t))
 _sum_jvp(add_any_p, lambda t: t)
 
 
-def _mul_by_left(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def _mul_by_left(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None = None) -> Any:
     return rules.unbroadcast(x, mul_p.bind(ct, y, out_dtype=out_dtype))
 
 
-def _mul_by_right(ct: Any, x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def _mul_by_right(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None = None) -> Any:
     return rules.unbroadcast(y, mul_p.bind(x, ct, out_dtype=out_dtype))
 
 
@@ -356,13 +368,13 @@ rules.defjvp(
 
 
 @div_p.transpose
-def _(ct: Any, x: Any, y: Any) -> list[Any]:
-    if rules.is_linear(y):
+def _(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
+    if isinstance(y, UndefinedPrimal):
         raise TypeError("div: a quotient is linear in its dividend alone")
-    return [ct if type(ct) is Zero else rules.unbroadcast(x, div(ct, y)), None]
+    return [ct if isinstance(ct, Zero) else rules.unbroadcast(x, div(ct, y)), None]
 
 
-def _whole_quotient(x: Any, y: Any) -> Any:
+def _whole_quotient(x: Value, y: Value) -> Any:
     """x / y truncated toward zero."""
     return mul(rules.op("sign")(div(x, y)), rules.op("floor")(rules.op("abs")(div(x, y))))
 
@@ -374,11 +386,11 @@ rules.defjvp(
 )
 
 
-def _share(x: Any, out: Any, y: Any) -> Any:
+def _share(x: Value, out: Value, y: Value) -> Any:
     """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
     eq, select_n = rules.op("eq"), rules.op("select_n")
 
-    def choose(mine: Any, yes: float, no: float) -> Any:
+    def choose(mine: Value, yes: float, no: float) -> Any:
         on_true, on_false = (
             rules.broadcast_to_result(rules.const(out, v), rules.shape_of(out)) for v in (yes, no)
         )
@@ -396,14 +408,14 @@ for _prim in (max_p, min_p):
 
 
 @pow_p.jvp
-def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     (x, y), (t, u) = primals, tangents
     out = pow_p.bind(x, y)
     parts: list[Any] = []
     select_n, eq = rules.op("select_n"), rules.op("eq")
-    if type(t) is not Zero:
+    if not isinstance(t, Zero):
         parts.append(mul(t, _pow_slope(x, y)))
-    if type(u) is not Zero:
+    if not isinstance(u, Zero):
         shape = rules.shape_of(out)
         # log(x) x^y, where the limit at x = 0 is 0.
         zero = eq(x, rules.const(x, 0))
@@ -416,7 +428,7 @@ def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, parts[0] if len(parts) == 1 else add_any(*parts)
 
 
-def _pow_slope(x: Any, y: Any) -> Any:
+def _pow_slope(x: Value, y: Value) -> Any:
     """y x^(y - 1); for integers y, 0 where y is 0 whatever x is."""
     aval = rules.aval_of(y)
     if not dtypes.issubdtype(aval.dtype, np.integer):
@@ -437,7 +449,7 @@ def _pow_slope(x: Any, y: Any) -> Any:
     return select_n(rules.broadcast_to_result(zero, rules.shape_of(slope)), slope, nothing)
 
 
-def _atan2_slope(number: Any, x: Any, y: Any) -> Any:
+def _atan2_slope(number: Value, x: Value, y: Value) -> Any:
     square = rules.op("square")
     return div(number, add(square(x), square(y)))
 
@@ -450,7 +462,7 @@ rules.defjvp(
 
 
 @complex_p.jvp
-def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     out = complex_p.bind(*primals)
     if all(type(t) is Zero for t in tangents):
         return out, rules.zero_tangent(out)
@@ -458,7 +470,7 @@ def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @complex_p.transpose
-def _(ct: Any, x: Any, y: Any) -> list[Any]:
+def _(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
     if type(ct) is Zero:
         return [None, None]
     minus_imag = lambda c: rules.op("imag")(rules.op("neg")(c))  # noqa: E731

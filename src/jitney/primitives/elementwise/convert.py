@@ -7,6 +7,7 @@ and turns Python and NumPy scalars into constants without recording an operation
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,17 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.typing import ArrayLike, DTypeLike
+    from jitney.core.dtypes import DType
+    from jitney.core.typing import ArrayLike, DTypeLike, PyTree
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 # --- convert_element_type ---------------------------------------------------------------------
 
@@ -35,7 +46,7 @@ convert_element_type_p = declare("convert_element_type")
 
 
 @convert_element_type_p.abstract
-def _(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> ShapedArray:
+def _(x: ShapedArray, *, new_dtype: DType, weak_type: bool, sharding: object) -> ShapedArray:
     if dtypes.is_extended(x.dtype) != dtypes.is_extended(new_dtype) or (
         dtypes.is_extended(new_dtype) and x.dtype != new_dtype
     ):
@@ -47,12 +58,12 @@ def _(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Shap
 
 
 @convert_element_type_p.eager
-def _(x: np.ndarray, *, new_dtype: Any, weak_type: bool, sharding: Any) -> np.ndarray:
+def _(x: np.ndarray, *, new_dtype: DType, weak_type: bool, sharding: object) -> np.ndarray:
     return x if dtypes.is_extended(new_dtype) else reference.scalar.convert(x, new_dtype)
 
 
 @convert_element_type_p.lower
-def _(b: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Any:
+def _(b: Builder, x: Node, *, new_dtype: DType, weak_type: bool, sharding: object) -> Any:
     return x if dtypes.is_extended(new_dtype) else b.convert(x, new_dtype)
 
 
@@ -99,7 +110,7 @@ def user_dtype(dtype: Any, function: str) -> np.dtype[Any]:
     return dtypes.canonicalize_dtype(dtype)
 
 
-def warn_if_imaginary_dropped(old: Any, new: Any) -> None:
+def warn_if_imaginary_dropped(old: DType, new: DType) -> None:
     """Warns if a conversion from `old` to `new` drops imaginary parts."""
     if (
         not dtypes.is_extended(new)
@@ -113,7 +124,7 @@ def warn_if_imaginary_dropped(old: Any, new: Any) -> None:
         )
 
 
-def convert(x: Any, dtype: Any, weak_type: bool = False) -> Array:
+def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
     """`x` as a value of canonical `dtype`, weakly typed or not; an array or a tracer."""
     kind = type(x)
     if kind is bool or kind is int or kind is float or kind is complex or isinstance(x, np.generic):
@@ -126,7 +137,7 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Array:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 
-def scalar_operand(x: Any, dtype: Any, weak_type: bool) -> Any:
+def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
     """Scalar `x` of Python or NumPy as a scalar that is an operand of `dtype` and weakness.
 
     A weakly typed one is a Python scalar, another a NumPy scalar. Equal scalars mostly give one
@@ -153,7 +164,7 @@ _scalars: dict[Any, Any] = {}
 _SCALARS_LIMIT = 4096  # scalars kept
 
 
-def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
+def _make_scalar(x: Value, dtype: Any, weak_type: bool) -> Any:
     if type(x) is int and dtypes.issubdtype(dtype, np.integer):
         info = dtypes.iinfo(dtype)
         if not info.min <= x <= info.max:
@@ -167,7 +178,7 @@ def _make_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 
 
-def as_value(x: Any) -> Array:
+def as_value(x: Value) -> Array:
     """An operand as an array, or as a tracer of the current trace."""
     if isinstance(x, Array):
         return x
@@ -180,7 +191,7 @@ def as_value(x: Any) -> Array:
     return owned(x)
 
 
-def owned_results(result: Any) -> Any:
+def owned_results(result: PyTree) -> Any:
     """What a user's function returned (a pytree), with arrays of ours for NumPy arrays.
 
     These may be what it was given, which its caller can still write to.
@@ -190,7 +201,7 @@ def owned_results(result: Any) -> Any:
     return pytrees.tree_map(lambda x: owned(x) if _is_numpy_operand(x) else x, result)
 
 
-def _is_numpy_operand(x: Any) -> bool:
+def _is_numpy_operand(x: Value) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.type in dtypes.numpy_scalar_types
 
 
@@ -200,7 +211,7 @@ bitcast_convert_type_p = declare("bitcast_convert_type")
 
 
 @bitcast_convert_type_p.abstract
-def _(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+def _(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
     old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
     if (
         x.dtype != new_dtype
@@ -233,12 +244,12 @@ def _(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
 
 
 @bitcast_convert_type_p.eager
-def _(x: np.ndarray, *, new_dtype: Any) -> np.ndarray:
+def _(x: np.ndarray, *, new_dtype: np.dtype) -> np.ndarray:
     return reference.bitcast_bits(x, new_dtype)
 
 
 @bitcast_convert_type_p.lower
-def _(b: Any, x: Any, *, new_dtype: Any) -> Any:
+def _(b: Builder, x: Node, *, new_dtype: np.dtype) -> Any:
     return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
 
 
@@ -289,7 +300,7 @@ def _(x: np.ndarray, *, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
 
 
 @reduce_precision_p.lower
-def _(b: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+def _(b: Builder, x: Node, *, exponent_bits: int, mantissa_bits: int) -> Any:
     return b.reduce_precision(x, exponent_bits, mantissa_bits)
 
 
@@ -316,13 +327,15 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 
 
 @convert_element_type_p.jvp
-def _(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> Any:
+def _(
+    primals: Primals, tangents: Tangents, *, new_dtype: DType, weak_type: bool, sharding: object
+) -> Any:
     (x,), (t,) = primals, tangents
     out = convert_element_type_p.bind(
         x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
     )
     target = rules.zero_tangent(out)
-    if type(t) is Zero or rules.is_float0(target.aval) or rules.is_float0(rules.aval_of(t)):
+    if isinstance(t, Zero) or rules.is_float0(target.aval) or rules.is_float0(rules.aval_of(t)):
         return out, target
     return out, convert_element_type_p.bind(
         t, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
@@ -330,15 +343,17 @@ def _(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool, sharding:
 
 
 @convert_element_type_p.jet
-def _(primals: Any, series: Any, **params: Any) -> Any:
+def _(primals: Primals, series: Sequence[Tangents], **params: Any) -> Any:
     is_inexact = dtypes.issubdtype(params["new_dtype"], np.inexact)
     rule = jet.linear if is_inexact else jet.constant
     return rule(convert_element_type_p)(primals, series, **params)
 
 
 @convert_element_type_p.transpose
-def _(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any) -> list[Any]:
-    if type(ct) is Zero:
+def _(
+    ct: Cotangent, x: Operand, *, new_dtype: DType, weak_type: bool, sharding: object
+) -> list[Any]:
+    if isinstance(ct, Zero):
         return [None]
     aval = rules.aval_of(x)
     return [
@@ -354,7 +369,7 @@ bitcast_convert_type_p.absent("transpose", why="not linear")
 
 
 @bitcast_convert_type_p.batch
-def _(args: Any, dims: Any, *, new_dtype: Any) -> Any:
+def _(args: Primals, dims: Sequence[int], *, new_dtype: np.dtype) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), 0
 

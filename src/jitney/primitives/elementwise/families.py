@@ -24,7 +24,9 @@ from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.primitive import Primitive, declare
 
 if TYPE_CHECKING:
+    from jitney.core.dtypes import DType
     from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Builder, Node
 
 Shape = tuple[int, ...]
 Accepts = tuple[Any, ...] | None
@@ -54,7 +56,7 @@ def later(*prims: Primitive) -> None:
 # --- dtypes -----------------------------------------------------------------------------------
 
 
-def is_accepted(dtype: Any, accepts: Accepts) -> bool:
+def is_accepted(dtype: DType, accepts: Accepts) -> bool:
     """True if `dtype` is in one of the categories `accepts`."""
     return accepts is None or any(dtypes.issubdtype(dtype, kind) for kind in accepts)
 
@@ -64,7 +66,7 @@ def _names(accepts: Accepts) -> str:
                      else kind.__name__ for kind in accepts or ())  # fmt: skip
 
 
-def check_dtype(name: str, dtype: Any, accepts: Accepts, position: int | None = None) -> None:
+def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None = None) -> None:
     """Raises TypeError if primitive `name` does not take `dtype` (at operand `position`)."""
     if not is_accepted(dtype, accepts):
         where = "" if position is None else f" at position {position}"
@@ -126,7 +128,7 @@ def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
     return tuple(out)
 
 
-def broadcast_nodes(b: Any, nodes: Sequence[Any]) -> list[Any]:
+def broadcast_nodes(b: Builder, nodes: Sequence[Any]) -> list[Any]:
     """Tensor IR nodes stretched to their common shape (see `broadcast_shape`)."""
     shape = nodes[0].shape
     if all(n.shape == shape for n in nodes):
@@ -138,7 +140,7 @@ def broadcast_nodes(b: Any, nodes: Sequence[Any]) -> list[Any]:
     return [stretch(b, n, shape) for n in nodes]
 
 
-def stretch(b: Any, node: Any, shape: Shape) -> Any:
+def stretch(b: Builder, node: Node, shape: Shape) -> Any:
     """`node`, of rank 0 or of the rank of `shape`, with extents 1 repeated to `shape`."""
     if node.shape == shape:
         return node
@@ -148,7 +150,7 @@ def stretch(b: Any, node: Any, shape: Shape) -> Any:
 # --- families ---------------------------------------------------------------------------------
 
 
-def _same(dtype: Any) -> Any:
+def _same(dtype: DType) -> Any:
     return dtype
 
 
@@ -164,12 +166,12 @@ _REAL = {
 _COMPLEX = {real: complex_ for complex_, real in _REAL.items()}
 
 
-def real_part(dtype: Any) -> Any:
+def real_part(dtype: DType) -> Any:
     """The dtype of the parts of complex `dtype`; a real dtype itself."""
     return _REAL.get(dtype, dtype)
 
 
-def with_imaginary_part(dtype: Any) -> Any:
+def with_imaginary_part(dtype: DType) -> Any:
     """The complex dtype whose parts have the real `dtype`; a complex dtype itself."""
     return _COMPLEX.get(dtype, dtype)
 
@@ -239,7 +241,7 @@ def unary(
     prim = declare(name, linear=linear)
 
     @prim.abstract
-    def _(x: ShapedArray, **_: Any) -> ShapedArray:
+    def _(x: ShapedArray, **_: object) -> ShapedArray:
         check_dtype(name, x.dtype, accepts)
         return shaped_array(x.shape, result(x.dtype), x.weak_type)
 
@@ -293,7 +295,7 @@ def nary(
     prim = declare(name)
 
     @prim.abstract
-    def _(*avals: ShapedArray, **_: Any) -> ShapedArray:
+    def _(*avals: ShapedArray, **_: object) -> ShapedArray:
         check_nary(name, avals, accepts, same_dtypes)
         shape = broadcast_shape(name, avals)
         return shaped_array(shape, result(avals[0].dtype), all(a.weak_type for a in avals))
@@ -345,17 +347,17 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
     meaning = reference.function(fn)
 
     @prim.eager
-    def _(*values: np.ndarray, **_: Any) -> np.ndarray:
+    def _(*values: np.ndarray, **_: object) -> np.ndarray:
         if values[-1].dtype.kind == "V":
             return reference.apply(fn, values)
         return meaning(*values)
 
     @prim.lower
-    def _(b: Any, *nodes: Any, **_: Any) -> Any:
+    def _(b: Builder, *nodes: Node, **_: object) -> Any:
         return b.apply(fn, *broadcast_nodes(b, nodes))
 
 
-def named(function: Any, name: str, doc: str, sections: str) -> Any:
+def named(function: Callable[..., Any], name: str, doc: str, sections: str) -> Any:
     """`function` as the public `jax.lax` function `name`.
 
     Args:
@@ -413,7 +415,7 @@ def _sections(
 # --- operands ---------------------------------------------------------------------------------
 
 
-def check_operands(name: str, *operands: Any) -> None:
+def check_operands(name: str, *operands: object) -> None:
     """Raises TypeError naming the first of `operands` that is no value."""
     for i, x in enumerate(operands):
         if not is_valid_operand(x):

@@ -18,7 +18,7 @@ from jitney.runtime import eager
 LARGE = 100_000  # elements
 
 
-def compiled(prim: Primitive, *values: np.ndarray, **params: Any) -> Any:
+def compiled(prim: Primitive, *values: np.ndarray, **params: object) -> Any:
     """What the `eager` rule of `prim` returns, by way of its lowering."""
     out = eager.run_compiled(prim, values, params)
     return [x._data() for x in out] if prim.multiple_results else out._data()
@@ -29,7 +29,7 @@ def compile_large(prim: Primitive) -> None:
     by_numpy = prim.eager_rule
     assert by_numpy is not None
 
-    def rule(*values: np.ndarray, **params: Any) -> Any:
+    def rule(*values: np.ndarray, **params: object) -> Any:
         if max(x.size for x in values) >= LARGE:
             return compiled(prim, *values, **params)
         return by_numpy(*values, **params)

@@ -19,6 +19,16 @@ from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 # --- select_n ---------------------------------------------------------------------------------
 
@@ -63,7 +73,7 @@ def _(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 
 @select_n_p.lower
-def _(b: Any, which: Any, *cases: Any) -> Any:
+def _(b: Builder, which: Node, *cases: Node) -> Any:
     shape = cases[0].shape
     result = cases[0]
     if which.dtype == families.BOOL:
@@ -147,7 +157,7 @@ def _(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 @clamp_p.lower
-def _(b: Any, low: Any, x: Any, high: Any) -> Any:
+def _(b: Builder, low: Node, x: Node, high: Node) -> Any:
     low, high = families.stretch(b, low, x.shape), families.stretch(b, high, x.shape)
     return b.apply("min", b.apply("max", low, x), high)
 
@@ -203,7 +213,7 @@ def _(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray:
 
 
 @round_p.lower
-def _(b: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
+def _(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Any:
     return b.apply(_ROUND_FN[rounding_method], x)
 
 
@@ -232,7 +242,7 @@ def round(  # noqa: A001
 
 
 @select_n_p.jvp
-def _(primals: Any, tangents: Any) -> Any:
+def _(primals: Primals, tangents: Tangents) -> Any:
     which = primals[0]
     out = select_n_p.bind(*primals)
     given = tangents[1:]
@@ -242,8 +252,8 @@ def _(primals: Any, tangents: Any) -> Any:
 
 
 @select_n_p.transpose
-def _(ct: Any, which: Any, *cases: Any) -> list[Any]:
-    if type(ct) is Zero:
+def _(ct: Cotangent, which: Value, *cases: Operand) -> list[Any]:
+    if isinstance(ct, Zero):
         return [None] * (1 + len(cases))
     zeros = rules.zeros_like(ct)
     if not hasattr(zeros, "aval") and rules.shape_of(ct):
@@ -260,7 +270,7 @@ def _(ct: Any, which: Any, *cases: Any) -> list[Any]:
 
 
 @select_n_p.batch
-def _(args: Any, dims: Any) -> Any:
+def _(args: Primals, dims: Dims) -> Any:
     which, *cases = args
     dw, *dc = dims
     size = rules.batch_size(args, dims)
@@ -282,7 +292,7 @@ def _(args: Any, dims: Any) -> Any:
     return select_n_p.bind(which, *cases), 0
 
 
-def _clamp_jvp(primals: Any, tangents: Any) -> Any:
+def _clamp_jvp(primals: Primals, tangents: Tangents) -> Any:
     low, x, high = primals
     out = clamp_p.bind(low, x, high)
     shape = rules.shape_of(x)
@@ -309,7 +319,7 @@ for _prim in (select_n_p, clamp_p):
 
 
 @clamp_p.batch
-def _(args: Any, dims: Any) -> Any:
+def _(args: Primals, dims: Dims) -> Any:
     low, x, high = args
     dl, dx, dh = dims
     if dl is None and dh is None and not rules.shape_of(low) and not rules.shape_of(high):

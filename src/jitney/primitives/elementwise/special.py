@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from jitney.primitives import rules
 from jitney.primitives.elementwise.families import FLOAT, binary, nary, unary
 from jitney.primitives.elementwise.large import compile_large
 from jitney.primitives.rules import const, op
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Value
 
 erf_p, erf = unary(
     "erf",
@@ -66,35 +69,35 @@ for _prim in (erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p):
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _mul(x: Any, y: Any) -> Any:
+def _mul(x: Value, y: Value) -> Any:
     return op("mul")(x, y, out_dtype=None)
 
 
-def _add(x: Any, y: Any) -> Any:
+def _add(x: Value, y: Value) -> Any:
     return op("add")(x, y)
 
 
-def _sub(x: Any, y: Any) -> Any:
+def _sub(x: Value, y: Value) -> Any:
     return op("sub")(x, y)
 
 
-def _neg(x: Any) -> Any:
+def _neg(x: Value) -> Any:
     return op("neg")(x)
 
 
-def _exp(x: Any) -> Any:
+def _exp(x: Value) -> Any:
     return op("exp")(x, accuracy=None)
 
 
-def _log(x: Any) -> Any:
+def _log(x: Value) -> Any:
     return op("log")(x, accuracy=None)
 
 
-def _full_like(x: Any, value: Any) -> Any:
+def _full_like(x: Value, value: float | np.floating) -> Any:
     return rules.broadcast_to_result(const(x, value), rules.shape_of(x))
 
 
-def _gaussian(x: Any) -> Any:
+def _gaussian(x: Value) -> Any:
     """exp(-x^2)."""
     return _exp(_neg(op("square")(x)))
 
@@ -113,7 +116,7 @@ rules.defjvp(digamma_p, lambda t, x: _mul(t, polygamma(const(x, 1), x)))
 rules.defjvp2(bessel_i0e_p, lambda t, y, x: _mul(t, _sub(bessel_i1e(x), _mul(op("sign")(x), y))))
 
 
-def _strong(x: Any) -> Any:
+def _strong(x: Value) -> Any:
     """`x`, not weakly typed."""
     aval = rules.aval_of(x)
     if not aval.weak_type:
@@ -121,7 +124,7 @@ def _strong(x: Any) -> Any:
     return op("convert_element_type")(x, new_dtype=aval.dtype, weak_type=False, sharding=None)
 
 
-def _bessel_i1e_slope(y: Any, x: Any) -> Any:
+def _bessel_i1e_slope(y: Value, x: Value) -> Any:
     """I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
     dtype = rules.aval_of(x).dtype
     tiny = dtypes.finfo(dtype).eps
@@ -136,7 +139,7 @@ def _bessel_i1e_slope(y: Any, x: Any) -> Any:
 rules.defjvp2(bessel_i1e_p, lambda t, y, x: _mul(t, _bessel_i1e_slope(y, x)))
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
+def _gamma_density(a: Value, x: Value) -> Any:
     """exp(-x) x^(a - 1) / gamma(a): the derivative of `igamma` by x."""
     minus_x = _neg(x)
     power = _mul(_sub(a, _full_like(a, 1)), _log(x))
@@ -155,12 +158,12 @@ rules.defjvp(
 )
 
 
-def _log_gamma_density_slope(a: Any, x: Any) -> Any:
+def _log_gamma_density_slope(a: Value, x: Value) -> Any:
     """The derivative of the logarithm of the density by a."""
     return _sub(_log(x), digamma(a))
 
 
-def _gamma_sample_slope(t: Any, y: Any, a: Any, x: Any) -> Any:
+def _gamma_sample_slope(t: Value, y: Value, a: Value, x: Value) -> Any:
     """Of -(dP/da) / p by x, P the distribution, p its density: p depends on a and x, too."""
     steepness = _sub(op("div")(_sub(a, _full_like(a, 1)), x), _full_like(x, 1))
     return _mul(t, _neg(_add(_log_gamma_density_slope(a, x), _mul(y, steepness))))
@@ -180,7 +183,7 @@ rules.defjvp2(
 )
 
 
-def _polygamma_slope(t: Any, m: Any, x: Any) -> Any:
+def _polygamma_slope(t: Value, m: Value, x: Value) -> Any:
     higher = polygamma(_add(m, const(m, 1)), x)
     return _mul(_strong(t), higher)
 
@@ -192,7 +195,7 @@ rules.defjvp(
 )
 
 
-def _beta_density(t: Any, a: Any, b: Any, x: Any) -> Any:
+def _beta_density(t: Value, a: Value, b: Value, x: Value) -> Any:
     """x^(a - 1) (1 - x)^(b - 1) / B(a, b), times t."""
     log_beta = _sub(_add(lgamma(a), lgamma(b)), lgamma(_add(a, b)))
     others = _sub(b, const(b, 1))

@@ -9,22 +9,26 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., section 13.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.primitive import Primitive
 from jitney.primitives.rules import broadcast_to_result, const, op, shape_of, zero_tangent
-from jitney.transforms.jet import jet_flat
+from jitney.transforms.jet import Terms, jet_flat
 from jitney.transforms.zero import Zero
 
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Primals, Tangents, Value
+
 Series = list[Any]
+Term: TypeAlias = "Value | None"  # None: known to be zero
 
 
 def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
     """Makes `compute`(*series of operands, **params) -> series of the result the rule of `prim`."""
 
     @prim.jet
-    def _(primals: Any, series: Any, **params: Any) -> Any:
+    def _(primals: Primals, series: Sequence[Tangents], **params: object) -> Any:
         operands = [
             [x, *(None if type(t) is Zero else t for t in terms)]
             for x, terms in zip(primals, series, strict=True)
@@ -38,7 +42,7 @@ def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
     """Makes the series of `fun`(*operands, **params), made of other primitives, that of `prim`."""
 
     @prim.jet
-    def _(primals: Any, series: Any, **params: Any) -> Any:
+    def _(primals: Primals, series: Sequence[Terms], **params: object) -> Any:
         outs, terms = jet_flat(lambda *xs: [fun(*xs, **params)], primals, series, len(series[0]))
         return outs[0], terms[0]
 
@@ -46,31 +50,31 @@ def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
 # --- arithmetic of terms --------------------------------------------------------------------------
 
 
-def mul(x: Any, y: Any) -> Any:
+def mul(x: Term, y: Term) -> Any:
     """The product of two terms."""
     return None if x is None or y is None else op("mul")(x, y, out_dtype=None)
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: Term, y: Term) -> Any:
     """The sum of two terms."""
     if x is None or y is None:
         return y if x is None else x
     return op("add")(x, y)
 
 
-def sub(x: Any, y: Any) -> Any:
+def sub(x: Term, y: Term) -> Any:
     """The difference of two terms."""
     if y is None:
         return x
     return op("neg")(y) if x is None else op("sub")(x, y)
 
 
-def div(x: Any, y: Any) -> Any:
+def div(x: Term, y: Term) -> Any:
     """A term divided by a value."""
     return None if x is None else op("div")(x, y)
 
 
-def scale(x: Any, factor: float) -> Any:
+def scale(x: Term, factor: float) -> Any:
     """A term times a number."""
     return x if x is None or factor == 1 else op("mul")(x, const(x, factor), out_dtype=None)
 
@@ -112,7 +116,7 @@ def _velocity(x: Series) -> Series:
     return [None if j == 0 else scale(t, j) for j, t in enumerate(x)]
 
 
-def integral(slope: Callable[[Series], Any], x: Series, y0: Any) -> Series:
+def integral(slope: Callable[[Series], Any], x: Series, y0: Value) -> Series:
     """y with y' = g x', from y_0: y_k = (sum of j x_j g_(k-j) over 1 <= j <= k) / k.
 
     `slope(y)` gives the next term of g, of which it has those before: y holds as many terms.
@@ -141,7 +145,7 @@ def of_quadratic_slope(
       b, c: the coefficients.
     """
 
-    def compute(x: Series, **params: Any) -> Series:
+    def compute(x: Series, **params: object) -> Series:
         def next_slope(y: Series) -> Any:
             k = len(y) - 1
             if k == 0:
@@ -159,7 +163,7 @@ def of_partner(
 ) -> Callable[..., Series]:
     """Pairs of functions with y' = sign z x' and z' = partner_sign y x': sines and cosines."""
 
-    def compute(x: Series, **params: Any) -> Series:
+    def compute(x: Series, **params: object) -> Series:
         dx = _velocity(x)
         y, z = [prim.bind(x[0], **params)], [partner.bind(x[0], **params)]
         for k in range(1, len(x)):
@@ -174,13 +178,13 @@ def of_partner(
 def of_power(prim: Primitive, exponent: float) -> Callable[..., Series]:
     """x to a fixed power r, from x y' = r y x'."""
 
-    def compute(x: Series, **params: Any) -> Series:
+    def compute(x: Series, **params: object) -> Series:
         return power_terms(x, prim.bind(x[0], **params), lambda k, j: exponent * j - (k - j))
 
     return compute
 
 
-def power_terms(x: Series, y0: Any, weight: Callable[[int, int], Any]) -> Series:
+def power_terms(x: Series, y0: Value, weight: Callable[[int, int], Any]) -> Series:
     """y_k = (sum of weight(k, j) x_j y_(k-j) over 1 <= j <= k) / (k x_0).
 
     A weight r j - (k - j) makes it x to the power of r.
@@ -217,14 +221,14 @@ def integer_power(x: Series, *, y: int) -> Series:
     return [first, *quotient(one, out)[1:]]
 
 
-def _ones_like(x: Any) -> Any:
+def _ones_like(x: Value) -> Any:
     return broadcast_to_result(const(x, 1), shape_of(x))
 
 
 def of_logarithm(prim: Primitive, argument: Callable[[Any], Any]) -> Callable[..., Series]:
     """log(u), where u_0 = argument(x_0): from u y' = x'."""
 
-    def compute(x: Series, **params: Any) -> Series:
+    def compute(x: Series, **params: object) -> Series:
         u0, y = argument(x[0]), [prim.bind(x[0], **params)]
         for k in range(1, len(x)):
             total: Any = None
@@ -258,7 +262,7 @@ def power(x: Series, y: Series) -> Series:
     return integral(lambda z: z[-1], exponent, first)
 
 
-def _weights_of(x0: Any, exponent: Any) -> Callable[[int, int], Any]:
+def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
     """`power_terms`' weights for an exponent that is an array, perhaps of integers."""
     r = exponent
     if getattr(r, "dtype", None) != getattr(x0, "dtype", None):

@@ -5,7 +5,8 @@ Angles are in radians. Complex functions take the principal branch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from jitney.transforms import jet
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents, Value
 
 # --- arithmetic -------------------------------------------------------------------------------
 
@@ -269,18 +271,18 @@ _CONJ_ACCEPTS = (np.dtype(np.float32), np.complexfloating, np.dtype(np.float64))
 
 
 @conj_p.abstract
-def _(x: ShapedArray, *, input_dtype: Any) -> ShapedArray:
+def _(x: ShapedArray, *, input_dtype: np.dtype) -> ShapedArray:
     families.check_dtype("conj", x.dtype, _CONJ_ACCEPTS)
     return x.update(dtype=families.with_imaginary_part(x.dtype))
 
 
 @conj_p.eager
-def _(x: np.ndarray, *, input_dtype: Any) -> np.ndarray:
+def _(x: np.ndarray, *, input_dtype: np.dtype) -> np.ndarray:
     return np.conj(x) if x.dtype.kind == "c" else x.astype(families.with_imaginary_part(x.dtype))
 
 
 @conj_p.lower
-def _(b: Any, x: Any, *, input_dtype: Any) -> Any:
+def _(b: Builder, x: Node, *, input_dtype: np.dtype) -> Any:
     if x.dtype.kind == "c":
         return b.apply("conj", x)
     return b.convert(x, families.with_imaginary_part(x.dtype))
@@ -358,10 +360,13 @@ def _(x: np.ndarray, *, y: int) -> np.ndarray:
 
 
 @integer_pow_p.lower
-def _(b: Any, x: Any, *, y: int) -> Any:
+def _(b: Builder, x: Node, *, y: int) -> Any:
     one = b.full(x.shape, 1, x.dtype)
     result = power_by_squaring(x, abs_int(int(y)), one, lambda u, v: b.apply("mul", u, v))
     return b.apply("div", one, result) if y < 0 else result
+
+
+_T = TypeVar("_T")
 
 
 def abs_int(y: int) -> int:
@@ -369,7 +374,7 @@ def abs_int(y: int) -> int:
     return -y if y < 0 else y
 
 
-def power_by_squaring(x: Any, y: int, one: Any, mul: Any) -> Any:
+def power_by_squaring(x: _T, y: int, one: _T, mul: Callable[[_T, _T], _T]) -> _T:
     """x to the power y >= 0, by a chain of squarings; the same chain wherever it is computed."""
     result = None
     while y:
@@ -415,25 +420,25 @@ def reciprocal(x: ArrayLike) -> Array:
 # --- derivatives --------------------------------------------------------------------------------
 
 
-def _times(slope: Any) -> Any:
+def _times(slope: Callable[[Any], Any]) -> Any:
     """The rule t * slope(x)."""
     return lambda t, x, **_: op("mul")(t, slope(x), out_dtype=None)
 
 
-def mul_(x: Any, y: Any) -> Any:
+def mul_(x: Value, y: Value) -> Any:
     """x * y, for rules: `mul` is declared in a module that comes later."""
     return op("mul")(x, y, out_dtype=None)
 
 
-def _add(x: Any, y: Any) -> Any:
+def _add(x: Value, y: Value) -> Any:
     return op("add")(x, y)
 
 
-def _sub(x: Any, y: Any) -> Any:
+def _sub(x: Value, y: Value) -> Any:
     return op("sub")(x, y)
 
 
-def _div(x: Any, y: Any) -> Any:
+def _div(x: Value, y: Value) -> Any:
     return op("div")(x, y)
 
 
@@ -441,7 +446,7 @@ rules.deflinear(neg_p, lambda ct, x: neg(ct))
 
 
 @abs_p.jvp
-def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     out = abs_p.bind(x)
     if rules.aval_of(x).dtype.kind != "c":
@@ -453,7 +458,7 @@ def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, real(mul_(t, _div(conj(x), safe)))
 
 
-def _ones_like(x: Any) -> Any:
+def _ones_like(x: Value) -> Any:
     shape = rules.shape_of(x)
     one = const(x, 1)
     if not shape:
@@ -499,7 +504,7 @@ rules.deflinear(
 rules.deflinear(imag_p, lambda ct, x: op("complex")(rules.zeros_like(ct), op("neg")(ct)))
 
 
-def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> Any:
+def _conj_transpose(ct: Value, x: Value, *, input_dtype: np.dtype) -> Any:
     out = conj_p.bind(ct, input_dtype=rules.aval_of(ct).dtype)
     return real(out) if np.dtype(input_dtype).kind == "f" else out
 
@@ -507,7 +512,7 @@ def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> Any:
 rules.deflinear(conj_p, _conj_transpose)
 
 
-def _integer_pow_jvp(t: Any, x: Any, *, y: int) -> Any:
+def _integer_pow_jvp(t: Value, x: Value, *, y: int) -> Any:
     if y == 0:
         return rules.zeros_like(t)
     if y == 1:
@@ -547,7 +552,7 @@ for _prim, _partner, _sign, _partner_sign in (
 
 
 @abs_p.jet
-def _(primals: Any, series: Any) -> Any:
+def _(primals: Primals, series: Sequence[Tangents]) -> Any:
     is_complex = rules.aval_of(primals[0]).dtype.kind == "c"
     rule = jet.by_derivative if is_complex else jet.piecewise_linear
     return rule(abs_p)(primals, series)

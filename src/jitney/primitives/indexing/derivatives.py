@@ -7,7 +7,7 @@ which updates win.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,16 +33,22 @@ from jitney.primitives.indexing.scatter import (
     scatter_sub_p,
 )
 from jitney.transforms import jet
+from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Cotangent, Operand, Primals, Tangents, Value
 
 # --- gather ---------------------------------------------------------------------------------------
 
 
 @gather_p.jvp
-def _(primals: Any, tangents: Any, *, fill_value: Any, **params: Any) -> tuple[Any, Any]:
+def _(
+    primals: Primals, tangents: Tangents, *, fill_value: object, **params: object
+) -> tuple[Any, Any]:
     x, indices = primals
     out = gather_p.bind(x, indices, fill_value=fill_value, **params)
-    if type(tangents[0]) is Zero:
+    if isinstance(tangents[0], Zero):
         return out, rules.zero_tangent(out)
     # What fills is constant.
     fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
@@ -54,18 +60,18 @@ gather_p.jet(jet.piecewise_linear(gather_p))
 
 @gather_p.transpose
 def _(
-    ct: Any,
-    x: Any,
-    indices: Any,
+    ct: Cotangent,
+    x: Operand,
+    indices: Value,
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: tuple[int, ...],
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: GatherScatterMode,
-    fill_value: Any,
+    fill_value: object,
 ) -> list[Any]:
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [Zero(rules.aval_of(x)), None]
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     out = scatter_add(
@@ -85,8 +91,8 @@ def _(
 
 
 def _windows(
-    x: Any,
-    indices: Any,
+    x: Value,
+    indices: Value,
     numbers: ScatterDimensionNumbers,
     updates_shape: tuple[int, ...],
     **params: Any,
@@ -105,7 +111,7 @@ def _windows(
     )
 
 
-def _full(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+def _full(shape: tuple[int, ...], value: float, dtype: np.dtype) -> Any:
     return broadcast(np.asarray(value).astype(dtype)[()], shape)
 
 
@@ -113,7 +119,7 @@ def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
     """Derivatives of a scatter that adds `signed(updates)`: linear in operand and updates."""
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
         x, indices, updates = primals
         out = prim.bind(x, indices, updates, **params)
         t, _, u = tangents
@@ -123,16 +129,16 @@ def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
 
     @prim.transpose
     def _(
-        ct: Any,
-        x: Any,
-        indices: Any,
-        updates: Any,
+        ct: Cotangent,
+        x: Operand,
+        indices: Value,
+        updates: Operand,
         *,
         dimension_numbers: ScatterDimensionNumbers,
         mode: GatherScatterMode,
-        **_: Any,
+        **_: object,
     ) -> list[Any]:
-        if type(ct) is Zero:
+        if isinstance(ct, Zero):
             return [ct, None, Zero(rules.aval_of(updates))]
         of_updates = None
         if rules.is_linear(updates):
@@ -149,14 +155,14 @@ _linear_updates(scatter_sub_p, lambda ct: rules.op("neg")(ct))
 
 @scatter_mul_p.jvp
 def _(
-    primals: Any,
-    tangents: Any,
+    primals: Primals,
+    tangents: Tangents,
     *,
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: GatherScatterMode,
-    **params: Any,
+    **params: object,
 ) -> tuple[Any, Any]:
     params.update(
         dimension_numbers=dimension_numbers, indices_are_sorted=indices_are_sorted,
@@ -166,9 +172,9 @@ def _(
     t, _, u = tangents
     out = scatter_mul_p.bind(x, indices, updates, **params)
     total: Any = Zero(rules.zero_tangent(out).aval)
-    if type(t) is not Zero:
+    if not isinstance(t, Zero):
         total = scatter_mul_p.bind(t, indices, updates, **params)
-    if type(u) is not Zero:
+    if not isinstance(u, Zero):
         if not unique_indices:
             raise NotImplementedError(
                 "the derivative of scatter_mul with respect to its updates is defined for "
@@ -184,32 +190,33 @@ def _(
 
 @scatter_mul_p.transpose
 def _(
-    ct: Any,
-    x: Any,
-    indices: Any,
-    updates: Any,
+    ct: Cotangent,
+    x: Operand,
+    indices: Value,
+    updates: Operand,
     *,
     dimension_numbers: ScatterDimensionNumbers,
     unique_indices: bool,
     mode: GatherScatterMode,
-    **params: Any,
+    **params: object,
 ) -> list[Any]:
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [ct, None, Zero(rules.aval_of(updates))]
-    of_x = of_updates = None
-    if rules.is_linear(x):
+    if not isinstance(updates, UndefinedPrimal):
         of_x = scatter_mul_p.bind(
             ct, indices, updates, dimension_numbers=dimension_numbers,
             unique_indices=unique_indices, mode=mode, **params,
         )  # fmt: skip
-    if rules.is_linear(updates):
-        if not unique_indices:
-            raise NotImplementedError("scatter_mul is transposed for unique_indices=True alone")
-        shape = rules.shape_of(updates)
-        of_updates = _windows(
-            binary.mul(x, ct), indices, dimension_numbers, shape, mode=mode, fill_value=0
-        )
-    return [of_x, None, of_updates]
+        return [of_x, None, None]
+    if isinstance(x, UndefinedPrimal):
+        raise TypeError("scatter_mul: a product of two linear values is not linear")
+    if not unique_indices:
+        raise NotImplementedError("scatter_mul is transposed for unique_indices=True alone")
+    shape = rules.shape_of(updates)
+    of_updates = _windows(
+        binary.mul(x, ct), indices, dimension_numbers, shape, mode=mode, fill_value=0
+    )
+    return [None, None, of_updates]
 
 
 def _extreme_jvp(prim: Primitive) -> None:
@@ -217,14 +224,14 @@ def _extreme_jvp(prim: Primitive) -> None:
 
     @prim.jvp
     def _(
-        primals: Any,
-        tangents: Any,
+        primals: Primals,
+        tangents: Tangents,
         *,
         dimension_numbers: ScatterDimensionNumbers,
         indices_are_sorted: bool,
         unique_indices: bool,
         mode: GatherScatterMode,
-        **params: Any,
+        **params: object,
     ) -> tuple[Any, Any]:
         x, indices, updates = primals
         out = prim.bind(
@@ -241,7 +248,7 @@ def _extreme_jvp(prim: Primitive) -> None:
         one = np.asarray(1).astype(dtype)[()]
         select_n = rules.op("select_n")
 
-        def windows(of: Any) -> Any:
+        def windows(of: Value) -> Any:
             return _windows(of, indices, dimension_numbers, updates_shape)
 
         def count(which: Callable[[], Any]) -> Any:
@@ -282,7 +289,7 @@ for _prim in (scatter_p, scatter_add_p, scatter_sub_p, scatter_min_p, scatter_ma
 
 
 @scatter_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
     x, indices, updates = primals
     t, _, u = tangents
     if type(t) is Zero and type(u) is Zero:
@@ -308,7 +315,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     winners = scatter_p.bind(_full(shape_of(x), 0, u32), indices, ids, **params)
     winner = _windows(winners, indices, numbers, shape)
 
-    def added(x: Any, updates: Any) -> tuple[Any, Any]:
+    def added(x: Value, updates: Value) -> tuple[Any, Any]:
         dtype = rules.aval_of(x).dtype
         left = eq(winners, _full(shape_of(x), 0, u32))
         x = rules.op("select_n")(left, _full(shape_of(x), 0, dtype), x)
@@ -323,18 +330,18 @@ def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
 
 @scatter_p.transpose
 def _(
-    ct: Any,
-    x: Any,
-    indices: Any,
-    updates: Any,
+    ct: Cotangent,
+    x: Operand,
+    indices: Value,
+    updates: Operand,
     *,
     dimension_numbers: ScatterDimensionNumbers,
     unique_indices: bool,
     mode: GatherScatterMode,
-    **params: Any,
+    **params: object,
 ) -> list[Any]:
     assert unique_indices, "a linear scatter has unique indices: see its forward derivative"
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [ct, None, Zero(rules.aval_of(updates))]
     of_x = of_updates = None
     shape = rules.shape_of(updates)

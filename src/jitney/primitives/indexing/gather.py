@@ -26,9 +26,12 @@ from jitney.primitives.elementwise import binary, compare, convert, families, se
 from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
+    from jitney.core.dtypes import DType
     from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals
 
 Axes = tuple[int, ...]
+FillValue = bool | int | float | complex | np.uint32 | None
 
 
 class GatherDimensionNumbers(NamedTuple):
@@ -192,7 +195,7 @@ def _(
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Shape,
-    **_: Any,
+    **_: object,
 ) -> ShapedArray:
     check_indices("gather", indices)
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
@@ -262,12 +265,12 @@ def _dims(numbers: GatherDimensionNumbers) -> GatherDims:
     return GatherDims(*[tuple(map(int, axes)) for axes in numbers])
 
 
-def _fill(dtype: np.dtype, fill_value: Any) -> np.ndarray:
+def _fill(dtype: np.dtype, fill_value: FillValue) -> np.ndarray:
     """The fill value as the array stores it; 0 if there is none."""
     if fill_value is None:
         return np.zeros((), dtype)
     # A key: two words, alike.
-    if isinstance(fill_value, np.uint32) and dtype == np.uint64:  # pyright: ignore[reportArgumentType]
+    if type(fill_value) is np.uint32 and dtype == np.uint64:
         return np.asarray([fill_value, fill_value]).view(np.uint64).reshape(())
     return scalar.convert(np.asarray(fill_value), dtype)
 
@@ -280,8 +283,8 @@ def _(
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Shape,
     mode: GatherScatterMode,
-    fill_value: Any,
-    **_: Any,
+    fill_value: FillValue,
+    **_: object,
 ) -> np.ndarray:
     return indexing.gather(
         x, indices, _dims(dimension_numbers), slice_sizes, MODES[mode],
@@ -291,15 +294,15 @@ def _(
 
 @gather_p.lower
 def _(
-    b: Any,
-    x: Any,
-    indices: Any,
+    b: Builder,
+    x: Node,
+    indices: Node,
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Shape,
     mode: GatherScatterMode,
-    fill_value: Any,
-    **_: Any,
+    fill_value: FillValue,
+    **_: object,
 ) -> Any:
     return b.gather(
         x, indices, _dims(dimension_numbers), tuple(map(int, slice_sizes)), MODES[mode],
@@ -307,7 +310,7 @@ def _(
     )  # fmt: skip
 
 
-def default_fill_value(dtype: Any) -> Any:
+def default_fill_value(dtype: DType) -> Any:
     """What gather puts for slices out of range: NaN, the least or greatest integer, or True."""
     if dtypes.is_extended(dtype):
         return np.uint32(0xFFFFFFFF)
@@ -320,7 +323,7 @@ def default_fill_value(dtype: Any) -> Any:
     return True
 
 
-def _checked_fill_value(fill_value: Any, dtype: Any) -> Any:
+def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> Any:
     """A fill value as a Python scalar."""
     if fill_value is None:
         return default_fill_value(dtype)
@@ -434,18 +437,19 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
 
 def after_batch_axis(axes: Axes) -> Axes:
     """Axes of an array as axes of the array with a batch axis in front."""
-    return tuple([np.int64(axis + 1) for axis in axes])  # type: ignore[misc]
+    shifted: list[Any] = [np.int64(axis + 1) for axis in axes]
+    return tuple(shifted)
 
 
 def batch_gather(
-    args: Any,
-    dims: Any,
+    args: Primals,
+    dims: Dims,
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Shape,
     indices_are_sorted: bool,
     unique_indices: bool,
-    **params: Any,
+    **params: object,
 ) -> tuple[Any, int]:
     """The batching rule of gather: one gather, in which batch axes go together."""
     (x, indices), (x_dim, indices_dim) = args, dims

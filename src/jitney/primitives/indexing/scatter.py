@@ -39,7 +39,9 @@ from jitney.primitives.indexing.gather import (
 )
 
 if TYPE_CHECKING:
+    from jitney.core.dtypes import DType
     from jitney.core.typing import Array, ArrayLike, Shape
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Value
 
 
 class ScatterDimensionNumbers(NamedTuple):
@@ -123,11 +125,11 @@ def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype
 
 def batch_scatter(
     prim: Primitive,
-    args: Any,
-    dims: Any,
+    args: Primals,
+    dims: Dims,
     *,
     dimension_numbers: ScatterDimensionNumbers,
-    **params: Any,
+    **params: object,
 ) -> tuple[Any, int]:
     """The batching rule of a scatter: one scatter, in which batch axes go together."""
     (x, indices, updates), (x_dim, indices_dim, updates_dim) = args, dims
@@ -157,7 +159,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
         updates: ShapedArray,
         *,
         dimension_numbers: ScatterDimensionNumbers,
-        **_: Any,
+        **_: object,
     ) -> ShapedArray:
         _check(x, indices, updates, dimension_numbers)
         return x
@@ -172,7 +174,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
         mode: GatherScatterMode,
         update_jaxpr: Jaxpr | None,
         update_consts: tuple[Any, ...],
-        **_: Any,
+        **_: object,
     ) -> np.ndarray:
         combine: Any = fn
         if fn is None and update_jaxpr is not None:
@@ -183,17 +185,17 @@ def _declare(name: str, fn: str | None) -> Primitive:
 
     @prim.lower
     def _(
-        b: Any,
-        x: Any,
-        indices: Any,
-        updates: Any,
+        b: Builder,
+        x: Node,
+        indices: Node,
+        updates: Node,
         *,
         dimension_numbers: ScatterDimensionNumbers,
         mode: GatherScatterMode,
         unique_indices: bool,
         update_jaxpr: Jaxpr | None,
         update_consts: tuple[Any, ...],
-        **_: Any,
+        **_: object,
     ) -> Any:
         combine: Any = fn
         if fn == "sub":
@@ -219,7 +221,7 @@ scatter_max_p = _declare("scatter-max", "max")
 
 
 @caches.memoized("programs of combining functions", "the function, the dtype", 256)
-def _combining_program(fn: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
+def _combining_program(fn: Callable[[Any, Any], Any], dtype: DType) -> Jaxpr:
     """`fn` of two scalars as a program; the same object each time."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(fn), ("x", "y"))
@@ -228,9 +230,9 @@ def _combining_program(fn: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
 
 def _bind(
     prim: Primitive,
-    operand: Any,
-    indices: Any,
-    updates: Any,
+    operand: Value,
+    indices: Value,
+    updates: Value,
     numbers: ScatterDimensionNumbers,
     update_jaxpr: Jaxpr | None,
     update_consts: tuple[Any, ...],
@@ -371,12 +373,12 @@ def scatter_apply(
     )  # fmt: skip
 
 
-def _applying_program(func: Callable[[Any], Any], dtype: Any) -> tuple[Jaxpr, tuple[Any, ...]]:
+def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, tuple[Any, ...]]:
     """(old, update) -> func(old) as a program, and its constants."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(func), ("x", "_"))
 
-    def apply(old: Any, _: Any) -> list[Any]:
+    def apply(old: Value, _: Any) -> list[Any]:
         new = func(old)
         if isinstance(new, list | tuple | dict | None.__class__):
             raise ValueError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -37,6 +37,16 @@ from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, ShapeLike
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 _slice = slice
 
@@ -89,7 +99,9 @@ def _(
 
 
 @slice_p.lower
-def _(b: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Any:
+def _(
+    b: Builder, x: Node, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+) -> Any:
     starts, limits = tuple(map(int, start_indices)), tuple(map(int, limit_indices))
     return b.slice(x, starts, limits, tuple(map(int, strides)) if strides else (1,) * len(starts))
 
@@ -150,7 +162,7 @@ def slice_in_dim(
     axis = canonical_axis(axis, len(shape))
     n = shape[axis]
 
-    def bound(index: Any, default: int) -> int:
+    def bound(index: SupportsIndex | None, default: int) -> int:
         if index is None:
             return default
         index = operator.index(index)
@@ -231,11 +243,11 @@ def _(x: np.ndarray, *starts: np.ndarray, slice_sizes: Shape) -> np.ndarray:
 
 
 @dynamic_slice_p.lower
-def _(b: Any, x: Any, *starts: Any, slice_sizes: Shape) -> Any:
+def _(b: Builder, x: Node, *starts: Node, slice_sizes: Shape) -> Any:
     return b.dynamic_slice(x, starts, tuple(map(int, slice_sizes)))
 
 
-def start_operands(operand: Any, start_indices: Any, wraps: Any = True) -> list[Any]:
+def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> list[Any]:
     """Start indices as operands, negative ones counted from the end.
 
     Args:
@@ -269,7 +281,7 @@ def start_operands(operand: Any, start_indices: Any, wraps: Any = True) -> list[
     return [_start(s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
 
 
-def _start(start: Any, n: int, wraps: bool) -> Any:
+def _start(start: Value, n: int, wraps: bool) -> Any:
     """One start index along an axis of extent `n`. Python integers get the default dtype."""
     if isinstance(start, int | np.integer) and not isinstance(start, bool):
         value = int(start)
@@ -290,7 +302,7 @@ def _start(start: Any, n: int, wraps: bool) -> Any:
     return select.select(negative, moved, start)
 
 
-def _bind(prim: Primitive, *operands: Any, **params: Any) -> Any:
+def _bind(prim: Primitive, *operands: Value, **params: object) -> Any:
     try:
         return prim.bind(*operands, **params)
     except TypeError:
@@ -332,7 +344,7 @@ def dynamic_slice(
 
 
 def _one_axis(
-    operand: Any, start_index: Any, axis: int, allow_negative_indices: bool
+    operand: Value, start_index: Value, axis: int, allow_negative_indices: bool
 ) -> tuple[list[Any], list[bool], int]:
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
@@ -373,8 +385,8 @@ def dynamic_slice_in_dim(
 
 
 def dynamic_index_in_dim(
-    operand: Any,
-    index: Any,
+    operand: Value,
+    index: Value,
     axis: int = 0,
     keepdims: bool = True,
     *,
@@ -420,7 +432,7 @@ def _(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
 
 
 @dynamic_update_slice_p.lower
-def _(b: Any, x: Any, update: Any, *starts: Any) -> Any:
+def _(b: Builder, x: Node, update: Node, *starts: Node) -> Any:
     return b.dynamic_update_slice(x, update, starts)
 
 
@@ -479,9 +491,9 @@ def dynamic_update_slice_in_dim(
 
 
 def dynamic_update_index_in_dim(
-    operand: Any,
-    update: Any,
-    index: Any,
+    operand: Value,
+    update: Value,
+    index: Value,
     axis: int,
     *,
     allow_negative_indices: bool = True,
@@ -500,7 +512,7 @@ def dynamic_update_index_in_dim(
 
 
 def _pad_back(
-    ct: Any, x: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+    ct: Value, x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> Any:
     """`ct` where the slice was, zeros elsewhere."""
     spread = strides is not None and any(s != 1 for s in strides)
@@ -519,7 +531,12 @@ rules.deflinear(slice_p, _pad_back)
 
 @slice_p.batch
 def _(
-    args: Any, dims: Any, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
+    args: Primals,
+    dims: Sequence[int],
+    *,
+    start_indices: Shape,
+    limit_indices: Shape,
+    strides: Shape | None,
 ) -> tuple[Any, int]:
     (x,), (d,) = args, dims
 
@@ -536,9 +553,9 @@ def _(
 
 
 @dynamic_slice_p.jvp
-def _(primals: Any, tangents: Any, *, slice_sizes: Shape) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Tangents, *, slice_sizes: Shape) -> tuple[Any, Any]:
     t = tangents[0]
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
         return out, rules.zero_tangent(out)
     tangent = dynamic_slice_p.bind(t, *primals[1:], slice_sizes=slice_sizes)  # first, as in JAX
@@ -549,14 +566,14 @@ dynamic_slice_p.jet(jet.piecewise_linear(dynamic_slice_p))
 
 
 @dynamic_slice_p.transpose
-def _(ct: Any, x: Any, *starts: Any, slice_sizes: Shape) -> list[Any]:
-    if type(ct) is Zero:
+def _(ct: Cotangent, x: Operand, *starts: Value, slice_sizes: Shape) -> list[Any]:
+    if isinstance(ct, Zero):
         return [Zero(rules.aval_of(x))] + [None] * len(starts)
     moved = dynamic_update_slice_p.bind(rules.zeros_like(x), ct, *starts)
     return [moved] + [None] * len(starts)
 
 
-def _index_vectors(starts: Any, dims: Any) -> tuple[Any, int | None]:
+def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
     """Start indices as index vectors, and where their batch axis is."""
     broadcast, concatenate = rules.op("broadcast_in_dim"), rules.op("concatenate")
     if all(d is None for d in dims):
@@ -571,7 +588,7 @@ def _index_vectors(starts: Any, dims: Any) -> tuple[Any, int | None]:
 
 
 @dynamic_slice_p.batch
-def _(args: Any, dims: Any, *, slice_sizes: Shape) -> tuple[Any, int]:
+def _(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tuple[Any, int]:
     x, *starts = args
     if not starts:
         return x, 0
@@ -590,7 +607,7 @@ def _(args: Any, dims: Any, *, slice_sizes: Shape) -> tuple[Any, int]:
 
 
 @dynamic_update_slice_p.jvp
-def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     starts = primals[2:]
     out = dynamic_update_slice_p.bind(*primals)
     if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
@@ -603,9 +620,9 @@ dynamic_update_slice_p.jet(jet.piecewise_linear(dynamic_update_slice_p))
 
 
 @dynamic_update_slice_p.transpose
-def _(ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
+def _(ct: Cotangent, x: Operand, update: Operand, *starts: Value) -> list[Any]:
     rest = [None] * len(starts)
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [
             *(Zero(rules.aval_of(v)) if rules.is_linear(v) else None for v in (x, update)),
             *rest,
@@ -620,7 +637,7 @@ def _(ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
 
 
 @dynamic_update_slice_p.batch
-def _(args: Any, dims: Any) -> tuple[Any, int]:
+def _(args: Primals, dims: Dims) -> tuple[Any, int]:
     x, update, *starts = args
     if not starts:
         return rules.to_front(update, dims[1], rules.batch_size(args, dims)), 0

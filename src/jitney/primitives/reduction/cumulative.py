@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents, Value
 
 
 class CumulativeFunction(Protocol):
@@ -66,7 +67,7 @@ def _cumulative(
         return reduction.cumulative(x, fn, axis, reverse)
 
     @prim.lower
-    def _(b: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+    def _(b: Builder, x: Node, *, axis: int, reverse: bool) -> Any:
         return b.cumulative(x, fn, axis, reverse)
 
     def function(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
@@ -126,7 +127,7 @@ cumlogsumexp_p, cumlogsumexp = _cumulative(
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _part(x: Any, start: int, limit: int, stride: int, axis: int) -> Any:
+def _part(x: Value, start: int, limit: int, stride: int, axis: int) -> Any:
     shape = shape_of(x)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis], limits[axis], strides[axis] = start, limit, stride
@@ -135,11 +136,11 @@ def _part(x: Any, start: int, limit: int, stride: int, axis: int) -> Any:
     )
 
 
-def _interleaved(even: Any, odd: Any, axis: int) -> Any:
+def _interleaved(even: Value, odd: Value, axis: int) -> Any:
     """even[0], odd[0], even[1], odd[1], ... along `axis`."""
     rank, more = len(shape_of(even)), shape_of(even)[axis] > shape_of(odd)[axis]
 
-    def spread(x: Any, low: int, high: int) -> Any:
+    def spread(x: Value, low: int, high: int) -> Any:
         config = tuple([(low, high, 1) if k == axis else (0, 0, 0) for k in range(rank)])
         return rules.op("pad")(x, rules.const(x, 0), padding_config=config)
 
@@ -170,7 +171,9 @@ def scan_by_halves(
     return [_interleaved(e, o, axis) for e, o in zip(even, odd, strict=True)]
 
 
-def _scan(combine: Any, xs: list[Any], axis: int, reverse: bool) -> list[Any]:
+def _scan(
+    combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], axis: int, reverse: bool
+) -> list[Any]:
     if reverse:
         xs = [rules.op("rev")(x, dimensions=(axis,)) for x in xs]
     outs = scan_by_halves(combine, xs, axis)
@@ -181,8 +184,8 @@ def _by_scan(prim: Primitive, combine: Callable[[Any, Any], Any]) -> None:
     """The forward derivative is that of a scan by `combine`."""
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
-        def scan(x: Any) -> list[Any]:
+    def _(primals: Primals, tangents: Tangents, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+        def scan(x: Value) -> list[Any]:
             return _scan(lambda a, b: [combine(a[0], b[0])], [x], axis, reverse)
 
         (out,), (tangent,) = jvp_flat(scan, primals, tangents)
@@ -200,7 +203,7 @@ taylor.composed(
 )
 
 
-def _ratio(x: Any, y: Any) -> Any:
+def _ratio(x: Value, y: Value) -> Any:
     """exp(x - y); 1 where both are the same infinity."""
     gap = binary.sub(x, y)
     if rules.aval_of(x).dtype.kind != "c":
@@ -211,11 +214,11 @@ def _ratio(x: Any, y: Any) -> Any:
 
 
 @cumlogsumexp_p.jvp
-def _(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+def _(primals: Primals, tangents: Tangents, *, axis: int, reverse: bool) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     y = cumlogsumexp_p.bind(x, axis=axis, reverse=reverse)
     n = shape_of(x)[axis]
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         return y, rules.zero_tangent(y)
     # dy[i] = exp(y[i-1] - y[i]) dy[i-1] + exp(x[i] - y[i]) dx[i]: no factor is above 1.
     own = binary.mul(_ratio(x, y), t)
@@ -243,7 +246,7 @@ for _prim in (cumsum_p, cumprod_p, cummax_p, cummin_p, cumlogsumexp_p):
 
     @_prim.batch
     def _(
-        args: Any, dims: Any, *, axis: int, reverse: bool, _prim: Primitive = _prim
+        args: Primals, dims: Sequence[int], *, axis: int, reverse: bool, _prim: Primitive = _prim
     ) -> tuple[Any, int]:
         (x,), (d,) = args, dims
         return _prim.bind(x, axis=axis + (d <= axis), reverse=reverse), d

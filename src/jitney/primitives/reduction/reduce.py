@@ -25,7 +25,9 @@ from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo.ir import Monoid
     from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
     from jitney.runtime.mesh import ShardingLike
 
 Axes = tuple[int, ...]
@@ -68,14 +70,14 @@ _SECTIONS = """
 
 
 def _monoid(
-    name: str, fn: Any, accepts: families.Accepts, doc: str, *, linear: bool = False
+    name: str, fn: Monoid, accepts: families.Accepts, doc: str, *, linear: bool = False
 ) -> tuple[Primitive, ReductionFunction]:
     """Declares the reduction `name` by the monoid `fn`; returns it and its public function."""
     prim = declare(name, linear=linear)
     extra = {"out_sharding": None} if name == "reduce_sum" else {}
 
     @prim.abstract
-    def _(x: ShapedArray, *, axes: Axes, **_: Any) -> ShapedArray:
+    def _(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:
         if fn in ("and", "or", "xor") and x.dtype.kind not in "biu":
             raise TypeError(
                 "logical reduction requires operand dtype bool or int, got "
@@ -90,11 +92,11 @@ def _monoid(
         return x.update(shape=_without(x.shape, axes))
 
     @prim.eager
-    def _(x: np.ndarray, *, axes: Axes, **_: Any) -> np.ndarray:
+    def _(x: np.ndarray, *, axes: Axes, **_: object) -> np.ndarray:
         return reduction.reduce(x, fn, axes)
 
     @prim.lower
-    def _(b: Any, x: Any, *, axes: Axes, **_: Any) -> Any:
+    def _(b: Builder, x: Node, *, axes: Axes, **_: object) -> Any:
         if fn == "add" and x.dtype == np.bool_:
             return b.reduce(x, "or", axes)
         if x.dtype.itemsize == 2 and x.dtype.kind in "fV" and fn in ("add", "mul"):
@@ -178,7 +180,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
     prim = declare(name)
 
     @prim.abstract
-    def _(x: ShapedArray, *, axes: Axes, index_dtype: Any) -> ShapedArray:
+    def _(x: ShapedArray, *, axes: Axes, index_dtype: np.dtype) -> ShapedArray:
         (axis,) = axes
         if not 0 <= axis < x.ndim:
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
@@ -195,11 +197,11 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
         return shaped_array(_without(x.shape, axes), np.dtype(index_dtype))
 
     @prim.eager
-    def _(x: np.ndarray, *, axes: Axes, index_dtype: Any) -> np.ndarray:
+    def _(x: np.ndarray, *, axes: Axes, index_dtype: np.dtype) -> np.ndarray:
         return reduction.arg_reduce(x, kind, axes[0], index_dtype)
 
     @prim.lower
-    def _(b: Any, x: Any, *, axes: Axes, index_dtype: Any) -> Any:
+    def _(b: Builder, x: Node, *, axes: Axes, index_dtype: np.dtype) -> Any:
         return b.arg_reduce(x, kind, int(axes[0]), np.dtype(index_dtype))
 
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
@@ -234,7 +236,7 @@ reduce_p = declare("reduce", multiple_results=True)
 
 @reduce_p.abstract
 def _(
-    *avals: ShapedArray, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes
+    *avals: ShapedArray, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes
 ) -> list[ShapedArray]:
     operands, inits = avals[: len(avals) // 2], avals[len(avals) // 2 :]
     if any(i.shape for i in inits):
@@ -263,7 +265,7 @@ def _(
 
 
 @reduce_p.lower
-def _(b: Any, *nodes: Any, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+def _(b: Builder, *nodes: Node, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
     xs, inits = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
     if not dimensions:
         return list(xs)
@@ -309,7 +311,9 @@ _MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
 }
 
 
-def _special_case(computation: Any, operand: Any, init: Any) -> Callable[..., Any] | None:
+def _special_case(
+    computation: Callable[..., Any], operand: Value, init: Value
+) -> Callable[..., Any] | None:
     """The reduction that folding `operand` from `init` by `computation` is, if there is one."""
     try:
         found = _MONOIDS.get(computation)
@@ -379,7 +383,7 @@ def reduce(
             return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
     avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]
 
-    def flat(*args: Any) -> list[Any]:
+    def flat(*args: Value) -> list[Any]:
         n = len(xs)
         left, right = (pytrees.tree_unflatten(tree, part) for part in (args[:n], args[n:]))
         out, out_tree = pytrees.tree_flatten(computation(left, right))
@@ -405,7 +409,7 @@ def reduce(
 # --- derivatives and batching ---------------------------------------------------------------------
 
 
-def _sum_transpose(ct: Any, x: Any, *, axes: Axes, out_sharding: Any) -> Any:
+def _sum_transpose(ct: Value, x: Value, *, axes: Axes, out_sharding: object) -> Any:
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in axes)
     return rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
@@ -414,7 +418,7 @@ def _sum_transpose(ct: Any, x: Any, *, axes: Axes, out_sharding: Any) -> Any:
 rules.deflinear(reduce_sum_p, _sum_transpose)
 
 
-def _extreme_jvp(t: Any, out: Any, x: Any, *, axes: Axes) -> Any:
+def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes) -> Any:
     # The tangent is the mean of the tangents at the extreme elements.
     shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
     place = rules.op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
@@ -436,7 +440,10 @@ for _prim in (reduce_max_p, reduce_min_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
 
-def _by_pairs(xs: Sequence[Any], axes: Axes, combine: Any, inits: Sequence[Any]) -> list[Any]:
+_Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+
+
+def _by_pairs(xs: Sequence[Any], axes: Axes, combine: _Combine, inits: Primals) -> list[Any]:
     """`xs`, folded together over `axes` by combining neighbours: made of operations with derivatives.
 
     `combine` is associative; it need not commute. `inits` are what is left of no elements.
@@ -458,7 +465,7 @@ def _by_pairs(xs: Sequence[Any], axes: Axes, combine: Any, inits: Sequence[Any])
     return folded
 
 
-def _cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
+def _cut(x: Value, axis: int, start: int, stop: int, step: int = 1) -> Any:
     shape = rules.shape_of(x)
     low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)
     low[axis], high[axis], strides[axis] = start, stop, step
@@ -467,7 +474,7 @@ def _cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
     )
 
 
-def _product(x: Any, *, axes: Axes) -> Any:
+def _product(x: Value, *, axes: Axes) -> Any:
     """The product over `axes` by multiplying halves, the shorter one with a 1: as JAX prints it."""
     one = rules.const(x, 1)
     for axis in sorted(axes, reverse=True):
@@ -488,7 +495,7 @@ def _product(x: Any, *, axes: Axes) -> Any:
 
 
 @reduce_prod_p.jvp
-def _(primals: Any, tangents: Any, *, axes: Axes) -> Any:
+def _(primals: Primals, tangents: Tangents, *, axes: Axes) -> Any:
     (out,), (dout,) = jvp_flat(lambda x: [_product(x, axes=axes)], primals, tangents)
     return out, dout
 
@@ -510,7 +517,12 @@ for _prim in (
 
 @reduce_p.jvp
 def _(
-    primals: Any, tangents: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes
+    primals: Primals,
+    tangents: Tangents,
+    *,
+    computation: object,
+    jaxpr: ClosedJaxpr,
+    dimensions: Axes,
 ) -> Any:
     n = len(primals) // 2
     xs, inits = primals[:n], primals[n:]
@@ -521,7 +533,7 @@ def _(
         whole = vectorized_program(jaxpr, rules.shape_of(low[0]))
         return eval_jaxpr(whole.jaxpr, whole.consts, *low, *high)
 
-    def folded(*ys: Any) -> Sequence[Any]:
+    def folded(*ys: Value) -> Sequence[Any]:
         outs = _by_pairs(ys, dimensions, combine, inits)
         starts = [rules.broadcast_to_result(i, rules.shape_of(outs[0])) for i in inits]
         return combine(starts, outs)
@@ -538,7 +550,9 @@ def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJax
 
 
 @reduce_p.batch
-def _(args: Any, dims: Any, *, computation: Any, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+def _(
+    args: Primals, dims: Dims, *, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes
+) -> Any:
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
         raise NotImplementedError("lax.reduce: init values cannot be batched")

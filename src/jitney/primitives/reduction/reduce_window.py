@@ -27,6 +27,7 @@ from jitney.primitives.elementwise.select import select
 from jitney.primitives.indexing.slice import slice as slice_of
 from jitney.primitives.reduction.reduce import vectorized_program
 from jitney.primitives.reduction.windows import (
+    Combine,
     dilated,
     highest,
     lower_by,
@@ -43,18 +44,22 @@ from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
+    from jitney.core.jaxpr import Jaxpr
     from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Dims, Primals, Tangents, Value
 
 reduce_window_p = declare("reduce_window", multiple_results=True)
 
 
 @reduce_window_p.abstract
-def _(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+def _(*avals: ShapedArray, **params: object) -> list[ShapedArray]:
     operands = avals[: len(avals) // 2]
     return [shaped_array(result_shape(x.shape, params), x.dtype, False) for x in operands]
 
 
-def _fold_by_program(*values: Any, jaxpr: Any, consts: Any, **params: Any) -> list[Any]:
+def _fold_by_program(
+    *values: Value, jaxpr: Jaxpr | ClosedJaxpr, consts: Primals, **params: object
+) -> list[Any]:
     n = len(values) // 2
     closed = jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)
 
@@ -66,7 +71,7 @@ def _fold_by_program(*values: Any, jaxpr: Any, consts: Any, **params: Any) -> li
 
 
 def _fold_in_order(
-    xs: Sequence[Any], inits: Sequence[Any], combine: Any, params: dict[str, Any]
+    xs: Sequence[Any], inits: Sequence[Any], combine: Combine, params: dict[str, Any]
 ) -> list[Any]:
     """Windows folded element by element, from the initial values on; what is padding is left out."""
     shape = rules.shape_of(xs[0])
@@ -100,10 +105,11 @@ lower_by(reduce_window_p, _fold_by_program)
 
 
 @reduce_window_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: Any) -> Any:
     extreme = _extreme_of(params["jaxpr"])
-    if extreme is not None and isinstance(tangents[1], Zero):
-        return _extreme_jvp(extreme, primals, tangents[0], params)
+    t, *of_inits = tangents
+    if extreme is not None and isinstance(of_inits[0], Zero) and not isinstance(t, Zero):
+        return _extreme_jvp(extreme, primals, t, params)
     if any(not isinstance(t, Zero) for t in tangents[len(primals) // 2 :]):
         tangents = [instantiate(t) for t in tangents]
     return jvp_flat(lambda *xs: _fold_by_program(*xs, **params), primals, tangents)
@@ -116,7 +122,7 @@ _EXTREMES: dict[str, _Extreme] = {
 }
 
 
-def _extreme_of(program: Any) -> _Extreme | None:
+def _extreme_of(program: Jaxpr | ClosedJaxpr) -> _Extreme | None:
     """For a fold that takes the larger or the smaller one: its primitive, comparison and function."""
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     if len(jaxpr.eqns) != 1 or [*jaxpr.eqns[0].invars] != [*jaxpr.invars]:
@@ -126,7 +132,9 @@ def _extreme_of(program: Any) -> _Extreme | None:
     return _EXTREMES.get(jaxpr.eqns[0].primitive.name)
 
 
-def _extreme_jvp(extreme: _Extreme, primals: Any, tangent: Any, params: dict[str, Any]) -> Any:
+def _extreme_jvp(
+    extreme: _Extreme, primals: Primals, tangent: Value, params: dict[str, Any]
+) -> Any:
     """As of the extremes, the first of equal elements counts; none where the initial value does."""
     (prim, chosen_by, of_two), (x, init) = extreme, primals
     window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
@@ -141,7 +149,7 @@ reduce_window_p.absent("transpose", why="its derivative is made of other operati
 
 
 @reduce_window_p.batch
-def _(args: Any, dims: Any, **params: Any) -> Any:
+def _(args: Primals, dims: Dims, **params: object) -> Any:
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
         raise NotImplementedError("reduce_window with initial values that are mapped")
@@ -150,11 +158,11 @@ def _(args: Any, dims: Any, **params: Any) -> Any:
     return reduce_window_p.bind(*moved, *args[n:], **with_axis(params, 0)), [0] * n
 
 
-def _is(value: Any, wanted: Any) -> bool:
+def _is(value: Value, wanted: Value) -> bool:
     return not isinstance(value, Tracer) and bool(np.all(np.asarray(value) == wanted))
 
 
-def _special(computation: Any, init: Any, dtype: Any) -> Primitive | None:
+def _special(computation: object, init: Value, dtype: np.dtype) -> Primitive | None:
     if computation is binary.add and _is(init, 0) and dtype != np.bool_:
         return reduce_window_sum_p
     if dtypes.issubdtype(dtype, np.complexfloating):
@@ -248,7 +256,7 @@ def reduce_window(
         return pytrees.tree_unflatten(tree, [prim.bind(xs[0], **params)])
     n = len(xs)
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Value) -> list[Any]:
         out = computation(
             pytrees.tree_unflatten(tree, values[:n]), pytrees.tree_unflatten(tree, values[n:])
         )

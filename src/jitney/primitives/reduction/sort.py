@@ -21,6 +21,7 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
 
 sort_p = declare("sort", multiple_results=True)
 
@@ -39,7 +40,7 @@ def _(*xs: np.ndarray, dimension: int, is_stable: bool, num_keys: int) -> list[n
 
 
 @sort_p.lower
-def _(b: Any, *xs: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+def _(b: Builder, *xs: Node, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
     return b.sort(xs, dimension, num_keys, is_stable)
 
 
@@ -126,7 +127,7 @@ def _(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:
 
 
 @top_k_p.lower
-def _(b: Any, x: Any, *, k: int, axis: int) -> list[Any]:
+def _(b: Builder, x: Node, *, k: int, axis: int) -> list[Any]:
     return b.top_k(x, k, axis)
 
 
@@ -159,7 +160,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _chosen(x: Any, indices: Any, axis: int, others: tuple[Any, ...]) -> Any:
+def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Any:
     """Elements of `x` along `axis` at `indices`, whose last axis is of extent 1."""
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     return gather(x, indices, numbers, (1,) * len(shape_of(x)))
@@ -167,7 +168,7 @@ def _chosen(x: Any, indices: Any, axis: int, others: tuple[Any, ...]) -> Any:
 
 @sort_p.jvp
 def _(
-    primals: Any, tangents: Any, *, dimension: int, is_stable: bool, num_keys: int
+    primals: Primals, tangents: Tangents, *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Any], list[Any]]:
     # Tangents go where their elements go: positions are sorted along.
     params = {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
@@ -187,14 +188,16 @@ def _(
     )
     others = tuple([np.int64(k) for k in range(rank) if k != dimension])
     moved = [
-        rules.zero_tangent(out) if type(t) is Zero else _chosen(t, indices, dimension, others)
+        rules.zero_tangent(out) if isinstance(t, Zero) else _chosen(t, indices, dimension, others)
         for out, t in zip(outs, tangents, strict=True)
     ]
     return outs, moved
 
 
 @sort_p.batch
-def _(args: Any, dims: Any, *, dimension: int, **params: Any) -> tuple[list[Any], list[int]]:
+def _(
+    args: Primals, dims: Dims, *, dimension: int, **params: object
+) -> tuple[list[Any], list[int]]:
     size = rules.batch_size(args, dims)
     place = next(d for d in dims if d is not None)
     xs: list[Any] = []
@@ -212,11 +215,11 @@ def _(args: Any, dims: Any, *, dimension: int, **params: Any) -> tuple[list[Any]
 
 
 @top_k_p.jvp
-def _(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
+def _(primals: Primals, tangents: Tangents, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
     (x,), (t,) = primals, tangents
     values, indices = top_k_p.bind(x, k=k, axis=axis)
     no_tangent = rules.zero_tangent(indices)
-    if type(t) is Zero or 0 in shape_of(x):
+    if isinstance(t, Zero) or 0 in shape_of(x):
         return [values, indices], [rules.zero_tangent(values), no_tangent]
     shape = shape_of(indices)
     vectors = rules.op("reshape")(indices, new_sizes=(*shape, 1), dimensions=None, sharding=None)
@@ -225,7 +228,7 @@ def _(primals: Any, tangents: Any, *, k: int, axis: int) -> tuple[list[Any], lis
 
 
 @top_k_p.batch
-def _(args: Any, dims: Any, *, k: int, axis: int) -> tuple[list[Any], list[int]]:
+def _(args: Primals, dims: Sequence[int], *, k: int, axis: int) -> tuple[list[Any], list[int]]:
     (x,), (d,) = args, dims
     return top_k_p.bind(x, k=k, axis=axis + (d <= axis)), [d, d]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,14 @@ from jitney.primitives.indexing.slice import slice as slice_of
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import Builder, Cotangent, Dims, Node, Primals, Value
+    from jitney.transforms.transpose import UndefinedPrimal
+
 Shape = tuple[int, ...]
+Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+"""(earlier values, later values) -> values"""
 Pads = tuple[tuple[int, int], ...]
 _DIRECT = 8  # windows up to this length are folded element by element
 
@@ -121,7 +128,7 @@ def result_shape(shape: Shape, params: dict[str, Any]) -> Shape:
 def fold_windows(
     xs: Sequence[Any],
     inits: Sequence[Any],
-    combine: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]],
+    combine: Combine,
     params: dict[str, Any],
 ) -> list[Any]:
     """Windows of `xs`, arrays of one shape, folded by the associative `combine`.
@@ -155,7 +162,7 @@ def fold_windows(
 
 
 def _fold_axis(
-    parts: list[Any], combine: Any, axis: int, window: int, stride: int, spread: int, n: int
+    parts: list[Any], combine: Combine, axis: int, window: int, stride: int, spread: int, n: int
 ) -> list[Any]:
     def shifted(values: Sequence[Any], start: int, length: int, step: int) -> list[Any]:
         out: list[Any] = []
@@ -193,7 +200,7 @@ def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Any]]) -> None:
     """Lowers `prim` by tracing `meaning(*arrays, **params)`, which returns a sequence."""
 
     @prim.lower
-    def _(b: Any, *nodes: Any, **params: Any) -> Any:
+    def _(b: Builder, *nodes: Node, **params: object) -> Any:
         avals = [shaped_array(n.shape, n.dtype) for n in nodes]
         info = DebugInfo("lowering", prim.name)
         jaxpr, _, consts = trace_to_jaxpr(lambda *xs: meaning(*xs, **params), avals, info)
@@ -217,29 +224,34 @@ def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
 # --- sums and extremes ------------------------------------------------------------------------------
 
 
-def lowest(dtype: Any) -> Any:
+def lowest(dtype: np.dtype) -> Any:
     """The neutral element of the maximum."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(-np.inf, dtype)
     return np.asarray(False if dtype == np.bool_ else dtypes.iinfo(dtype).min, dtype)
 
 
-def highest(dtype: Any) -> Any:
+def highest(dtype: np.dtype) -> Any:
     """The neutral element of the minimum."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(np.inf, dtype)
     return np.asarray(True if dtype == np.bool_ else dtypes.iinfo(dtype).max, dtype)
 
 
-def _monoid(name: str, op: Any, neutral: Any, linear: bool = False) -> Primitive:
+def _monoid(
+    name: str,
+    op: Callable[[Any, Any], Any],
+    neutral: Callable[[np.dtype], Any],
+    linear: bool = False,
+) -> Primitive:
     prim = declare(name, linear=linear)
 
     @prim.abstract
-    def _(x: ShapedArray, **params: Any) -> ShapedArray:
+    def _(x: ShapedArray, **params: object) -> ShapedArray:
         families.check_dtype(name, x.dtype, families.NUMERIC if linear else families.ORDERED)
         return x.update(shape=result_shape(x.shape, params))
 
-    def meaning(x: Any, **params: Any) -> Any:
+    def meaning(x: Array, **params: object) -> Any:
         narrow = linear and x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
         wide = convert_element_type(x, np.float32) if narrow else x
         out = fold_windows([wide], [neutral(wide.dtype)], lambda a, b: [op(a[0], b[0])], params)
@@ -248,7 +260,7 @@ def _monoid(name: str, op: Any, neutral: Any, linear: bool = False) -> Primitive
     lower_by(prim, meaning)
 
     @prim.batch
-    def _(args: Any, dims: Any, **params: Any) -> Any:
+    def _(args: Primals, dims: Sequence[int], **params: object) -> Any:
         return prim.bind(args[0], **with_axis(params, dims[0])), dims[0]
 
     return prim
@@ -261,7 +273,7 @@ reduce_window_max_p = _monoid("reduce_window_max", binary.max, lowest)
 reduce_window_min_p = _monoid("reduce_window_min", binary.min, highest)
 
 
-def _sum_transpose(ct: Any, x: Any, **params: Any) -> Any:
+def _sum_transpose(ct: Array, x: Value, **params: Any) -> Any:
     shape, out_shape = rules.shape_of(x), rules.shape_of(ct)
     config: list[Any] = []
     for k, n in enumerate(shape):
@@ -301,7 +313,7 @@ select_and_gather_add_p = declare("select_and_gather_add")
 
 
 @select_and_gather_add_p.abstract
-def _(t: ShapedArray, x: ShapedArray, **params: Any) -> ShapedArray:
+def _(t: ShapedArray, x: ShapedArray, **params: object) -> ShapedArray:
     return t.update(shape=result_shape(x.shape, params))
 
 
@@ -310,7 +322,9 @@ def _chooser(select_prim: Primitive) -> tuple[Any, Any]:
     return (ge, lowest) if select_prim is ge_p else (le, highest)
 
 
-def _choose(x: Any, other: Any, fill: Any, select_prim: Primitive, params: dict[str, Any]) -> Any:
+def _choose(
+    x: Array, other: Value, fill: Value, select_prim: Primitive, params: dict[str, Any]
+) -> Any:
     """For each window, the value of `other` where `x` is extreme first."""
     better, neutral = _chooser(select_prim)
 
@@ -334,9 +348,15 @@ rules.defjvp(
 
 @select_and_gather_add_p.transpose
 def _(
-    ct: Any, t: Any, x: Any, *, base_dilation: Shape, window_dilation: Shape, **params: Any
+    ct: Cotangent,
+    t: UndefinedPrimal,
+    x: Array,
+    *,
+    base_dilation: Shape,
+    window_dilation: Shape,
+    **params: Any,
 ) -> list[Any]:
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [Zero(t.aval.to_cotangent_aval()), None]
     if any(d != 1 for d in window_dilation):
         raise NotImplementedError(
@@ -355,11 +375,13 @@ select_and_scatter_add_p = declare("select_and_scatter_add")
 
 
 @select_and_scatter_add_p.abstract
-def _(source: ShapedArray, x: ShapedArray, **_: Any) -> ShapedArray:
+def _(source: ShapedArray, x: ShapedArray, **_: object) -> ShapedArray:
     return source.update(shape=x.shape)
 
 
-def _scattered(source: Any, x: Any, *, select_prim: Primitive, padding: Pads, **params: Any) -> Any:
+def _scattered(
+    source: Array, x: Array, *, select_prim: Primitive, padding: Pads, **params: object
+) -> Any:
     shape = x.shape
     size = math.prod(shape)
     # Padding is chosen only where a window holds nothing else; what goes there is dropped.
@@ -385,8 +407,8 @@ rules.defjvp(
 
 
 @select_and_scatter_add_p.transpose
-def _(ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
-    if type(ct) is Zero:
+def _(ct: Cotangent, source: UndefinedPrimal, x: Array, **params: object) -> list[Any]:
+    if isinstance(ct, Zero):
         return [Zero(source.aval.to_cotangent_aval()), None]
     ones = (1,) * len(rules.shape_of(x))
     out = select_and_gather_add_p.bind(ct, x, base_dilation=ones, window_dilation=ones, **params)
@@ -397,7 +419,7 @@ for _prim in (select_and_gather_add_p, select_and_scatter_add_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
     @_prim.batch
-    def _(args: Any, dims: Any, _prim: Primitive = _prim, **params: Any) -> Any:
+    def _(args: Primals, dims: Dims, _prim: Primitive = _prim, **params: object) -> Any:
         size = rules.batch_size(args, dims)
         moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
         return _prim.bind(*moved, **with_axis(params, 0)), 0
