@@ -101,9 +101,22 @@ def square_root(j, a):
     return j.lax.custom_root(lambda x: x**2 - a, a, newton, lambda g, y: y / g(1.0))
 
 
+def damped_root(j, a, step, scale):
+    """The solvers close over what may be traced."""
+
+    def newton(f, x):
+        return j.lax.fori_loop(0, 30, lambda _, v: v - step * f(v) / (2 * v), x)
+
+    return j.lax.custom_root(lambda x: x**2 - a, a, newton, lambda g, y: scale * y / g(scale))
+
+
 @pytest.mark.parametrize(
     "use",
     [
+        lambda j: j.grad(lambda a, s, t: damped_root(j, a, s, t), (0, 1, 2))(2.0, 0.9, 3.0),
+        lambda j: j.jvp(lambda a, s: damped_root(j, a, s, s), (2.0, 0.9), (1.0, 1.0)),
+        lambda j: j.jit(j.grad(lambda a, s: damped_root(j, a, s, s)))(2.0, 0.9),
+        lambda j: j.vmap(j.grad(lambda a, s: damped_root(j, a, s, s)))(B[:2] + 2, B[:2] * 0 + 1),
         lambda j: square_root(j, 2.0),
         lambda j: j.grad(lambda a: square_root(j, a))(2.0),
         lambda j: j.grad(j.grad(lambda a: square_root(j, a)))(2.0),

@@ -9,6 +9,7 @@ from jitney.api.autodiff import jvp, linearize
 from jitney.api.custom_gradient import closure_convert
 from jitney.api.custom_jvp import custom_jvp
 from jitney.core.pytree import pytrees
+from jitney.core.trace import state
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg.linear_solve import custom_linear_solve
 from jitney.transforms.zero import Zero
@@ -68,24 +69,38 @@ def custom_root(
             return checked("solve", root), aux
         return checked("solve", out), ()
 
+    def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> Any:
+        return tangent_solve(linearize(lambda x: converted(x, *values), root)[1], y)
+
+    # What the solvers close over is handed to them, too; the root does not depend on it.
+    found: Callable[..., Any] = solution
+    search_values: Sequence[PyTree] = ()
+    linear, linear_values = linear_solution, search_values
+    if state.trace is not state.eval_trace:
+        found, search_values = closure_convert(solution, guess, *consts)
+        linear, linear_values = closure_convert(linear_solution, guess, guess, *consts)
+
     @custom_jvp
-    def _custom_root(at: PyTree, *values: PyTree) -> Any:
-        return solution(at, *values)
+    def _custom_root(at: PyTree, others: Any, *values: PyTree) -> Any:
+        return found(at, *values, *others[0])
 
     def _root_jvp(primals: Sequence[PyTree], tangents: Sequence[PyTree]) -> Any:
-        at, *values = primals
-        root, aux = _custom_root(at, *values)
+        at, others, *values = primals
+        root, aux = _custom_root(at, others, *values)
         _, slope = linearize(lambda x: converted(x, *values), root)
         if values:
-            _, direct = jvp(lambda *vs: converted(root, *vs), tuple(values), tuple(tangents[1:]))
+            _, direct = jvp(lambda *vs: converted(root, *vs), tuple(values), tuple(tangents[2:]))
             minus = pytrees.tree_map(lambda t: -t, direct)
-            droot = custom_linear_solve(slope, minus, tangent_solve, tangent_solve)
+            if linear_values:
+                droot = linear(root, minus, *values, *others[1])
+            else:
+                droot = custom_linear_solve(slope, minus, tangent_solve, tangent_solve)
         else:
             droot = pytrees.tree_map(_no_tangent, root)
         return (root, aux), (droot, pytrees.tree_map(_no_tangent, aux))
 
     _custom_root.defjvp(_root_jvp)
-    root, aux = _custom_root(guess, *consts)
+    root, aux = _custom_root(guess, (search_values, linear_values), *consts)
     return (root, aux) if has_aux else root
 
 
