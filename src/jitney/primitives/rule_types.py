@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder as Builder
     from jitney.compiler.hlo.ir import Node as Node
-    from jitney.core.typing import ArrayLike
+    from jitney.core.typing import Value as Value  # what rules compute with
     from jitney.transforms.transpose import UndefinedPrimal
-    from jitney.transforms.zero import Zero
+    from jitney.transforms.zero import Tangent as Tangent, Zero
 
-# What rules compute with: arrays, tracers, NumPy arrays and scalars, Python scalars.
-Value: TypeAlias = "ArrayLike"
 Primals: TypeAlias = "Sequence[Value]"
-Tangent: TypeAlias = "Value | Zero"
 Tangents: TypeAlias = "Sequence[Tangent]"
 Cotangent: TypeAlias = "Value | Zero"
 Operand: TypeAlias = "Value | UndefinedPrimal"  # of a transposition: linear ones are undefined

@@ -12,7 +12,7 @@ Other primitives are looked up by name, so that this module depends on none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,22 @@ from jitney.core.primitive import Primitive, registry
 from jitney.transforms import jet
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import TypeIs
+
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import (
+        Cotangent,
+        Dims,
+        Operand,
+        Param,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 Rule = Callable[..., Any]
 
@@ -37,18 +53,18 @@ def op(name: str) -> Callable[..., Any]:
     return prim.bind
 
 
-def is_linear(x: Any) -> bool:
+def is_linear(x: object) -> TypeIs[UndefinedPrimal]:
     """Whether a transposition rule is to give the cotangent of operand `x`."""
     return type(x) is UndefinedPrimal
 
 
-def shape_of(x: Any) -> tuple[int, ...]:
+def shape_of(x: Operand) -> tuple[int, ...]:
     """Shape of an operand, linear or not."""
     shape = getattr(x, "shape", None)
-    return shape if type(shape) is tuple else np.shape(x)
+    return shape if type(shape) is tuple else np.shape(x)  # type: ignore[arg-type]  # linear operands have a shape
 
 
-def aval_of(x: Any) -> Any:
+def aval_of(x: Operand) -> Any:
     """Type of an operand, linear or not."""
     return x.aval if type(x) is UndefinedPrimal else get_aval(x)
 
@@ -56,7 +72,7 @@ def aval_of(x: Any) -> Any:
 _PYTHON: dict[str, Any] = {"f": float, "i": int, "u": int, "c": complex}
 
 
-def const(like: Any, value: Any) -> Any:
+def const(like: Operand, value: complex | np.number) -> Any:
     """`value` as a scalar operand of the dtype and weakness of `like`."""
     aval = aval_of(like)
     if aval.weak_type and aval.dtype.kind in _PYTHON:
@@ -64,12 +80,12 @@ def const(like: Any, value: Any) -> Any:
     return np.asarray(value).astype(aval.dtype)[()]
 
 
-def zeros_like(x: Any) -> Any:
+def zeros_like(x: Operand) -> Any:
     """Zeros of the type of `x`."""
     return Zero(aval_of(x)).instantiate()
 
 
-def zero_tangent(out: Any) -> Zero:
+def zero_tangent(out: Value) -> Zero:
     """The zero tangent of a result."""
     return Zero(get_aval(out).to_tangent_aval())
 
@@ -80,7 +96,7 @@ def zero_tangent(out: Any) -> Zero:
 def defjvp(prim: Primitive, *rules: Rule | None) -> None:
     """Sets the forward derivative of a primitive of one result, operand by operand."""
 
-    def derivative(primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    def derivative(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Any:
         total: Any = None
         for rule, t in zip(rules, tangents, strict=True):
             if rule is not None and type(t) is not Zero:
@@ -89,12 +105,12 @@ def defjvp(prim: Primitive, *rules: Rule | None) -> None:
         return total
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         total = derivative(primals, tangents, params)
         return out, zero_tangent(out) if total is None else total
 
-    def of_series(primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
+    def of_series(primals: Primals, tangents: Tangents, params: dict[str, Any]) -> Any:
         total = derivative(primals, tangents, params)
         return zero_tangent(primals[0]) if total is None else total
 
@@ -105,7 +121,7 @@ def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
     """`defjvp` with rules that are also given the result."""
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         total: Any = None
         for rule, t in zip(rules, tangents, strict=True):
@@ -121,7 +137,7 @@ def def_zero_derivative(*prims: Primitive) -> None:
 
         @prim.jvp
         def _(
-            primals: Any, tangents: Any, _prim: Primitive = prim, **params: Any
+            primals: Primals, tangents: Tangents, _prim: Primitive = prim, **params: Param
         ) -> tuple[Any, Any]:
             out = _prim.bind(*primals, **params)
             if _prim.multiple_results:
@@ -138,13 +154,13 @@ def deflinear(prim: Primitive, transpose: Rule) -> None:
     """
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def _(primals: Primals, tangents: Primals, **params: Param) -> tuple[Any, Any]:
         return prim.bind(*primals, **params), prim.bind(*tangents, **params)
 
     prim.set_default("jet", jet.linear(prim))
 
     @prim.transpose
-    def _(ct: Any, x: Any, **params: Any) -> list[Any]:
+    def _(ct: Cotangent, x: Operand, **params: Param) -> list[Any]:
         return [ct if type(ct) is Zero else transpose(ct, x, **params)]
 
 
@@ -152,7 +168,7 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
     """Linear in all operands together (or in the first `n_linear`): zeros are filled in."""
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         n = len(primals) if n_linear is None else n_linear
         if all(type(t) is Zero for t in tangents[:n]):
@@ -171,17 +187,17 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
     `UndefinedPrimal`.
     """
 
-    def by_left(t: Any, x: Any, y: Any, **params: Any) -> Any:
+    def by_left(t: Value, x: Value, y: Value, **params: Param) -> Any:
         return prim.bind(t, y, **params)
 
-    def by_right(t: Any, x: Any, y: Any, **params: Any) -> Any:
+    def by_right(t: Value, x: Value, y: Value, **params: Param) -> Any:
         return prim.bind(x, t, **params)
 
     defjvp(prim, by_left, by_right)
     prim.jet(jet.bilinear(prim))
 
     @prim.transpose
-    def _(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
+    def _(ct: Cotangent, x: Operand, y: Operand, **params: Param) -> list[Any]:
         if type(ct) is Zero:
             return [ct if is_linear(x) else None, ct if is_linear(y) else None]
         if is_linear(x) and is_linear(y):
@@ -191,9 +207,9 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
         return [None, right(ct, x, y, **params)]
 
 
-def unbroadcast(x: Any, ct: Any) -> Any:
+def unbroadcast(x: Operand, ct: Cotangent) -> Any:
     """The cotangent `ct` of a broadcast operand, summed down to the operand's shape."""
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return Zero(aval_of(x).to_cotangent_aval())
     shape, full = shape_of(x), shape_of(ct)
     if shape == full:
@@ -205,7 +221,7 @@ def unbroadcast(x: Any, ct: Any) -> Any:
     return op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
 
 
-def broadcast_to_result(t: Any, shape: tuple[int, ...]) -> Any:
+def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
     """A tangent stretched as its operand was: scalars and extents of 1."""
     old = shape_of(t)
     if old == shape:
@@ -222,11 +238,13 @@ def vectorized(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.batch
-        def _(args: Any, dims: Any, _prim: Primitive = prim, **params: Any) -> tuple[Any, Any]:
+        def _(
+            args: Sequence[Value], dims: Dims, _prim: Primitive = prim, **params: Param
+        ) -> tuple[Any, Any]:
             return _prim.bind(*args, **params), dims[0]
 
 
-def move_axis(x: Any, source: int, destination: int) -> Any:
+def move_axis(x: Value, source: int, destination: int) -> Any:
     """`x` with one axis moved."""
     rank = len(shape_of(x))
     source, destination = source % rank, destination % rank
@@ -237,7 +255,7 @@ def move_axis(x: Any, source: int, destination: int) -> Any:
     return op("transpose")(x, permutation=tuple(order))
 
 
-def insert_axes(x: Any, positions: tuple[int, ...]) -> Any:
+def insert_axes(x: Value, positions: tuple[int, ...]) -> Any:
     """`x` with axes of extent 1 at `positions` of the result."""
     shape = shape_of(x)
     rank = len(shape) + len(positions)
@@ -255,12 +273,14 @@ def broadcasting(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.batch
-        def _(args: Any, dims: Any, _prim: Primitive = prim, **params: Any) -> tuple[Any, Any]:
+        def _(
+            args: Sequence[Value], dims: Dims, _prim: Primitive = prim, **params: Param
+        ) -> tuple[Any, Any]:
             args, dim = align(args, dims)
             return _prim.bind(*args, **params), dim
 
 
-def align(args: Any, dims: Any) -> tuple[list[Any], int]:
+def align(args: Sequence[Value], dims: Dims) -> tuple[list[Any], int]:
     """Operands with their batch axes in one place, of one rank but for true scalars; and the place."""
     mapped = [(x, d) for x, d in zip(args, dims, strict=True) if d is not None]
     shapes = {(shape_of(x), d) for x, d in mapped}
@@ -280,7 +300,7 @@ def align(args: Any, dims: Any) -> tuple[list[Any], int]:
     return out, 0
 
 
-def _widen(x: Any, n: int) -> Any:
+def _widen(x: Value, n: int) -> Any:
     """`x` with `n` axes of extent 1 behind the first."""
     shape = shape_of(x)
     full = (*shape[:1], *(1,) * n, *shape[1:])
@@ -288,7 +308,7 @@ def _widen(x: Any, n: int) -> Any:
     return op("broadcast_in_dim")(x, shape=full, broadcast_dimensions=kept, sharding=None)
 
 
-def to_front(x: Any, dim: int | None, size: int) -> Any:
+def to_front(x: Value, dim: int | None, size: int) -> Any:
     """`x` with its batch axis in front, made by repetition where there is none."""
     if dim is not None:
         return move_axis(x, dim, 0)
@@ -297,12 +317,12 @@ def to_front(x: Any, dim: int | None, size: int) -> Any:
     return op("broadcast_in_dim")(x, shape=(size, *shape), broadcast_dimensions=kept, sharding=None)
 
 
-def batch_size(args: Any, dims: Any) -> int:
+def batch_size(args: Sequence[Value], dims: Dims) -> int:
     """The extent of the batch axis."""
     return next(shape_of(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
 
 
-def shifted_axes(axes: Any, dim: int) -> tuple[np.int64, ...]:
+def shifted_axes(axes: Sequence[int], dim: int) -> tuple[np.int64, ...]:
     """Axes of an operand as axes of the operand with a batch axis at `dim`."""
     return tuple(np.int64(a + (a >= dim)) for a in axes)
 
@@ -312,13 +332,15 @@ def reducer(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.batch
-        def _(args: Any, dims: Any, _prim: Primitive = prim, **params: Any) -> tuple[Any, Any]:
+        def _(
+            args: Sequence[Value], dims: Sequence[int], _prim: Primitive = prim, **params: Param
+        ) -> tuple[Any, Any]:
             (x,), (d,) = args, dims
             axes = shifted_axes(params.pop("axes"), d)
             out = _prim.bind(x, axes=axes, **params)
             return out, d - sum(a < d for a in axes)
 
 
-def is_float0(aval: Any) -> bool:
+def is_float0(aval: AbstractValue) -> bool:
     """Whether a type holds no tangent information."""
     return aval.dtype == dtypes.float0

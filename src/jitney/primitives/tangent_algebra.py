@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,12 @@ from jitney.primitives.elementwise.binary import add_any_p, mul_p
 from jitney.primitives.rules import const, move_axis
 from jitney.transforms.algebra import algebra
 
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import Value
 
-def zeros(aval: Any) -> Any:
+
+def zeros(aval: AbstractValue) -> Any:
     """Zeros of type `aval`: a NumPy scalar for a scalar, or float0 data without content."""
     assert isinstance(aval, ShapedArray), aval
     if aval.dtype == dtypes.float0:
@@ -26,14 +30,14 @@ def zeros(aval: Any) -> Any:
     return broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=(), sharding=None)
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: Value, y: Value) -> Any:
     """The sum of two cotangents."""
     if getattr(x, "dtype", None) == dtypes.float0:
         return x
     return add_any_p.bind(x, y)
 
 
-def insert_axis(x: Any, position: int, size: int) -> Any:
+def insert_axis(x: Value, position: int, size: int) -> Any:
     """`x` repeated along a new axis at `position`."""
     shape = shape_of(x)
     full = (*shape[:position], size, *shape[position:])
@@ -41,7 +45,7 @@ def insert_axis(x: Any, position: int, size: int) -> Any:
     return broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=dims, sharding=None)
 
 
-def scale(x: Any, factor: float) -> Any:
+def scale(x: Value, factor: float) -> Any:
     """`x` times a number."""
     return mul_p.bind(x, const(x, factor), out_dtype=None)
 

@@ -6,11 +6,12 @@ whatever the nesting. Its printing rule gives the inner program the outer names.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
 from jitney.core import text
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Literal, Var
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
@@ -23,17 +24,31 @@ from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, with_zeros
 
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
+    from jitney.transforms import jet
+
 jit_p = declare("jit", multiple_results=True)
 jit_p.effectful = True
 
 
 @jit_p.abstract
-def _(*avals: Any, jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return jaxpr.out_avals, jaxpr.effects
 
 
 @jit_p.lower
-def _(b: Any, *nodes: Any, jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(b: Builder, *nodes: Node, jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return lowering.inline(b, jaxpr, nodes)
 
 
@@ -57,10 +72,10 @@ def call_params(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
 
 
 @jit_p.jvp
-def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: object) -> Any:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero, False)
-    given = [t for t in tangents if type(t) is not Zero]
+    given = [t for t in tangents if not isinstance(t, Zero)]
     outs = jit_p.bind(*primals, *given, **call_params(params, program))
     n = len(jaxpr.out_avals)
     return outs[:n], with_zeros(
@@ -69,7 +84,9 @@ def _(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
 
 
 @jit_p.jet
-def _(primals: Any, series: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+def _(
+    primals: Primals, series: Sequence[jet.Terms], *, jaxpr: ClosedJaxpr, **params: object
+) -> Any:
     program, given = jet_jaxpr(jaxpr, types_of(series), len(series[0]))
     outs = jit_p.bind(*primals, *present(series), **call_params(params, program))
     n = len(jaxpr.out_avals)
@@ -77,7 +94,9 @@ def _(primals: Any, series: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
 
 
 @jit_p.partial
-def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+def _(
+    trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+) -> list[Any]:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     known, late, out_unknown, n_residuals = trace_partially(jaxpr, unknown, False)
     known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
@@ -123,11 +142,11 @@ def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int | None
 
 
 @jit_p.transpose
-def _(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object) -> list[Any]:
     linear = tuple(type(x) is UndefinedPrimal for x in args)
     nonzero = tuple(type(ct) is not Zero for ct in cts)
     program, has_ct = transposed_program(jaxpr, linear, nonzero)
-    given = [x for x, lin in zip(args, linear, strict=True) if not lin]
+    given: list[Any] = [x for x, lin in zip(args, linear, strict=True) if not lin]
     given += [ct for ct in cts if type(ct) is not Zero]
     outs = iter(jit_p.bind(*given, **call_params(params, program)))
     found = iter(has_ct)
@@ -150,7 +169,7 @@ def transposed_program(
     """
     found: list[tuple[bool, ...]] = []
 
-    def fun(*xs: Any) -> list[Any]:
+    def fun(*xs: Value) -> list[Any]:
         values = iter(xs)
         operands = [
             UndefinedPrimal(a) if lin else next(values)
@@ -170,7 +189,9 @@ def transposed_program(
 
 
 @jit_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+def _(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: ClosedJaxpr, **params: object
+) -> Any:
     program, out_dims = batch_jaxpr_at(jaxpr, axis_data, tuple(dims))
     return jit_p.bind(*args, **call_params(params, program)), out_dims
 
@@ -191,7 +212,7 @@ def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
     return text.eqn_with_params(eqn, shown, context, settings)
 
 
-def _share_names(eqn: JaxprEqn, inner: Any, context: text.Context) -> None:
+def _share_names(eqn: JaxprEqn, inner: Jaxpr, context: text.Context) -> None:
     """Gives operands and results of the inner program the names they have outside."""
     given: set[str] = set()
     for var, atom in zip(inner.invars, eqn.invars, strict=True):

@@ -8,7 +8,7 @@ users' functions).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
 from jitney.core import dtypes, text
@@ -24,6 +24,22 @@ from jitney.transforms.partial import dce_closed
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Param,
+        Primals,
+        Tangent,
+        Tangents,
+        Value,
+    )
+    from jitney.transforms import jet
+
 
 class FlatRule:
     """A rule on flat values; prints as the user's function does."""
@@ -32,7 +48,7 @@ class FlatRule:
         self.call = call
         self.__name__ = name
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Sequence[Any]) -> Any:
         return self.call(*args)
 
     def __repr__(self) -> str:
@@ -46,12 +62,12 @@ custom_jvp_call_p.effectful = True
 
 
 @custom_jvp_call_p.abstract
-def _(*avals: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(*avals: AbstractValue, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return call_jaxpr.out_avals, call_jaxpr.effects
 
 
 @custom_jvp_call_p.lower
-def _(b: Any, *nodes: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(b: Builder, *nodes: Node, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return lowering.inline(b, call_jaxpr, nodes)
 
 
@@ -67,7 +83,7 @@ def without_axis(zero: Zero) -> Zero:
     return type(zero)(aval.update(shape=aval.shape[1:]))
 
 
-def visible_tangent(tangent: Any, symbolic: bool) -> Any:
+def visible_tangent(tangent: Tangent, symbolic: bool) -> Any:
     """A tangent as users' rules see it."""
     if not isinstance(tangent, Zero):
         return tangent
@@ -76,8 +92,8 @@ def visible_tangent(tangent: Any, symbolic: bool) -> Any:
 
 @custom_jvp_call_p.jvp
 def _(
-    primals: Any,
-    tangents: Any,
+    primals: Primals,
+    tangents: Tangents,
     *,
     name: str,
     call_jaxpr: ClosedJaxpr,
@@ -128,7 +144,7 @@ def _used(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
 
 
 @custom_jvp_call_p.transpose
-def _(cts: Any, *args: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+def _(cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
     """Of a function that is linear itself: that of its operations."""
     return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
@@ -141,7 +157,7 @@ def _batched_program(
     return batch_jaxpr(program, axis_data, batched, some)[0], some
 
 
-def _result(x: Any, dim: int | None, mapped: bool, axis_data: AxisData, rule: FlatRule) -> Any:
+def _result(x: Tangent, dim: int | None, mapped: bool, axis_data: AxisData, rule: FlatRule) -> Any:
     """What a rule has returned, with the axis in front if it is to be `mapped`.
 
     Raises:
@@ -159,13 +175,13 @@ def _result(x: Any, dim: int | None, mapped: bool, axis_data: AxisData, rule: Fl
 @custom_jvp_call_p.batch_with_trace
 def _(
     trace: BatchTrace,
-    args: Any,
-    dims: Any,
+    args: Sequence[Value],
+    dims: Dims,
     *,
     call_jaxpr: ClosedJaxpr,
     jvp: FlatRule,
     num_consts: int,
-    **params: Any,
+    **params: object,
 ) -> Any:
     axis_data, tag = trace.axis_data, trace.tag
     batched = tuple(d is not None for d in dims)
@@ -229,22 +245,22 @@ custom_vjp_call_p.effectful = True
 
 
 @custom_vjp_call_p.abstract
-def _(*avals: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(*avals: AbstractValue, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return call_jaxpr.out_avals, call_jaxpr.effects
 
 
 @custom_vjp_call_p.lower
-def _(b: Any, *nodes: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(b: Builder, *nodes: Node, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return lowering.inline(b, call_jaxpr, nodes)
 
 
 @custom_vjp_call_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     return differentiate_custom_vjp(primals, tangents, **params)
 
 
 @custom_vjp_call_p.jet
-def _(primals: Any, series: Any, *, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(primals: Primals, series: Sequence[jet.Terms], *, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     # The rule goes backwards only: the series is that of the function's operations.
     return jet_flat(
         lambda *xs: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *xs),
@@ -293,7 +309,7 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     fwd: FlatRule = params["fwd"]
     bwd: FlatRule = params["bwd"]
 
-    def forward(*args: Any) -> Any:
+    def forward(*args: Sequence[Any]) -> Any:
         outs, residuals = fwd(*args)
         return _used(outs, used), residuals
 
@@ -315,14 +331,14 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 @custom_vjp_call_p.batch_with_trace
 def _(
     trace: BatchTrace,
-    args: Any,
-    dims: Any,
+    args: Sequence[Value],
+    dims: Dims,
     *,
     call_jaxpr: ClosedJaxpr,
     fwd: FlatRule,
     bwd: FlatRule,
     num_consts: int,
-    **params: Any,
+    **params: object,
 ) -> Any:
     axis_data, tag = trace.axis_data, trace.tag
     batched = tuple(d is not None for d in dims)
@@ -334,7 +350,7 @@ def _(
     def batched_fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         counts: list[int] = []
 
-        def flat(*xs: Any) -> list[Any]:
+        def flat(*xs: Value) -> list[Any]:
             outs, residuals = fwd(xs, perturbed)
             counts.append(len(outs))
             return [*outs, *residuals]
@@ -374,7 +390,7 @@ def _(
     return outs, [0 if mapped else None] * len(outs)
 
 
-def _gathered_cotangent(ct: Any, dim: int | None, mapped: bool, axis_data: AxisData) -> Any:
+def _gathered_cotangent(ct: Cotangent, dim: int | None, mapped: bool, axis_data: AxisData) -> Any:
     """The cotangent of an operand that has the axis if `mapped`."""
     if isinstance(ct, Zero):
         return with_axis(ct, axis_data.size) if mapped else ct
@@ -409,22 +425,22 @@ remat_opt_p.effectful = True
 
 
 @remat_opt_p.abstract
-def _(*avals: Any, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(*avals: AbstractValue, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return fwd_jaxpr.out_avals, fwd_jaxpr.effects
 
 
 @remat_opt_p.def_impl
-def _(*args: Any, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+def _(*args: Value, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
     return eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *args)
 
 
 @remat_opt_p.lower
-def _(b: Any, *nodes: Any, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(b: Builder, *nodes: Node, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return lowering.inline(b, fwd_jaxpr, nodes)
 
 
 @remat_opt_p.jvp
-def _(primals: Any, tangents: Any, *, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, *, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return jvp_flat(
         lambda *xs: eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *xs), primals, tangents
     )
@@ -433,8 +449,8 @@ def _(primals: Any, tangents: Any, *, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
 @remat_opt_p.batch_with_axis
 def _(
     axis_data: AxisData,
-    args: Any,
-    dims: Any,
+    args: Sequence[Value],
+    dims: Dims,
     *,
     fwd_jaxpr: ClosedJaxpr,
     fun_jaxpr: ClosedJaxpr,
@@ -471,13 +487,18 @@ custom_lin_p = declare("custom_lin", multiple_results=True)
 
 
 @custom_lin_p.abstract
-def _(*avals: Any, out_avals: Any, **_: Any) -> Any:
+def _(*avals: AbstractValue, out_avals: Sequence[AbstractValue], **_: Any) -> Any:
     return list(out_avals)
 
 
 @custom_lin_p.transpose
 def _(
-    cts: Any, *args: Any, num_res: int, bwd: FlatRule, out_avals: Any, symbolic_zeros: bool
+    cts: Sequence[Cotangent],
+    *args: Operand,
+    num_res: int,
+    bwd: FlatRule,
+    out_avals: Sequence[AbstractValue],
+    symbolic_zeros: bool,
 ) -> list[Any]:
     residuals, linear = args[:num_res], args[num_res:]
     given = [visible_tangent(ct, symbolic_zeros) for ct in cts]

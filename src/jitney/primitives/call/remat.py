@@ -9,7 +9,7 @@ says is to be kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,19 @@ from jitney.transforms.partial import PartialTrace, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, with_zeros
 
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
+
 # --- name -----------------------------------------------------------------------------------------
 
 name_p = declare("name")
@@ -57,12 +70,12 @@ def _(x: np.ndarray, *, name: str) -> np.ndarray:
 
 
 @name_p.lower
-def _(b: Any, x: Any, *, name: str) -> Any:
+def _(b: Builder, x: Node, *, name: str) -> Any:
     return x
 
 
 @name_p.jvp
-def _(primals: Any, tangents: Any, *, name: str) -> Any:
+def _(primals: Primals, tangents: Tangents, *, name: str) -> Any:
     return name_p.bind(*primals, name=name), tangents[0]
 
 
@@ -77,17 +90,24 @@ remat_p.effectful = True
 
 
 @remat_p.abstract
-def _(*avals: Any, jaxpr: Jaxpr, **_: Any) -> Any:
+def _(*avals: AbstractValue, jaxpr: Jaxpr, **_: Any) -> Any:
     return jaxpr.out_avals, frozenset(jaxpr.effects)
 
 
 @remat_p.def_impl
-def _(*args: Any, jaxpr: Jaxpr, **_: Any) -> list[Any]:
+def _(*args: Value, jaxpr: Jaxpr, **_: Any) -> list[Any]:
     return [as_value(x) for x in eval_jaxpr(jaxpr, (), *args)]
 
 
 @remat_p.lower
-def _(b: Any, *nodes: Any, jaxpr: Jaxpr, prevent_cse: Any, differentiated: bool, **_: Any) -> Any:
+def _(
+    b: Builder,
+    *nodes: Node,
+    jaxpr: Jaxpr,
+    prevent_cse: bool | Sequence[bool],
+    differentiated: bool,
+    **_: Any,
+) -> Any:
     # What is computed again must not be recognised as what was computed before.
     fenced = differentiated and (prevent_cse if isinstance(prevent_cse, bool) else any(prevent_cse))
     operands = b.fence(nodes) if fenced and nodes else nodes
@@ -123,7 +143,7 @@ def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str,
 
 
 @remat_p.jvp
-def _(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object) -> Any:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     program, nonzero_out = jvp_jaxpr(closed_of(jaxpr), nonzero, False)
     given = [t for t in tangents if type(t) is not Zero]
@@ -135,7 +155,7 @@ def _(primals: Any, tangents: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
 
 
 @remat_p.jet
-def _(primals: Any, series: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+def _(primals: Primals, series: Sequence[jet.Terms], *, jaxpr: Jaxpr, **params: object) -> Any:
     program, given = jet.jet_jaxpr(closed_of(jaxpr), jet.types_of(series), len(series[0]))
     outs = bind_program(program, [*primals, *jet.present(series)], params)
     n = len(jaxpr.outvars)
@@ -143,7 +163,9 @@ def _(primals: Any, series: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
 
 
 @remat_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+def _(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, **params: object
+) -> Any:
     batched = tuple(d is not None for d in dims)
     program, out_batched = batch_jaxpr(closed_of(jaxpr), axis_data, batched, False)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
@@ -173,7 +195,9 @@ def _pruned(jaxpr: Jaxpr, used: tuple[bool, ...]) -> tuple[Jaxpr, list[bool]]:
 
 
 @remat_p.partial
-def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+def _(
+    trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+) -> list[Any]:
     split = _divided(params["jaxpr"], tuple(unknown), params["policy"])
     known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
     with set_current_trace(trace.parent_trace):
@@ -199,7 +223,12 @@ class _Divided:
     """
 
     def __init__(
-        self, known: Jaxpr, consts: list[Any], late: Jaxpr, needed: list[bool], out_unknown: Any
+        self,
+        known: Jaxpr,
+        consts: list[Any],
+        late: Jaxpr,
+        needed: list[bool],
+        out_unknown: list[bool],
     ) -> None:
         self.known = known
         self.consts = consts
@@ -316,7 +345,7 @@ text.printing_rules["remat2"] = _print_remat
 
 
 @remat_p.transpose
-def _(cts: Any, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: object) -> list[Any]:
     linear = tuple(type(x) is UndefinedPrimal for x in args)
     nonzero = tuple(type(ct) is not Zero for ct in cts)
     program, has_ct = _transposed(jaxpr, linear, nonzero)
@@ -339,7 +368,7 @@ def _transposed(
     assert all(out_unknown)
     found: list[tuple[bool, ...]] = []
 
-    def fun(*xs: Any) -> list[Any]:
+    def fun(*xs: Value) -> list[Any]:
         n_known = len(known.in_avals)
         residuals = eval_jaxpr(known.jaxpr, known.consts, *xs[:n_known])
         cts = with_zeros(xs[n_known:], nonzero, [a.to_cotangent_aval() for a in jaxpr.out_avals])

@@ -8,7 +8,7 @@ further rows; what branches of a `cond` keep is zero where another branch was ta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.evaluate import eval_jaxpr, value_of
 from jitney.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
@@ -16,6 +16,9 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.primitives.array.creation import full
 from jitney.transforms.partial import dce_jaxpr
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Value
 
 Policy = Callable[..., Any]
 """(primitive, *operand types, **params) -> whether its results may be kept."""
@@ -117,7 +120,7 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
         """Branch `k`, which returns zeros for what the others keep."""
         forward, _, _ = parts[k]
 
-        def run(*args: Any) -> list[Any]:
+        def run(*args: Value) -> list[Any]:
             outs = eval_jaxpr(forward.jaxpr, forward.consts, *args)
             mine = outs[n_out:]
             found = [
@@ -135,7 +138,7 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
         n_in = len(eqn.invars) - 1
         mine = slice(n_in + before, n_in + before + len(inner[k]))
 
-        def run(*args: Any) -> list[Any]:
+        def run(*args: Value) -> list[Any]:
             return eval_jaxpr(again.jaxpr, again.consts, *args[:n_in], *args[mine])
 
         avals = [*again.in_avals[:n_in], *(v.aval for v in kept)]

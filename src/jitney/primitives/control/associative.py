@@ -17,9 +17,10 @@ from jitney.primitives.indexing.slice import slice_in_dim
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Value
 
 
-def _interleave(a: Any, b: Any, axis: int) -> Any:
+def _interleave(a: Value, b: Value, axis: int) -> Any:
     """Elements of `a` and `b` in iteration along `axis`."""
     n, m = shape_of(a)[axis], shape_of(b)[axis]
     assert n in (m, m + 1)
@@ -74,7 +75,7 @@ def associative_scan(
         out = fn(pytrees.tree_unflatten(tree, a), pytrees.tree_unflatten(tree, b))
         return pytrees.tree_leaves(out)
 
-    def part(xs: list[Any], start: Any, stop: Any, step: int = 1) -> list[Any]:
+    def part(xs: list[Any], start: int, stop: int | None, step: int = 1) -> list[Any]:
         return [slice_in_dim(x, start, stop, step, where) for x in xs]
 
     def folded(xs: list[Any]) -> list[Any]:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Value
+
 
 def batched_function(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """`f`, a function of one pytree, for all rows of the pytree's arrays at once."""
 
-    def many(xs: Any) -> Any:
+    def many(xs: PyTree) -> Any:
         leaves, tree = pytrees.tree_flatten(xs)
         size = shape_of(leaves[0])[0]
         trees: list[Any] = []
 
-        def flat(*rows: Any) -> list[Any]:
+        def flat(*rows: Value) -> list[Any]:
             outs, out_tree = pytrees.tree_flatten(f(pytrees.tree_unflatten(tree, rows)))
             trees.append(out_tree)
             return outs

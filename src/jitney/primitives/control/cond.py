@@ -38,7 +38,18 @@ from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
-    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Array, ArrayLike, PyTree
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 cond_p = declare("cond", multiple_results=True)
 cond_p.effectful = True
@@ -47,14 +58,13 @@ _INT32 = np.dtype(np.int32)
 
 
 @cond_p.abstract
-def _(index: ShapedArray, *avals: Any, branches: tuple[ClosedJaxpr, ...], **_: Any) -> Any:
+def _(
+    index: ShapedArray, *avals: AbstractValue, branches: tuple[ClosedJaxpr, ...], **_: Any
+) -> Any:
     effects = frozenset().union(*(b.effects for b in branches))
     each = [[getattr(a, "weak_type", False) for a in b.out_avals] for b in branches]
     weak = [all(of_branches) for of_branches in zip(*each, strict=True)]
-    out = [
-        a.update(weak_type=w)  # type: ignore[attr-defined]
-        for a, w in zip(branches[0].out_avals, weak, strict=True)
-    ]
+    out = [a.update(weak_type=w) for a, w in zip(branches[0].out_avals, weak, strict=True)]
     return out, effects
 
 
@@ -82,16 +92,16 @@ def branch_for_cpu(platforms: Platforms) -> int:
 
 @cond_p.lower
 def _(
-    b: Any,
-    index: Any,
-    *nodes: Any,
+    b: Builder,
+    index: Node,
+    *nodes: Node,
     branches: tuple[ClosedJaxpr, ...],
     branches_platforms: Platforms | None = None,
     **_: Any,
 ) -> Any:
     if branches_platforms is not None:
         return lowering.inline(b, branches[branch_for_cpu(branches_platforms)], nodes)
-    types = [n.type for n in nodes]
+    types: list[Any] = [n.type for n in nodes]
     regions = [
         b.region(types, lambda inner, *args, _branch=branch: lowering.inline(inner, _branch, args))
         for branch in branches
@@ -103,7 +113,7 @@ cond_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eage
 
 
 def _bind(
-    index: Any,
+    index: Value,
     operands: Sequence[Any],
     branches: Sequence[ClosedJaxpr],
     params: dict[str, Any] | None = None,
@@ -115,7 +125,9 @@ def _bind(
 
 
 @cond_p.jvp
-def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> Any:
+def _(
+    primals: Primals, tangents: Tangents, *, branches: tuple[ClosedJaxpr, ...], **params: object
+) -> Any:
     index, *operands = primals
     nonzero = tuple(type(t) is not Zero for t in tangents[1:])
     n_out = len(branches[0].out_avals)
@@ -129,7 +141,13 @@ def _(primals: Any, tangents: Any, *, branches: tuple[ClosedJaxpr, ...], **param
 
 
 @cond_p.jet
-def _(primals: Any, series: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> Any:
+def _(
+    primals: Primals,
+    series: Sequence[jet.Terms],
+    *,
+    branches: tuple[ClosedJaxpr, ...],
+    **params: object,
+) -> Any:
     index, *operands = primals
     order = len(series[0])
     given = jet.tangent_types_of(series[1:], branches[0].in_avals)
@@ -142,7 +160,9 @@ def _(primals: Any, series: Any, *, branches: tuple[ClosedJaxpr, ...], **params:
 
 
 @cond_p.partial
-def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+def _(
+    trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+) -> list[Any]:
     branches: tuple[ClosedJaxpr, ...] = params["branches"]
     index, *operands = args
     if unknown[0]:  # which branch runs is not known: nothing is
@@ -214,7 +234,7 @@ def _with_other_residuals(
 ) -> ClosedJaxpr:
     """`closed` with its residuals in their slots, and fillers in those of other branches."""
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         filled = [_filler(aval) for aval in slots]
         for place, x in zip(mine, outs[n_out:], strict=True):
@@ -224,7 +244,7 @@ def _with_other_residuals(
     return retrace("cond", fun, closed.in_avals, closed)
 
 
-def _filler(aval: Any) -> Any:
+def _filler(aval: AbstractValue) -> Any:
     scalar = empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device)
     if not aval.shape:
         return scalar
@@ -237,7 +257,7 @@ def _taking_residuals(closed: ClosedJaxpr, slots: list[Any], mine: list[int]) ->
     """`closed` taking the residuals of all branches."""
     avals = [*slots, *closed.in_avals[len(mine) :]]
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         own = [*(args[place] for place in mine), *args[len(slots) :]]
         return eval_jaxpr(closed.jaxpr, closed.consts, *own)
 
@@ -246,7 +266,11 @@ def _taking_residuals(closed: ClosedJaxpr, slots: list[Any], mine: list[int]) ->
 
 @cond_p.transpose
 def _(
-    cts: Any, index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...], **params: Any
+    cts: Sequence[Cotangent],
+    index: Value,
+    *operands: Operand,
+    branches: tuple[ClosedJaxpr, ...],
+    **params: object,
 ) -> Any:
     linear = tuple(type(x) is UndefinedPrimal for x in operands)
     nonzero = tuple(type(ct) is not Zero for ct in cts)
@@ -269,7 +293,7 @@ def _filled(
     if list(has) == list(wanted):
         return closed
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         outs = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
         values = [
             next(outs) if h else Zero(a).instantiate() for h, a in zip(has, avals, strict=True)
@@ -281,7 +305,12 @@ def _filled(
 
 @cond_p.batch_with_axis
 def _(
-    axis_data: AxisData, args: Any, dims: Any, *, branches: tuple[ClosedJaxpr, ...], **params: Any
+    axis_data: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    branches: tuple[ClosedJaxpr, ...],
+    **params: object,
 ) -> Any:
     index, *operands = args
     batched = tuple(d is not None for d in dims[1:])
@@ -327,7 +356,7 @@ def _(
     return outs, places
 
 
-def _masked(chosen: Any, x: Any) -> Any:
+def _masked(chosen: Array, x: Value) -> Any:
     if not dtypes.issubdtype(rules.aval_of(x).dtype, np.inexact):
         return x
     shape = rules.shape_of(x)
@@ -404,10 +433,10 @@ def switch(
 
 
 def conditional(
-    index: Any,
+    index: Value,
     names: Sequence[str],
     functions: Sequence[Callable[..., Any]],
-    operands: Any,
+    operands: Sequence[PyTree],
     params: dict[str, Any] | None = None,
 ) -> Any:
     """The primitive applied to functions of pytrees; `names` are for messages."""

@@ -17,6 +17,7 @@ from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
+    from jitney.primitives.rule_types import Value
 
 
 def fori_loop(
@@ -58,7 +59,7 @@ def fori_loop(
                 value = body_fun(i, value)
             return value
 
-        def step(loop_carry: Any, _: Any) -> Any:
+        def step(loop_carry: tuple[Any, PyTree], _: Any) -> Any:
             i, value = loop_carry
             return (i + 1, body_fun(i, value)), None
 
@@ -79,26 +80,26 @@ def fori_loop(
     return result
 
 
-def _known(bound: Any) -> int | None:
+def _known(bound: Value) -> int | None:
     """A bound's value, if it is a scalar that is known now."""
     value = concrete_value(bound)
     return None if value is None or np.ndim(value) else int(value)
 
 
-def _of_one_dtype(lower: Any, upper: Any) -> tuple[Any, Any]:
+def _of_one_dtype(lower: Value, upper: Value) -> tuple[Any, Any]:
     """The bounds, one that is weakly typed converted to the other's dtype.
 
     Raises:
       TypeError: if both have dtypes of their own, or are not integers alike.
     """
     low, high = (get_aval(x) for x in (lower, upper))
-    types: Any = low, high
-    if low.dtype == high.dtype:  # type: ignore[attr-defined]
+    types = low, high
+    if low.dtype == high.dtype:
         return lower, upper
     if all(dtypes.issubdtype(t.dtype, np.integer) for t in types):
-        if low.weak_type:  # type: ignore[attr-defined]
-            return convert(lower, high.dtype), upper  # type: ignore[attr-defined]
-        if high.weak_type:  # type: ignore[attr-defined]
-            return lower, convert(upper, low.dtype)  # type: ignore[attr-defined]
+        if low.weak_type:
+            return convert(lower, high.dtype), upper
+        if high.weak_type:
+            return lower, convert(upper, low.dtype)
     got = " and ".join(dtypes.long_name(t.dtype) for t in types)
     raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got {got}")

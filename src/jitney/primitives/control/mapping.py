@@ -39,7 +39,7 @@ def map(  # noqa: A001
     return ys
 
 
-def _map_in_batches(f: Callable[..., Any], xs: Any, batch_size: int) -> Any:
+def _map_in_batches(f: Callable[..., Any], xs: PyTree, batch_size: int) -> Any:
     leaves = pytrees.tree_leaves(xs)
     n = shape_of(leaves[0])[0]
     whole, rest = divmod(n, batch_size)

@@ -18,7 +18,10 @@ from jitney.core.trace import state
 from jitney.primitives.control.cond import Platforms, branch_for_cpu, conditional
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Builder
 
 platform_index_p = declare("platform_index")
 
@@ -34,7 +37,7 @@ def _(*, platforms: Platforms) -> np.ndarray:
 
 
 @platform_index_p.lower
-def _(b: Any, *, platforms: Platforms) -> Any:
+def _(b: Builder, *, platforms: Platforms) -> Any:
     return b.full((), branch_for_cpu(platforms), np.dtype(np.int32))
 
 
@@ -69,7 +72,7 @@ def platform_dependent(
 
 
 def chosen_by_platform(
-    args: Any,
+    args: Sequence[PyTree],
     per_platform: dict[tuple[str, ...], Callable[..., Any]],
     default: Callable[..., Any] | None,
 ) -> Any:

@@ -40,7 +40,20 @@ from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, add_tangents, instantiate, with_zeros
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.core.typing import PyTree
+    from jitney.primitives.control.tracing import Traced
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Param,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 scan_p = declare("scan", multiple_results=True)
 scan_p.effectful = True
@@ -48,24 +61,24 @@ scan_p.effectful = True
 _INT32 = np.dtype(np.int32)
 
 
-def _row(aval: Any) -> Any:
+def _row(aval: AbstractValue) -> Any:
     return aval.update(shape=aval.shape[1:])
 
 
-def _rows(aval: Any, length: int) -> Any:
+def _rows(aval: AbstractValue, length: int) -> Any:
     return aval.update(shape=(length, *aval.shape))
 
 
 @scan_p.abstract
-def _(*avals: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any) -> Any:
+def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any) -> Any:
     outs = jaxpr.out_avals
     return [*outs[:num_carry], *(_rows(a, length) for a in outs[num_carry:])], jaxpr.effects
 
 
 @scan_p.lower
 def _(
-    b: Any,
-    *nodes: Any,
+    b: Builder,
+    *nodes: Node,
     jaxpr: ClosedJaxpr,
     length: int,
     num_carry: int,
@@ -81,7 +94,7 @@ def _(
         return [*nodes[n_consts : n_consts + n_carry], *stacked]
     n_nodes = len(nodes)
 
-    def step(inner: Any, i: Any, *rest: Any) -> Any:
+    def step(inner: Builder, i: Node, *rest: Node) -> list[Node]:
         consts = rest[:n_consts]
         carry = rest[n_consts : n_consts + n_carry]
         rows, ys = rest[n_consts + n_carry : n_nodes], rest[n_nodes:]
@@ -98,13 +111,17 @@ def _(
 scan_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
 
 
-def _split(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def _split(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
     n, m = params["num_consts"], params["num_consts"] + params["num_carry"]
     return list(args[:n]), list(args[n:m]), list(args[m:])
 
 
 def _bind(
-    consts: Any, carry: Any, xs: Any, jaxpr: ClosedJaxpr, params: dict[str, Any]
+    consts: Sequence[Value],
+    carry: Sequence[Value],
+    xs: Sequence[Value],
+    jaxpr: ClosedJaxpr,
+    params: dict[str, Any],
 ) -> list[Any]:
     consts, carry = list(consts), list(carry)
     return scan_p.bind(
@@ -132,7 +149,7 @@ def _reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[i
 
 
 @scan_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(primals, params)
     consts_t, init_t, xs_t = _split(tangents, params)
@@ -190,7 +207,7 @@ def _regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJ
 
 
 @scan_p.jet
-def _(primals: Any, series: Any, **params: Any) -> Any:
+def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     parts, terms = _split(primals, params), _split(series, params)
     given = [
@@ -200,7 +217,7 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
     order, n_carry, n_out = len(series[0]), len(parts[1]), len(jaxpr.out_avals)
     no_rows = ((None,) * order,) * (n_out - n_carry)
 
-    def analyse(carry: Any) -> Any:
+    def analyse(carry: jet.Present) -> Any:
         operands = (*given[0], *carry, *given[2])
         raw, found = jet.jet_jaxpr(jaxpr, operands, order, (*carry, *no_rows))
         return (raw, found), found[:n_carry]
@@ -219,7 +236,9 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
 
 
 @scan_p.partial
-def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+def _(
+    trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+) -> list[Any]:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     const_u, carry_u, xs_u = _split(unknown, params)
     consts, init, xs = _split(args, params)
@@ -310,7 +329,7 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 
 @scan_p.transpose
-def _(cts: Any, *args: Any, **params: Any) -> Any:
+def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
     """What has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
     used = [type(ct) is not Zero for ct in cts]
     if all(used):
@@ -321,11 +340,11 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
     return [next(found) if k else _no_cotangent(x) for x, k in zip(args, kept, strict=True)]
 
 
-def _no_cotangent(x: Any) -> Any:
+def _no_cotangent(x: Operand) -> Zero | None:
     return Zero(x.aval.to_cotangent_aval()) if type(x) is UndefinedPrimal else None
 
 
-def _transposed(cts: Any, *args: Any, **params: Any) -> Any:
+def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> Any:
     """The loop backwards: cotangents of the carry are carried, those of constants summed."""
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(args, params)
@@ -349,7 +368,7 @@ def _transposed(cts: Any, *args: Any, **params: Any) -> Any:
     x_lin_avals = [a for a, lin in zip(body_xs, lin_x, strict=True) if lin]
     n_rc, n_lc = len(res_consts), len(const_avals)
 
-    def body(*values: Any) -> list[Any]:
+    def body(*values: Value) -> list[Any]:
         given_consts, rest = iter(values[:n_rc]), values[n_rc:]
         ct_consts, rest = list(rest[:n_lc]), rest[n_lc:]
         ct_carry, rest = list(rest[:n_carry]), rest[n_carry:]
@@ -386,7 +405,7 @@ def _transposed(cts: Any, *args: Any, **params: Any) -> Any:
     outs = _bind(
         res_consts,
         [*start, *map(instantiate, ct_carry_out)],
-        [*(ct for ct in ct_ys if type(ct) is not Zero), *res_xs],
+        [*(ct for ct in ct_ys if not isinstance(ct, Zero)), *res_xs],
         program,
         {**params, "reverse": not params["reverse"]},
     )
@@ -401,7 +420,7 @@ def _transposed(cts: Any, *args: Any, **params: Any) -> Any:
 
 
 @scan_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -> Any:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(args, params)
     const_d, init_d, xs_d = _split(dims, params)
@@ -482,7 +501,7 @@ def scan(
         if stronger is not None:
             avals = stronger
             leaves = [
-                x if has_type(x, a) else convert(x, a.dtype, a.weak_type)  # type: ignore[attr-defined]
+                x if has_type(x, a) else convert(x, a.dtype, a.weak_type)
                 for x, a in zip(leaves, avals, strict=True)
             ]
             traced = trace_function(f, whole, [*avals, *row_avals], "scan")
@@ -502,7 +521,7 @@ def scan(
     return pytrees.tree_unflatten(traced.out_tree, outs)
 
 
-def _turns(unroll: Any, length: int) -> int:
+def _turns(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
     """`unroll` as a number of iterations, 1 at least: 0 and False leave the choice to the compiler."""
     if isinstance(unroll, bool | np.bool_):
         return length if unroll else 1
@@ -513,7 +532,7 @@ def _turns(unroll: Any, length: int) -> int:
     return int(unroll) or 1
 
 
-def _carry_tree(traced: Any) -> Any:
+def _carry_tree(traced: Traced) -> Any:
     out = traced.out
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(f"scan body output must be a pair, got {out}.")
@@ -544,7 +563,12 @@ def _length(leaves: Sequence[Any], length: int | None) -> int:
 
 
 def _scan_eagerly(
-    f: Callable[..., Any], init: Any, leaves: Sequence[Any], tree: Any, length: int, reverse: bool
+    f: Callable[..., Any],
+    init: PyTree,
+    leaves: Sequence[Any],
+    tree: pytrees.PyTreeDef,
+    length: int,
+    reverse: bool,
 ) -> Any:
     carry, ys = init, []
     if not length:

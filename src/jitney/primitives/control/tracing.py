@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core import source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
@@ -16,6 +16,10 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.pytree.registry import KeyPath
+    from jitney.primitives.rule_types import Value
 
 
 @record
@@ -51,7 +55,7 @@ def trace_function(
     info = DebugInfo(name, source_info.fun_sourceinfo(fun))
     found: list[Any] = []
 
-    def flat(*leaves: Any) -> list[Any]:
+    def flat(*leaves: Value) -> list[Any]:
         out = fun(*pytrees.tree_unflatten(in_tree, leaves))
         outs, tree = pytrees.tree_flatten(out)
         for x in outs:
@@ -162,7 +166,7 @@ def check_carry(
         )
 
 
-def _component(argument: str, path: Any) -> str:
+def _component(argument: str, path: KeyPath) -> str:
     where = pytrees.keystr(path)
     return f"component {argument}{where}" if where else argument
 
@@ -171,15 +175,15 @@ def _example(tree: pytrees.PyTreeDef) -> Any:
     return pytrees.tree_unflatten(tree, list(range(tree.num_leaves)))
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: AbstractValue, b: AbstractValue) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype
 
 
-def _short(a: Any) -> str:
+def _short(a: AbstractValue) -> str:
     return a.str_short()
 
 
-def _why(a: Any, b: Any) -> str:
+def _why(a: AbstractValue, b: AbstractValue) -> str:
     reasons = []
     if a.dtype != b.dtype:
         reasons.append("the dtypes do not match")
@@ -236,12 +240,12 @@ def check_branches(
             )
 
 
-def _at(path: Any) -> str:
+def _at(path: KeyPath) -> str:
     where = pytrees.keystr(path)
     return f" at path {where}" if where else ""
 
 
-def has_type(x: Any, aval: Any) -> bool:
+def has_type(x: Value, aval: AbstractValue) -> bool:
     """Whether `x` has the dtype of `aval`, and is weakly typed if it is."""
     got: Any = get_aval(x)
     return got.dtype == aval.dtype and got.weak_type == aval.weak_type

@@ -8,7 +8,7 @@ anywhere, and what has come to its end stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,41 +52,54 @@ from jitney.transforms.partial import (
 from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.core.typing import ArrayLike, PyTree
+    from jitney.primitives.control.tracing import Traced
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Param,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 while_p = declare("while", multiple_results=True)
 while_p.effectful = True
 
 
 @while_p.abstract
-def _(*avals: Any, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _(*avals: AbstractValue, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_: Any) -> Any:
     return body_jaxpr.out_avals, cond_jaxpr.effects | body_jaxpr.effects
 
 
 @while_p.lower
 def _(
-    b: Any,
-    *nodes: Any,
+    b: Builder,
+    *nodes: Node,
     cond_jaxpr: ClosedJaxpr,
     cond_nconsts: int,
     body_jaxpr: ClosedJaxpr,
     body_nconsts: int,
 ) -> Any:
     n, m = cond_nconsts, cond_nconsts + body_nconsts
-    types = [x.type for x in nodes]
+    types: list[Any] = [x.type for x in nodes]
 
-    def goes_on(inner: Any, args: Any) -> Any:
+    def goes_on(inner: Builder, args: Sequence[Node]) -> Node:
         (flag,) = lowering.inline(inner, cond_jaxpr, [*args[:n], *args[m:]])
         return flag
 
-    def cond(inner: Any, *args: Any) -> Any:
+    def cond(inner: Builder, *args: Node) -> list[Node]:
         flag = goes_on(inner, args)
         # A batched predicate: the loop runs while it holds anywhere.
         if flag.shape:
             flag = inner.reduce(flag, "or", tuple(range(len(flag.shape))))
         return [flag]
 
-    def body(inner: Any, *args: Any) -> Any:
+    def body(inner: Builder, *args: Node) -> list[Node]:
         if not cond_jaxpr.out_avals[0].shape:
             return [*args[:m], *lowering.inline(inner, body_jaxpr, args[n:])]
         # Indices whose predicate is false keep their carry.
@@ -98,7 +111,7 @@ def _(
     return outs[m:]
 
 
-def _where(b: Any, flag: Any, new: Any, old: Any) -> Any:
+def _where(b: Builder, flag: Node, new: Node, old: Node) -> Node:
     """Nodes: `new` where `flag`, of their leading axes, holds."""
     wide = b.broadcast(flag, new.shape, tuple(range(len(flag.shape))))
     return b.apply("select", wide, new, old)
@@ -107,7 +120,7 @@ def _where(b: Any, flag: Any, new: Any, old: Any) -> Any:
 while_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
 
 
-def _parts(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def _parts(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     return list(args[:n]), list(args[n:m]), list(args[m:])
 
@@ -116,7 +129,7 @@ def _parts(args: Any, params: dict[str, Any]) -> tuple[list[Any], list[Any], lis
 
 
 @while_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = _parts(primals, params)
     _, body_t, init_t = _parts(tangents, params)
@@ -136,7 +149,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
         *(a.to_tangent_aval() for a, nz in zip(t, carry_nz, strict=True) if nz),
     ]
 
-    def body(*args: Any) -> list[Any]:
+    def body(*args: Value) -> list[Any]:
         consts, rest = args[:n_const], args[n_const:]
         dconsts, rest = rest[:n_ct], rest[n_ct:]
         carry, dcarry = rest[:n_carry], rest[n_carry:]
@@ -167,7 +180,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
 
 
 @while_p.jet
-def _(primals: Any, series: Any, **params: Any) -> Any:
+def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = _parts(primals, params)
     _, const_terms, init_terms = _parts(series, params)
@@ -187,13 +200,13 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
     carry_avals = [*body_jaxpr.in_avals[n_const:]]
     carry_avals += [t for types in carry_given for t in types if t is not None]
 
-    def body(*args: Any) -> list[Any]:
+    def body(*args: Value) -> list[Any]:
         consts, rest = args[:n_const], args[n_const:]
         terms, rest = rest[:n_ct], rest[n_ct:]
         carry, carry_terms = rest[:n_carry], rest[n_carry:]
         return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *terms, *carry_terms)
 
-    def cond(*args: Any) -> list[Any]:
+    def cond(*args: Value) -> list[Any]:
         return eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry])
 
     outs = while_p.bind(
@@ -213,7 +226,9 @@ def _(primals: Any, series: Any, **params: Any) -> Any:
 
 
 @while_p.partial
-def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+def _(
+    trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+) -> list[Any]:
     """What the known carries determine is computed now; the rest runs the whole loop again."""
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_u, body_u, carry_u = _parts(unknown, params)
@@ -254,7 +269,7 @@ def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool
 
 
 @while_p.transpose
-def _(cts: Any, *args: Any, **params: Any) -> Any:
+def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
     raise ValueError(
         "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
         "start/stop values: the trip count, and so what has to be kept, is not known "
@@ -263,7 +278,7 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
 
 
 @while_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -> Any:
     """Carries that never change, and have not the axis, do not get it from the predicate."""
     _, _, init = _parts(args, params)
     _, _, init_d = _parts(dims, params)
@@ -292,7 +307,7 @@ def _(axis_data: AxisData, args: Any, dims: Any, **params: Any) -> Any:
     return [x for x, _ in pairs], [d for _, d in pairs]
 
 
-def _batched(axis_data: AxisData, args: Any, dims: Any, params: dict[str, Any]) -> Any:
+def _batched(axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = _parts(args, params)
     cond_d, body_d, init_d = _parts(dims, params)
@@ -344,12 +359,17 @@ def _batched(axis_data: AxisData, args: Any, dims: Any, params: dict[str, Any]) 
 
 
 def _batched_at(
-    place: int, closed: ClosedJaxpr, axis_data: AxisData, consts_b: Any, carry_b: Any, out_b: Any
+    place: int,
+    closed: ClosedJaxpr,
+    axis_data: AxisData,
+    consts_b: Sequence[bool],
+    carry_b: Sequence[bool],
+    out_b: Sequence[bool],
 ) -> ClosedJaxpr:
     """`closed`(constants, carry) with one more axis: in front of constants, at `place` of the rest."""
     dims = [0 if b else None for b in consts_b] + [place if b else None for b in carry_b]
 
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: Value) -> list[Any]:
         outs, out_dims = batch_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
         )
@@ -360,10 +380,8 @@ def _batched_at(
 
     avals: list[Any] = []
     for a, d in zip(closed.in_avals, dims, strict=True):
-        shape: Any = a.shape  # type: ignore[attr-defined]
-        avals.append(
-            a if d is None else a.update(shape=(*shape[:d], axis_data.size, *shape[d:]))  # type: ignore[attr-defined]
-        )
+        shape = a.shape
+        avals.append(a if d is None else a.update(shape=(*shape[:d], axis_data.size, *shape[d:])))
     return retrace("while", fun, avals, closed)
 
 
@@ -415,7 +433,7 @@ def while_loop(
     if stronger is not None:
         avals = stronger
         leaves = [
-            convert(x, a.dtype, a.weak_type) if not has_type(x, a) else x  # type: ignore[attr-defined]
+            convert(x, a.dtype, a.weak_type) if not has_type(x, a) else x
             for x, a in zip(leaves, avals, strict=True)
         ]
         condition = _traced_condition(cond_fun, single, avals)
@@ -446,7 +464,9 @@ def while_loop(
     return pytrees.tree_unflatten(tree, [next(unchanged) if f else next(changed) for f in fixed])
 
 
-def _traced_condition(cond_fun: Callable[..., Any], in_tree: Any, avals: Any) -> Any:
+def _traced_condition(
+    cond_fun: Callable[..., Any], in_tree: pytrees.PyTreeDef, avals: Sequence[AbstractValue]
+) -> Traced:
     condition = trace_function(cond_fun, in_tree, avals, "while_cond")
     if condition.out_tree != pytrees.tree_structure(0):
         raise TypeError(
@@ -458,6 +478,6 @@ def _traced_condition(cond_fun: Callable[..., Any], in_tree: Any, avals: Any) ->
     return condition
 
 
-def _check_body(tree: Any, body: Any, avals: Any) -> None:
+def _check_body(tree: pytrees.PyTreeDef, body: Traced, avals: Sequence[AbstractValue]) -> None:
     if tree != body.out_tree:
         check_carry("while_loop body function", "c", tree, body.out_tree, avals, body.out_avals)

@@ -327,9 +327,9 @@ def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
         out = prim.bind(*primals)
         t, u = tangents
         shape = _result_shape(*primals)
-        if type(t) is Zero and type(u) is Zero:
-            return out, rules.zero_tangent(out)
         if isinstance(u, Zero):
+            if isinstance(t, Zero):
+                return out, rules.zero_tangent(out)
             return out, rules.broadcast_to_result(t, shape)
         if isinstance(t, Zero):
             return out, rules.broadcast_to_result(sign(u), shape)

@@ -305,7 +305,7 @@ def _clamp_jvp(primals: Primals, tangents: Tangents) -> Any:
     )
     total: Any = None
     for t, condition in zip(tangents, conditions, strict=True):
-        if type(t) is Zero:
+        if isinstance(t, Zero):
             continue
         t = rules.broadcast_to_result(t, shape)
         part = select_n_p.bind(condition(), rules.zeros_like(t), t)

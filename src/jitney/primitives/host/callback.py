@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +38,10 @@ from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime.array import array_from_numpy
 
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all",
                 "legacy_vectorized")  # fmt: skip
 
@@ -49,7 +53,7 @@ class FlatCallback:
         self.callback_func = callback_func
         self.in_tree = in_tree
 
-    def __call__(self, *leaves: Any) -> list[Any]:
+    def __call__(self, *leaves: Value) -> list[Any]:
         args, kwargs = pytrees.tree_unflatten(self.in_tree, leaves)
         return pytrees.tree_leaves(self.callback_func(*args, **kwargs))
 
@@ -100,7 +104,10 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
 
 
 def _values_of(
-    callback: Callable[..., Any], values: Sequence[np.ndarray], avals: Any, result_avals: Any
+    callback: Callable[..., Any],
+    values: Sequence[np.ndarray],
+    avals: Sequence[AbstractValue],
+    result_avals: Sequence[ShapedArray],
 ) -> list[np.ndarray]:
     """Results of a callback on data.
 
@@ -127,12 +134,12 @@ io_callback_p.effectful = True
 
 
 @pure_callback_p.abstract
-def _(*avals: Any, result_avals: tuple[ShapedArray, ...], **_: Any) -> Any:
+def _(*avals: AbstractValue, result_avals: tuple[ShapedArray, ...], **_: Any) -> Any:
     return list(result_avals)
 
 
 @io_callback_p.abstract
-def _(*avals: Any, result_avals: tuple[ShapedArray, ...], ordered: bool, **_: Any) -> Any:
+def _(*avals: AbstractValue, result_avals: tuple[ShapedArray, ...], ordered: bool, **_: Any) -> Any:
     effect: Effect = ordered_io_effect if ordered else io_effect
     return list(result_avals), frozenset({effect})
 
@@ -141,13 +148,22 @@ def _returning(prim: Primitive, ordered: bool) -> None:
     """Evaluation of a primitive whose callback returns values."""
 
     @prim.def_impl
-    def _(*args: Any, callback: Any, result_avals: Any, **_: Any) -> list[Any]:
+    def _(
+        *args: Value, callback: Callable[..., Any], result_avals: Sequence[ShapedArray], **_: Any
+    ) -> list[Any]:
         values, avals = _data(args)
         outs = _values_of(callback, values, avals, result_avals)
         return [array_from_numpy(x, a) for x, a in zip(outs, result_avals, strict=True)]
 
     @prim.lower_with_avals
-    def _(b: Any, avals: Any, *nodes: Any, callback: Any, result_avals: Any, **_: Any) -> Any:
+    def _(
+        b: Builder,
+        avals: Sequence[ShapedArray],
+        *nodes: Node,
+        callback: Callable[..., Any],
+        result_avals: Sequence[ShapedArray],
+        **_: Any,
+    ) -> Any:
         def host(*values: np.ndarray) -> list[np.ndarray]:
             return _values_of(callback, values, avals, result_avals)
 
@@ -162,7 +178,7 @@ _returning(io_callback_p, ordered=True)
 
 
 @pure_callback_p.jvp
-def _(primals: Any, tangents: Any, **_: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
         "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while "
         "taking gradients: their derivative cannot be seen."
@@ -170,7 +186,7 @@ def _(primals: Any, tangents: Any, **_: Any) -> Any:
 
 
 @io_callback_p.jvp
-def _(primals: Any, tangents: Any, **_: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
         "IO callbacks do not support JVP: a function with `jax.custom_jvp` may call one."
     )
@@ -184,11 +200,13 @@ def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ..
     return tuple(a.update(shape=(size, *a.shape)) for a in avals)
 
 
-def _row_by_row(prim: Primitive, args: Any, dims: Any, unroll: int, params: Any) -> Any:
+def _row_by_row(
+    prim: Primitive, args: Sequence[Value], dims: Dims, unroll: int, params: dict[str, Any]
+) -> Any:
     """One call for each index of the axis, one after the other."""
     rows = [rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
-    def step(_: Any, given: Any) -> Any:
+    def step(_: Any, given: Sequence[Value]) -> Any:
         values = iter(given)
         return (), prim.bind(
             *(x if d is None else next(values) for x, d in zip(args, dims, strict=True)), **params
@@ -199,7 +217,14 @@ def _row_by_row(prim: Primitive, args: Any, dims: Any, unroll: int, params: Any)
 
 
 @pure_callback_p.batch
-def _(args: Any, dims: Any, *, vmap_method: str | None, result_avals: Any, **params: Any) -> Any:
+def _(
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    vmap_method: str | None,
+    result_avals: Sequence[ShapedArray],
+    **params: object,
+) -> Any:
     size = rules.batch_size(args, dims)
     kept = {"vmap_method": vmap_method, **params}
     if vmap_method in ("sequential", "sequential_unrolled"):
@@ -227,7 +252,7 @@ def _(args: Any, dims: Any, *, vmap_method: str | None, result_avals: Any, **par
 
 
 @io_callback_p.batch
-def _(args: Any, dims: Any, *, ordered: bool, **params: Any) -> Any:
+def _(args: Sequence[Value], dims: Dims, *, ordered: bool, **params: object) -> Any:
     if ordered:
         raise ValueError("Cannot `vmap` ordered IO callback.")
     return _row_by_row(io_callback_p, args, dims, 1, {"ordered": ordered, **params})
@@ -242,22 +267,22 @@ debug_print_p.effectful = True
 
 
 @debug_callback_p.abstract
-def _(*avals: Any, effect: Effect, **_: Any) -> Any:
+def _(*avals: AbstractValue, effect: Effect, **_: Any) -> Any:
     return [], frozenset({effect})
 
 
 @debug_print_p.abstract
-def _(*avals: Any, ordered: bool, **_: Any) -> Any:
+def _(*avals: AbstractValue, ordered: bool, **_: Any) -> Any:
     return [], frozenset({ordered_debug_effect if ordered else debug_effect})
 
 
 def print_values(
-    *values: Any,
+    *values: Value,
     fmt: str,
     has_placeholders: bool,
     in_tree: pytrees.PyTreeDef,
     static_args: tuple[tuple[int, Any], ...],
-    np_printoptions: Any,
+    np_printoptions: Sequence[tuple[str, Any]],
     logging_record: logging.LogRecord | None,
     **_: Any,
 ) -> None:
@@ -286,12 +311,12 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
     """Rules of a primitive that returns nothing; `function_of` gives its function by parameters."""
 
     @prim.def_impl
-    def _(*args: Any, **params: Any) -> list[Any]:
+    def _(*args: Value, **params: object) -> list[Any]:
         _call(function_of(params), *_data(args))
         return []
 
     @prim.lower_with_avals
-    def _(b: Any, avals: Any, *nodes: Any, **params: Any) -> Any:
+    def _(b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object) -> Any:
         function = function_of(params)
 
         def host(*values: np.ndarray) -> tuple[()]:
@@ -304,11 +329,11 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
         return b.host_call(prim.name, host, nodes, (), ordered=True)
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
         return prim.bind(*primals, **params), []
 
     @prim.batch
-    def _(args: Any, dims: Any, **params: Any) -> Any:
+    def _(args: Sequence[Value], dims: Dims, **params: object) -> Any:
         for i in range(rules.batch_size(args, dims)):
             prim.bind(
                 *(x if d is None else index_axis(x, i, d) for x, d in zip(args, dims, strict=True)),
@@ -324,7 +349,7 @@ _silent(debug_callback_p, lambda params: params["callback"])
 _silent(debug_print_p, lambda params: lambda *values: print_values(*values, **params))
 
 
-def index_axis(x: Any, i: int, axis: int) -> Any:
+def index_axis(x: Value, i: int, axis: int) -> Any:
     """x[i] along `axis`."""
     shape = rules.shape_of(x)
     start, limit = [0] * len(shape), list(shape)

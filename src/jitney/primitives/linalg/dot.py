@@ -24,8 +24,9 @@ from jitney.primitives.linalg.precision import (
 )
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike, DTypeLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, SupportsDType
     from jitney.primitives.linalg.precision import PrecisionLike
+    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
     from jitney.runtime.mesh import ShardingLike
 
 DotDimensionNumbers = tuple[
@@ -40,7 +41,9 @@ MANY_PRODUCTS = (
 )  # of integers: NumPy, which has plain loops for them, needs as long as to compile
 
 
-def _check_axes(side: str, aval: ShapedArray, contracting: Any, batch: Any) -> None:
+def _check_axes(
+    side: str, aval: ShapedArray, contracting: Sequence[int], batch: Sequence[int]
+) -> None:
     if not all(0 <= a < aval.ndim for a in (*contracting, *batch)):
         raise TypeError(
             f"dot_general requires {side} dimension numbers to be nonnegative and less than the "
@@ -65,10 +68,10 @@ def _(
     x: ShapedArray,
     y: ShapedArray,
     *,
-    dimension_numbers: Any,
-    precision: Any,
-    preferred_element_type: Any,
-    out_sharding: Any,
+    dimension_numbers: DotDimensionNumbers,
+    precision: PrecisionLike,
+    preferred_element_type: np.dtype | None,
+    out_sharding: object,
 ) -> ShapedArray:
     (cx, cy), (bx, by) = dimension_numbers
     _check_axes("lhs", x, cx, bx)
@@ -138,7 +141,9 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
         )
 
 
-def _dtypes(x: Any, y: Any, precision: Any, preferred: Any) -> tuple[np.dtype, np.dtype, np.dtype]:
+def _dtypes(
+    x: SupportsDType, y: SupportsDType, precision: PrecisionLike, preferred: np.dtype | None
+) -> tuple[np.dtype, np.dtype, np.dtype]:
     """(dtype that operands are converted to first, dtype of the contraction, of the result)."""
     common = _higher(x.dtype, y.dtype)
     result = common if preferred is None else preferred
@@ -156,10 +161,10 @@ def _(
     x: np.ndarray,
     y: np.ndarray,
     *,
-    dimension_numbers: Any,
-    precision: Any,
-    preferred_element_type: Any,
-    out_sharding: Any,
+    dimension_numbers: DotDimensionNumbers,
+    precision: PrecisionLike,
+    preferred_element_type: np.dtype | None,
+    out_sharding: object,
 ) -> np.ndarray:
     contract, batch = dimension_numbers
     common, wide, result = _dtypes(x, y, precision, preferred_element_type)
@@ -172,7 +177,7 @@ def _(
     return scalar.convert(contraction.dot(x, y, contract, batch, wide), result)
 
 
-def _products(x: np.ndarray, y: np.ndarray, dimension_numbers: Any) -> int:
+def _products(x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbers) -> int:
     """How many products a contraction sums up."""
     (_, contracted), (_, batch) = dimension_numbers
     shared = {*contracted, *batch}
@@ -181,14 +186,14 @@ def _products(x: np.ndarray, y: np.ndarray, dimension_numbers: Any) -> int:
 
 @dot_general_p.lower
 def _(
-    b: Any,
-    x: Any,
-    y: Any,
+    b: Builder,
+    x: Node,
+    y: Node,
     *,
-    dimension_numbers: Any,
-    precision: Any,
-    preferred_element_type: Any,
-    out_sharding: Any,
+    dimension_numbers: DotDimensionNumbers,
+    precision: PrecisionLike,
+    preferred_element_type: np.dtype | None,
+    out_sharding: object,
 ) -> Any:
     (cx, cy), (bx, by) = dimension_numbers
     common, wide, result = _dtypes(x, y, precision, preferred_element_type)
@@ -255,7 +260,7 @@ def dot_general(
         raise
 
 
-def _ints(axes: Any) -> tuple[int, ...]:
+def _ints(axes: int | Sequence[int]) -> tuple[int, ...]:
     """Axes as a tuple of ints; one axis counts as a sequence of one."""
     if isinstance(axes, int):
         return (axes,)
@@ -346,7 +351,13 @@ text.printing_rules["dot_general"] = _print_dot
 
 
 def _transposed(
-    ct: Any, x: Any, y: Any, numbers: Any, precision: Any, preferred: Any, swapped: bool
+    ct: Value,
+    x: Operand,
+    y: Value,
+    numbers: DotDimensionNumbers,
+    precision: PrecisionLike,
+    preferred: np.dtype | None,
+    swapped: bool,
 ) -> Any:
     """Cotangent of the first operand x of a contraction with y; the other way round if `swapped`."""
     (cx, cy), (bx, by) = numbers
@@ -379,14 +390,14 @@ def _transposed(
     return out
 
 
-def _by_left(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+def _by_left(ct: Value, x: Operand, y: Value, **params: Param) -> Any:
     return _transposed(
         ct, x, y, params["dimension_numbers"], params["precision"],
         params["preferred_element_type"], False,
     )  # fmt: skip
 
 
-def _by_right(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+def _by_right(ct: Value, x: Value, y: Operand, **params: Param) -> Any:
     (cx, cy), (bx, by) = params["dimension_numbers"]
     return _transposed(
         ct, y, x, ((cy, cx), (by, bx)), params["precision"], params["preferred_element_type"], True
@@ -397,12 +408,14 @@ rules.defbilinear(dot_general_p, _by_left, _by_right)
 
 
 @dot_general_p.batch
-def _(args: Any, dims: Any, *, dimension_numbers: Any, **params: Any) -> Any:
+def _(
+    args: Sequence[Value], dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: object
+) -> Any:
     (x, y), (dx, dy) = args, dims
     (cx, cy), (bx, by) = dimension_numbers
     n_batch = len(bx)
 
-    def moved(axes: Any, d: int | None) -> tuple[int, ...]:
+    def moved(axes: Sequence[int], d: int | None) -> tuple[int, ...]:
         return tuple(axes) if d is None else tuple(map(int, rules.shifted_axes(axes, d)))
 
     contract = moved(cx, dx), moved(cy, dy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from jitney.primitives.linalg.matrix_functions import matrix_function
 from jitney.primitives.reduction.reduce import argmax, reduce_sum
 from jitney.primitives.rules import shape_of
 from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Primals, Tangents, Value
 
 _INT32 = np.dtype(np.int32)
 
@@ -46,14 +49,14 @@ matrix_function(eig_p, _eig)
 
 @eig_p.jvp
 def _(
-    primals: Any, tangents: Any, *, compute_left_eigenvectors: bool,
-    compute_right_eigenvectors: bool, enable_eigvec_derivs: bool, **params: Any,
+    primals: Primals, tangents: Tangents, *, compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool, enable_eigvec_derivs: bool, **params: object,
 ) -> Any:  # fmt: skip
     (x,), (t,) = primals, tangents
     left, right = compute_left_eigenvectors, compute_right_eigenvectors
     params["enable_eigvec_derivs"] = enable_eigvec_derivs
     outs = eig_p.bind(x, compute_left_eigenvectors=left, compute_right_eigenvectors=right, **params)
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         return factorizations.zero_tangents(outs)
     if (left or right) and not enable_eigvec_derivs:
         raise NotImplementedError(
@@ -78,7 +81,7 @@ def _(
     return outs, tangents_out
 
 
-def _change(values: Any, vectors: Any, inner: Any) -> Any:
+def _change(values: Value, vectors: Value, inner: Value) -> Any:
     """The tangents of eigenvectors V; `inner` is V^-1 @ dA @ V."""
     gaps = binary.sub(mat.as_row(values), mat.as_column(values))
     change = mat.matmul(vectors, binary.mul(factorizations.off_diagonal_inverse(gaps), inner))

@@ -8,7 +8,7 @@ triangular systems.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from jitney.primitives.linalg import matrix_helpers as mat
 from jitney.primitives.linalg.matrix_functions import matrix_function, no_derivative
 from jitney.primitives.rules import shape_of
 from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.primitives.rule_types import Cotangent, Operand, Param, Primals, Tangents, Value
 
 INT32 = np.dtype(np.int32)
 
@@ -46,11 +51,11 @@ def square(name: str, x: ShapedArray, which: str = "The input") -> tuple[tuple[i
     return batch, n
 
 
-def _real(dtype: Any) -> Any:
+def _real(dtype: np.dtype) -> np.dtype:
     return reference.real_dtype(dtype)
 
 
-def zero_tangents(outs: Any) -> Any:
+def zero_tangents(outs: Sequence[Value]) -> Any:
     """Results, and that they do not change."""
     return outs, [rules.zero_tangent(x) for x in outs]
 
@@ -75,10 +80,10 @@ matrix_function(
 
 
 @cholesky_p.jvp
-def _(primals: Any, tangents: Any) -> Any:
+def _(primals: Primals, tangents: Tangents) -> Any:
     (x,), (t,) = primals, tangents
     factor = cholesky_p.bind(x)
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         return factor, rules.zero_tangent(factor)
     right = solve_triangular(factor, t, left_side=False, lower=True, adjoint=True)
     inner = solve_triangular(factor, right, left_side=True, lower=True)
@@ -130,7 +135,7 @@ matrix_function(
 
 
 def solve_triangular(
-    a: Any, b: Any, *, left_side: bool, lower: bool, adjoint: bool = False, unit: bool = False
+    a: Value, b: Value, *, left_side: bool, lower: bool, adjoint: bool = False, unit: bool = False
 ) -> Any:
     """The solution of a triangular system of `a`, or of its conjugate transpose if `adjoint`."""
     return triangular_solve_p.bind(
@@ -140,11 +145,11 @@ def solve_triangular(
 
 
 @triangular_solve_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     (a, b), (ta, tb) = primals, tangents
     out = triangular_solve_p.bind(a, b, **params)
-    if type(ta) is Zero:
-        if type(tb) is Zero:
+    if isinstance(ta, Zero):
+        if isinstance(tb, Zero):
             return out, rules.zero_tangent(out)
         return out, triangular_solve_p.bind(a, tb, **params)
     unit = int(params["unit_diagonal"])
@@ -154,14 +159,14 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     if params["conjugate_a"]:
         change = mat.conj(change)
     product = mat.matmul(change, out) if params["left_side"] else mat.matmul(out, change)
-    right = unary.neg(product) if type(tb) is Zero else binary.sub(tb, product)
+    right = unary.neg(product) if isinstance(tb, Zero) else binary.sub(tb, product)
     return out, triangular_solve_p.bind(a, right, **params)
 
 
 @triangular_solve_p.transpose
-def _(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
+def _(ct: Cotangent, a: Operand, b: Operand, *, transpose_a: bool, **params: object) -> list[Any]:
     assert rules.is_linear(b) and not rules.is_linear(a)
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [None, Zero(b.aval.to_cotangent_aval())]
     return [None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)]
 
@@ -185,10 +190,10 @@ matrix_function(lu_p, reference.lu, lambda x: lapack.Routine("lu", x.shape[-2:])
 
 
 @lu_p.jvp
-def _(primals: Any, tangents: Any) -> Any:
+def _(primals: Primals, tangents: Tangents) -> Any:
     (x,), (t,) = primals, tangents
     factors, pivots, order = lu_p.bind(x)
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         return zero_tangents([factors, pivots, order])
     m, n = shape_of(x)[-2:]
     k = min(m, n)
@@ -235,14 +240,16 @@ qr_p = declare("qr", multiple_results=True)
 
 
 @qr_p.abstract
-def _(x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> list[ShapedArray]:
+def _(
+    x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: object
+) -> list[ShapedArray]:
     batch, m, n = _matrix("qr", x)
     k = m if full_matrices else min(m, n)
     outs = [shaped_array((*batch, m, k), x.dtype), shaped_array((*batch, k, n), x.dtype)]
     return [*outs, shaped_array((*batch, n), INT32)] if pivoting else outs
 
 
-def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> Any:
+def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: object) -> Any:
     return reference.qr(x, pivoting, full_matrices)
 
 
@@ -255,10 +262,10 @@ matrix_function(qr_p, _qr, _qr_routine)
 
 
 @qr_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
     (x,), (t,) = primals, tangents
     outs = qr_p.bind(x, **params)
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         return zero_tangents(outs)
     q, r, *order = outs
     m, n = shape_of(x)[-2:]
@@ -281,7 +288,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return outs, [dq, dr, *map(rules.zero_tangent, order)]
 
 
-def real_of(x: Any) -> Any:
+def real_of(x: Value) -> Any:
     """The real part, in the dtype of `x`."""
     return convert_element_type(unary.real(x), mat.dtype_of(x)) if mat.is_complex(x) else x
 
@@ -297,7 +304,12 @@ def _chosen(subset: tuple[int, int] | None, size: int) -> int:
 
 @eigh_p.abstract
 def _(
-    x: ShapedArray, *, lower: bool, subset_by_index: Any, sort_eigenvalues: bool, algorithm: Any
+    x: ShapedArray,
+    *,
+    lower: bool,
+    subset_by_index: tuple[int, int] | None,
+    sort_eigenvalues: bool,
+    algorithm: object,
 ) -> list[ShapedArray]:
     batch, n = square("eigh", x)
     d = _chosen(subset_by_index, n)
@@ -305,7 +317,12 @@ def _(
 
 
 def _eigh(
-    x: np.ndarray, *, lower: bool, subset_by_index: Any, sort_eigenvalues: bool, algorithm: Any
+    x: np.ndarray,
+    *,
+    lower: bool,
+    subset_by_index: tuple[int, int] | None,
+    sort_eigenvalues: bool,
+    algorithm: object,
 ) -> Any:
     vectors, values = reference.eigh(x, lower)
     if subset_by_index is None:
@@ -314,7 +331,9 @@ def _eigh(
     return [vectors[..., chosen], values[..., chosen]]
 
 
-def _eigh_routine(x: ShapedArray, *, lower: bool, subset_by_index: Any, **_: Any) -> Any:
+def _eigh_routine(
+    x: ShapedArray, *, lower: bool, subset_by_index: tuple[int, int] | None, **_: Any
+) -> Any:
     return lapack.Routine("eigh", (x.shape[-1], int(lower))) if subset_by_index is None else None
 
 
@@ -322,10 +341,10 @@ matrix_function(eigh_p, _eigh, _eigh_routine)
 
 
 @eigh_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     (x,), (t,) = primals, tangents
     vectors, values = outs = eigh_p.bind(x, **params)
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         return zero_tangents(outs)
     n = shape_of(x)[-1]
     if _chosen(params["subset_by_index"], n) != n:
@@ -338,7 +357,7 @@ def _(primals: Any, tangents: Any, **params: Any) -> Any:
     return outs, [dvectors, unary.real(diagonal) if mat.is_complex(x) else diagonal]
 
 
-def off_diagonal_inverse(gaps: Any) -> Any:
+def off_diagonal_inverse(gaps: Value) -> Any:
     """1 / gaps off the diagonal, 0 on it."""
     n = shape_of(gaps)[-1]
     unit = mat.eye(n, n, gaps)
@@ -348,7 +367,7 @@ def off_diagonal_inverse(gaps: Any) -> Any:
 # --- systems -------------------------------------------------------------------------------------
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Value, b: Value) -> Any:
     """a^-1 @ b, for operands with equal batch axes."""
     factors, _, order = lu_p.bind(a)
     x = solve_triangular(factors, mat.take_rows(b, order), left_side=True, lower=True, unit=True)
@@ -362,7 +381,12 @@ svd_p = declare("svd", multiple_results=True)
 
 @svd_p.abstract
 def _(
-    x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any
+    x: ShapedArray,
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    subset_by_index: tuple[int, int] | None,
+    algorithm: object,
 ) -> list[ShapedArray]:
     batch, m, n = _matrix("svd", x)
     k = _chosen(subset_by_index, min(m, n))
@@ -375,7 +399,12 @@ def _(
 
 
 def _svd(
-    x: np.ndarray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any
+    x: np.ndarray,
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    subset_by_index: tuple[int, int] | None,
+    algorithm: object,
 ) -> Any:
     if subset_by_index is None:
         return reference.svd(x, full_matrices, compute_uv)
@@ -387,7 +416,12 @@ def _svd(
 
 
 def _svd_routine(
-    x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, **_: Any
+    x: ShapedArray,
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    subset_by_index: tuple[int, int] | None,
+    **_: Any,
 ) -> Any:
     if subset_by_index is not None:
         return None
@@ -401,10 +435,12 @@ matrix_function(svd_p, _svd, _svd_routine)
 
 
 @svd_p.jvp
-def _(primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool, **params: Any) -> Any:
+def _(
+    primals: Primals, tangents: Tangents, *, full_matrices: bool, compute_uv: bool, **params: object
+) -> Any:
     (x,), (t,) = primals, tangents
     m, n = shape_of(x)[-2:]
-    if type(t) is Zero:
+    if isinstance(t, Zero):
         outs = svd_p.bind(x, full_matrices=full_matrices, compute_uv=compute_uv, **params)
         return zero_tangents(outs)
     if params["subset_by_index"] is not None:
@@ -443,13 +479,13 @@ def _(primals: Any, tangents: Any, *, full_matrices: bool, compute_uv: bool, **p
     return [values, u, vh], [dvalues, du, mat.adjoint(dv)]
 
 
-def _is_zero(x: Any) -> Any:
+def _is_zero(x: Value) -> Any:
     from jitney.primitives.elementwise.compare import eq
 
     return eq(x, mat.scalar(x, 0))
 
 
-def _outside(basis: Any, x: Any, factors: Any) -> Any:
+def _outside(basis: Value, x: Value, factors: Value) -> Any:
     """What of the columns of `x` is orthogonal to `basis`, scaled."""
     inside = mat.matmul(basis, mat.matmul(mat.adjoint(basis), x))
     return binary.mul(binary.sub(x, inside), factors)

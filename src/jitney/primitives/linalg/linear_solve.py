@@ -24,7 +24,18 @@ from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
 
 
 class _LinearSolveTuple(NamedTuple):
@@ -43,7 +54,7 @@ linear_solve_p = declare("custom_linear_solve", multiple_results=True)
 
 
 @linear_solve_p.abstract
-def _(*avals: Any, const_lengths: Any, jaxprs: Any) -> Any:
+def _(*avals: AbstractValue, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
     return jaxprs.solve.out_avals
 
 
@@ -58,7 +69,7 @@ def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolv
 
 
 @linear_solve_p.lower
-def _(b: Any, *nodes: Any, const_lengths: Any, jaxprs: Any) -> Any:
+def _(b: Builder, *nodes: Node, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
     consts, rhs = _split(nodes, const_lengths)
     return lowering.inline(b, jaxprs.solve, [*consts.solve, *rhs])
 
@@ -69,7 +80,13 @@ linear_solve_p.absent(
 
 
 @linear_solve_p.jvp
-def _(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: Any) -> Any:
+def _(
+    primals: Primals,
+    tangents: Tangents,
+    *,
+    const_lengths: _LinearSolveTuple,
+    jaxprs: _LinearSolveTuple,
+) -> Any:
     params = {"const_lengths": const_lengths, "jaxprs": jaxprs}
     n_consts = sum(const_lengths)
     x = linear_solve_p.bind(*primals, **params)
@@ -96,7 +113,12 @@ def _(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs: Any) -> Any:
 
 
 @linear_solve_p.transpose
-def _(cts: Any, *args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
+def _(
+    cts: Sequence[Cotangent],
+    *args: Operand,
+    const_lengths: _LinearSolveTuple,
+    jaxprs: _LinearSolveTuple,
+) -> list[Any]:
     if jaxprs.transpose_solve is None:
         raise TypeError(
             "transpose_solve required for backwards mode automatic differentiation of "
@@ -117,7 +139,14 @@ def _(cts: Any, *args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
 
 
 @linear_solve_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, *, const_lengths: Any, jaxprs: Any) -> Any:
+def _(
+    axis_data: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    const_lengths: _LinearSolveTuple,
+    jaxprs: _LinearSolveTuple,
+) -> Any:
     const_dims, b_dims = _split(dims, const_lengths)
     n_b = len(b_dims)
     batched = _LinearSolveTuple(*([d is not None for d in part] for part in const_dims))
@@ -162,12 +191,16 @@ def _(axis_data: AxisData, args: Any, dims: Any, *, const_lengths: Any, jaxprs: 
 
 
 def _traced(
-    name: str, fun: Callable[..., Any], tree: Any, avals: Sequence[Any], has_aux: bool = False
+    name: str,
+    fun: Callable[..., Any],
+    tree: pytrees.PyTreeDef,
+    avals: Sequence[Any],
+    has_aux: bool = False,
 ) -> tuple[ClosedJaxpr, list[Any], Any]:
     """(program: constants, operands -> results; values of the constants; structure of the aux)."""
     aux: list[Any] = []
 
-    def flat(*xs: Any) -> list[Any]:
+    def flat(*xs: Value) -> list[Any]:
         out = fun(pytrees.tree_unflatten(tree, xs))
         rest: list[Any] = []
         if has_aux:
@@ -239,7 +272,7 @@ def custom_linear_solve(
     back_jaxpr, back_consts = (solve_jaxpr, solve_consts) if symmetric else (None, [])
     if transpose_solve is not None and not symmetric:
 
-        def vecmat(x: Any) -> Any:
+        def vecmat(x: PyTree) -> Any:
             cts = pytrees.tree_leaves(x)
             operands = [*matvec_consts, *(UndefinedPrimal(a) for a in avals)]
             outs = backward_pass(matvec_jaxpr.jaxpr, [], operands, cts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,15 +20,19 @@ from jitney.primitives.reduction.sort import sort_key_val
 from jitney.primitives.rules import shape_of
 from jitney.transforms.zero import Zero, instantiate
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import Cotangent, Operand, Primals, Tangents, Value
 
-def inverse_permutation(order: Any) -> Any:
+
+def inverse_permutation(order: Value) -> Any:
     """The permutation that undoes `order`, along the last axis."""
     shape = shape_of(order)
     places = broadcasted_iota(mat.INT32, shape, len(shape) - 1)
     return sort_key_val(order, places)[1]
 
 
-def lu_solve(factors: Any, order: Any, b: Any, trans: int = 0) -> Any:
+def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Any:
     """The solution of op(A) @ X = b, where A[order] = L @ U.
 
     Args:
@@ -51,7 +55,7 @@ def lu_solve(factors: Any, order: Any, b: Any, trans: int = 0) -> Any:
     return mat.take_rows(x, inverse_permutation(order))
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Value, b: Value) -> Any:
     """a^-1 @ b, for matrices of one batch; derivatives use the same factors."""
     factors, _, order = factorizations.lu_p.bind(stop_gradient(a))
     return custom_linear_solve(
@@ -90,7 +94,7 @@ def _tridiagonal_solve(
 matrix_function(tridiagonal_solve_p, _tridiagonal_solve, linear=True)
 
 
-def _shifted(x: Any, by: int) -> Any:
+def _shifted(x: Value, by: int) -> Any:
     """`x` moved along the last but one axis, zeros moved in."""
     from jitney.primitives.array.concatenation import pad
 
@@ -98,31 +102,31 @@ def _shifted(x: Any, by: int) -> Any:
     return pad(x, mat.scalar(x, 0), edges)
 
 
-def _tridiagonal_product(dl: Any, d: Any, du: Any, x: Any) -> Any:
+def _tridiagonal_product(dl: Value, d: Value, du: Value, x: Value) -> Any:
     low = binary.mul(mat.as_column(dl), _shifted(x, 1))
     up = binary.mul(mat.as_column(du), _shifted(x, -1))
     return binary.add(binary.add(low, binary.mul(mat.as_column(d), x)), up)
 
 
 @tridiagonal_solve_p.jvp
-def _(primals: Any, tangents: Any, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
     *diagonals, b = primals
     *changes, tb = tangents
     out = tridiagonal_solve_p.bind(*diagonals, b, **params)
     if all(type(t) is Zero for t in changes):
-        if type(tb) is Zero:
+        if isinstance(tb, Zero):
             return out, rules.zero_tangent(out)
         return out, tridiagonal_solve_p.bind(*diagonals, tb, **params)
     dl, d, du = map(instantiate, changes)
     product = _tridiagonal_product(dl, d, du, out)
-    right = unary.neg(product) if type(tb) is Zero else binary.sub(tb, product)
+    right = unary.neg(product) if isinstance(tb, Zero) else binary.sub(tb, product)
     return out, tridiagonal_solve_p.bind(*diagonals, right, **params)
 
 
 @tridiagonal_solve_p.transpose
-def _(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
+def _(ct: Cotangent, dl: Array, d: Array, du: Array, b: Operand, **params: object) -> list[Any]:
     assert rules.is_linear(b)
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [None, None, None, Zero(b.aval.to_cotangent_aval())]
     low, up = (mat.as_column(x) for x in (dl, du))
     flat = d.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive
 from jitney.primitives import rules
 from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
 
 
 def matrix_function(
@@ -49,7 +52,7 @@ def matrix_function(
         return outs if several else [outs]
 
     @prim.eager
-    def _(*xs: np.ndarray, **params: Any) -> Any:
+    def _(*xs: np.ndarray, **params: object) -> Any:
         avals = [shaped_array(x.shape, x.dtype) for x in xs]
         call = chosen(avals, params)
         if call is None:
@@ -60,12 +63,12 @@ def matrix_function(
         found = [x.astype(out.dtype, copy=False) for x, out in zip(found, outs, strict=True)]
         return found if several else found[0]
 
-    def host(*xs: np.ndarray, **params: Any) -> list[np.ndarray]:
+    def host(*xs: np.ndarray, **params: object) -> list[np.ndarray]:
         found = reference(*xs, **params)
         return [np.ascontiguousarray(x) for x in (found if several else [found])]
 
     @prim.lower_with_avals
-    def _(b: Any, avals: Sequence[ShapedArray], *nodes: Any, **params: Any) -> Any:
+    def _(b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object) -> Any:
         built = None if small is None else small(b, *nodes, **params)
         if built is not None:
             return built
@@ -81,7 +84,7 @@ def matrix_function(
         return found if several else found[0]
 
     @prim.batch
-    def _(args: Any, dims: Any, **params: Any) -> Any:
+    def _(args: Sequence[Value], dims: Dims, **params: object) -> Any:
         size = rules.batch_size(args, dims)
         moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
         out = prim.bind(*moved, **params)
@@ -95,7 +98,7 @@ def no_derivative(prim: Primitive) -> None:
     """Says that `prim` has no derivative."""
 
     @prim.jvp
-    def _(primals: Any, tangents: Any, **params: Any) -> Any:
+    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
         if any(type(t) is not Zero for t in tangents):
             raise NotImplementedError(f"Differentiation rule for '{prim.name}' not implemented")
         out = prim.bind(*primals, **params)

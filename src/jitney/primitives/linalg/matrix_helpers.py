@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,25 +18,28 @@ from jitney.primitives.linalg.precision import Precision
 from jitney.primitives.reduction.reduce import reduce_sum
 from jitney.primitives.rules import aval_of, shape_of
 
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Value
+
 INT32 = np.dtype(np.int32)
 
 
-def dtype_of(x: Any) -> Any:
+def dtype_of(x: Value) -> Any:
     """dtype of an operand."""
     return aval_of(x).dtype
 
 
-def is_complex(x: Any) -> bool:
+def is_complex(x: Value) -> bool:
     """Whether an operand is complex."""
     return dtypes.issubdtype(dtype_of(x), np.complexfloating)
 
 
-def scalar(like: Any, value: Any) -> Any:
+def scalar(like: Value, value: complex) -> Any:
     """`value` in the dtype of `like`."""
     return np.asarray(value).astype(dtype_of(like))[()]
 
 
-def matmul(x: Any, y: Any) -> Any:
+def matmul(x: Value, y: Value) -> Any:
     """x @ y for operands with equal batch axes."""
     rank = len(shape_of(x))
     batch = tuple(range(rank - 2))
@@ -44,23 +47,23 @@ def matmul(x: Any, y: Any) -> Any:
     return dot_general(x, y, numbers, Precision.HIGHEST)
 
 
-def transpose(x: Any) -> Any:
+def transpose(x: Value) -> Any:
     """`x` with its last two axes exchanged."""
     rank = len(shape_of(x))
     return permute(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def conj(x: Any) -> Any:
+def conj(x: Value) -> Any:
     """The complex conjugate; `x` itself if it is real."""
     return unary.conj(x) if is_complex(x) else x
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Value) -> Any:
     """The conjugate transpose."""
     return conj(transpose(x))
 
 
-def symmetrize(x: Any) -> Any:
+def symmetrize(x: Value) -> Any:
     """(x + x^H) / 2."""
     return binary.mul(binary.add(x, adjoint(x)), scalar(x, 0.5))
 
@@ -70,12 +73,12 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[Any, Any]:
     return broadcasted_iota(INT32, shape, rank - 2), broadcasted_iota(INT32, shape, rank - 1)
 
 
-def zeros(shape: tuple[int, ...], like: Any) -> Any:
+def zeros(shape: tuple[int, ...], like: Value) -> Any:
     """Zeros of `shape` in the dtype of `like`."""
     return full(shape, scalar(like, 0))
 
 
-def tril(x: Any, k: int = 0) -> Any:
+def tril(x: Value, k: int = 0) -> Any:
     """Elements on and below diagonal `k`, zeros above."""
     shape = shape_of(x)
     rows, columns = _rows_and_columns(shape)
@@ -83,7 +86,7 @@ def tril(x: Any, k: int = 0) -> Any:
     return select_n(mask, zeros(shape, x), x)
 
 
-def triu(x: Any, k: int = 0) -> Any:
+def triu(x: Value, k: int = 0) -> Any:
     """Elements on and above diagonal `k`, zeros below."""
     shape = shape_of(x)
     rows, columns = _rows_and_columns(shape)
@@ -91,37 +94,37 @@ def triu(x: Any, k: int = 0) -> Any:
     return select_n(mask, x, zeros(shape, x))
 
 
-def eye(m: int, n: int, like: Any) -> Any:
+def eye(m: int, n: int, like: Value) -> Any:
     """Ones on the diagonal, with the batch axes and the dtype of `like`."""
     rows, columns = _rows_and_columns((*shape_of(like)[:-2], m, n))
     return convert_element_type(compare.eq(rows, columns), dtype_of(like))
 
 
-def only_diagonal(x: Any) -> Any:
+def only_diagonal(x: Value) -> Any:
     """`x` with zeros off the diagonal."""
     shape = shape_of(x)
     mask = compare.eq(*_rows_and_columns(shape))
     return select_n(mask, zeros(shape, x), x)
 
 
-def diagonal(x: Any) -> Any:
+def diagonal(x: Value) -> Any:
     """The diagonals of square matrices."""
     return reduce_sum(only_diagonal(x), (len(shape_of(x)) - 1,))
 
 
-def as_row(v: Any) -> Any:
+def as_row(v: Value) -> Any:
     """A vector (*batch, n) as a matrix (*batch, 1, n)."""
     *batch, n = shape_of(v)
     return broadcast_in_dim(v, (*batch, 1, n), (*range(len(batch)), len(batch) + 1))
 
 
-def as_column(v: Any) -> Any:
+def as_column(v: Value) -> Any:
     """A vector (*batch, n) as a matrix (*batch, n, 1)."""
     shape = shape_of(v)
     return broadcast_in_dim(v, (*shape, 1), tuple(range(len(shape))))
 
 
-def take_rows(x: Any, rows: Any) -> Any:
+def take_rows(x: Value, rows: Value) -> Any:
     """x[rows] for each element of the batch; `rows` are integers (*batch, m)."""
     shape = shape_of(x)
     rank = len(shape)
@@ -132,7 +135,7 @@ def take_rows(x: Any, rows: Any) -> Any:
     return gather(x, as_column(rows), numbers, (1,) * (rank - 1) + shape[-1:])
 
 
-def window(x: Any, rows: int, columns: int) -> Any:
+def window(x: Value, rows: int, columns: int) -> Any:
     """The upper left corner of a matrix."""
     from jitney.primitives.indexing.slice import slice as cut
 
@@ -140,7 +143,7 @@ def window(x: Any, rows: int, columns: int) -> Any:
     return cut(x, (0,) * len(shape), (*shape[:-2], rows, columns), (1,) * len(shape))
 
 
-def widened(x: Any, rows: int, columns: int) -> Any:
+def widened(x: Value, rows: int, columns: int) -> Any:
     """A matrix with zeros below and on the right, up to an extent of `rows`, `columns`."""
     from jitney.primitives.array.concatenation import pad
 

@@ -102,7 +102,7 @@ _ON_CPU = {
 }
 
 
-def canonical_precision(precision: Any) -> Any:
+def canonical_precision(precision: PrecisionLike) -> Any:
     """None, a pair of `Precision`, a preset or an algorithm; None takes the configured default.
 
     Raises:
@@ -129,7 +129,7 @@ def canonical_precision(precision: Any) -> Any:
     )
 
 
-def computation_dtype(precision: Any, dtype: np.dtype) -> np.dtype:
+def computation_dtype(precision: PrecisionLike, dtype: np.dtype) -> np.dtype:
     """The dtype that a contraction of operands of `dtype` is computed in.
 
     Raises:

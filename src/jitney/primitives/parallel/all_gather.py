@@ -27,41 +27,45 @@ from jitney.primitives.parallel.collectives import (
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
-    from jitney.core.typing import AxisName, PyTree
+    from collections.abc import Callable
+
+    from jitney.core.typing import Array, AxisName, PyTree
+    from jitney.primitives.parallel.collectives import Groups
+    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
 
 Shape = tuple[int, ...]
 
 
-def _no_groups(groups: Any) -> None:
+def _no_groups(groups: Groups) -> None:
     if groups is not None:
         raise NotImplementedError(NO_GROUPS)
 
 
-def _reshape(x: Any, new_sizes: Sequence[int]) -> Any:
+def _reshape(x: Value, new_sizes: Sequence[int]) -> Any:
     return shapes.reshape(x, tuple(new_sizes))
 
 
-def _split(x: Any, axis: int, parts: int) -> Any:
+def _split(x: Value, axis: int, parts: int) -> Any:
     """`x` with `axis` divided into `parts` and the rest."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], parts, s[axis] // parts, *s[axis + 1 :]))
 
 
-def _merge(x: Any, axis: int) -> Any:
+def _merge(x: Value, axis: int) -> Any:
     """`x` with `axis` and the next as one."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], s[axis] * s[axis + 1], *s[axis + 2 :]))
 
 
-def _of_extent_one(prim: Primitive, meaning: Any) -> None:
+def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape]) -> None:
     """Sets what the operation is along axes of extent 1: a change of shape."""
 
     @prim.eager
-    def _(x: np.ndarray, **params: Any) -> np.ndarray:
+    def _(x: np.ndarray, **params: object) -> np.ndarray:
         return x.reshape(meaning(x.shape, **params))
 
     @prim.lower
-    def _(b: Any, x: Any, **params: Any) -> Any:
+    def _(b: Builder, x: Node, **params: object) -> Any:
         return b.reshape(x, meaning(x.shape, **params))
 
 
@@ -98,11 +102,11 @@ def _gathered(
 
 
 @all_gather_p.abstract
-def _(x: ShapedArray, **params: Any) -> ShapedArray:
+def _(x: ShapedArray, **params: Param) -> ShapedArray:
     return x.update(shape=_gathered(x.shape, **params))
 
 
-def _gathered_alone(shape: Shape, **params: Any) -> Shape:
+def _gathered_alone(shape: Shape, **params: Param) -> Shape:
     _only_one(params["axis_size"], "all_gather")
     return _gathered(shape, **params)
 
@@ -113,12 +117,12 @@ _of_extent_one(all_gather_p, _gathered_alone)
 @all_gather_p.batch_with_axis
 def _(
     axis_data: AxisData,
-    args: Any,
-    dims: Any,
+    args: Sequence[Value],
+    dims: Dims,
     *,
     all_gather_dimension: int,
-    axis_name: Any,
-    axis_index_groups: Any,
+    axis_name: AxisName,
+    axis_index_groups: Groups,
     axis_size: int,
     tiled: bool,
 ) -> Any:
@@ -145,7 +149,9 @@ def _(
     return _merge(out, k) if tiled else out, None
 
 
-def _all_gather_transpose(ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> Any:
+def _all_gather_transpose(
+    ct: Value, x: Operand, *, all_gather_dimension: int, **params: object
+) -> Any:
     return reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 
@@ -181,7 +187,7 @@ def all_gather(
     """
     names = names_of(axis_name, "all_gather")
 
-    def one(leaf: Any) -> Any:
+    def one(leaf: Value) -> Any:
         value = as_value(leaf)
         rank = len(value.shape) + (not tiled)
         k = axis % rank if -rank <= axis < rank else axis
@@ -223,11 +229,11 @@ def _scattered(
 
 
 @reduce_scatter_p.abstract
-def _(x: ShapedArray, **params: Any) -> ShapedArray:
+def _(x: ShapedArray, **params: Param) -> ShapedArray:
     return x.update(shape=_scattered(x.shape, **params))
 
 
-def _scattered_alone(shape: Shape, **params: Any) -> Shape:
+def _scattered_alone(shape: Shape, **params: Param) -> Shape:
     _only_one(params["axis_size"], "psum_scatter")
     return _scattered(shape, **params)
 
@@ -238,12 +244,12 @@ _of_extent_one(reduce_scatter_p, _scattered_alone)
 @reduce_scatter_p.batch_with_axis
 def _(
     axis_data: AxisData,
-    args: Any,
-    dims: Any,
+    args: Sequence[Value],
+    dims: Dims,
     *,
     scatter_dimension: int,
-    axis_name: Any,
-    axis_index_groups: Any,
+    axis_name: AxisName,
+    axis_index_groups: Groups,
     axis_size: int,
     tiled: bool,
 ) -> Any:
@@ -266,7 +272,9 @@ def _(
     return _split(out, k, axis_size) if tiled else out, k
 
 
-def _reduce_scatter_transpose(ct: Any, x: Any, *, scatter_dimension: int, **params: Any) -> Any:
+def _reduce_scatter_transpose(
+    ct: Value, x: Operand, *, scatter_dimension: int, **params: object
+) -> Any:
     return all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
@@ -296,7 +304,7 @@ def psum_scatter(
     """
     names = names_of(axis_name, "psum_scatter")
 
-    def one(leaf: Any) -> Any:
+    def one(leaf: Value) -> Any:
         value = as_value(leaf)
         k = shapes.canonical_axis(scatter_dimension, len(value.shape))
         for i, name in enumerate(names):
@@ -320,7 +328,7 @@ all_to_all_p = declare("all_to_all", linear=True)
 
 @all_to_all_p.abstract
 def _(
-    x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: Any, **_: Any
+    x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: AxisName, **_: Any
 ) -> ShapedArray:
     n = axis_extent(axis_name, "all_to_all")
     extents = list(x.shape)
@@ -335,7 +343,7 @@ def _(
 
 
 # Its type depends on the extent of the axis in scope: never remembered.
-all_to_all_p.result_type = (  # type: ignore[method-assign]
+all_to_all_p.result_type = (  # type: ignore[method-assign]  # of this one primitive
     lambda avals, params: all_to_all_p.abstract_eval(*avals, **params)
 )
 _of_extent_one(all_to_all_p, lambda shape, **_: shape)
@@ -343,8 +351,8 @@ _of_extent_one(all_to_all_p, lambda shape, **_: shape)
 
 @all_to_all_p.batch_with_axis
 def _(
-    axis_data: AxisData, args: Any, dims: Any, *, split_axis: int, concat_axis: int, axis_name: Any,
-    **params: Any,
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, split_axis: int, concat_axis: int,
+    axis_name: AxisName, **params: Param,
 ) -> Any:  # fmt: skip
     (x,), (d,) = args, dims
     s, c = split_axis, concat_axis
@@ -367,7 +375,7 @@ def _(
 
 
 def _all_to_all_transpose(
-    ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any
+    ct: Value, x: Operand, *, split_axis: int, concat_axis: int, **params: object
 ) -> Any:
     return all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
@@ -411,7 +419,7 @@ def all_to_all(
     size = axis_extent(name, "all_to_all")
     groups = checked_groups(axis_index_groups, size)
 
-    def one(leaf: Any) -> Any:
+    def one(leaf: Value) -> Any:
         value = as_value(leaf)
         s = shapes.canonical_axis(split_axis, len(value.shape))
         c = shapes.canonical_axis(concat_axis, len(value.shape))
@@ -443,7 +451,7 @@ def all_to_all(
 
 
 def _all_to_all_of_several(
-    x: Any, names: Any, split_axis: int, concat_axis: int, tiled: bool
+    x: Array, names: Sequence[AxisName], split_axis: int, concat_axis: int, tiled: bool
 ) -> Any:
     """The exchange for several axes as one, the first varying slowest: axis by axis, in place."""
     s = shapes.canonical_axis(split_axis, len(x.shape))

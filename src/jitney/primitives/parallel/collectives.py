@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,19 +22,22 @@ from jitney.primitives.elementwise.convert import as_value, convert_element_type
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo.ir import Monoid
     from jitney.core.typing import Array, AxisName, PyTree
+    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
 
+Groups: TypeAlias = "Sequence[Sequence[int]] | None"  # indices that are reduced among themselves
 NO_GROUPS = "axis_index_groups are not supported for axes of vmap"
 
 # --- names ----------------------------------------------------------------------------------------
 
 
-def is_positional(axis: Any) -> bool:
+def is_positional(axis: object) -> bool:
     """Whether an axis is given by its position."""
     return isinstance(axis, int | np.integer) and not isinstance(axis, bool)
 
 
-def axis_extent(name: Any, asked_by: str) -> int:
+def axis_extent(name: AxisName, asked_by: str) -> int:
     """The extent of the innermost axis in scope called `name`.
 
     Raises:
@@ -49,7 +52,7 @@ def axis_extent(name: Any, asked_by: str) -> int:
     )
 
 
-def names_of(axis_name: Any, asked_by: str) -> tuple[Any, ...]:
+def names_of(axis_name: AxisName, asked_by: str) -> tuple[Any, ...]:
     """One name or several as a tuple; all must be in scope.
 
     Raises:
@@ -78,7 +81,7 @@ def axis_size(axis_name: AxisName) -> int:
     return math.prod(axis_extent(name, "axis_size") for name in names_of(axis_name, "axis_size"))
 
 
-def checked_groups(groups: Any, size: int) -> Any:
+def checked_groups(groups: Groups, size: int) -> tuple[tuple[int, ...], ...] | None:
     """`axis_index_groups` as tuples.
 
     Raises:
@@ -97,34 +100,41 @@ def checked_groups(groups: Any, size: int) -> Any:
 # --- reductions -----------------------------------------------------------------------------------
 
 
-def _positional(axes: Sequence[Any]) -> tuple[int, ...]:
+def _positional(axes: Sequence[AxisName]) -> tuple[int, ...]:
     return tuple(int(a) for a in axes if is_positional(a))
 
 
-def _named(axes: Sequence[Any]) -> tuple[Any, ...]:
+def _named(axes: Sequence[AxisName]) -> tuple[Any, ...]:
     return tuple(a for a in axes if not is_positional(a))
 
 
-def _reduction(name: str, fn: str, *, linear: bool = False) -> Primitive:
+def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
     """Declares the reduction over named and positional axes by `fn`."""
     prim = declare(name, linear=linear)
 
     @prim.abstract
-    def _(x: ShapedArray, *, axes: Any, axis_index_groups: Any) -> ShapedArray:
+    def _(x: ShapedArray, *, axes: Sequence[AxisName], axis_index_groups: Groups) -> ShapedArray:
         gone = _positional(axes)
         return x.update(shape=tuple(n for k, n in enumerate(x.shape) if k not in gone))
 
     @prim.eager
-    def _(x: np.ndarray, *, axes: Any, axis_index_groups: Any) -> np.ndarray:
+    def _(x: np.ndarray, *, axes: Sequence[AxisName], axis_index_groups: Groups) -> np.ndarray:
         names_of(_named(axes), name)
         return reduction.reduce(x, fn, _positional(axes))
 
     @prim.lower
-    def _(b: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+    def _(b: Builder, x: Node, *, axes: Sequence[AxisName], axis_index_groups: Groups) -> Any:
         return b.reduce(x, fn, _positional(axes)) if _positional(axes) else x
 
     @prim.batch_with_axis
-    def _(axis_data: AxisData, args: Any, dims: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+    def _(
+        axis_data: AxisData,
+        args: Sequence[Value],
+        dims: Dims,
+        *,
+        axes: Sequence[AxisName],
+        axis_index_groups: Groups,
+    ) -> Any:
         (x,), (d,) = args, dims
         over_it = axis_data.name is not None and axis_data.name in axes
         if over_it and axis_index_groups is not None:
@@ -154,7 +164,9 @@ for _prim in (pmax_p, pmin_p):
     _prim.absent("jvp", "transpose", why="which element is the extreme one is not recorded")
 
 
-def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+def _psum_transpose(
+    ct: Value, x: Operand, *, axes: Sequence[AxisName], axis_index_groups: Groups
+) -> Any:
     gone = _positional(axes)
     if gone:
         shape = rules.shape_of(x)
@@ -166,7 +178,7 @@ def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> An
 rules.deflinear(psum_p, _psum_transpose)
 
 
-def _reduce_tree(prim: Primitive, x: Any, axis_name: Any, groups: Any) -> Any:
+def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups) -> PyTree:
     axes = names_of(axis_name, prim.name)
     if groups is not None:
         if _positional(axes):
@@ -257,23 +269,23 @@ axis_index_p = declare("axis_index")
 
 
 @axis_index_p.abstract
-def _(*, axis_name: Any) -> ShapedArray:
+def _(*, axis_name: AxisName) -> ShapedArray:
     return shaped_array((), np.dtype(np.int32))
 
 
 @axis_index_p.eager
-def _(*, axis_name: Any) -> np.ndarray:
+def _(*, axis_name: AxisName) -> np.ndarray:
     axis_extent(axis_name, "axis_index")
     return np.zeros((), np.int32)
 
 
 @axis_index_p.lower
-def _(b: Any, *, axis_name: Any) -> Any:
+def _(b: Builder, *, axis_name: AxisName) -> Any:
     return b.full((), 0, np.dtype(np.int32))
 
 
 @axis_index_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any) -> Any:
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: AxisName) -> Any:
     if axis_data.name is None or axis_name != axis_data.name:
         return axis_index_p.bind(axis_name=axis_name), None
     size = axis_data.size

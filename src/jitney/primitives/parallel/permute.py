@@ -26,6 +26,7 @@ from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName, PyTree
+    from jitney.primitives.rule_types import Dims, Operand, Value
 
 # --- ppermute -------------------------------------------------------------------------------------
 
@@ -34,7 +35,14 @@ same_shape(ppermute_p)
 
 
 @ppermute_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any, perm: Any) -> Any:
+def _(
+    axis_data: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    axis_name: AxisName,
+    perm: Sequence[tuple[int, int]],
+) -> Any:
     (x,), (d,) = args, dims
     if not has_name(axis_data, axis_name):
         return ppermute_p.bind(x, axis_name=axis_name, perm=perm), d
@@ -56,7 +64,9 @@ def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any, perm: Any) -
     return x, 0
 
 
-def _ppermute_transpose(ct: Any, x: Any, *, axis_name: Any, perm: Any) -> Any:
+def _ppermute_transpose(
+    ct: Value, x: Operand, *, axis_name: AxisName, perm: Sequence[tuple[int, int]]
+) -> Any:
     return ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((dst, src) for src, dst in perm))
 
 
@@ -98,7 +108,9 @@ def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
     )
 
 
-def _permute_several(leaf: Any, names: Any, pairs: Any, size: int) -> Any:
+def _permute_several(
+    leaf: Value, names: AxisName, pairs: Sequence[tuple[int, int]], size: int
+) -> Any:
     """The permutation of several axes as one: everything is gathered, and the source selected."""
     from jitney.primitives.indexing.slice import dynamic_index_in_dim
     from jitney.primitives.parallel.collectives import axis_index
@@ -135,7 +147,9 @@ same_shape(pbroadcast_p)
 
 
 @pbroadcast_p.batch_with_axis
-def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any, source: int) -> Any:
+def _(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: AxisName, source: int
+) -> Any:
     (x,), (d,) = args, dims
     if axis_data.name is None or axis_name != axis_data.name:
         return pbroadcast_p.bind(x, axis_name=axis_name, source=source), d
@@ -144,7 +158,7 @@ def _(axis_data: AxisData, args: Any, dims: Any, *, axis_name: Any, source: int)
     return index_in_dim(x, source, d, False), None
 
 
-def _pbroadcast_transpose(ct: Any, x: Any, *, axis_name: Any, source: int) -> Any:
+def _pbroadcast_transpose(ct: Value, x: Operand, *, axis_name: AxisName, source: int) -> Any:
     total = rules.op("psum")(ct, axes=(axis_name,), axis_index_groups=None)
     is_source = rules.op("eq")(axis_index_p.bind(axis_name=axis_name), np.int32(source))
     return select(is_source, total, rules.zeros_like(total))

@@ -12,7 +12,8 @@ without, on the size of the draw as well.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,8 +27,11 @@ from jitney.primitives.random.prng import PRNGImpl
 from jitney.primitives.random.threefry import threefry2x32_nodes, threefry2x32_p
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jitney.compiler.hlo.build import Builder
     from jitney.compiler.hlo.ir import Node
+    from jitney.primitives.rule_types import Value
 
 Shape = tuple[int, ...]
 
@@ -36,6 +40,26 @@ _U64 = np.dtype(np.uint64)
 
 
 # --- a draw, written once for NumPy and for the compiler ------------------------------------------
+
+if TYPE_CHECKING:
+    X = TypeVar("X", np.ndarray, Node)
+
+    class _Operations(Protocol[X]):
+        def key_words(self, keys: X) -> tuple[X, X]: ...
+        def counter(self, start: int, size: int) -> X: ...
+        def zeros(self, like: X) -> X: ...
+        def reshape(self, x: X, shape: Shape) -> X: ...
+        def transpose_last_two(self, x: X) -> X: ...
+        def spread(self, x: X, shape: Shape, dims: tuple[int, ...]) -> X: ...
+        def threefry(self, k0: X, k1: X, x0: X, x1: X) -> tuple[X, X]: ...
+        def convert(self, x: X, dtype: np.dtype) -> X: ...
+        def xor(self, x: X, y: X) -> X: ...
+        def join_words(self, low: X, high: X) -> X: ...
+        def field(self, x: X, shift: int) -> X: ...
+        def concatenate(self, parts: list[X]) -> X: ...
+        def head(self, x: X, size: int) -> X: ...
+        def tail(self, x: X, start: int) -> X: ...
+        def stack(self, parts: list[X]) -> X: ...
 
 
 class _OnNumpy:
@@ -63,13 +87,15 @@ class _OnNumpy:
             aligned[dim] = x.shape[axis]
         return np.broadcast_to(x.reshape(aligned), shape)
 
-    def threefry(self, k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
+    def threefry(
+        self, k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         if x1.size < LARGE:
             return threefry2x32_numpy(k0, k1, x0, x1)
         words = compiled(threefry2x32_p, *map(without_copies, (k0, k1)), x0, x1)
         return words[0], words[1]
 
-    def convert(self, x: np.ndarray, dtype: Any) -> np.ndarray:
+    def convert(self, x: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return x.astype(dtype)
 
     def xor(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -126,8 +152,8 @@ class _OnNodes:
     def threefry(self, k0: Node, k1: Node, x0: Node, x1: Node) -> tuple[Node, Node]:
         return threefry2x32_nodes(self.b, k0, k1, x0, x1)
 
-    def convert(self, x: Node, dtype: Any) -> Node:
-        return self.b.convert(x, np.dtype(dtype))
+    def convert(self, x: Node, dtype: np.dtype) -> Node:
+        return self.b.convert(x, dtype)
 
     def xor(self, x: Node, y: Node) -> Node:
         return self.b.apply("xor", x, y)
@@ -163,7 +189,7 @@ class _OnNodes:
 _numpy = _OnNumpy()
 
 
-def _hash_counters(on: Any, keys: Any, size: int) -> tuple[Any, Any]:
+def _hash_counters(on: _Operations[X], keys: X, size: int) -> tuple[X, X]:
     """Both words of the hash of (0, i) for i < size, under each key: two [*keys, size]."""
     shape = (*keys.shape, size)
     key_dims = tuple(range(len(keys.shape)))
@@ -172,7 +198,7 @@ def _hash_counters(on: Any, keys: Any, size: int) -> tuple[Any, Any]:
     return on.threefry(k0, k1, on.zeros(counts), counts)
 
 
-def _hash_pairs(on: Any, keys: Any, size: int) -> Any:
+def _hash_pairs(on: _Operations[X], keys: X, size: int) -> X:
     """The hash of 0 ... size - 1, hashed in pairs (i, i + half): [*keys, size] words."""
     half = (size + 1) // 2
     shape = (*keys.shape, half)
@@ -190,7 +216,7 @@ def _hash_pairs(on: Any, keys: Any, size: int) -> Any:
     return on.head(words, size) if size % 2 else words
 
 
-def draw_bits(on: Any, keys: Any, bit_width: int, shape: Shape, partitionable: bool) -> Any:
+def draw_bits(on: _Operations[X], keys: X, bit_width: int, shape: Shape, partitionable: bool) -> X:
     """Unsigned integers of `bit_width` bits: [*keys, *shape]."""
     size = math.prod(shape)
     dtype = np.dtype(f"uint{bit_width}")
@@ -217,7 +243,7 @@ def draw_bits(on: Any, keys: Any, bit_width: int, shape: Shape, partitionable: b
     return on.reshape(bits, full)
 
 
-def split_keys(on: Any, keys: Any, shape: Shape, partitionable: bool) -> Any:
+def split_keys(on: _Operations[X], keys: X, shape: Shape, partitionable: bool) -> X:
     """New keys: [*keys, *shape]."""
     size = math.prod(shape)
     full = (*keys.shape, *shape)
@@ -230,7 +256,7 @@ def split_keys(on: Any, keys: Any, shape: Shape, partitionable: bool) -> Any:
     return on.reshape(on.join_words(on.head(halves, size), on.tail(halves, size)), full)
 
 
-def fold_in_keys(on: Any, keys: Any, data: Any) -> Any:
+def fold_in_keys(on: _Operations[X], keys: X, data: X) -> X:
     """The hash of (0, data) under each key, as keys; `keys` and `data` agree in shape."""
     k0, k1 = on.key_words(keys)
     y0, y1 = on.threefry(k0, k1, on.zeros(data), data)
@@ -404,5 +430,5 @@ rules.broadcasting(random_fold_in_p)
 
 
 @random_wrap_p.batch
-def _(args: Any, dims: Any, *, impl: PRNGImpl) -> tuple[Any, int]:
+def _(args: Sequence[Value], dims: Sequence[int], *, impl: PRNGImpl) -> tuple[Any, int]:
     return random_wrap_p.bind(rules.move_axis(args[0], dims[0], 0), impl=impl), 0

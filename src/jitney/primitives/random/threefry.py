@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,10 @@ from jitney.compiler.reference import threefry as meaning
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import Builder, Node, Value
 
 threefry2x32_p = declare("threefry2x32", multiple_results=True)
 
@@ -31,7 +35,7 @@ def _(*words: np.ndarray) -> list[np.ndarray]:
 
 
 @threefry2x32_p.lower
-def _(b: Any, *words: Any) -> list[Any]:
+def _(b: Builder, *words: Node) -> list[Any]:
     shape = np.broadcast_shapes(*[w.shape for w in words])
     aligned = [
         b.broadcast(w, shape, tuple(range(len(shape) - len(w.shape), len(shape)))) for w in words
@@ -39,16 +43,16 @@ def _(b: Any, *words: Any) -> list[Any]:
     return list(threefry2x32_nodes(b, *aligned))
 
 
-def threefry2x32_nodes(b: Any, k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
+def threefry2x32_nodes(b: Builder, k0: Node, k1: Node, x0: Node, x1: Node) -> tuple[Node, Node]:
     """The hash of (x0, x1) under (k0, k1) as nodes of the tensor IR, all of one shape."""
 
-    def constant(value: int) -> Any:
+    def constant(value: int) -> Node:
         return b.full(x0.shape, value, _U32)
 
-    def add(x: Any, y: Any) -> Any:
+    def add(x: Node, y: Node) -> Node:
         return b.apply("add", x, y)
 
-    def rotated(x: Any, distance: int) -> Any:
+    def rotated(x: Node, distance: int) -> Node:
         left = b.apply("shift_left", x, constant(distance))
         right = b.apply("shift_right_logical", x, constant(32 - distance))
         return b.apply("or", left, right)
@@ -65,7 +69,7 @@ def threefry2x32_nodes(b: Any, k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any,
     return y0, y1
 
 
-def threefry2x32(k0: Any, k1: Any, x0: Any, x1: Any) -> list[Any]:
+def threefry2x32(k0: Value, k1: Value, x0: Value, x1: Value) -> list[Array]:
     """The two words of the Threefry-2x32 hash of (x0, x1) under the key (k0, k1)."""
     return threefry2x32_p.bind(k0, k1, x0, x1)
 
