@@ -385,14 +385,28 @@ def dynamic_slice_in_dim(
 
 
 def dynamic_index_in_dim(
-    operand: Value,
-    index: Value,
+    operand: ArrayLike,
+    index: ArrayLike,
     axis: int = 0,
     keepdims: bool = True,
     *,
     allow_negative_indices: bool = True,
-) -> Any:
-    """The element at `index` along `axis`."""
+) -> Array:
+    """The element at `index` along `axis`.
+
+    Args:
+      operand: any array.
+      index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
+      axis: the axis.
+      keepdims: whether the result keeps `axis`, with extent 1.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), 1)
+      Array([6], dtype=int32)
+      >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), -1, keepdims=False)
+      Array(7, dtype=int32)
+    """
     result = dynamic_slice_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
     )
@@ -491,14 +505,26 @@ def dynamic_update_slice_in_dim(
 
 
 def dynamic_update_index_in_dim(
-    operand: Value,
-    update: Value,
-    index: Value,
+    operand: ArrayLike,
+    update: ArrayLike,
+    index: ArrayLike,
     axis: int,
     *,
     allow_negative_indices: bool = True,
-) -> Any:
-    """`operand` with the element at `index` along `axis` replaced by `update`."""
+) -> Array:
+    """`operand` with the element at `index` along `axis` replaced by `update`.
+
+    Args:
+      operand: any array.
+      update: array of the operand's dtype; without `axis`, or of extent 1 there.
+      index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
+      axis: the axis.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_update_index_in_dim(jnp.array([5, 6, 7]), 9, 1, axis=0)
+      Array([5, 9, 7], dtype=int32)
+    """
     rank = len(shape_of(operand))
     axis = canonical_axis(axis, rank)
     if len(shape_of(update)) != rank:
