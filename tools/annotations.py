@@ -21,8 +21,8 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "jitney"
 # Folder -> the largest share of `Any`, in percent. Lowered as folders are typed, never raised.
 LIMITS = {
     "api": 5,
-    "cli": 15,
-    "compiler": 3,
+    "cli": 0,
+    "compiler": 2,
     "core": 4,
     "experimental": 7,
     "extend": 1,
@@ -36,7 +36,7 @@ LIMITS = {
     "transforms": 1,
     "": 40,
 }
-MAX_IGNORES = 128
+MAX_IGNORES = 44
 _IGNORE = re.compile(r"#\s*(type|pyright):\s*ignore")
 
 

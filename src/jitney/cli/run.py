@@ -13,7 +13,7 @@ import linecache
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
@@ -108,7 +108,7 @@ def _set_path(first: str) -> None:
 
 
 def _run(
-    get_code: Any,
+    get_code: Callable[[], CodeType],
     spec: importlib.machinery.ModuleSpec | None,
     file: str | None,
     package: str | None = None,

@@ -10,11 +10,14 @@ import platform
 import textwrap
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
 
 REPEATS = 15  # later calls that are timed; their median is shown
 
@@ -30,7 +33,7 @@ class Program:
     arguments: Callable[[], tuple[Any, ...]]
 
 
-def selu(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
+def selu(x: Array, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
     """lmbda * (x where x > 0, alpha * (exp(x) - 1) elsewhere)."""
     import jitney.numpy as jnp
 
@@ -42,14 +45,14 @@ def _selu_by_numpy(x: np.ndarray) -> np.ndarray:
     return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
 
 
-def sum_squared_error(x: Any, y: Any) -> Any:
+def sum_squared_error(x: Array, y: Array) -> Any:
     """The sum of the squared differences."""
     import jitney.numpy as jnp
 
     return jnp.sum((x - y) ** 2)
 
 
-def covariance(x: Any) -> Any:
+def covariance(x: Array) -> Any:
     """The matrix of covariances of the columns, times their number."""
     return x.T @ (x - x.mean(0))
 

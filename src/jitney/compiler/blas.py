@@ -101,7 +101,7 @@ def _loaded(folder: str) -> Any:
     return None
 
 
-def _setter(library: Any) -> int:
+def _setter(library: ctypes.CDLL) -> int:
     """Address of `int set_num_threads(int)`, which returns the number before; 0 if there is none."""
     for name in _SET_THREADS:
         found = getattr(library, name, None)
@@ -110,7 +110,7 @@ def _setter(library: Any) -> int:
     return 0
 
 
-def capsule_address(capsule: Any) -> int:
+def capsule_address(capsule: object) -> int:
     """The address that a capsule holds."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p

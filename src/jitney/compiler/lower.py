@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     # jitney must stay fast.
     from jitney.compiler.hlo.build import Builder
     from jitney.compiler.hlo.ir import Module, Node, Region, TensorType
+    from jitney.core.typing import Value
 
 LOWER = declare_slot("lower", required=True)  # (builder, *nodes, **params) -> node, or list
 # For operations that ask for the operands' types: (builder, avals, *nodes, **params).
@@ -108,13 +109,13 @@ def _without_types(
     avals: Sequence[AbstractValue],
     b: Builder,
     *nodes: Node,
-    **params: Any,
+    **params: object,
 ) -> Any:
     """A rule that is given the operands' types, called as one that is not."""
     return rule(b, avals, *nodes, **params)
 
 
-def host_value(x: Any) -> np.ndarray:
+def host_value(x: Value) -> np.ndarray:
     """A constant's data, as the program stores it: later writes to the array have no effect."""
     data = np.asarray(getattr(x, "_value", x), order="C")
     return np.array(data) if data is x and data.flags.writeable else data

@@ -121,7 +121,7 @@ def _apply(stage: Stage, value: Any) -> Any:
     return value
 
 
-def _check(kind: str, value: Any) -> None:
+def _check(kind: str, value: object) -> None:
     """Verifies the result of a stage, if that is asked for."""
     if kind in CHECKS and (config.enable_checks.value or os.environ.get("JITNEY_CHECK") == "1"):
         CHECKS[kind](value)

@@ -36,6 +36,7 @@ class AbstractValue:
         def ndim(self) -> int: ...
         @property
         def size(self) -> int: ...
+        def __len__(self) -> int: ...
         def update(self, **changes: Any) -> ShapedArray: ...
 
     def to_tangent_aval(self) -> AbstractValue:
@@ -114,9 +115,9 @@ class ShapedArray(AbstractValue):
             return True
         return (
             type(other) is type(self)
-            and self.shape == other.shape  # type: ignore[attr-defined]
-            and self.dtype == other.dtype  # type: ignore[attr-defined]
-            and self.weak_type == other.weak_type  # type: ignore[attr-defined]
+            and self.shape == other.shape
+            and self.dtype == other.dtype
+            and self.weak_type == other.weak_type
         )
 
     def __hash__(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from jitney.core import config, source_info
 
@@ -209,4 +209,4 @@ def api_boundary(fun: F) -> F:
             error.__traceback__ = filtered_traceback(error.__traceback__)
             raise
 
-    return reraise_with_filtered_traceback  # type: ignore[return-value]
+    return cast("F", reraise_with_filtered_traceback)

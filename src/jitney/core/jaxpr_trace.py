@@ -54,12 +54,14 @@ class DynamicJaxprTracer(Tracer):
         origin: source_info.SourceInfo | None,
     ) -> None:
         self._trace = trace
-        self.aval = aval  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.aval = aval  # pyright: ignore[reportIncompatibleMethodOverride]  # in a slot
         self.atom = atom  # not `var`: arrays have a method of that name
         self.origin = origin  # source info of the line that made it; None for arguments
 
     def _origin_msg(self) -> str:
-        return self._trace.origin_message(self)  # type: ignore[attr-defined]
+        trace = self._trace
+        assert isinstance(trace, JaxprTrace)
+        return trace.origin_message(self)
 
     def __repr__(self) -> str:
         return f"JitTracer({self.aval})"

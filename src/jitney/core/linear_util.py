@@ -204,7 +204,7 @@ class _GeneratorStage:
         self.__name__ = getattr(gen, "__name__", "stage")
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self.gen == other.gen  # type: ignore[attr-defined]
+        return type(other) is type(self) and self.gen == other.gen
 
     def __hash__(self) -> int:
         return hash(self.gen)
@@ -269,5 +269,6 @@ def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., 
         "results for wrapped functions", "the function, its transformations, arguments, settings",
         call.__module__, entries=lambda: sum(map(len, found.values())), clear=found.clear,
     )  # fmt: skip
-    memoized.cache_clear = found.clear  # type: ignore[attr-defined]
-    return memoized
+    made: Any = memoized
+    made.cache_clear = found.clear
+    return made

@@ -205,7 +205,7 @@ class Primitive:
         return rule
 
     def def_bind_with_trace(self, rule: Rule) -> Rule:
-        self.bind_with_trace = rule  # type: ignore[method-assign]
+        self.bind_with_trace = rule
         return rule
 
     @property
@@ -287,4 +287,4 @@ def _name_code(rule: Callable[..., Any], name: str) -> None:
     """Lets tracebacks and profiles show a rule without a name of its own as `name`."""
     code = getattr(rule, "__code__", None)
     if code is not None and code.co_name in ("_", "rule", "<lambda>"):
-        rule.__code__ = code.replace(co_name=name, co_qualname=name)  # type: ignore[attr-defined]  # a function
+        rule.__code__ = code.replace(co_name=name, co_qualname=name)  # a function

@@ -196,7 +196,7 @@ def fun_sourceinfo(fun: Callable[..., Any]) -> str:
         if isinstance(fun, functools.partial):
             fun = fun.func
         elif hasattr(fun, "__wrapped__"):
-            fun = fun.__wrapped__  # type: ignore[attr-defined]
+            fun = fun.__wrapped__  # type: ignore[attr-defined]  # it has one
         else:
             break
     name = getattr(fun, "__name__", None) or type(fun).__name__

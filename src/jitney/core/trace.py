@@ -65,6 +65,9 @@ class Trace:
     is_staging = False
     is_batching = False
 
+    if TYPE_CHECKING:
+        tag: Any  # of the transformation, in traces of its own
+
     def __init__(self) -> None:
         self._invalid = False
 
@@ -270,7 +273,7 @@ class Tracer(Array):
         """Nothing to copy yet."""
 
     def __len__(self) -> int:
-        return len(self.aval)  # type: ignore[arg-type]
+        return len(self.aval)
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: '{type(self).__name__}'")

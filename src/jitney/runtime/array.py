@@ -174,8 +174,8 @@ class ArrayImpl(NativeArray, Array):
 
     def delete(self) -> None:
         """Gives up the data; the array must not be used any more."""
-        self._value = None  # type: ignore[assignment]
-        self.__class__ = DeletedArray  # type: ignore[assignment]
+        self._value = None  # type: ignore[assignment]  # the new class says that it is gone
+        self.__class__ = DeletedArray  # type: ignore[assignment]  # of the same layout
 
     def is_deleted(self) -> bool:
         return False
@@ -303,7 +303,7 @@ class DeletedArray(ArrayImpl):
     __slots__ = ()
 
     @property
-    def _value(self) -> np.ndarray:  # type: ignore[override]
+    def _value(self) -> np.ndarray:  # type: ignore[override]  # in place of the slot
         raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
 
     def delete(self) -> None:

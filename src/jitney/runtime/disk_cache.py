@@ -176,7 +176,7 @@ def _heading(key: str, module: ir.Module) -> bytes:
 def _types(module: ir.Module) -> tuple[list[ir.TensorType], list[ir.TensorType]]:
     """Types of what a program takes and returns."""
     region = module.region
-    return [x.type for x in region.parameters], [x.type for x in region.results]  # type: ignore[misc]
+    return [x.tensor_type for x in region.parameters], [x.tensor_type for x in region.results]
 
 
 def _checked(data: bytes, heading: bytes) -> memoryview:

@@ -90,7 +90,7 @@ def _zeros(aval: AbstractValue) -> np.ndarray:
 def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
     """`closed` in the tensor IR."""
     module = lowering.lower(closed, name)
-    return Lowering(module, closed.in_avals, closed.out_avals)  # type: ignore[arg-type]
+    return Lowering(module, closed.in_avals, closed.out_avals)
 
 
 class PjitFunction(FastFunction):

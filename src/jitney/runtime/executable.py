@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import config, dtypes
-from jitney.core.avals import ShapedArray
+from jitney.core.avals import AbstractValue
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
@@ -53,8 +53,8 @@ class Executable:
         self,
         name: str,
         program: linking.CompiledProgram,
-        in_avals: Sequence[ShapedArray],
-        out_avals: Sequence[ShapedArray],
+        in_avals: Sequence[AbstractValue],
+        out_avals: Sequence[AbstractValue],
     ) -> None:
         self.name = name
         self.program = program
@@ -136,8 +136,8 @@ class Lowering:
     """A program in the tensor IR, to be looked at or compiled."""
 
     module: ir.Module
-    in_avals: Sequence[ShapedArray]
-    out_avals: Sequence[ShapedArray]
+    in_avals: Sequence[AbstractValue]
+    out_avals: Sequence[AbstractValue]
     _executable: Executable | None = None
 
     def as_text(self, stage: str = "hlo") -> str:

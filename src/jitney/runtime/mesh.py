@@ -334,13 +334,13 @@ class NamedSharding(Sharding):
                     )
 
     @property
-    def device_set(self) -> set[Device]:  # type: ignore[override]
+    def device_set(self) -> set[Device]:
         if isinstance(self.mesh, AbstractMesh):
             raise ValueError("a sharding on an AbstractMesh has no devices")
         return set(self.mesh.devices.flat)
 
     @property
-    def memory_kind(self) -> str | None:  # type: ignore[override]
+    def memory_kind(self) -> str | None:
         return self._memory_kind or "device"
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.record import record
 from jitney.runtime import device as devices
@@ -29,8 +29,15 @@ class Sharding:
 
     __slots__ = ()
 
-    device_set: set[Device]
-    memory_kind: str | None = "device"
+    if TYPE_CHECKING:  # subclasses have them as properties
+
+        @property
+        def device_set(self) -> set[Device]: ...
+        @property
+        def memory_kind(self) -> str | None: ...
+
+    else:
+        memory_kind = "device"
 
     @property
     def addressable_devices(self) -> set[Device]:
@@ -71,11 +78,11 @@ class SingleDeviceSharding(Sharding):
         self._memory_kind = memory_kind
 
     @property
-    def device_set(self) -> set[Device]:  # type: ignore[override]
+    def device_set(self) -> set[Device]:
         return {self._device}
 
     @property
-    def memory_kind(self) -> str | None:  # type: ignore[override]
+    def memory_kind(self) -> str | None:
         return self._memory_kind or "device"
 
     @property

@@ -100,7 +100,7 @@ class BatchTrace(Trace):
 
     def to_batch_info(self, x: Value) -> tuple[Any, int | None]:
         """(value, position of its extra axis or None)."""
-        if isinstance(x, BatchTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+        if isinstance(x, BatchTracer) and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         found = x if type(x) in plain_types else revealed(x)
         return (x, None) if found is x else self.to_batch_info(found)
@@ -224,7 +224,7 @@ def batch_jaxpr(
         ]
 
     avals = [
-        a.update(shape=(axis_data.size, *a.shape)) if b else a  # type: ignore[attr-defined]
+        a.update(shape=(axis_data.size, *a.shape)) if b else a
         for a, b in zip(closed.in_avals, batched, strict=True)
     ]
     info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)

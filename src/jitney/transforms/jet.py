@@ -80,7 +80,7 @@ class JetTrace(Trace):
 
     def to_series(self, x: Value) -> tuple[Any, Terms]:
         """(value, its terms)."""
-        if isinstance(x, JetTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+        if isinstance(x, JetTracer) and x._trace.tag is self.tag:
             return x.primal, x.terms
         return x, [Zero.from_primal_value(x)] * self.order
 

@@ -80,7 +80,7 @@ class JVPTrace(Trace):
 
     def to_pair(self, x: Value) -> tuple[Any, Any]:
         """(primal, tangent) of an operand."""
-        if isinstance(x, JVPTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+        if isinstance(x, JVPTracer) and x._trace.tag is self.tag:
             return x.primal, x.tangent
         found = x if type(x) in plain_types else revealed(x)
         return (x, Zero.from_primal_value(x)) if found is x else self.to_pair(found)

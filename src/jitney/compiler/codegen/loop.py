@@ -39,7 +39,7 @@ class LoopWriter(KernelWriter):
     kernel: Any
 
     def __init__(self, kernel: LoopKernel, target: Target, name: str, shared: Emitter) -> None:
-        super().__init__(kernel, target, name, shared)  # type: ignore[arg-type]
+        super().__init__(kernel, target, name, shared)  # type: ignore[arg-type]  # it reads what both have
         self.varies = varying(kernel)
         self.changing = changing_statements(kernel)
 

@@ -119,8 +119,8 @@ def kernels_text(kernels: dict[Any, Kernel | LoopKernel]) -> tuple[str, dict[Any
     names: dict[Any, str] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
         names[key] = f"k{i}"
-        writer = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
-        texts.append(writer(kernel, target, names[key], shared).text())  # type: ignore[arg-type]
+        writer: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
+        texts.append(writer(kernel, target, names[key], shared).text())
     return "\n".join([*texts, shared.module_text()]), names
 
 

@@ -78,7 +78,7 @@ def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) ->
     if not nbytes:
         return np.zeros(shape, dtype)
     raw = (ctypes.c_uint8 * nbytes).from_address(address)
-    return np.frombuffer(raw, dtype).reshape(shape)  # type: ignore[call-overload]
+    return np.frombuffer(raw, dtype).reshape(shape)  # type: ignore[call-overload]  # a buffer
 
 
 def call_host(number: int, slots: int) -> None:

@@ -190,7 +190,7 @@ def _mark(
     inlined = inlined and is_native(node) and not _joins_axes(node)
     if node not in marks.materialized and not _is_free(node):
         owner = marks.owner[node]
-        access_paths = len(marks.access_paths[node]) if node.type.size != 1 else 1  # type: ignore[union-attr]
+        access_paths = len(marks.access_paths[node]) if node.tensor_type.size != 1 else 1
         repeated = (owner == _MANY or access_paths > 1) and costs[node] > cost.STORE_ABOVE
         # Parts of a reduction would be reductions of their own, and add up in another order.
         divides = piecewise and (owner == _MANY or owner in marks.reductions)
@@ -259,7 +259,7 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
         return not _joins_starts(node, x)
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
     if repeats and costs[x] > cost.STORE_ABOVE:
-        size = x.type.size  # type: ignore[union-attr]
+        size = x.tensor_type.size
         return size > 1 and size < _points(node) // _copies_written_out(node, marks)
     return False
 

@@ -11,7 +11,7 @@ shape, conversions to the same dtype, and the like. All others are passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.ir import Node, Region, TensorType
 from jitney.compiler.lapack import Routine
 from jitney.core import dtypes
+
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike, Value
 
 _BOOL = np.dtype(bool)
 _INT32 = np.dtype(np.int32)
@@ -83,11 +86,11 @@ class Builder:
 
     # --- leaves -----------------------------------------------------------------------------------
 
-    def parameter(self, index: int, type_: TensorType) -> Node:
+    def parameter(self, index: int, type_: TensorType) -> ir.Parameter:
         """Input number `index` of the region."""
         return self._make(ir.Parameter, type_, index)
 
-    def constant(self, value: Any) -> Node:
+    def constant(self, value: Value) -> Node:
         """A value known now; a scalar spread over a shape becomes a broadcast of the scalar."""
         array = np.asarray(value)
         type_ = TensorType(array.shape, array.dtype)
@@ -108,14 +111,14 @@ class Builder:
             found = self._interned[key] = self._new(ir.Constant, type_, stored)
         return found
 
-    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> Node:
+    def full(self, shape: Sequence[int], value: Value, dtype: DTypeLike) -> Node:
         """`value` (a Python or NumPy scalar) everywhere."""
         dtype = np.dtype(dtype)
         scalar = np.asarray(value)
         scalar = scalar.astype(dtype) if scalar.dtype != dtype else scalar
         return self.broadcast(self.constant(scalar), tuple(shape), ())
 
-    def iota(self, dtype: Any, shape: Sequence[int], dim: int) -> Node:
+    def iota(self, dtype: DTypeLike, shape: Sequence[int], dim: int) -> Node:
         """Indices along `dim`."""
         type_ = TensorType(tuple(shape), np.dtype(dtype))
         assert 0 <= dim < type_.rank, f"iota.C1: axis {dim} of {type_}"
@@ -140,7 +143,7 @@ class Builder:
             return self.convert(args[0], dtype)
         return self.bitcast(args[0], dtype) if fn == "bitcast" else self.apply(fn, *args)
 
-    def convert(self, x: Node, dtype: Any) -> Node:
+    def convert(self, x: Node, dtype: DTypeLike) -> Node:
         """`x` as `dtype`, by value."""
         dtype = np.dtype(dtype)
         if x.dtype == dtype:
@@ -159,7 +162,7 @@ class Builder:
             )
         return self._make(ir.Apply, TensorType(x.shape, dtype), "convert", (x,))
 
-    def bitcast(self, x: Node, dtype: Any) -> Node:
+    def bitcast(self, x: Node, dtype: DTypeLike) -> Node:
         """The bytes of `x` as `dtype`."""
         dtype = np.dtype(dtype)
         old, new = x.dtype.itemsize, dtype.itemsize
@@ -225,7 +228,7 @@ class Builder:
         if isinstance(x, ir.Reshape):
             return self.reshape(x.x, shape)
         type_ = TensorType(shape, x.dtype)
-        assert type_.size == x.type.size, f"reshape.C1: {x.type} to {shape}"  # type: ignore[union-attr]
+        assert type_.size == x.tensor_type.size, f"reshape.C1: {x.type} to {shape}"
         return self._make(ir.Reshape, type_, x)
 
     def transpose(self, x: Node, perm: Sequence[int]) -> Node:
@@ -300,7 +303,7 @@ class Builder:
         """`x` with `update` written at `starts`, clamped into bounds."""
         if update.shape == x.shape:
             return update
-        if not update.type.size:  # type: ignore[union-attr]
+        if not update.tensor_type.size:
             return x
         return self._make(ir.DynamicUpdateSlice, x.type, x, update, tuple(starts))
 
@@ -327,7 +330,7 @@ class Builder:
         dims: ir.GatherDims,
         slice_sizes: Sequence[int],
         mode: ir.IndexMode,
-        fill: Any = None,
+        fill: Value | None = None,
     ) -> Node:
         """Slices of `x` at the start vectors along the last axis of `indices`."""
         slice_sizes = tuple(slice_sizes)
@@ -364,7 +367,7 @@ class Builder:
         shape = tuple(n for k, n in enumerate(x.shape) if k not in dims)
         return self._make(ir.Reduce, TensorType(shape, x.dtype), x, fn, dims, in_order)
 
-    def arg_reduce(self, x: Node, kind: str, dim: int, dtype: Any) -> Node:
+    def arg_reduce(self, x: Node, kind: str, dim: int, dtype: DTypeLike) -> Node:
         """Index of the first extreme element along `dim`."""
         shape = x.shape[:dim] + x.shape[dim + 1 :]
         return self._make(ir.ArgReduce, TensorType(shape, np.dtype(dtype)), x, kind, dim)
@@ -390,7 +393,7 @@ class Builder:
         y: Node,
         contract: tuple[Sequence[int], Sequence[int]],
         batch: tuple[Sequence[int], Sequence[int]],
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> Node:
         """Sum of products; `dtype` is that of operands (converted if need be) and result."""
         dtype = np.dtype(x.dtype if dtype is None else dtype)
@@ -422,7 +425,7 @@ class Builder:
         inner = Builder()
         parameters = [inner.parameter(i, t) for i, t in enumerate(types)]
         results = body(inner, *parameters)
-        return Region(tuple(parameters), tuple(results), tuple(inner.ordered))  # type: ignore[arg-type]
+        return Region(tuple(parameters), tuple(results), tuple(inner.ordered))
 
     def cond(self, index: Node, cases: Sequence[Region], args: Sequence[Node]) -> list[Node]:
         """One of `cases`, chosen by `index`, on `args`."""
@@ -492,7 +495,9 @@ class Builder:
 
     # --- whole programs ---------------------------------------------------------------------------
 
-    def module(self, name: str, parameters: Sequence[Node], results: Sequence[Node]) -> ir.Module:
+    def module(
+        self, name: str, parameters: Sequence[ir.Parameter], results: Sequence[Node]
+    ) -> ir.Module:
         """The program that computes `results` from `parameters`."""
-        region = Region(tuple(parameters), tuple(results), tuple(self.ordered))  # type: ignore[arg-type]
+        region = Region(tuple(parameters), tuple(results), tuple(self.ordered))
         return ir.Module(name, region)

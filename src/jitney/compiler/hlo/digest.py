@@ -63,14 +63,14 @@ class _Writer:
         self.hash.update("\n".join(lines).encode())
         lines.clear()
 
-    def _type(self, type_: Any) -> str:
+    def _type(self, type_: ir.TensorType | tuple[ir.TensorType, ...]) -> str:
         found = self.types.get(type_)
         if found is None:
             each = type_ if isinstance(type_, tuple) else (type_,)
             found = self.types[type_] = " ".join(map(str, each))
         return found
 
-    def _field(self, value: Any) -> str:
+    def _field(self, value: object) -> str:
         if isinstance(value, np.ndarray):
             self.constant_bytes += value.nbytes
             if self.constant_bytes > MAX_CONSTANT_BYTES:

@@ -90,6 +90,12 @@ class Node:
     id: int
 
     @property
+    def tensor_type(self) -> TensorType:
+        """The result's type, of a node with one result."""
+        assert isinstance(self.type, TensorType)
+        return self.type
+
+    @property
     def shape(self) -> Shape:
         assert isinstance(self.type, TensorType)
         return self.type.shape

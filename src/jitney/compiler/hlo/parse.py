@@ -110,13 +110,14 @@ class _Reader:
         """`(p0: float32[3]) { ... return %1 }`"""
         b = Builder()
         names: dict[str, ir.Node] = {}
+        parameters: list[ir.Parameter] = []
         self.expect("(")
         while not self.accept(")"):
             name = self.take(r"p\d+", "a parameter")
             self.expect(":")
-            names[name] = b.parameter(len(names), self.type())
+            parameter = names[name] = b.parameter(len(names), self.type())
+            parameters.append(parameter)
             self.accept(",")
-        parameters = tuple(names.values())
         self.expect("{")
         while not self.peek("return"):
             name = self.take(r"%\d+", "a node's number")
@@ -127,7 +128,7 @@ class _Reader:
         while not self.accept("}"):
             results.append(self.operand(names))
             self.accept(",")
-        return ir.Region(parameters, tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
+        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))
 
     def operand(self, names: dict[str, ir.Node]) -> ir.Node:
         name = self.take(r"%\d+|p\d+", "an operand")

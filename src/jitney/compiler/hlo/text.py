@@ -15,13 +15,16 @@ printed, but have no text that could be read. The grammar is in `docs/hlo.md`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.core import dtypes
 from jitney.core.record import fields
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 # Constants of more elements are shown by their first ones; such text cannot be read back.
 ELIDE_ABOVE = 64
@@ -123,7 +126,7 @@ def array_text(value: np.ndarray, elide_above: int = ELIDE_ABOVE) -> str:
     return "{" + ", ".join(shown) + "}"
 
 
-def number_text(value: Any) -> str:
+def number_text(value: Value) -> str:
     """One number, such that `parse_number` gives the same bits."""
     array = np.asarray(value)
     dtype = array.dtype

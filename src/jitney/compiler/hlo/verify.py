@@ -118,7 +118,7 @@ def _kind(node: ir.Node) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__).lstrip("_")
 
 
-def _types(found: Any) -> str:
+def _types(found: object) -> str:
     return f"({', '.join(map(str, found))})" if isinstance(found, tuple) else str(found)
 
 
@@ -432,7 +432,7 @@ def _while(node: ir.While) -> Any:
 
 
 def _library_call(node: ir.LibraryCall) -> Any:
-    found = {a.dtype for a in node.args}  # type: ignore[union-attr]
+    found = {a.dtype for a in node.args}
     shapes = [a.shape for a in node.args]
     _need(node.routine.name in FUNCTIONS, f"library_call.C1: no routine {node.routine.name}")
     _need(
@@ -453,7 +453,8 @@ def _project(node: ir.Project) -> Any:
     types = node.node.type
     fine = isinstance(types, tuple) and 0 <= node.index < len(types)
     _need(fine, f"project.C2: result {node.index} of {_types(types)}")
-    return types[node.index]  # type: ignore[index]
+    assert isinstance(types, tuple)
+    return types[node.index]
 
 
 def _parameter(node: ir.Parameter) -> Any:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Generator, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.build import real_dtype
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, accumulator
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 Index = tuple[Affine, ...]
 
@@ -222,7 +225,7 @@ class KernelBuilder:
 
     # --- statements -------------------------------------------------------------------------------
 
-    def add(self, key: Any, make: Callable[[], ir.Statement]) -> int:
+    def add(self, key: Hashable, make: Callable[[], ir.Statement]) -> int:
         """The number of the statement known by `key`, written by `make` at the first request."""
         found = self._interned.get(key)
         if found is None:
@@ -230,7 +233,7 @@ class KernelBuilder:
             self.body.append(make())
         return found
 
-    def number(self, value: Any, dtype: np.dtype) -> int:
+    def number(self, value: Value | None, dtype: np.dtype) -> int:
         """A constant."""
         array = np.asarray(value, dtype)
         return self.add(("number", dtype, array.tobytes()), lambda: ir.Const(array.reshape(())))
@@ -262,7 +265,7 @@ class KernelBuilder:
         dtype = element_dtype(node.dtype)
         return self.add(("load", param, place), lambda: ir.Load(param, place, dtype))
 
-    def param(self, node: Any) -> int:
+    def param(self, node: Any, /) -> int:
         """The number of the buffer of `node` among the kernel's."""
         found = self._param_of.get(node)
         if found is None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -149,7 +149,7 @@ class LoopBuilder(KernelBuilder):
         number = self.carried[node] + flat
         return self.add(
             ("carried", number),
-            lambda: LoopCarried(number, node.dtype, lanes),  # type: ignore[arg-type, return-value]
+            lambda: LoopCarried(number, node.dtype, lanes),
         )
 
     def is_laned(self, shape: Sequence[int]) -> bool:
@@ -161,7 +161,7 @@ class LoopBuilder(KernelBuilder):
             return self.number(np.asarray(index.offset).astype(dtype), dtype)
         return super().position(index, dtype)
 
-    def add(self, key: Any, make: Callable[[], Any]) -> int:
+    def add(self, key: Hashable, make: Callable[[], Any]) -> int:
         if len(self.body) > MAX_STATEMENTS:
             raise NotSunkError("too many statements")
         return super().add(key, make)
@@ -378,7 +378,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
             if numbers[n] in in_place and extents:
                 raise NotSunkError("lanes may read what others have updated in place")
             return n not in carried
-        return isinstance(n, hlo.Constant) and n.type.size != 1  # type: ignore[union-attr]
+        return isinstance(n, hlo.Constant) and n.tensor_type.size != 1
 
     k = LoopBuilder(extents, loaded, carried)
     # Buffers of both regions' parameters are those of the carries; the same array that is carried
@@ -386,7 +386,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
     same: dict[hlo.Node, int] = {}
     original = k.param
 
-    def param(n: Any) -> int:
+    def param(n: Any, /) -> int:
         if not isinstance(n, hlo.Parameter):
             return original(n)
         number = numbers[n]
@@ -394,7 +394,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
             return original(("stored", number))
         return original(("loaded", same.setdefault(node.init[number], number)))
 
-    k.param = param  # type: ignore[method-assign]
+    k.param = param
     condition = _condition(k, cond.results[0])
     k.forget_nodes()  # the body's nodes are numbered anew
     next_values: list[int] = []
@@ -416,7 +416,9 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
                 )
             )
     for i in sorted(in_place):
-        _store_update(k, body.results[i], ("stored", i))  # type: ignore[arg-type]
+        update = body.results[i]
+        assert isinstance(update, hlo.DynamicUpdateSlice)
+        _store_update(k, update, ("stored", i))
     dtypes = [_dtype_of(p, node) for p in k.params]
     counted = loop_analysis.count_trips(node)
     kernel = LoopKernel(
@@ -426,7 +428,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         tuple(k.body),
         condition,
         tuple(next_values),
-        tuple(k.outputs),  # type: ignore[arg-type]
+        tuple(k.outputs),  # type: ignore[arg-type]  # stores alone: nothing is reduced
         None if counted is None else counted.count,
     )
     check_uniform(kernel)

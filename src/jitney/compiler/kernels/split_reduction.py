@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 from jitney.compiler.kernels.build import row_major
 from jitney.compiler.kernels.ir import Affine, Kernel, Load, Reduce
@@ -84,7 +85,9 @@ def split_fold(kernel: Kernel) -> Split | None:
         extents = (*kernel.parallel, rest, *kernel.extents[axis + 1 :])
         kernels.append(part(tail, extents, Affine(kept * parts, (*strides, *reduced))))
     count = parts + bool(rest)
-    return Split(inputs, kernels, count * kept, [_last(kernel, o, count) for o in kernel.outputs])  # type: ignore[arg-type]
+    outputs = cast("tuple[Reduce, ...]", kernel.outputs)
+    last = [_last(kernel, o, count) for o in outputs]
+    return Split(inputs, kernels, count * kept, last)
 
 
 def _last(kernel: Kernel, o: Reduce, count: int) -> Kernel:

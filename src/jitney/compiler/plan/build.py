@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -58,14 +58,14 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
     """
     planner = _Planner(supports)
     region = module.region
-    inputs = [ir.Buffer("input", p.type.nbytes, i) for i, p in enumerate(region.parameters)]  # type: ignore[union-attr]
-    outputs = [ir.Buffer("output", r.type.nbytes, i) for i, r in enumerate(region.results)]  # type: ignore[union-attr]
+    inputs = [ir.Buffer("input", p.tensor_type.nbytes, i) for i, p in enumerate(region.parameters)]
+    outputs = [ir.Buffer("output", r.tensor_type.nbytes, i) for i, r in enumerate(region.results)]
     steps = planner.region(region, inputs, outputs)
     return ir.Plan(
         module.name,
         steps,
-        tuple(p.type for p in region.parameters),  # type: ignore[misc]
-        tuple(r.type for r in region.results),  # type: ignore[misc]
+        tuple(p.tensor_type for p in region.parameters),
+        tuple(r.tensor_type for r in region.results),
         memory.assign_buffers(steps),
         planner.keep_alive,
     )
@@ -205,7 +205,7 @@ class _RegionPlan:
         if node in self.buffers:
             return True
         if isinstance(node, hlo.Constant):
-            return node.type.size != 1  # type: ignore[union-attr]
+            return node.tensor_type.size != 1
         if node not in self.materialized or not fusion.is_alias(node):
             return False
         base, _ = _base(node)
@@ -337,10 +337,10 @@ class _RegionPlan:
             return result if multiple else (result,)
 
         types = node.type if isinstance(node.type, tuple) else (node.type,)
-        sources = tuple([(self.buffer(a), a.type) for a in args])
+        sources = tuple([(self.buffer(a), a.tensor_type) for a in args])
         results = tuple(zip(self.new(node), types, strict=True))
         name = node.name if isinstance(node, hlo.HostCall) else type(node).__name__.lower()
-        self.steps.append(ir.HostCall(name, compute, sources, results))  # type: ignore[arg-type]
+        self.steps.append(ir.HostCall(name, compute, sources, results))
 
     def concatenate(self, node: hlo.Concatenate) -> bool:
         """Each part is computed right into its place."""
@@ -567,16 +567,16 @@ class _RegionPlan:
         return True
 
 
-_single_rules: dict[type, Callable[[_RegionPlan, hlo.Node], bool]] = {
-    hlo.Concatenate: _RegionPlan.concatenate,  # type: ignore[dict-item]
-    hlo.Pad: _RegionPlan.pad,  # type: ignore[dict-item]
-    hlo.DynamicUpdateSlice: _RegionPlan.update_slice,  # type: ignore[dict-item]
-    hlo.Scatter: _RegionPlan.scatter,  # type: ignore[dict-item]
-    hlo.Dot: _RegionPlan.dot,  # type: ignore[dict-item]
-    hlo.While: _RegionPlan.loop,  # type: ignore[dict-item]
-    hlo.Cond: _RegionPlan.branch,  # type: ignore[dict-item]
-    hlo.LibraryCall: _RegionPlan.library,  # type: ignore[dict-item]
-    hlo.Fence: _RegionPlan.fence,  # type: ignore[dict-item]
+_single_rules: dict[type, Callable[[_RegionPlan, Any], bool]] = {
+    hlo.Concatenate: _RegionPlan.concatenate,
+    hlo.Pad: _RegionPlan.pad,
+    hlo.DynamicUpdateSlice: _RegionPlan.update_slice,
+    hlo.Scatter: _RegionPlan.scatter,
+    hlo.Dot: _RegionPlan.dot,
+    hlo.While: _RegionPlan.loop,
+    hlo.Cond: _RegionPlan.branch,
+    hlo.LibraryCall: _RegionPlan.library,
+    hlo.Fence: _RegionPlan.fence,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -26,12 +26,10 @@ def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
     k = KernelBuilder([first.x.shape[j] for j in order], len(first.dims), has_buffer)
     index = tuple([k.axis(order.index(j)) for j in range(len(order))])
     out = k.linear(first.shape, k.identity(range(len(kept))))
-    values = [k.value(root.x, index) for root in roots]  # type: ignore[attr-defined]
+    reduces = cast("Sequence[hlo.Reduce]", roots)
+    values = [k.value(root.x, index) for root in reduces]
     values = [k.convert(value, accumulator(k.body[value].dtype)) for value in values]
-    return k, [
-        (root, out, root.fn, value)  # type: ignore[attr-defined]
-        for root, value in zip(roots, values, strict=True)
-    ]
+    return k, [(root, out, root.fn, value) for root, value in zip(reduces, values, strict=True)]
 
 
 def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:

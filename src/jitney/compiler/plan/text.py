@@ -19,8 +19,10 @@ def print_plan(plan: ir.Plan) -> str:
             match step:
                 case ir.Launch():
                     name = f"k{len(kernels)}"
-                    is_loop = isinstance(step.kernel, LoopKernel)
-                    kernels.append((print_loop if is_loop else print_kernel)(step.kernel, name))  # type: ignore[arg-type]
+                    if isinstance(step.kernel, LoopKernel):
+                        kernels.append(print_loop(step.kernel, name))
+                    else:
+                        kernels.append(print_kernel(step.kernel, name))
                     lines.append(f"{indent}launch {name}({_buffers(step.buffers)})")
                 case ir.Gemm():
                     x, y = ("^T" if t else "" for t in (step.trans_x, step.trans_y))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jitney.compiler.reference import scalar
 from jitney.core import dtypes
+
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike
 
 
 def dot(
@@ -17,7 +20,7 @@ def dot(
     y: np.ndarray,
     contract: tuple[Sequence[int], Sequence[int]],
     batch: tuple[Sequence[int], Sequence[int]],
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> np.ndarray:
     """Sum of products over the axes `contract`, for each index of the axes `batch`.
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jitney.compiler.reference import scalar
 from jitney.core import dtypes
+
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike
 
 
 def integer_pow(x: np.ndarray, y: int) -> np.ndarray:
@@ -41,7 +44,7 @@ def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.asarray(scalar.function("clamp")(low, x, high), x.dtype)
 
 
-def bitcast(x: np.ndarray, dtype: Any) -> np.ndarray:
+def bitcast(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     """The bytes of `x` read as `dtype`; another width makes or takes a last axis."""
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
@@ -55,7 +58,7 @@ def bitcast(x: np.ndarray, dtype: Any) -> np.ndarray:
     return x.view(dtype)[..., 0]
 
 
-def bitcast_bits(x: np.ndarray, dtype: Any) -> np.ndarray:
+def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     """The bits of `x` read as `dtype`, the least significant part of a wider element first.
 
     Elements narrower than a byte count as what they mean, not as the byte that each has in memory.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsInt
 
 import numpy as np
 
 from jitney.compiler.dims import GatherDims, ScatterDims
 from jitney.compiler.reference import scalar
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
 
 Combine = str | Callable[..., Any] | None
 
@@ -34,7 +37,7 @@ def pad(
     return out[crop]
 
 
-def _clamped(start: Any, most: int) -> int:
+def _clamped(start: SupportsInt, most: int) -> int:
     return min(max(int(start), 0), most)
 
 
@@ -109,7 +112,7 @@ def gather(
     dims: GatherDims,
     slice_sizes: Sequence[int],
     mode: str,
-    fill: Any = None,
+    fill: Value | None = None,
 ) -> np.ndarray:
     """Windows of `x` at the start vectors along the last axis of `indices`; see `hlo.ir.Gather`."""
     dropped = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
@@ -154,7 +157,9 @@ def _is_take(
     )
 
 
-def _filled(out: np.ndarray, inside: np.ndarray | None, mode: str, fill: Any) -> np.ndarray:
+def _filled(
+    out: np.ndarray, inside: np.ndarray | None, mode: str, fill: Value | None
+) -> np.ndarray:
     if mode != "fill" or inside is None or inside.all():
         return out
     return np.where(inside, out, np.asarray(fill, out.dtype))

@@ -22,17 +22,17 @@ _REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 _COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 
 
-def real_dtype(dtype: Any) -> Any:
+def real_dtype(dtype: np.dtype) -> Any:
     """The dtype of singular values of matrices of `dtype`."""
     return _REAL.get(dtype.char, dtype)
 
 
-def complex_dtype(dtype: Any) -> Any:
+def complex_dtype(dtype: np.dtype) -> Any:
     """The dtype of eigenvalues of matrices of `dtype`."""
     return _COMPLEX.get(dtype.char, np.dtype(np.complex64) if dtype.itemsize < 4 else dtype)
 
 
-def wide_dtype(dtype: Any) -> Any:
+def wide_dtype(dtype: np.dtype) -> Any:
     """The dtype that matrices of `dtype` are computed in; that of pivots stays."""
     return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
 

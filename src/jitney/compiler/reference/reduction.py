@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jitney.compiler.reference import scalar
 from jitney.core import dtypes
+
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike
 
 _UFUNCS: dict[str, np.ufunc] = {
     "add": np.add,
@@ -106,7 +109,7 @@ def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     return x.transpose(*dims, *rest).reshape(depth, *shape)
 
 
-def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: Any) -> np.ndarray:
+def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: DTypeLike) -> np.ndarray:
     """Index along `dim` of the first largest or smallest element; NaN counts as such."""
     x = scalar.convert(x, carrier(x.dtype))
     find = np.argmax if kind == "max" else np.argmin

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core import dtypes
+
+if TYPE_CHECKING:
+    from jitney.core.typing import DTypeLike
 
 Function = Callable[..., np.ndarray]
 
@@ -75,11 +78,11 @@ def _meaning(name: str) -> Callable[[Function], Function]:
     return enter
 
 
-def _is_float(dtype: Any) -> bool:
+def _is_float(dtype: DTypeLike) -> bool:
     return dtypes.issubdtype(dtype, np.floating)
 
 
-def _is_integer(dtype: Any) -> bool:
+def _is_integer(dtype: DTypeLike) -> bool:
     return dtypes.issubdtype(dtype, np.integer)
 
 

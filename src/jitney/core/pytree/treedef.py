@@ -99,7 +99,7 @@ class PyTreeDef:
         if len(leaves) != self.num_leaves:
             self._wrong_number(len(leaves))
         if self.flat:
-            return leaves if self.kind is _TUPLE else self.kind.unflatten(self.data, leaves)  # type: ignore[union-attr]
+            return leaves if self.kind is _TUPLE else self.kind.unflatten(self.data, leaves)  # type: ignore[union-attr]  # no leaf
         return leaves[0] if self.kind is None else _build(self, iter(leaves))
 
     def _wrong_number(self, got: int) -> None:
@@ -274,7 +274,7 @@ def _build(tree: PyTreeDef, leaves: Iterator[Any]) -> Any:
         if t is LEAF:
             parts.append(next(leaves))
         elif t.flat:
-            parts.append(t.kind.unflatten(t.data, tuple(islice(leaves, t.num_leaves))))  # type: ignore[union-attr]
+            parts.append(t.kind.unflatten(t.data, tuple(islice(leaves, t.num_leaves))))  # type: ignore[union-attr]  # no leaf
         else:
             parts.append(_build(t, leaves))
     assert tree.kind is not None

@@ -25,4 +25,4 @@ for _name, _primitive in registry.items():
     _by_attribute[_RENAMED.get(_own, _own)] = _primitive
 
 globals().update(_by_attribute)
-__all__ = sorted(_by_attribute)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted(_by_attribute)  # pyright: ignore[reportUnsupportedDunderAll]  # made of a table

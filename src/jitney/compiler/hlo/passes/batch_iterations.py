@@ -140,7 +140,11 @@ def _after(axes: Sequence[int]) -> tuple[int, ...]:
 
 def _rows_read(b: Builder, loop: ir.While, trips: CountedLoop, node: ir.DynamicSlice) -> ir.Node:
     """All rows that the iterations read, in the order of iterations."""
-    x = loop.init[node.x.index] if isinstance(node.x, ir.Parameter) else b.constant(node.x.value)  # type: ignore[attr-defined]
+    if isinstance(node.x, ir.Parameter):
+        x = loop.init[node.x.index]
+    else:
+        assert isinstance(node.x, ir.Constant)
+        x = b.constant(node.x.value)
     rows = b.reshape(x, (trips.count, *node.shape))
     forward = is_forward(node.starts[0], loop.body.parameters[trips.counter])
     return rows if forward else b.reverse(rows, (0,))

@@ -61,7 +61,7 @@ def congruent_carries(loop: ir.While) -> tuple[list[int], list[Place]]:
     while len(first) < len(group):
         b = Builder()
         new: dict[ir.Node, Any] = {
-            p: b.parameter(g, p.type)  # type: ignore[arg-type]
+            p: b.parameter(g, p.tensor_type)
             for p, g in zip(loop.body.parameters, group, strict=True)
         }
         traversal.rebuild_all(b, loop.body.results, new)
@@ -91,7 +91,7 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
 
     def reduced(region: ir.Region, is_body: bool) -> ir.Region:
         b = Builder()
-        parameters = [b.parameter(j, x.type) for j, x in enumerate(init)]  # type: ignore[arg-type]
+        parameters = [b.parameter(j, x.tensor_type) for j, x in enumerate(init)]
         new: dict[ir.Node, Any] = {
             p: parameters[j] if isinstance(j, int) else b.constant(j.value)
             for p, j in zip(region.parameters, place, strict=True)
@@ -100,10 +100,10 @@ def with_carries(loop: ir.While, kept: Sequence[int], place: Sequence[Place]) ->
         results = [region.results[i] for i in kept] if is_body else [region.results[0]]
         traversal.rebuild_all(b, [*results, *region.ordered], new)
         results = [new[r] for r in results]
-        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
+        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))
 
-    types = tuple([x.type for x in init])
-    return ir.While(types, -1, reduced(loop.cond, False), reduced(loop.body, True), init)  # type: ignore[arg-type]
+    types = tuple([x.tensor_type for x in init])
+    return ir.While(types, -1, reduced(loop.cond, False), reduced(loop.body, True), init)
 
 
 def project_carries(loop: ir.While, kept: Sequence[int]) -> ir.While:
@@ -141,11 +141,11 @@ def add_carries(
       following: given the same, what they become; None if they stay what they are.
     """
     init = (*loop.init, *more)
-    types = tuple([x.type for x in init])
+    types = tuple([x.tensor_type for x in init])
 
     def region(old: ir.Region, is_body: bool) -> ir.Region:
         b = Builder()
-        parameters = [b.parameter(i, t) for i, t in enumerate(types)]  # type: ignore[arg-type]
+        parameters = [b.parameter(i, t) for i, t in enumerate(types)]
         new: dict[ir.Node, Any] = dict(zip(old.parameters, parameters, strict=False))
         added = parameters[len(loop.init) :]
         if is_body and replace is not None:
@@ -154,9 +154,9 @@ def add_carries(
         results = [new[r] for r in old.results]
         if is_body:
             results += added if following is None else following(b, new, added)
-        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
+        return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))
 
-    return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)  # type: ignore[arg-type]
+    return ir.While(types, -1, region(loop.cond, False), region(loop.body, True), init)
 
 
 def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
@@ -201,7 +201,7 @@ def _frontier(
     for node in known:
         if node in needed:
             work = sum([_work(x) for x in traversal.topological_order([node]) if x in known])
-            if work > WORTH_A_CARRY * node.type.size:  # type: ignore[union-attr]
+            if work > WORTH_A_CARRY * node.tensor_type.size:
                 found.append(node)
     return found
 
@@ -224,14 +224,14 @@ def _work(node: ir.Node) -> int:
     """Additions that `node` takes, about."""
     match node:
         case ir.Apply():
-            return cost.function_cost(node.fn) * node.type.size  # type: ignore[union-attr]
+            return cost.function_cost(node.fn) * node.tensor_type.size
         case ir.Reduce() | ir.ArgReduce() | ir.Cumulative():
-            return node.x.type.size  # type: ignore[union-attr]
+            return node.x.tensor_type.size
         case ir.Dot():
             contracted = [node.x.shape[j] for j in node.contract[0]]
-            return node.type.size * math.prod(contracted)  # type: ignore[union-attr]
+            return node.tensor_type.size * math.prod(contracted)
         case ir.Scatter() | ir.Gather():
-            return 4 * node.type.size  # type: ignore[union-attr]
+            return 4 * node.tensor_type.size
         case _:
             return 0
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
@@ -96,10 +96,12 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
     return shape[dim] <= MAX_SORTED and math.prod(shape) * shape[dim] <= MAX_PAIRS
 
 
-def arg_reduce(b: Builder, x: ir.Node, kind: str, dim: int, dtype: np.dtype) -> ir.Node:
+def arg_reduce(
+    b: Builder, x: ir.Node, kind: Literal["max", "min"], dim: int, dtype: np.dtype
+) -> ir.Node:
     """Index along `dim` of the first largest or smallest element; NaN counts as such."""
     x = b.convert(x, np.dtype(np.int8) if x.dtype == _BOOL else carrier(x.dtype))
-    extreme = b.reduce(x, kind, (dim,))  # type: ignore[arg-type]
+    extreme = b.reduce(x, kind, (dim,))
     rest = tuple([k for k in range(len(x.shape)) if k != dim])
     found = b.apply("eq", x, b.broadcast(extreme, x.shape, rest))
     if x.dtype.kind == "f":
@@ -141,7 +143,7 @@ def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
     Iterations wait for each other here: of the largest, they wait for a comparison and a choice alone.
     Of zeros 0.0 is the larger one: it is compared as if it were the number next to it.
     """
-    if fn not in ("max", "min") or row.dtype.kind != "f" or row.type.size > _FEW:  # type: ignore[union-attr]
+    if fn not in ("max", "min") or row.dtype.kind != "f" or row.tensor_type.size > _FEW:
         return b.apply(fn, sofar, row)
     further = "gt" if fn == "max" else "lt"
     zero, one = (b.full(row.shape, value, row.dtype) for value in (0, 1))

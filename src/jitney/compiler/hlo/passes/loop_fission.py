@@ -104,7 +104,7 @@ def _gain(node: ir.Node) -> float:
     """Additions saved if `node` is computed for all iterations at once, by vectors."""
     if not isinstance(node, ir.Apply):
         return 0
-    size = node.type.size  # type: ignore[union-attr]
+    size = node.tensor_type.size
     return cost.function_cost(node.fn) * (math.ceil(size / LANES) - size / LANES)
 
 
@@ -237,10 +237,10 @@ class _Divider:
         moved = [*stacked, *[x for x in read if x not in self.chain]]
         saved = (
             sum(map(_gain, inner))
-            - TRANSFER * sum([x.type.size for x in moved])  # type: ignore[union-attr]
-            + TRANSFER * sum([x.type.size for x in fillers if x in self.chain])  # type: ignore[union-attr]
+            - TRANSFER * sum([x.tensor_type.size for x in moved])
+            + TRANSFER * sum([x.tensor_type.size for x in fillers if x in self.chain])
         )
-        nbytes = self.trips.count * sum([x.type.nbytes for x in moved])  # type: ignore[union-attr]
+        nbytes = self.trips.count * sum([x.tensor_type.nbytes for x in moved])
         if nbytes > MAX_BYTES or not (late or filled):
             saved = 0.0
         early = [*bits(self.early)]
@@ -259,7 +259,7 @@ class _Divider:
     def _is_heavy(self, node: ir.Node) -> bool:
         """Whether `node` is lifted, and cheaper stored, and loaded, than computed in each iteration."""
         work = self.work.get(node)
-        return work is not None and work > TRANSFER * (node.type.size + 1)  # type: ignore[union-attr]
+        return work is not None and work > TRANSFER * (node.tensor_type.size + 1)
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
         """The nodes known for all iterations that `results` are computed from."""

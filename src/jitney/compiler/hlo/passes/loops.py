@@ -182,7 +182,7 @@ def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
     contracted = math.prod(row.shape[j] for j in product.node.contract[product.side])
     few = math.prod(row.shape) <= FEW_ROWS * contracted
     count = product.rows.shape[0]
-    nbytes = count * product.node.type.nbytes  # type: ignore[union-attr]
+    nbytes = count * product.node.tensor_type.nbytes
     return (
         few
         and math.prod(matrix.shape) >= LARGE_MATRIX
@@ -208,9 +208,11 @@ def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
     """The products of all rows: axes are the rows', the row's free ones, the matrix's free ones."""
     row, matrix = product.operands
     rows = b.reshape(loop.init[product.rows.index], (product.rows.shape[0], *row.shape))
-    other = (
-        b.constant(matrix.value) if isinstance(matrix, ir.Constant) else loop.init[matrix.index]  # type: ignore[attr-defined]
-    )
+    if isinstance(matrix, ir.Constant):
+        other = b.constant(matrix.value)
+    else:
+        assert isinstance(matrix, ir.Parameter)
+        other = loop.init[matrix.index]
     along = tuple([j + 1 for j in product.node.contract[product.side]])
     contract = (along, product.node.contract[1 - product.side])
     return b.dot(rows, other, contract, ((), ()), product.node.dtype)
@@ -236,7 +238,7 @@ def _narrow_matrices(loop: ir.While) -> dict[ir.Parameter, list[tuple[ir.Dot, in
         if isinstance(node, ir.Dot) and node.x is not node.y:
             for side, x in enumerate((node.x, node.y)):
                 if is_narrow(node, side) and is_invariant(loop.body, x):
-                    found.setdefault(x, []).append((node, side))  # type: ignore[arg-type]
+                    found.setdefault(x, []).append((node, side))  # type: ignore[arg-type]  # a parameter
                     break
     return found
 

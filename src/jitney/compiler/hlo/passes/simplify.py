@@ -81,10 +81,12 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
     operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
-    if node.type.size > _FOLD_UP_TO:  # type: ignore[union-attr]
+    if node.tensor_type.size > _FOLD_UP_TO:
         return None
     with np.errstate(all="ignore"):
-        value = interpret.evaluate(node, {x: x.value for x in operands})  # type: ignore[attr-defined]
+        value = interpret.evaluate(
+            node, {x: x.value for x in operands if isinstance(x, ir.Constant)}
+        )
     return b.constant(
         np.asarray(value, order="C")
     )  # ascontiguousarray would add an axis to scalars

@@ -62,7 +62,7 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
         traversal.topological_order(traversal.roots(loop.body)), traversal.roots(loop.body)
     )
     in_test = set(traversal.topological_order(loop.cond.results))
-    room = sum([x.type.nbytes for x in loop.init])  # type: ignore[union-attr]
+    room = sum([x.tensor_type.nbytes for x in loop.init])
     stacked: set[ir.Node] = set()
     found: list[Sum] = []
     for i, p in enumerate(loop.body.parameters):
@@ -73,7 +73,7 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
         if sources is None:
             continue
         fresh = [x for x in sources if _is_stacked(loop, trips, x) and x not in stacked]
-        needed = trips.count * sum([x.type.nbytes for x in fresh])  # type: ignore[union-attr]
+        needed = trips.count * sum([x.tensor_type.nbytes for x in fresh])
         if needed <= room:  # no more memory than the loop works on
             room -= needed
             stacked.update(fresh)
@@ -86,7 +86,7 @@ def _term(loop: ir.While, index: int) -> ir.Node | None:
     start, result = loop.init[index], loop.body.results[index]
     if not isinstance(result, ir.Apply) or result.fn != "add" or result.dtype not in _FLOATS:
         return None
-    if not _is_zero(start) or result.type.size < LARGE:  # type: ignore[union-attr]
+    if not _is_zero(start) or result.tensor_type.size < LARGE:
         return None
     x, y = result.args
     p = loop.body.parameters[index]
@@ -101,7 +101,7 @@ def _is_zero(node: ir.Node) -> bool:
 
 def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
     """What `term` is computed from by elements; None if that is not small."""
-    size = term.type.size  # type: ignore[union-attr]
+    size = term.tensor_type.size
     sources: dict[ir.Node, None] = {}
     seen: set[ir.Node] = set()
     stack = [term]
@@ -113,7 +113,7 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
         fixed = is_loop_invariant(loop, node)
         if isinstance(node, ir.Reshape | ir.Transpose):
             stack.append(node.x)
-        elif fixed or SMALLER * node.type.size <= size:  # type: ignore[union-attr]
+        elif fixed or SMALLER * node.tensor_type.size <= size:
             sources[node] = None
         elif isinstance(node, _ELEMENTWISE):
             stack.extend(traversal.operands(node))

@@ -79,9 +79,9 @@ def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bo
     """`region` with those parameters and results that are `split` taken and returned as two."""
     b = Builder()
     new: dict[ir.Node, Any] = {}
-    parameters: list[ir.Node] = []
+    parameters: list[ir.Parameter] = []
 
-    def parameter(type_: Any) -> ir.Node:
+    def parameter(type_: ir.TensorType) -> ir.Node:
         parameters.append(b.parameter(len(parameters), type_))
         return parameters[-1]
 
@@ -90,12 +90,12 @@ def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bo
             part = _part_type(p)
             new[p] = Split(parameter(part), parameter(part))
         else:
-            new[p] = _value(b, parameter(p.type))
+            new[p] = _value(b, parameter(p.tensor_type))
     traversal.rebuild_all(b, traversal.roots(region), new, lambda node: _made(b, node, new))
     results: list[ir.Node] = []
     for r, is_split in zip(region.results, split_results, strict=True):
         results += [new[r].re, new[r].im] if is_split else [_whole(b, new[r])]
-    return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))  # type: ignore[arg-type]
+    return ir.Region(tuple(parameters), tuple(results), tuple(b.ordered))
 
 
 def _part_type(node: ir.Node) -> ir.TensorType:
@@ -110,7 +110,7 @@ def is_complex(node: ir.Node) -> bool:
 # --- values -------------------------------------------------------------------------------------
 
 
-def _value(b: Builder, node: Any) -> _Value:
+def _value(b: Builder, node: ir.Node) -> _Value:
     """What stands for `node`, which is in memory."""
     if isinstance(node.type, tuple) or not is_complex(node):
         return node
