@@ -42,6 +42,7 @@ class State:
       global_value: value where no override is active.
       traced: whether it changes what tracing gives.
       called: whether it changes what calling a traced function does.
+      listeners: told of every value that the option is given, in whatever thread.
     """
 
     def __init__(
@@ -63,7 +64,13 @@ class State:
         self.context = context
         self.__doc__ = help
         self.__name__ = name[4:] if name.startswith("jax_") else name
+        self.listeners: list[Callable[[Any], None]] = []
         self.global_value = self._from_environment()
+
+    def listen(self, listener: Callable[[Any], None]) -> None:
+        """Has `listener` told of the global value now, and of all values that are set later."""
+        self.listeners.append(listener)
+        listener(self.global_value)
 
     def _from_environment(self) -> Any:
         upper = self.name.upper()
@@ -88,6 +95,8 @@ class State:
     def __call__(self, new_value: object = True) -> Iterator[None]:
         """Within the context, in this thread, the option has the value `new_value`."""
         parsed = self.parse(new_value)
+        for listener in self.listeners:
+            listener(parsed)
         outer_values, outer_epochs = _local.values, _local.epochs
         _local.values = {**(outer_values or {}), self.name: parsed}
         if self.traced or self.called:
@@ -101,6 +110,8 @@ class State:
         global _global_epochs
         with forking.settings:
             self.global_value = self.parse(value)
+        for listener in self.listeners:
+            listener(self.global_value)
         if self.traced or self.called:
             _global_epochs = _epochs_of({})
 

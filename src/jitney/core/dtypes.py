@@ -320,21 +320,19 @@ _STRICT_WEAK_ABOVE: dict[Any, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-@caches.memoized("dtype rules", "dtypes, settings", 2)
-def _upper_bounds(strict: bool) -> dict[Any, frozenset[Any]]:
-    """Node -> itself and all above it."""
+@caches.memoized("dtype rules", "dtypes, settings", 128)
+def _upper_bounds(node: Any, strict: bool) -> frozenset[Any]:
+    """`node` and all above it."""
     if strict:
-        return {n: frozenset({n, *_STRICT_WEAK_ABOVE.get(n, ())}) for n in _LATTICE}
-    bounds: dict[Any, set[Any]] = {n: {n} for n in _LATTICE}
-    changed = True
-    while changed:
-        changed = False
-        for above in bounds.values():
-            new = set().union(*(bounds[m] for n in above for m in _LATTICE[n])) - above
-            if new:
-                above |= new
-                changed = True
-    return {n: frozenset(s) for n, s in bounds.items()}
+        return frozenset({node, *_STRICT_WEAK_ABOVE.get(node, ())})
+    found = {node}
+    stack = [node]
+    while stack:
+        for above in _LATTICE[stack.pop()]:
+            if above not in found:
+                found.add(above)
+                stack.append(above)
+    return frozenset(found)
 
 
 @caches.memoized("dtype rules", "dtypes, settings", 1024)
@@ -342,21 +340,17 @@ def _join(nodes: frozenset[Any], strict: bool) -> Any:
     """The least node above all of `nodes`."""
     if len(nodes) == 1:
         return next(iter(nodes))
-    bounds = _upper_bounds(strict)
     for node in nodes:
-        if node not in bounds:
+        if node not in _LATTICE:
             raise TypePromotionError(
                 f"Input dtypes {_listed(nodes)} have no available implicit dtype promotion path."
             )
-    common = frozenset.intersection(*(bounds[n] for n in nodes))
-    if common:
-        if strict:
-            least = [n for n in common if all(n in bounds[m] for m in nodes) and n in nodes]
-        else:
-            least = [n for n in common if bounds[n] >= common]
-        if len(least) == 1:
-            return least[0]
-    return _refuse_promotion(nodes, strict)
+    common = frozenset.intersection(*[_upper_bounds(n, strict) for n in nodes])
+    if strict:
+        least = [n for n in common if n in nodes]
+    else:
+        least = [n for n in common if _upper_bounds(n, strict) >= common]
+    return least[0] if len(least) == 1 else _refuse_promotion(nodes, strict)
 
 
 def _listed(nodes: frozenset[Any]) -> str:

@@ -23,12 +23,12 @@ _NAME = r"\w+"
 _DIMS = rf"(?:{_NAME}(?:,{_NAME})*)?"
 _ARGUMENT = rf"\({_DIMS}\)"
 _LIST = rf"{_ARGUMENT}(?:,{_ARGUMENT})*"
-_SIGNATURE = re.compile(rf"^{_LIST}->{_LIST}$")
+_SIGNATURE = rf"{_LIST}->{_LIST}"  # compiled when it is needed: importing should not cost it
 
 
 def _parse(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
     """The names of core dimensions of operands and of results."""
-    if not _SIGNATURE.match(signature):
+    if not re.fullmatch(_SIGNATURE, signature):
         raise ValueError(f"not a valid gufunc signature: {signature}")
     sides = [
         [tuple(re.findall(_NAME, argument)) for argument in re.findall(_ARGUMENT, side)]

@@ -21,11 +21,13 @@ def install(operators: type) -> None:
 
     Args:
       operators: a class whose methods do arithmetic where native code cannot: on operands that are
-        not two arrays of one type, and under transformations.
+        not two arrays of one type, or an array and a Python number, and under transformations.
     """
     _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch)
     if numpy_errstate.quiet is not None:
         _native.use_error_state(numpy_errstate.variable, numpy_errstate.quiet)
+    for option in (config.debug_nans, config.debug_infs):
+        option.listen(lambda is_on: _native.check_values() if is_on else None)
     for name in _NATIVE_OPERATORS:
         _native.set_operator(name, getattr(operators, name))
     _native.set_main_thread(threading.main_thread().ident or 0)

@@ -13,6 +13,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.buffer cimport PyObject_GetBuffer
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -117,6 +118,9 @@ cdef object _eval_trace = None
 cdef object _array_type = None  # the class of arrays made here
 cdef object _epoch = None  # function: epoch of the configuration
 cdef dict _slow_operators = {}
+cdef bint _values_are_checked = False  # whether NaN and infinities ever were to be errors
+cdef enum:
+    SHARED_FROM = 131072  # elements from which the runtime's threads share a function of NumPy's
 cdef object _set_errors = None  # the context variable of NumPy's error handling, and its quiet value
 cdef object _quiet = None
 
@@ -128,7 +132,7 @@ def configure(state, eval_trace, array_type, epoch):
 
 
 def set_operator(name, function):
-    """Sets the Python function for an operator where the operands are not two arrays of one type."""
+    """Sets the Python function for an operator where native code does not do it."""
     _slow_operators[name] = function
 
 
@@ -225,12 +229,18 @@ cdef class NativeArray:
         return _binary(self, other, "mul", np_multiply)
 
     def __radd__(self, other):
+        if type(other) is float or type(other) is int:
+            return _with_number(self, other, "__radd__", np_add, True)
         return _slow_operators["__radd__"](self, other)
 
     def __rsub__(self, other):
+        if type(other) is float or type(other) is int:
+            return _with_number(self, other, "__rsub__", np_subtract, True)
         return _slow_operators["__rsub__"](self, other)
 
     def __rmul__(self, other):
+        if type(other) is float or type(other) is int:
+            return _with_number(self, other, "__rmul__", np_multiply, True)
         return _slow_operators["__rmul__"](self, other)
 
 
@@ -249,6 +259,8 @@ cdef inline NativeArray wrap(object value, object aval):
 cdef object _binary(NativeArray x, object other, str name, object ufunc):
     cdef object value
     cdef NativeArray y
+    if type(other) is float or type(other) is int:
+        return _with_number(x, other, "__" + name + "__", ufunc, False)
     if type(other) is type(x):
         y = <NativeArray>other
         # Arithmetic of NumPy on two arrays of one type is ours, but for booleans and subclasses.
@@ -259,6 +271,7 @@ cdef object _binary(NativeArray x, object other, str name, object ufunc):
             and _is_plain(<cnp.ndarray>x._value)
             and _state.trace is _eval_trace
             and _quiet is not None
+            and not _values_are_checked
         ):
             token = _set_errors.set(_quiet)
             try:
@@ -272,10 +285,58 @@ cdef object _binary(NativeArray x, object other, str name, object ufunc):
     return _slow_operators["__" + name + "__"](x, other)
 
 
+cdef inline bint _fits_int32(object number):
+    cdef int overflow = 0
+    cdef long long value = PyLong_AsLongLongAndOverflow(number, &overflow)
+    return not overflow and -0x80000000LL <= value <= 0x7FFFFFFFLL
+
+
+cdef object _with_number(NativeArray x, object number, str operator, object ufunc, bint reflected):
+    """Arithmetic of an array and a Python number, which takes the array's type: as NumPy has it, too.
+
+    Elements of 64 bits are left to Python, which minds `jax_enable_x64`; large arrays as well, which the
+    runtime's threads share there, and numbers that the type cannot hold.
+    """
+    cdef cnp.ndarray a
+    cdef int kind
+    if (
+        type(x._value) is cnp.ndarray
+        and _state.trace is _eval_trace
+        and _quiet is not None
+        and not _values_are_checked
+    ):
+        a = <cnp.ndarray>x._value
+        kind = cnp.PyArray_TYPE(a)
+        if (
+            _is_plain(a)
+            and cnp.PyArray_ITEMSIZE(a) <= 4
+            and cnp.PyArray_SIZE(a) < SHARED_FROM
+            and (_fits_int32(number) if type(number) is int else kind == cnp.NPY_FLOAT)
+        ):
+            token = _set_errors.set(_quiet)
+            try:
+                value = ufunc(number, a) if reflected else ufunc(a, number)
+            except OverflowError:
+                return _slow_operators[operator](x, number)
+            finally:
+                _set_errors.reset(token)
+            if type(value) is not cnp.ndarray:
+                value = np.asarray(value)
+            PyArray_CLEARFLAGS(<cnp.ndarray>value, cnp.NPY_ARRAY_WRITEABLE)
+            return wrap(value, x.aval)
+    return _slow_operators[operator](x, number)
+
+
 cdef inline bint _is_plain(cnp.ndarray a):
     """Whether elements are of a built-in number type but bool, and uint64, which carries keys."""
     cdef int kind = cnp.PyArray_TYPE(a)
     return cnp.NPY_BOOL < kind <= cnp.NPY_DOUBLE and kind != cnp.NPY_UINT64
+
+
+def check_values():
+    """From now on Python does all arithmetic: it looks for NaN and infinity where that is asked for."""
+    global _values_are_checked
+    _values_are_checked = True
 
 
 def use_error_state(variable, quiet):

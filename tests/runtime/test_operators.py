@@ -1,0 +1,84 @@
+"""Operators of arrays outside of any trace, of which native code does the common ones."""
+
+import operator
+
+import jax
+import jax.numpy as theirs
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as ours
+
+OPERATORS = [operator.add, operator.sub, operator.mul]
+DTYPES = ["bool", "int8", "uint8", "int16", "int32", "uint32", "float16", "bfloat16", "float32"]
+NUMBERS = [
+    0, 1, -1, 300, -(2**31), 2**31 - 1, True, 0.0, -0.0, 1.5, 1e300, float("inf"), float("nan"), 2j,
+]  # fmt: skip
+
+
+def outcome(use):
+    """(dtype, weakness, shape, bytes) of a result, or the kind of error."""
+    try:
+        x = use()
+    except (OverflowError, TypeError) as error:
+        return type(error)
+    return str(x.dtype), x.weak_type, x.shape, np.asarray(x).tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("op", OPERATORS)
+def test_arrays_and_numbers(op, dtype):
+    """The Python number takes the array's type, whether native code does it or a program."""
+    for shape in ((3,), (), (0,), (2, 2)):
+        x = np.arange(np.prod(shape)).reshape(shape).astype(ours.ones(1, dtype).dtype)
+        for number in NUMBERS:
+            a = ours.asarray(x)
+            for use in (lambda x, n: op(x, n), lambda x, n: op(n, x)):
+                found = outcome(lambda use=use, a=a, number=number: use(a, number))
+                compiled = outcome(
+                    lambda use=use, a=a, n=number: jitney.jit(use, static_argnums=1)(a, n)
+                )
+                if isinstance(found, tuple) and "nan" not in str(np.asarray(use(a, number))):
+                    assert found == compiled, (op, dtype, shape, number)
+                else:
+                    assert found[:3] == compiled[:3] if isinstance(found, tuple) else True
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_as_jax(op):
+    x = np.array([0, 1, 250], np.uint8)
+    for number in (1, -1, 300, 1.5):
+        want, got = op(theirs.asarray(x), number), op(ours.asarray(x), number)
+        assert (got.dtype, got.weak_type) == (want.dtype, want.weak_type)
+        np.testing.assert_array_equal(got, want)
+    for number in (2**31, -(2**31) - 1):
+        for package in (theirs, ours):
+            with pytest.raises(OverflowError):
+                op(package.arange(3), number)
+            with pytest.raises(OverflowError):
+                op(number, package.arange(3))
+
+
+def test_weak_types_stay():
+    x = ours.asarray(2.0)
+    assert x.weak_type and (x + 1).weak_type and (3.5 - x).weak_type
+    assert not (ours.float32(2) * 2).weak_type
+
+
+def test_results_are_read_only():
+    for x in (ours.arange(3) + 1, 2.0 * ours.ones(3)):
+        assert not np.asarray(x).flags.writeable
+
+
+@pytest.mark.parametrize("package", [jax, jitney])
+def test_nan_is_an_error_where_that_is_asked_for(package):
+    x = package.numpy.array([np.inf, 1.0])
+    zero, big = package.numpy.zeros(2), package.numpy.array([3e38, 0.0])
+    with package.debug_nans(True):
+        for use in (lambda: x - x, lambda: x * 0.0, lambda: 0.0 * x, lambda: x * zero):
+            with pytest.raises(FloatingPointError):
+                use()
+    assert np.isnan(np.asarray(x - x)[0])
+    with package.debug_infs(True), pytest.raises(FloatingPointError):
+        big + big
