@@ -30,7 +30,7 @@ from jitney.primitives.elementwise.compare import eq
 from jitney.primitives.elementwise.convert import convert, convert_element_type_p
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
+    from jitney.core.typing import Array, ArrayLike, PyTree
 
 P = ParamSpec("P")
 
@@ -56,7 +56,7 @@ def _standard_basis(tree: PyTree) -> Any:
     return pytrees.tree_unflatten(structure, shaped)
 
 
-def _eye(n: int, dtype: DTypeLike) -> Any:
+def _eye(n: int, dtype: np.dtype) -> Any:
     rows = broadcasted_iota(np.int32, (n, n), 0)
     columns = broadcasted_iota(np.int32, (n, n), 1)
     return convert(eq(add(rows, np.int32(0)), columns), dtype)

@@ -187,6 +187,7 @@ def piecewise(
         operand = value
         if promotion.is_inexact(value.dtype):
             operand = lax_select.select(here, value, stop_gradient(value))
-        result = convert.convert(convert.as_value(function(operand, *args, **kw)), value.dtype)
+        found: Any = function(operand, *args, **kw)
+        result = convert.convert(convert.as_value(found), value.dtype)
         cases.append(broadcast_to(result, value.shape))
     return lax_select.select_n(index, *cases)

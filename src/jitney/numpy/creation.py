@@ -127,9 +127,7 @@ def asarray(
     return _array(a, dtype, bool(copy), 0)
 
 
-def _array(
-    x: PyTree, dtype: DTypeLike | dtypes.ExtendedDType | None, must_copy: bool, ndmin: int
-) -> Array:
+def _array(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int) -> Array:
     kind = type(x)
     if isinstance(x, Array):
         out = copy_p.bind(x) if must_copy else x

@@ -43,27 +43,26 @@ def _running(
       promote: whether small integers become the default integer.
     """
     x = promotion.ensure_arraylike(name, a)
-    if dtype is not None:
-        dtype = convert.user_dtype(dtype, name)
+    wanted: Any = None if dtype is None else convert.user_dtype(dtype, name)
     if axis is None or x.ndim == 0:
         x = reshape(x, (x.size,))
         axis = 0
     axis = canonical_axis(axis, x.ndim)
     if nan_as is not None and promotion.is_inexact(x.dtype):
         x = where(isnan(x), convert.scalar_operand(nan_as, x.dtype, False), x)
-    if dtype is None:
-        dtype = x.dtype
-        if dtype == _BOOL:
-            dtype = dtypes.canonicalize_dtype(np.int64)
+    if wanted is None:
+        wanted = x.dtype
+        if wanted == _BOOL:
+            wanted = dtypes.canonicalize_dtype(np.int64)
         elif promote:
             from jitney.numpy.reductions import sum_dtype
 
-            dtype = sum_dtype(x.dtype)
-    if dtype == _BOOL:
+            wanted = sum_dtype(x.dtype)
+    if wanted == _BOOL:
         # Of booleans, sums and products are whether there was a true one, and whether all were.
         ordered = _RUNNING_TRUTH[op](convert.convert(convert.convert(x, _BOOL), _INT8), axis)
         return convert.convert(ordered, _BOOL)
-    return op(convert.convert(x, dtype), axis)
+    return op(convert.convert(x, wanted), axis)
 
 
 _RUNNING_TRUTH = {

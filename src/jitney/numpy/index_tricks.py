@@ -55,7 +55,9 @@ class _Grid:
 
 
 def _promoted(axes: list[Any]) -> list[Any]:
-    common = dtypes.wider(*[x.dtype for x in axes]) if axes else None
+    if not axes:
+        return []
+    common = dtypes.wider(*[x.dtype for x in axes])
     return [convert(x, common) for x in axes]
 
 

@@ -283,7 +283,8 @@ def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
         raise ValueError(f"jax.numpy.block does not allow tuples, got {xs}")
     if not isinstance(xs, list):
         promotion.check_arraylike("block", xs)
-        return as_value(xs), 0
+        value: Any = xs  # no sequence: it has been checked
+        return as_value(value), 0
     if not xs:
         raise ValueError("jax.numpy.block does not allow empty list arguments")
     parts, depths = zip(*[_block(x) for x in xs], strict=True)

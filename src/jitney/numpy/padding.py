@@ -131,8 +131,8 @@ def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:
 )
 def _pad(
     x: Array,
-    constant_values: ArrayLike | Sequence[Any],
-    end_values: ArrayLike | Sequence[Any] | None,
+    constant_values: ArrayLike | list[Any] | tuple[Any, ...],
+    end_values: ArrayLike | list[Any] | tuple[Any, ...] | None,
     *,
     widths: Widths,
     mode: str,
@@ -168,7 +168,7 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
     return x
 
 
-def _values(value: ArrayLike | Sequence[Any], x: Array) -> Callable[[int, int], Any]:
+def _values(value: ArrayLike | list[Any] | tuple[Any, ...], x: Array) -> Callable[[int, int], Any]:
     """(axis, side) -> the value of the dtype of `x` that was given for it."""
     if isinstance(value, list | tuple):
         value = array(value)
@@ -190,7 +190,7 @@ def _values(value: ArrayLike | Sequence[Any], x: Array) -> Callable[[int, int], 
 # --- modes ----------------------------------------------------------------------------------------
 
 
-def _constant(x: Array, widths: Widths, value: ArrayLike | Sequence[Any]) -> Array:
+def _constant(x: Array, widths: Widths, value: ArrayLike | list[Any] | tuple[Any, ...]) -> Array:
     if not isinstance(value, list | tuple) and shape_of(value) == ():
         fill = convert(value, x.dtype, x.weak_type)
         return concatenation.pad(x, fill, tuple([(low, high, 0) for low, high in widths]))

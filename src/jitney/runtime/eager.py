@@ -108,7 +108,7 @@ def _checked(x: Value) -> Any:
     return x
 
 
-def host_operand(x: Value) -> tuple[np.ndarray, ShapedArray]:
+def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
     """The data and type of an operand that is no runtime array.
 
     Raises:
@@ -129,7 +129,7 @@ def host_operand(x: Value) -> tuple[np.ndarray, ShapedArray]:
     return np.asarray(x, dtypes.physical_dtype(aval.dtype)), aval
 
 
-def owned(x: Value) -> ArrayImpl:
+def owned(x: Value | np.generic) -> ArrayImpl:
     """An operand that is no runtime array as one whose data nobody else can write to."""
     value, aval = host_operand(x)
     if isinstance(x, _ndarray):

@@ -87,7 +87,7 @@ def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
     return (canonical_axis(axes, rank),)
 
 
-def shape_of(x: Value) -> Shape:
+def shape_of(x: Value | Sequence[Any]) -> Shape:
     """The shape of an operand."""
     shape = getattr(x, "shape", None)
     return shape if type(shape) is tuple else np.shape(x)

@@ -178,7 +178,7 @@ def _make_scalar(x: Value, dtype: Any, weak_type: bool) -> Any:
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 
 
-def as_value(x: Value) -> Array:
+def as_value(x: Value | np.generic) -> Array:
     """An operand as an array, or as a tracer of the current trace."""
     if isinstance(x, Array):
         return x
