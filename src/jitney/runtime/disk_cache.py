@@ -24,7 +24,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def directory() -> str | None:
 
 
 @contextlib.contextmanager
-def _opened(place: str) -> Iterator[Folder]:
+def _opened(place: str) -> Generator[Folder, None, None]:
     root, name = os.path.split(place)
     with Folder(root) as above, Folder(name, above) as folder:
         yield folder
@@ -184,7 +184,7 @@ def _checked(data: bytes, heading: bytes) -> memoryview:
     body = memoryview(data)[_DIGEST:]
     if blake2b(body, digest_size=_DIGEST).digest() != data[:_DIGEST]:
         raise _StaleError("a program is damaged")
-    if body[: len(heading)] != heading:
+    if body[: len(heading)].tobytes() != heading:
         raise _StaleError("a program is not the one that its file is named after")
     return body[len(heading) :]
 

@@ -5,6 +5,9 @@ implementation runs at once. Primitives without one, such as calls of programs, 
 arrays of more axes than NumPy's have, are compiled as a program of one equation.
 """
 
+# The data of arrays (`_data`, `_value`) is private to the package.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,8 @@
 """Executables: compiled programs with what it takes to call them on arrays."""
 
+# The data of arrays (`_data`, `_value`) is private to the package.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

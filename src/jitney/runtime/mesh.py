@@ -4,14 +4,17 @@ There is one device, so every axis of a mesh of real devices has extent one, and
 whole on it. These classes say so in the words that programs for many devices use.
 """
 
+# What users give is checked, whatever the annotations say.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import contextlib
 import enum
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 
@@ -131,9 +134,17 @@ def _rebuild_spec(
 
 def _plain_entry(entry: AxisName) -> Any:
     if isinstance(entry, list | tuple):
-        entry = tuple(entry)
-        return None if not entry else entry[0] if len(entry) == 1 else entry
+        names = tuple(cast("Sequence[AxisName]", entry))
+        return None if not names else names[0] if len(names) == 1 else names
     return entry
+
+
+def _names_of(entry: AxisName) -> tuple[AxisName, ...]:
+    return cast("tuple[AxisName, ...]", entry) if isinstance(entry, tuple) else (entry,)
+
+
+def _id_of(device: Device) -> int:
+    return device.id
 
 
 class _Axes:
@@ -218,7 +229,7 @@ class Mesh(_Axes):
 
     @property
     def device_ids(self) -> np.ndarray:
-        return np.vectorize(lambda d: d.id, otypes=[int])(self.devices)
+        return np.vectorize(_id_of, otypes=[int])(self.devices)
 
     @property
     def local_devices(self) -> list[Device]:
@@ -326,7 +337,7 @@ class NamedSharding(Sharding):
         self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*(spec or ()))
         self._memory_kind = memory_kind
         for entry in self.spec:
-            for name in entry if isinstance(entry, tuple) else (entry,):
+            for name in _names_of(entry):
                 if isinstance(name, str) and name not in mesh.axis_names:
                     raise ValueError(
                         f"Resource axis: {name} of {self.spec} is not found in mesh: "
@@ -352,7 +363,7 @@ class NamedSharding(Sharding):
         sizes = self.mesh.shape
         shape = list(global_shape)
         for i, entry in enumerate(self.spec):
-            for name in entry if isinstance(entry, tuple) else (entry,):
+            for name in _names_of(entry):
                 if isinstance(name, str):
                     shape[i] //= sizes[name]
         return tuple(shape)
@@ -430,7 +441,7 @@ class set_mesh:  # the API's name
 
 
 @contextlib.contextmanager
-def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
+def use_abstract_mesh(mesh: AbstractMesh) -> Generator[None, None, None]:
     """Within the context, `get_abstract_mesh()` gives `mesh`."""
     outer = _current.stack
     _current.stack = (*outer, mesh)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def _pattern(tree: PyTreeDef, rest: Iterator[tuple[Any, Any]]) -> Pattern:
 
 def _leaf(x: Any, aval: AbstractValue) -> Pattern:
     """The pattern of a leaf that a program takes as `aval`."""
-    kind = type(x)
+    kind = cast("type[Any]", type(x))
     if kind is ArrayImpl or kind is DeletedArray:  # a donated one
         if x.aval.shape == aval.shape and x.aval.dtype == aval.dtype:
             return x.aval

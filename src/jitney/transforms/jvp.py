@@ -4,6 +4,9 @@
 the operations of the parent trace. Where all tangents are zero nothing is differentiated.
 """
 
+# A trace knows its own tracers by their `_trace`.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

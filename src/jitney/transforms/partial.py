@@ -5,10 +5,13 @@ the jaxpr of the unknowns, in which known operands become constants (residuals).
 programs (`jit`, `scan`, ...) have a rule `partial` that divides the program.
 """
 
+# A trace knows its own tracers by their `_trace`.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from jitney.core.effects import custom_derivatives_allowed_effects, no_effects
 from jitney.core.evaluate import eval_jaxpr
@@ -244,6 +247,12 @@ def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> Closed
 def _silenced(value: object) -> Any:
     if isinstance(value, ClosedJaxpr):
         return without_known_prints(value, (False,) * len(value.in_avals))
-    if isinstance(value, tuple) and value and all(isinstance(v, ClosedJaxpr) for v in value):
+    if _are_programs(value):
         return tuple(map(_silenced, value))
     return value
+
+
+def _are_programs(value: object) -> TypeGuard[tuple[ClosedJaxpr, ...]]:
+    if not isinstance(value, tuple) or not value:
+        return False
+    return all(isinstance(x, ClosedJaxpr) for x in cast("tuple[object, ...]", value))
