@@ -21,7 +21,7 @@ Value = Any
 
 # Names that JAX has deprecated, and libraries use: name -> module here.
 _DEPRECATED = {
-    "CallPrimitive": "queries",
+    "CallPrimitive": "compat",
     "DebugInfo": "jaxpr",
     "DropVar": "jaxpr",
     "Effect": "effects",
@@ -34,22 +34,22 @@ _DEPRECATED = {
     "check_jaxpr": "typecheck",
     "concrete_or_error": "trace",
     "find_top_trace": "trace",
-    "gensym": "queries",
+    "gensym": "compat",
     "get_opaque_trace_state": "trace",
     "is_concrete": "trace",
-    "is_constant_dim": "queries",
-    "is_constant_shape": "queries",
+    "is_constant_dim": "compat",
+    "is_constant_shape": "compat",
     "jaxprs_in_params": "jaxpr",
     "new_jaxpr_eqn": "jaxpr",
     "no_effects": "effects",
-    "nonempty_axis_env_DO_NOT_USE": "queries",
-    "primal_dtype_to_tangent_dtype": "queries",
+    "nonempty_axis_env_DO_NOT_USE": "compat",
+    "primal_dtype_to_tangent_dtype": "compat",
     "pytype_aval_mappings": "avals",
     "trace_ctx": "trace.state",
-    "unsafe_am_i_under_a_jit_DO_NOT_USE": "queries",
-    "unsafe_am_i_under_a_vmap_DO_NOT_USE": "queries",
-    "unsafe_get_axis_names_DO_NOT_USE": "queries",
-    "valid_jaxtype": "queries",
+    "unsafe_am_i_under_a_jit_DO_NOT_USE": "compat",
+    "unsafe_am_i_under_a_vmap_DO_NOT_USE": "compat",
+    "unsafe_get_axis_names_DO_NOT_USE": "compat",
+    "valid_jaxtype": "compat",
 }
 
 
