@@ -321,7 +321,7 @@ _STRICT_WEAK_ABOVE: dict[Any, tuple[Any, ...]] = {
 
 
 @caches.memoized("dtype rules", "dtypes, settings", 128)
-def _upper_bounds(node: Any, strict: bool) -> frozenset[Any]:
+def _upper_bounds(node: np.dtype | type, strict: bool) -> frozenset[Any]:
     """`node` and all above it."""
     if strict:
         return frozenset({node, *_STRICT_WEAK_ABOVE.get(node, ())})

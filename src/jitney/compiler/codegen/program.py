@@ -107,7 +107,7 @@ _kernels = _Kernels()
 
 caches.register(
     "kernels", "their content; the outermost extent is an argument", __name__,
-    entries=lambda: len(_kernels.places), clear=_kernels.clear,
+    entries=lambda: len(_kernels.places), clear=lambda: _kernels.clear(),
 )  # fmt: skip
 
 
