@@ -64,7 +64,7 @@ class Case:
         "first_call" times the first call in a process of its own, "import" an import likewise; "again"
         is a first call of what another process has compiled, where both sides keep programs on disk.
       peer: the other package; only imports have another than jax.
-      check: iterations a call's result into arrays to compare; None takes the leaves of the result.
+      check: turns a call's result into arrays to compare; None takes the leaves of the result.
       rtol: largest relative difference between the sides' results.
       atol: largest absolute difference beside it.
     """

@@ -132,9 +132,8 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     return b.convert(b.transpose(folded, back), dtype)
 
 
-_FEW = (
-    32  # elements of a row up to which iterations wait for each other more than for the arithmetic
-)
+# Elements of a row up to which iterations wait for each other more than for the arithmetic.
+_FEW = 32
 
 
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
