@@ -101,22 +101,16 @@ def getitem(x: Array, index: Index) -> Array:
         elif type(value) is np.ndarray:
             found = numpy_index(index)
             if found is not None:
-                if max([getattr(item, "size", 0) for item in found], default=0) >= LARGE:
-                    return _get_many(x, index)
+                if found and type(found[0]) is np.ndarray and found[0].size >= LARGE:
+                    items: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
+                    if all([type(k) is ArrayImpl and k.dtype.kind in "iu" for k in items]):
+                        return _points(x, *items)
                 try:
                     out = np.asarray(value[found])
                 except IndexError:
                     return get(x, index)  # out of range, or an error to explain
                 aval = x.aval
                 return array_from_numpy(out, shaped_array(out.shape, aval.dtype, aval.weak_type))
-    return get(x, index)
-
-
-def _get_many(x: ArrayImpl, index: Index) -> Array:
-    """Outside of any trace, elements at very many positions: by a compiled program if all are."""
-    items = index if isinstance(index, tuple) else (index,)
-    if all([isinstance(item, ArrayImpl) and item.dtype.kind in "iu" for item in items]):
-        return _points(x, *items)
     return get(x, index)
 
 
