@@ -197,3 +197,40 @@ def test_an_unsigned_index_that_no_signed_one_holds(mode):
             expected[min(index, 6)] = 9
         np.testing.assert_array_equal(compiled(module, inputs)[0], expected)
         np.testing.assert_array_equal(interpret.run(module, inputs)[0], expected)
+
+
+@pytest.mark.parametrize("mode", ["drop", "clip"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "int4"])
+@pytest.mark.parametrize("n", [5, 100, 200, 300])
+def test_positions_of_every_type(n, dtype, mode):
+    """Also where a type has no numbers for some positions, and some of its numbers are none."""
+    positions = [0, 1, 4, 7, -1, -8, 99, 127, -128, 199, 255, 2**31, -(2**62), 2**63]
+    with jitney.enable_x64():
+        info = ours.iinfo(dtype)
+        fitting = [p for p in positions if info.min <= p <= info.max]
+        at = ours.asarray(np.array(fitting, "int64" if info.min < 0 else "uint64")).astype(dtype)
+        x, updates = np.zeros(n), 2.0 ** np.arange(len(fitting))
+        numbers = jitney.lax.ScatterDimensionNumbers((), (0,), (0,))
+
+        def f(x, at, updates):
+            return jitney.lax.scatter_add(x, at[:, None], updates, numbers, mode=mode)
+
+        want = np.zeros(n)
+        for p, update in zip(fitting, updates, strict=True):
+            if mode == "clip":
+                want[min(max(int(p), 0), n - 1)] += update
+            elif 0 <= p < n:
+                want[int(p)] += update
+        np.testing.assert_array_equal(jitney.jit(f)(x, at, updates), want)
+        np.testing.assert_array_equal(f(x, at, updates), want)
+
+
+def test_cheap_positions_and_updates_are_part_of_the_kernel():
+    def f(x, i, v):
+        return x.at[i, i + 1].add(v * 2)
+
+    x, i, v = np.zeros((30, 40), np.float32), np.arange(20), np.ones(20, np.float32)
+    plan = jitney.jit(f).lower(x, i, v).as_text("kernels")
+    assert plan.count("launch") == 1
+    expensive = jitney.jit(lambda x, i, v: x.at[i, i].add(ours.exp(v))).lower(x, i, v)
+    assert expensive.as_text("kernels").count("launch") == 2

@@ -136,6 +136,7 @@ def group(
     ordered: Sequence[ir.Node],
     is_native: Callable[[ir.Node], bool],
     is_reduction: Callable[[ir.Node], bool],
+    is_scatter: Callable[[ir.Scatter], bool],
     stored: Sequence[ir.Node] = (),
 ) -> Grouping:
     """Units for the nodes that `results` depend on.
@@ -145,6 +146,7 @@ def group(
       ordered: nodes with effects, to be kept.
       is_native: whether an elementwise node or view can be computed in a kernel.
       is_reduction: whether a node is a reduction (or contraction) computed by a kernel.
+      is_scatter: whether a scatter is computed by a kernel.
       stored: more nodes that are to have buffers.
     """
     nodes = traversal.topological_order([*results, *ordered])
@@ -154,7 +156,7 @@ def group(
     marks.materialized.update(stored)
     costs = _costs(nodes, marks.materialized)
     for node in reversed(nodes):
-        _mark(node, marks, costs, is_native, is_reduction)
+        _mark(node, marks, costs, is_native, is_reduction, is_scatter)
     groups = _units(nodes, marks, set(ordered), is_native, is_reduction)
     _drop_inner_roots(nodes, marks.materialized, groups, {*results, *ordered, *stored})
     return Grouping(groups, marks.materialized)
@@ -182,6 +184,7 @@ def _mark(
     costs: dict[ir.Node, int],
     is_native: Callable[[ir.Node], bool],
     is_reduction: Callable[[ir.Node], bool],
+    is_scatter: Callable[[ir.Scatter], bool],
 ) -> None:
     if isinstance(node, ir.Parameter | ir.Constant):
         return
@@ -205,6 +208,7 @@ def _mark(
         marks.materialized.update(traversal.operands(node))
         return
     assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice)
+    assembles |= isinstance(node, ir.Scatter) and is_scatter(node)
     if not inlined and not is_reduction(node) and not assembles:
         marks.materialized.update(traversal.operands(node))
         return
@@ -253,6 +257,13 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
+    if isinstance(node, ir.Scatter):
+        # Scatters go element by element: what costs more than memory is done by vectors before.
+        if x is node.x or x.dtype.kind == "c":
+            return True
+        numbers = x.shape[-1] if x is node.indices else 1  # for an update
+        repeats = x.tensor_type.size < numbers * node.updates.tensor_type.size
+        return repeats or costs[x] > numbers * cost.VECTORIZE_ABOVE
     if x.dtype.kind == "c":
         return True  # parts of complex numbers are read from memory
     if isinstance(node, ir.DynamicSlice | ir.Gather) and _is_piecewise(x):

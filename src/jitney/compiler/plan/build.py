@@ -164,7 +164,12 @@ class _RegionPlan:
         }
         stored = [x for node in last for x in operands(node) if not isinstance(x, _LEAVES)]
         grouping = fusion.group(
-            region.results, region.ordered, planner.is_native, planner.is_reduction, stored
+            region.results,
+            region.ordered,
+            planner.is_native,
+            planner.is_reduction,
+            planner.is_scatter,
+            stored,
         )
         units = sorted(grouping.groups, key=lambda unit: unit.roots[0] in last)  # stable
         self.materialized = grouping.materialized

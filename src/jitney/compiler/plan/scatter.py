@@ -27,6 +27,21 @@ def has_kernel(
     return fn is None or supports(fn, [dtype] * 2, dtype)
 
 
+def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
+    """A start index as int64 within [0, most], and whether it was within: it is kept then.
+
+    Read as unsigned, negative numbers are greater than any bound: one comparison is enough.
+    """
+    dtype = k.body[start].dtype
+    if dtype.kind not in "iu" or (dtype.kind == "i" and most > np.iinfo(dtype).max):
+        start, dtype = k.convert(start, _INT64), _INT64
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    given = k.call("bitcast", (start,), unsigned)
+    limit = k.number(min(most, int(np.iinfo(unsigned).max)), unsigned)
+    clamped = k.call("min", (given, limit), unsigned)
+    return k.convert(clamped, _INT64), k.call("eq", (given, clamped), _BOOL)
+
+
 class Windows:
     """The kernel of a scatter: first all that it reads of operands, then the windows themselves."""
 
@@ -50,9 +65,11 @@ class Windows:
         inside: int | None = None
         for j, axis in enumerate(dims.scatter_dims_to_operand_dims):
             start = k.value(node.indices, (*batch, k.fixed(j)))
-            clamped = clamped_start(k, start, shape[axis] - sizes[axis])
-            if node.mode != "clip":
-                fits = k.call("eq", (k.convert(start, _INT64), clamped), _BOOL)
+            most = shape[axis] - sizes[axis]
+            if node.mode == "clip":
+                clamped = clamped_start(k, start, most)
+            else:
+                clamped, fits = checked_start(k, start, most)
                 inside = fits if inside is None else k.call("and", (inside, fits), _BOOL)
             place[axis] = shifted(k, place[axis], clamped)
         self.node = node
