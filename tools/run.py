@@ -32,12 +32,10 @@ class Command(NamedTuple):
     Attributes:
       needs: what has to be installed, a key of EXTRAS.
       steps: the programs and their arguments; what follows the command is handed to each.
-      path: where Python looks for modules besides.
     """
 
     needs: str
     steps: list[list[str]]
-    path: str = ""
 
 
 PYTEST = ["python", "-m", "pytest", "-n", "auto"]
@@ -46,7 +44,7 @@ COMMANDS = {
     "tour": Command("run", [["jitney", "tour"]]),
     "test": Command("test", [PYTEST]),
     "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
-    "fuzz": Command("test", [["python", "-m", "differential", "run"]], path="tests/fuzz"),
+    "fuzz": Command("test", [["python", "-m", "tests.fuzz.differential", "run"]]),
     "sanitize": Command("test", [["python", "tools/sanitize.py"]]),
     "lint": Command(
         "test",
@@ -118,8 +116,6 @@ def main() -> int:
         print(f"tools/run.py: the environment {venv} could not be made", file=sys.stderr)
         return error.returncode or 1
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"}
-    if command.path:
-        environment["PYTHONPATH"] = str(ROOT / command.path)
     status = 0
     for step in command.steps:
         program = [str(programs / step[0]), *step[1:], *rest]

@@ -21,12 +21,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SUPPRESSIONS = Path(__file__).resolve().with_name("sanitize_thread.txt")
 
 TESTS = (
-    "tests/runtime/test_callbacks_that_interfere.py",
+    "tests/runtime/test_reentrant_callbacks.py",
     "tests/runtime/test_forking.py",
     "tests/runtime/test_threads.py",
-    "tests/api/test_native_calls.py",
+    "tests/runtime/test_native_calls.py",
     "tests/api/test_jit_threads.py",
-    "tests/api/test_disk_cache.py",
+    "tests/runtime/test_disk_cache.py",
     "tests/compiler/test_lapack.py",
 )
 

@@ -1,4 +1,4 @@
-"""Measures the math functions: `python tests/accuracy/measure.py [--all-f32] [names...]`.
+"""Measures the math functions: `python -m tests.accuracy.measure [--all-f32] [names...]`.
 
 Prints the largest error of each function and its time per element. With `--all-f32`, functions of
 one f32 operand are tried on every number there is (some minutes each).
@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from harness import Loop, samples, ulps
-from reference import REFERENCES, domain
+from tests.accuracy.harness import Loop, samples, ulps
+from tests.accuracy.reference import REFERENCES, domain
 
 from jitney.compiler.llvm.target import X86_AVX2, X86_SSE4, Target, host
 from jitney.compiler.scalar import table

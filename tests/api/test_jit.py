@@ -6,15 +6,11 @@ import functools
 import pickle
 import sys
 import types
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from both import Cases, check, counted
+from tests.helpers.both import Cases, check, counted
 
 import jitney
 

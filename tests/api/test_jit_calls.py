@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from both import Cases, check, counted
+from tests.helpers.both import Cases, check, counted
 
 same = Cases()
 

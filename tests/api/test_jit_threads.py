@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
-from tests.threads import in_threads
+from tests.helpers.threads import in_threads
 
 import jitney as jax
 import jitney.numpy as jnp

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import functools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from both import Cases, check, counted
+from tests.helpers.both import Cases, check, counted
 
 same = Cases()
 

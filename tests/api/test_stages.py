@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from both import Cases, check, counted
+from tests.helpers.both import Cases, check, counted
 
 import jitney
 import jitney.numpy as jtnp

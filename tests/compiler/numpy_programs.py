@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from programs import Chooser
+from tests.compiler.programs import Chooser
 
 import jitney
 import jitney.numpy as jnp

@@ -1,16 +1,11 @@
 """Random programs of jitney.numpy functions give the same values eagerly and compiled."""
 
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import numpy_programs
-from programs import Chooser
+from tests.compiler import numpy_programs
+from tests.compiler.programs import Chooser
 
 import jitney
 import jitney.numpy as jnp

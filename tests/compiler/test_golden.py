@@ -1,14 +1,8 @@
 """Texts of programs after each stage: lowering, each rewrite rule alone, fusion."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import golden
+from tests.compiler import golden_files as golden
 
 import jitney
 import jitney.numpy as jnp

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.threads import in_threads
+from tests.helpers.threads import in_threads
 
 import jitney
 import jitney.numpy as jnp

@@ -1,16 +1,10 @@
 """Properties of the compiler's stages on random programs."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from programs import Chooser, program, programs, random_array
-from running import TARGETS, check, code_for, differs
+from tests.compiler.programs import Chooser, program, programs, random_array
+from tests.compiler.running import TARGETS, check, code_for, differs
 
 from jitney.compiler import pipeline
 from jitney.compiler.hlo import interpret

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.transforms.rules_checks import close
+from tests.helpers.rule_checks import close
 
 import jitney
 

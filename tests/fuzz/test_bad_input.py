@@ -2,16 +2,11 @@
 
 import importlib.util
 import random
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import calls
+from tests.fuzz import calls
 
 import jitney
 from jitney import tree_util

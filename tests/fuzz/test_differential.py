@@ -1,17 +1,12 @@
 """The differential fuzzer itself, some of its programs, and all that failed once."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from differential import compare, corpus, generate, run, shrink
-from differential.program import Block, Input, Op, Program, Type
+from tests.fuzz.differential import compare, corpus, generate, run, shrink
+from tests.fuzz.differential.program import Block, Input, Op, Program, Type
 
 import jitney
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import pickle
-import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +10,8 @@ import jax
 import numpy as np
 import pytest
 from ml_dtypes import finfo
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from records import all_records
-from records.record import COMPLEX, FLOATS, bound
+from tests.primitives.records import all_records
+from tests.primitives.records.record import COMPLEX, FLOATS, bound
 
 import jitney
 import jitney.lax

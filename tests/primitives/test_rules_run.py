@@ -1,18 +1,12 @@
 """Every rule of every primitive runs, and does what its definition says."""
 
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import drive
-import rule_runs
-from records import all_records
-from records.programs import PROGRAMS
+from tests.primitives import drive, rule_runs
+from tests.primitives.records import all_records
+from tests.primitives.records.programs import PROGRAMS
 
 import jitney
 

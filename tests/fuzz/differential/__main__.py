@@ -1,4 +1,4 @@
-"""The command: `make fuzz`, or `PYTHONPATH=src:tests/fuzz python -m differential --help`.
+"""The command: `make fuzz`, or `PYTHONPATH=src python -m tests.fuzz.differential --help`.
 
 run     random programs in worker processes; failures are shrunk and written to a folder
 show    the program of a seed
@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from differential import supervise
+from tests.fuzz.differential import supervise
 
 
 def main() -> None:
     """Runs the command."""
-    parser = argparse.ArgumentParser(prog="differential", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tests.fuzz.differential", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     commands = parser.add_subparsers(dest="command", required=True)
     go = commands.add_parser("run")
@@ -36,13 +36,13 @@ def main() -> None:
         supervise.run(options.seed, options.count, options.seconds, not options.without_jax,
                       not options.no_shrink, options.folder)  # fmt: skip
     elif options.command == "show":
-        from differential import generate
+        from tests.fuzz.differential import generate
 
         print(generate.program(options.seed).source())
     elif options.command == "shrink":
         print(supervise.shrunk(options.seed))
     else:
-        from differential import corpus
+        from tests.fuzz.differential import corpus
 
         for file in options.file:
             print(file.name, corpus.outcome(file.read_text()) or "ok")

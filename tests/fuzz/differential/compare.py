@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
+from tests.fuzz.differential import modes, run
+from tests.fuzz.differential.program import Program
+from tests.fuzz.differential.run import Outcome
 
 import jitney
 import jitney.numpy as jnp
-from differential import modes, run
-from differential.program import Program
-from differential.run import Outcome
 
 # Internal errors: never the answer to a user's program, whatever JAX does.
 INTERNAL = (AssertionError, AttributeError, KeyError, UnboundLocalError, RecursionError)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from differential import compare, run
-from differential.program import CUT, Block, Program
+from tests.fuzz.differential import compare, run
+from tests.fuzz.differential.program import CUT, Block, Program
 
 FOLDER = Path(__file__).parent / "corpus"
 

@@ -7,12 +7,13 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tests.fuzz.differential import modes, run, values
+from tests.fuzz.differential.program import Block, Op, Program, Type
+from tests.fuzz.differential.rules import RULES, Draft, pick
+from tests.fuzz.differential.values import kind
+
 import jitney
 import jitney.numpy
-from differential import modes, run, values
-from differential.program import Block, Op, Program, Type
-from differential.rules import RULES, Draft, pick
-from differential.values import kind
 
 DEPTH = 2  # of blocks within blocks
 ATTEMPTS = 12  # at one operation

@@ -121,7 +121,7 @@ class Program:
 
     def body(self, noisy: bool = False) -> str:
         """Source that defines `arguments` and the function `program` of them."""
-        from differential import modes
+        from tests.fuzz.differential import modes
 
         arguments = "".join([f"    {x.source()},\n" for x in self.inputs])
         call = "f"

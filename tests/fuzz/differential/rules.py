@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from differential.program import Type
-from differential.values import kind
+from tests.fuzz.differential.program import Type
+from tests.fuzz.differential.values import kind
 
 Scope = Sequence[tuple[str, Type]]
 

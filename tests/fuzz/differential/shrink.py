@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from differential.program import Block, Input, Op, Program, Type
+from tests.fuzz.differential.program import Block, Input, Op, Program, Type
 
 
 def shrink(program: Program, fails: Callable[[Program], bool], seconds: float) -> Program:

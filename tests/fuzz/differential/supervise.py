@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from differential import generate, shrink
-from differential.program import Program
+from tests.fuzz.differential import generate, shrink
+from tests.fuzz.differential.program import Program
 
+ROOT = Path(__file__).resolve().parents[3]  # where `tests` is found
 HANG = 120.0  # seconds without a word from a worker
 HANG_OF_JAX = 60.0  # the same while XLA compiles
 AT_ONCE = 2000  # programs of one process: its memory grows
@@ -25,8 +26,8 @@ FINE = ("ok", "rejected", "crash of JAX", "hang of JAX")
 
 
 def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-W", "ignore", "-m", "differential.worker", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(os.environ), **options)
+    command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.differential.worker", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, **options)
 
 
 def _lines(

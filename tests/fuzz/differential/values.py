@@ -6,8 +6,7 @@ import random
 
 import ml_dtypes
 import numpy as np
-
-from differential.program import Input, Type
+from tests.fuzz.differential.program import Input, Type
 
 SHAPES = (
     (), (), (1,), (3,), (3,), (4,), (7,), (17,), (33,), (0,),

@@ -21,9 +21,9 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
 
-from differential import compare, generate, run, shrink
-from differential.program import Program
-from differential.run import Outcome
+from tests.fuzz.differential import compare, generate, run, shrink
+from tests.fuzz.differential.program import Program
+from tests.fuzz.differential.run import Outcome
 
 TOGETHER = 8  # programs in one compilation of JAX's
 EAGER = 0.25  # of the programs run eagerly, too

@@ -1,6 +1,6 @@
 """What the tests know of each operation, one `Record` for each, by family."""
 
-from records import (
+from tests.primitives.records import (
     binary,
     contraction,
     convert,
@@ -10,7 +10,7 @@ from records import (
     special,
     unary,
 )
-from records.record import Record
+from tests.primitives.records.record import Record
 
 FAMILIES = {
     "unary": unary.RECORDS,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from records.record import (
+from tests.primitives.records.record import (
     ALL,
     BITS,
     BOOL,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from records.record import BOOL, F32, SAMPLE, Operands, Record, random
+from tests.primitives.records.record import BOOL, F32, SAMPLE, Operands, Record, random
 
 I32 = np.int32
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from records.record import BF16, F32, F64, Operands, Record
+from tests.primitives.records.record import BF16, F32, F64, Operands, Record
 
 DTYPES = (F32, F64, BF16)
 ULP = {None: 4, "float32": 64, "float64": 256}

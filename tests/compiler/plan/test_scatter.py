@@ -1,0 +1,230 @@
+"""Scatters as kernels, and loops that update arrays where they are."""
+
+import jax
+import jax.numpy as theirs
+import numpy as np
+import pytest
+from tests.compiler.running import compiled
+
+import jitney
+import jitney.numpy as ours
+from jitney.compiler.hlo import interpret
+from jitney.compiler.hlo.parse import parse_module
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(6, 5)).astype(np.float32)
+ROWS = np.array([1, 3, 1, 7, -1, -9], np.int32)  # twice the same, and out of bounds
+Y = RNG.normal(size=(6, 5)).astype(np.float32)
+
+
+def _updates(jnp, dtype, method, mode):
+    x, y = jnp.asarray(X * 3).astype(dtype), jnp.asarray(Y * 3).astype(dtype)
+
+    def at(f):
+        return lambda x, rows, y: getattr(f(x, rows)[0], method)(f(x, rows)[1](y), mode=mode)
+
+    rows = jnp.asarray(ROWS)
+    cases = {
+        "rows": at(lambda x, i: (x.at[i], lambda y: y)),
+        "elements": at(lambda x, i: (x.at[i, 1], lambda y: y[:, 0])),
+        "pairs": at(lambda x, i: (x.at[i, i[::-1]], lambda y: y[:, 0])),
+        "one row": at(lambda x, i: (x.at[i[0]], lambda y: y[0])),
+        "one element": at(lambda x, i: (x.at[i[3], 2], lambda y: y[0, 0])),
+        "a column's part": at(lambda x, i: (x.at[1:3, i[0]], lambda y: y[0, :2])),
+        "columns": at(lambda x, i: (x.at[:, i[:2]], lambda y: y[:, :2])),
+        "nothing": at(lambda x, i: (x.at[i[:0]], lambda y: y[:0])),
+    }
+    return cases, (x, rows, y)
+
+
+@pytest.mark.parametrize("mode", [None, "clip", "drop"])
+@pytest.mark.parametrize("method", ["set", "add", "multiply", "min", "max"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint32", "bool", "bfloat16"])
+def test_updates(dtype, method, mode):
+    if dtype == "bool" and method not in ("set", "max"):
+        pytest.skip("not an update of booleans")
+    with jitney.enable_x64(), jax.enable_x64():
+        expected, args = _updates(theirs, dtype, method, mode)
+        got, own = _updates(ours, dtype, method, mode)
+        for name in expected:
+            want = np.asarray(jax.jit(expected[name])(*args))
+            found = jitney.jit(got[name])(*own)
+            assert np.asarray(found).dtype == want.dtype
+            np.testing.assert_array_equal(np.asarray(found), want, err_msg=name)
+            if dtype in ("float32", "float64", "int8", "uint32"):
+                assert "host" not in jitney.jit(got[name]).lower(*own).as_text("kernels"), name
+
+
+def _loops(np_, lax):
+    x = np_.asarray(X)
+    n = x.shape[0]
+
+    def rows_from_rows(i, x):  # reads one row, writes another
+        return x.at[i % n].set(x[(i + 1) % n] * 0.5 + 1)
+
+    def recurrence(i, v):
+        return v.at[i].set(v[i - 1] * 0.9 + v[i])
+
+    def accumulated(i, x):
+        return x.at[np_.asarray(ROWS)].add(x[i] * 0.1)
+
+    def read_afterwards(i, s):
+        x, total = s
+        return x.at[i].multiply(2.0), total + x.sum()
+
+    def each_from_the_other(i, s):
+        a, b = s
+        return a.at[i].set(b[i] * 2 + a[i]), b.at[i].set(a[i] - b[i])
+
+    def old_one_kept(i, s):
+        a, _ = s
+        return a.at[i].set(i * 1.0), a
+
+    def place_in_the_array(i, s):
+        where, x = s
+        return where.at[i].set((where[i] + 1) % n), x.at[where[i]].add(1.0)
+
+    def row_of_another(i, s):
+        v, x = s
+        return v.at[0].add(1.0), x.at[i].set(v)
+
+    def nested(i, x):
+        return lax.fori_loop(0, 5, lambda j, x: x.at[i, j].set(x[i, j - 1] + x[i, j]), x)
+
+    def nested_and_read(i, s):
+        x, total = s
+        new = lax.fori_loop(0, 5, lambda j, x: x.at[i, j].add(1.0), x)
+        return new, total + x[i, 0]
+
+    def chosen(i, x):
+        return lax.cond(i % 2 == 0, lambda x: x.at[i].set(0.0), lambda x: x, x)
+
+    def old_one_through_an_inner_loop(i, s):
+        a, _ = s
+        inner = lax.fori_loop(0, 2, lambda j, t: (t[0], t[1] + t[0][0]), (a, zero))
+        return a.at[i].set(inner[1] + i), inner[0]
+
+    v, places = x[:, 0], np_.asarray([0, 2, 4, 1, 3, 5], dtype="int32")
+    zero = np_.float32(0)
+    return {
+        "rows_from_rows": (rows_from_rows, x),
+        "recurrence": (recurrence, v),
+        "accumulated": (accumulated, x),
+        "read_afterwards": (read_afterwards, (x, zero)),
+        "each_from_the_other": (each_from_the_other, (v, x[:, 1])),
+        "old_one_kept": (old_one_kept, (v, x[:, 1])),
+        "old_one_through_an_inner_loop": (old_one_through_an_inner_loop, (v, x[:, 1])),
+        "place_in_the_array": (place_in_the_array, (places, v)),
+        "row_of_another": (row_of_another, (x[0], x)),
+        "nested": (nested, x),
+        "nested_and_read": (nested_and_read, (x, zero)),
+        "chosen": (chosen, x),
+    }
+
+
+LOOPS = _loops(ours, jitney.lax)
+COPIED = {
+    "old_one_kept",
+    "old_one_through_an_inner_loop",
+    "row_of_another",
+    "nested_and_read",
+    "chosen",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("batched", [False, True])
+def test_loops_update_in_place(name, batched, monkeypatch):
+    monkeypatch.setenv("JITNEY_CHECK", "1")
+    results = []
+    for package, np_ in ((jitney, ours), (jax, theirs)):
+        step, start = _loops(np_, package.lax)[name]
+
+        def run(s, package=package, step=step):
+            return package.lax.fori_loop(0, 5, step, s)
+
+        if batched:
+            start = package.tree.map(lambda a, np_=np_: np_.stack([a, 2 * a]), start)
+            if name == "place_in_the_array":
+                continue
+            run = package.vmap(run)
+        results.append(package.tree.leaves(package.jit(run)(start)))
+    for a, b in zip(*results, strict=True) if results else ():
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(LOOPS.keys() - COPIED))
+def test_no_turn_copies_the_array(name):
+    step, start = LOOPS[name]
+    big = jitney.tree.map(lambda a: ours.tile(a, (1,) * (a.ndim - 1) + (100,)), start)
+    text = jitney.jit(lambda s: jitney.lax.fori_loop(0, 5, step, s)).lower(big).as_text("kernels")
+    _, _, loop = text.partition("while")
+    iterations = loop.split("\nkernel", 1)[0]
+    assert "swap" not in iterations
+    sizes = {leaf.nbytes for leaf in jitney.tree.leaves(big) if leaf.ndim}
+    assert not any(f"({size} bytes)" in iterations for size in sizes), iterations
+
+
+def test_recurrences_are_loops_of_scalars():
+    step, start = LOOPS["recurrence"]
+    text = jitney.jit(lambda s: jitney.lax.fori_loop(1, 6, step, s)).lower(start).as_text("kernels")
+    assert "while" not in text.split("\n}")[0]
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill"])
+def test_an_unsigned_index_that_no_signed_one_holds(mode):
+    attributes = (
+        "update_window_dims=() inserted_window_dims=(0,) scatter_dims_to_operand_dims=(0,) "
+        f"combine=max mode={mode} unique=False"
+    )
+    source = (
+        "module f(p0: uint64[1,1], p1: uint8[7], p2: uint8[1]) {\n"
+        f"  %3 = scatter p1, p0, p2 {attributes} : uint8[7]\n"
+        "  return %3\n}"
+    )
+    module = parse_module(source)
+    for index in (0, 6, 7, 2**31, 2**63 - 1, 2**63, 2**64 - 3):
+        inputs = [np.full((1, 1), index, np.uint64), np.arange(7, dtype=np.uint8)]
+        inputs.append(np.full(1, 9, np.uint8))
+        expected = np.arange(7, dtype=np.uint8)
+        if index < 7 or mode == "clip":
+            expected[min(index, 6)] = 9
+        np.testing.assert_array_equal(compiled(module, inputs)[0], expected)
+        np.testing.assert_array_equal(interpret.run(module, inputs)[0], expected)
+
+
+@pytest.mark.parametrize("mode", ["drop", "clip"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "int4"])
+@pytest.mark.parametrize("n", [5, 100, 200, 300])
+def test_positions_of_every_type(n, dtype, mode):
+    """Also where a type has no numbers for some positions, and some of its numbers are none."""
+    positions = [0, 1, 4, 7, -1, -8, 99, 127, -128, 199, 255, 2**31, -(2**62), 2**63]
+    with jitney.enable_x64():
+        info = ours.iinfo(dtype)
+        fitting = [p for p in positions if info.min <= p <= info.max]
+        at = ours.asarray(np.array(fitting, "int64" if info.min < 0 else "uint64")).astype(dtype)
+        x, updates = np.zeros(n), 2.0 ** np.arange(len(fitting))
+        numbers = jitney.lax.ScatterDimensionNumbers((), (0,), (0,))
+
+        def f(x, at, updates):
+            return jitney.lax.scatter_add(x, at[:, None], updates, numbers, mode=mode)
+
+        want = np.zeros(n)
+        for p, update in zip(fitting, updates, strict=True):
+            if mode == "clip":
+                want[min(max(int(p), 0), n - 1)] += update
+            elif 0 <= p < n:
+                want[int(p)] += update
+        np.testing.assert_array_equal(jitney.jit(f)(x, at, updates), want)
+        np.testing.assert_array_equal(f(x, at, updates), want)
+
+
+def test_cheap_positions_and_updates_are_part_of_the_kernel():
+    def f(x, i, v):
+        return x.at[i, i + 1].add(v * 2)
+
+    x, i, v = np.zeros((30, 40), np.float32), np.arange(20), np.ones(20, np.float32)
+    plan = jitney.jit(f).lower(x, i, v).as_text("kernels")
+    assert plan.count("launch") == 1
+    expensive = jitney.jit(lambda x, i, v: x.at[i, i].add(ours.exp(v))).lower(x, i, v)
+    assert expensive.as_text("kernels").count("launch") == 2

@@ -1,0 +1,95 @@
+"""Reductions and cumulative reductions: values, dtypes and errors are JAX's."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from jax import lax as oracle
+from tests.primitives.side_by_side import DTYPES, FLOATS, INTEGERS, check, sample
+
+import jitney
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "and", "or", "xor"])
+def test_reductions(name, dtype):
+    for shape, axes in [((4, 3), (0,)), ((4, 3), (1, 0)), ((0, 3), (0,)), ((3, 0), (0,)), ((), ())]:
+        for special in (False, True):
+            x = sample(dtype, shape, special and dtype is not np.complex64)
+            check(
+                lambda m, x, a=axes: getattr(m, f"reduce_{name}")(x, a), x, exact=name[0] in "maox"
+            )
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (2,), (-1,)])
+@pytest.mark.parametrize("dtype", [np.bool_, np.float32])
+def test_axes_of_reductions(axes, dtype):
+    check(lambda m, x: m.reduce_sum(x, axes), sample(dtype, (4, 3)))
+    check(lambda m, x: m.reduce_max(x, axes), sample(dtype, (4, 3)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_arg_extremes(name, dtype):
+    for shape in [(4, 3), (0, 3), (3, 0), ()]:
+        for index_dtype in (np.int32, np.uint8, np.float32):
+            x = sample(dtype, shape, True)
+            check(lambda m, x, d=index_dtype: getattr(m, name)(x, 0, d), x)
+
+
+REDUCTIONS = {
+    "sum": lambda m, x: m.reduce(x, 0.0, m.add, (0,)),
+    "sum from one": lambda m, x: m.reduce(x, 1.0, m.add, (0, 1)),
+    "not associative": lambda m, x: m.reduce(x, 10.0, m.sub, (1,)),
+    "pair": lambda m, x: m.reduce(
+        (x, x), (0.0, 1.0), lambda p, q: (m.add(p[0], q[0]), m.mul(p[1], q[1])), (0,)
+    ),
+    "square": lambda m, x: m.reduce(x, 0.0, lambda p, q: m.add(p, m.mul(q, q)), (1,)),
+    "no axes": lambda m, x: m.reduce(x, 1.0, m.add, ()),
+    "structures": lambda m, x: m.reduce((x, x), (0.0,), m.add, (0,)),
+    "dtypes": lambda m, x: m.reduce(x, 1, m.add, (0,)),
+    "not scalar": lambda m, x: m.reduce(x, np.zeros(2, np.float32), m.add, (0,)),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduce(name):
+    check(REDUCTIONS[name], sample(np.float32, (3, 4)), exact=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4] + INTEGERS + [np.complex64])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin"])
+def test_running_folds(name, dtype):
+    for shape, axis in [((5,), 0), ((4, 3), 1), ((0, 3), 0), ((4, 3), 2), ((4, 3), -1)]:
+        for reverse in (False, True):
+            x = sample(dtype, shape)
+            check(
+                lambda m, x, a=axis, r=reverse: (
+                    getattr(m, name)(jax.numpy.asarray(x), a, r)
+                    if m is oracle
+                    else getattr(m, name)(x, a, r)
+                ),
+                x,
+                exact=False,
+            )
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.complex64])
+def test_running_log_sum_exp(dtype):
+    x = sample(dtype, (6, 3), dtype is np.float32)
+    check(lambda m, x: m.cumlogsumexp(jax.numpy.asarray(x) if m is oracle else x), x, exact=False)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_signs_of_zeros_in_extremes(name, dtype):
+    """Of zeros of both signs, the greater one is 0.0, wherever it stands."""
+    with jitney.enable_x64():
+        for zeros in ([-0.0, 0.0, 0.0], [0.0, -0.0], [0.0, 0.0, -0.0, 0.0], [-0.0, -0.0]):
+            x = jitney.numpy.asarray(np.array([zeros] * 3, dtype))
+            signs = [np.signbit(z) for z in zeros]
+            f = getattr(jitney.numpy, name)
+            for got in (f(x, axis=1), jitney.jit(f, static_argnums=1)(x, 1), f(x)):
+                signed = np.signbit(np.asarray(got).astype("float32"))
+                assert (signed == (all(signs) if name == "max" else any(signs))).all()

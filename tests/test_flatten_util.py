@@ -1,0 +1,39 @@
+"""`jax.flatten_util`, against real jax."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from tests.helpers.rule_checks import agree, module
+
+import jitney
+
+A = np.array([[4.0, 1.5, 0.2], [1.0, 3.0, 0.1], [0.0, 0.4, 2.0]], np.float32)
+B = np.array([1.0, 2.0, -1.0], np.float32)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"a": A, "b": (1, np.arange(2))}, {}, {"a": A, "b": B}, [np.float32(1.0)],
+        {"c": 1j, "b": B},
+    ],
+)  # fmt: skip
+def test_ravel_pytree(tree):
+    def use(j):
+        vector, unravel = module(j, "flatten_util").ravel_pytree(tree)
+        return vector, unravel(vector), j.jit(lambda v: unravel(2 * v))(vector)
+
+    agree(use)
+
+
+def test_unravel_errors():
+    for j in (jax, jitney):
+        ravel = module(j, "flatten_util").ravel_pytree
+        vector, unravel = ravel({"a": A, "b": B})
+        with pytest.raises(ValueError, match="12"):
+            unravel(vector[1:])
+        vector, unravel = ravel({"a": A, "b": np.arange(2)})
+        with pytest.raises(TypeError, match="dtype"):
+            unravel(vector.astype(int))
