@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from jitney.compiler.codegen import program as code
+from jitney.compiler.codegen.linking import CompiledProgram
 from jitney.compiler.hlo import interpret, ir
 from jitney.compiler.llvm import engine, target as targets
+from jitney.compiler.plan import ir as plans
+from jitney.compiler.plan.verify import verify_plan
 from jitney.core import config
 from jitney.core.avals import shaped_array
 from jitney.core.record import replace
@@ -49,6 +52,17 @@ def compiled(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray
     """Results of `module`, compiled, with the result of every stage verified."""
     with config.enable_checks(True):  # in this thread: tests call this from several
         built = lazy_compiler.compiler().compile_module(module)
+    return run_program(built, inputs)
+
+
+def run_plan(plan: plans.Plan, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Results of `plan`, verified and compiled."""
+    verify_plan(plan)
+    return run_program(code.compile_plan(plan), inputs)
+
+
+def run_program(built: CompiledProgram, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Results of a compiled program."""
     native = Program(
         built.entry,
         len(inputs),

@@ -203,6 +203,8 @@ WRONG_KERNELS = {
     "K4": kernel([LOAD], [STORE, kernels.Reduce(1, index(3, 0), "add", 0)]),
     "K4 reduced": kernel([LOAD], [kernels.Store(1, index(3, 0), 0)], reduced=1),
     "K5": kernel([LOAD, kernels.Load(0, index(0, 0, terms=((0, 1),)), F32)], [STORE]),
+    "K1 where": kernel([LOAD], [kernels.Store(1, index(3, 1), 0, where=1)]),
+    "K6": kernel([LOAD], [kernels.Store(1, index(3, 1), 0, where=0)]),
 }
 
 

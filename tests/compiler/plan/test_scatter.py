@@ -4,12 +4,17 @@ import jax
 import jax.numpy as theirs
 import numpy as np
 import pytest
-from tests.compiler.running import compiled
+from tests.compiler.running import TARGETS, code_for, compiled, run_plan
 
 import jitney
 import jitney.numpy as ours
 from jitney.compiler.hlo import interpret
+from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.hlo.parse import parse_module
+from jitney.compiler.kernels import interpret as kernel_interpreter
+from jitney.compiler.kernels.parse import parse_kernel
+from jitney.compiler.kernels.text import print_kernel
+from jitney.compiler.plan import ir as plans
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 5)).astype(np.float32)
@@ -228,3 +233,54 @@ def test_cheap_positions_and_updates_are_part_of_the_kernel():
     assert plan.count("launch") == 1
     expensive = jitney.jit(lambda x, i, v: x.at[i, i].add(ours.exp(v))).lower(x, i, v)
     assert expensive.as_text("kernels").count("launch") == 2
+
+
+GUARDED = {
+    "by lane": """
+kernel k(p0: float32, p1: int32, p2: float32) for i < 3, for j < 37 {
+  %0 = load p0[i*37 + j] : float32
+  %1 = float32 0.5
+  %2 = lt %0, %1 : bool
+  store p2[i*37 + j] <- %0 where %2
+}""",
+    "by row": """
+kernel k(p0: float32, p1: int32, p2: float32) for i < 3, for j < 37 {
+  %0 = load p0[i*37 + j] : float32
+  %1 = load p1[i] : int32
+  %2 = int32 17
+  %3 = le %1, %2 : bool
+  store p2[i*37 + j] <- %0 where %3
+}""",
+    "in order": """
+kernel k(p0: float32, p1: int32, p2: float32) for i < 3, for j < 37 {
+  %0 = load p0[i*37 + j] : float32
+  %1 = load p1[j] : int32
+  %2 = int32 1
+  %3 = gt %1, %2 : bool
+  %4 = load p2[%1] : float32
+  %5 = add %4, %0 : float32
+  store p2[%1] <- %5 where %3
+}""",
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", GUARDED)
+def test_stores_under_a_condition(name, target):
+    text = GUARDED[name].strip()
+    kernel = parse_kernel(text)
+    assert print_kernel(kernel, "k") == text
+    x = RNG.random((3, 37)).astype(np.float32)
+    places = np.arange(37, dtype=np.int32)[::-1] // 2
+    buffers = [plans.Buffer("input", x.nbytes, 0), plans.Buffer("input", places.nbytes, 1)]
+    out = plans.Buffer("output", x.nbytes, 0)
+    zeros = plans.Buffer("constant", x.nbytes, value=np.zeros_like(x))
+    steps = [plans.Copy(out, zeros), plans.Launch(kernel, (*buffers, out))]
+    types = [TensorType(a.shape, a.dtype) for a in (x, places)]
+    plan = plans.Plan("f", steps, tuple(types), (types[0],), 0, [zeros.value])
+    want = np.zeros(x.size, np.float32)
+    kernel_interpreter.run(kernel, [x.reshape(-1), places, want])
+    assert 0 < np.count_nonzero(want) < x.size
+    with code_for(target):
+        (got,) = run_plan(plan, [x, places])
+    np.testing.assert_array_equal(got.reshape(-1), want)

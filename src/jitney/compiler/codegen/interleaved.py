@@ -61,7 +61,7 @@ def stored_pairs(outputs: Sequence[ir.Store | ir.Reduce], axis: int | None) -> d
     """Numbers of stores that are made together: the first one of a pair -> the second."""
     numbers: dict[Place, int] = {}
     for j, o in enumerate(outputs):
-        if isinstance(o, ir.Store):
+        if isinstance(o, ir.Store) and o.where is None:
             numbers[o.param, o.index] = j
     if len(numbers) != len(outputs):
         return {}  # a place is written twice, in order

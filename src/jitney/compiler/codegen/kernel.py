@@ -488,6 +488,9 @@ class KernelWriter:
 
     def _store_output(self, j: int, o: ir.Store) -> None:
         """Writes output j, if it is not written along with an earlier one."""
+        if o.where is not None:
+            self._guarded_store(o, o.where)
+            return
         if self.lanes == 1 or j not in self.store_pairs:
             if self.lanes == 1 or j not in self.store_pairs.values():
                 self._store(o, self._value(o.value))
@@ -500,6 +503,22 @@ class KernelWriter:
         pointer = self._pointer(o.param, self._scalar_address(o.index), dtype)
         pairs = interleaved.merge(self.e, first, second)
         access.store_vector(self.e, pairs, pointer, self._mask_of_pairs())
+
+    def _guarded_store(self, o: ir.Store, where: int) -> None:
+        """Writes an output where statement `where` is true: a branch, or lanes of the mask."""
+        e, condition = self.e, self.state.values[where]
+        if condition.lanes > 1:
+            outside = self.mask
+            self.mask = condition if outside is None else e.and_(outside, condition)
+            self._store(o, self._value(o.value))
+            self.mask = outside
+            return
+        n = e.fresh()[1:]
+        e.branch(condition, f"write.{n}", f"written.{n}", is_likely=True)
+        e.label(f"write.{n}")
+        self._store(o, self._value(o.value))
+        e.jump(f"written.{n}")
+        e.label(f"written.{n}")
 
     def _store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
         """Writes `value` (of the statement's dtype, for all lanes) to the output's buffer."""

@@ -215,7 +215,7 @@ def _joined(*modules: str) -> str:
     declared: set[str] = set()
     for text in modules:
         for line in text.splitlines():
-            if line.startswith("declare "):
+            if line.startswith(("declare ", "!")):
                 if line in declared:
                     continue
                 declared.add(line)

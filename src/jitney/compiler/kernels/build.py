@@ -315,9 +315,9 @@ class KernelBuilder:
 
     # --- outputs ----------------------------------------------------------------------------------
 
-    def store(self, buffer: Any, index: Affine, value: int) -> None:
-        """Writes `value` to the buffer known by `buffer`."""
-        self.outputs.append(ir.Store(self.param(buffer), index, value))
+    def store(self, buffer: Any, index: Affine, value: int, where: int | None = None) -> None:
+        """Writes `value` to the buffer known by `buffer`, where the predicate `where` is true."""
+        self.outputs.append(ir.Store(self.param(buffer), index, value, where))
 
     def store_parts(self, buffer: Any, index: Affine, parts: Sequence[int]) -> None:
         """Writes a complex number by its parts to the buffer known by `buffer`."""

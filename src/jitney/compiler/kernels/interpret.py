@@ -69,7 +69,11 @@ def _run_box(
                 reduce = reduction.reduce_in_order if kernel.in_order else reduction.reduce
                 value = reduce(value, o.fn, reduced)
                 at = at[(..., *[0] * kernel.reduced)] if reduced else at
-            buffers[o.param][at] = reference.scalar.convert(value, buffers[o.param].dtype)
+            value = reference.scalar.convert(value, buffers[o.param].dtype)
+            if isinstance(o, ir.Store) and o.where is not None:
+                kept = np.broadcast_to(values[o.where], extents)
+                at, value = at[kept], value[kept]
+            buffers[o.param][at] = value
 
 
 __all__ = ["run"]

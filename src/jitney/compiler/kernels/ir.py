@@ -2,14 +2,15 @@
 
     kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
     statement ::= Const(value) | IndexValue(index) | Load(param, index) | Call(fn, args)
-    output    ::= Store(param, index, value) | Reduce(param, index, fn, value)
+    output    ::= Store(param, index, value, where) | Reduce(param, index, fn, value)
     index     ::= Affine(offset, coefficients, terms)
 
 A body is a list of statements; a statement is known by its position in the list, and refers only to
 earlier ones. It is computed at every point of the domain. Parallel axes come first; the last `reduced`
 axes are reduced: a `Reduce` combines its value over them and writes one element for each point of the
   parallel
-axes, a `Store` writes at every point (kernels with stores have no reduced axes).
+axes, a `Store` writes at every point, or where a statement is true (kernels with stores have no
+reduced axes).
 
 An index is a linear position in a buffer, counted in elements: offset + sum of coefficients times
 loop indices + sum of terms (value of an integer statement times a factor). Terms make loads and
@@ -22,6 +23,7 @@ Constraints (the verifier's identifiers):
     K3  terms of reductions are the same at every point; they have coefficient 0 along reduced axes
     K4  stores and reductions are not mixed, and a kernel of stores has no reduced axes
     K5  terms are integer statements
+    K6  what says where a store writes is a predicate
 """
 
 from __future__ import annotations
@@ -94,11 +96,12 @@ Statement: TypeAlias = Const | IndexValue | Load | Call
 
 @record(frozen=True, eq=False)
 class Store:
-    """Writes statement `value` to `params[param]` at `index`."""
+    """Writes statement `value` to `params[param]` at `index`, where statement `where` is true."""
 
     param: int
     index: Affine
     value: int
+    where: int | None = None
 
 
 @record(frozen=True, eq=False)
@@ -172,8 +175,7 @@ def kernel_key(kernel: Kernel) -> tuple[object, ...]:
 
 def output_key(o: Store | Reduce) -> tuple[object, ...]:
     """Equal for outputs that write the same."""
-    fn = o.fn if isinstance(o, Reduce) else None
-    return (o.param, o.index, o.value, fn)
+    return (o.param, o.index, o.value, o.fn if isinstance(o, Reduce) else o.where)
 
 
 def invariants(kernel: Kernel) -> list[bool]:

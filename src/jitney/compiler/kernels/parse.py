@@ -95,8 +95,11 @@ class _Reader:
 
     def output(self, text: str) -> ir.Store | ir.Reduce:
         left, value = text.split(" <- %")
+        value, _, where = value.partition(" where %")
         *words, place = left.split(" ", 2 if left.startswith("reduce") else 1)
         param, index = place[1:-1].split("[")
         if words[0] == "store":
-            return ir.Store(int(param), self.index(index), int(value))
+            return ir.Store(
+                int(param), self.index(index), int(value), int(where) if where else None
+            )
         return ir.Reduce(int(param), self.index(index), words[1], int(value))

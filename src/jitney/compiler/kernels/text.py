@@ -52,7 +52,8 @@ def statement_text(s: ir.Statement) -> str:
 def output_text(o: ir.Store | ir.Reduce) -> str:
     """One output."""
     verb = "store" if isinstance(o, ir.Store) else f"reduce {o.fn}"
-    return f"{verb} p{o.param}[{index_text(o.index)}] <- %{o.value}"
+    where = f" where %{o.where}" if isinstance(o, ir.Store) and o.where is not None else ""
+    return f"{verb} p{o.param}[{index_text(o.index)}] <- %{o.value}{where}"
 
 
 def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:

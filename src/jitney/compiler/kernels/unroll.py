@@ -123,6 +123,10 @@ def unroll(kernel: Kernel, axis: int) -> Kernel:
                 case _:
                     pass
             number.append(add(s))
-        outputs += [replace(o, index=moved(o.index), value=number[o.value]) for o in kernel.outputs]
+        for o in kernel.outputs:
+            o = replace(o, index=moved(o.index), value=number[o.value])
+            if isinstance(o, ir.Store) and o.where is not None:
+                o = replace(o, where=number[o.where])
+            outputs.append(o)
     extents = (*kernel.extents[:axis], *kernel.extents[axis + 1 :])
     return replace(kernel, extents=extents, body=tuple(body), outputs=tuple(outputs))

@@ -22,6 +22,8 @@ from jitney.compiler.llvm.values import (
 
 Body = Callable[["Emitter", list[Value]], Value]
 
+_LIKELY = '!0 = !{!"branch_weights", i32 2000, i32 1}'
+
 
 class Emitter:
     """Appends instructions to the body of one LLVM function.
@@ -226,9 +228,13 @@ class Emitter:
         self.lines.append(f"{name}:")
         self.block = name
 
-    def branch(self, condition: Value, yes: str, no: str) -> None:
-        """Goes to block `yes` where the scalar `condition` holds, else to `no`."""
-        self.line(f"br i1 {condition.text}, label %{yes}, label %{no}")
+    def branch(self, condition: Value, yes: str, no: str, is_likely: bool = False) -> None:
+        """Goes to block `yes` where the scalar `condition` holds, which may be likely, else to `no`."""
+        weights = ""
+        if is_likely:
+            self.declarations.add(_LIKELY)
+            weights = ", !prof !0"
+        self.line(f"br i1 {condition.text}, label %{yes}, label %{no}{weights}")
 
     def jump(self, label: str) -> None:
         """Goes to block `label`."""

@@ -1,6 +1,6 @@
 """Scatters as kernels: windows are combined in one after the other, in order.
 
-A window that is dropped is written as it was, so that a kernel needs no branches.
+Positions are clamped, so that a kernel may read at all of them; it writes windows that are within.
 """
 
 from __future__ import annotations
@@ -83,8 +83,5 @@ class Windows:
         k, node, value = self.builder, self.node, self.update
         if isinstance(node.combine, str):
             value = k.call(node.combine, (k.load(node, self.place), value), node.dtype)
-        if self.inside is not None:
-            old = k.load(node, self.place)
-            value = k.call("select", (self.inside, value, old), node.dtype)
-        k.store(node, self.place, value)
+        k.store(node, self.place, value, self.inside)
         return k
