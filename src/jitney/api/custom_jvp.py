@@ -46,6 +46,8 @@ class custom_jvp(Generic[P, R]):  # the API's name
       Array(1., dtype=float32, weak_type=True)
     """
 
+    __name__: str
+
     def __init__(
         self,
         fun: Callable[P, R],
@@ -100,7 +102,7 @@ class custom_jvp(Generic[P, R]):  # the API's name
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(
-                f"No JVP defined for custom_jvp function {self.__name__} using defjvp."  # type: ignore[attr-defined]
+                f"No JVP defined for custom_jvp function {self.__name__} using defjvp."
             )
         values = positional(self.fun, args, kwargs, "custom_jvp")
         trace = state.trace

@@ -64,6 +64,8 @@ class custom_vjp(Generic[P, R]):  # the API's name
       Array(1., dtype=float32, weak_type=True)
     """
 
+    __name__: str
+
     def __init__(
         self,
         fun: Callable[P, R],
@@ -111,7 +113,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
-                f"No VJP defined for custom_vjp function {self.__name__} using defvjp."  # type: ignore[attr-defined]
+                f"No VJP defined for custom_vjp function {self.__name__} using defvjp."
             )
         values = positional(self.fun, args, kwargs, "custom_vjp")
         trace = state.trace
@@ -121,7 +123,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
         for i, x in static.items():
             if has_tracers(x):
                 raise UnexpectedTracerError(
-                    f"custom_vjp function {self.__name__}: argument {i} is named by nondiff_argnums, "  # type: ignore[attr-defined]
+                    f"custom_vjp function {self.__name__}: argument {i} is named by nondiff_argnums, "
                     "so it must not be, or hold, a traced value. Name there what is no array, such as "
                     "functions; the backward function may give None for the others."
                 )
@@ -139,6 +141,7 @@ class _Call:
     def __init__(self, owner: custom_vjp, static: dict[int, Any], in_tree: PyTreeDef) -> None:
         assert owner.fwd is not None and owner.bwd is not None
         self.owner = owner
+        self.users_fwd, self.users_bwd = owner.fwd, owner.bwd
         self.static = static
         self.in_tree = in_tree
         self.out_tree: Any = None
@@ -231,7 +234,7 @@ class _Call:
         given: Sequence[Any] = primals
         if owner.symbolic_zeros:
             given = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
-        result = owner.fwd(*self.merged(pytrees.tree_unflatten(self.in_tree, given)))  # type: ignore[misc]
+        result = self.users_fwd(*self.merged(pytrees.tree_unflatten(self.in_tree, given)))
         name = self._name()
         if not isinstance(result, list | tuple) or len(result) != 2:
             raise TypeError(
@@ -245,14 +248,14 @@ class _Call:
         return outs, residuals
 
     def _name(self) -> str:
-        return self.owner.__name__  # type: ignore[attr-defined]
+        return self.owner.__name__
 
     def _bwd(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         residual_tree = pytrees.tree_unflatten(self.res_tree, residuals)
         # Users' functions call methods of arrays.
         arrays = [x if isinstance(x, Zero) else _as_array(x) for x in cts]
         ct_tree = pytrees.tree_unflatten(self.out_tree, arrays)
-        result = self.owner.bwd(*self.static.values(), residual_tree, ct_tree)  # type: ignore[misc]
+        result = self.users_bwd(*self.static.values(), residual_tree, ct_tree)
         if isinstance(result, list):
             result = tuple(result)
         empty = pytrees.tree_unflatten(self.in_tree, list(range(self.in_tree.num_leaves)))

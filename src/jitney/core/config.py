@@ -15,7 +15,7 @@ import contextlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, SupportsIndex
 
 from jitney.core import forking
@@ -92,7 +92,7 @@ class State:
         return overrides.get(self.name, self.global_value)
 
     @contextlib.contextmanager
-    def __call__(self, new_value: object = True) -> Iterator[None]:
+    def __call__(self, new_value: object = True) -> Generator[None, None, None]:
         """Within the context, in this thread, the option has the value `new_value`."""
         parsed = self.parse(new_value)
         for listener in self.listeners:
@@ -471,7 +471,7 @@ def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]
 
 
 @contextlib.contextmanager
-def transfer_guard(new_value: str) -> Iterator[None]:
+def transfer_guard(new_value: str) -> Generator[None, None, None]:
     """Within the context, the guards of transfers in all directions have the value `new_value`."""
     with (
         transfer_guard_host_to_device(new_value),

@@ -8,6 +8,7 @@ promotion): Python scalars are weak types below or beside the dtypes of their ki
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import ml_dtypes
@@ -156,7 +157,7 @@ def long_name(dtype: DTypeLike | ExtendedDType) -> str:
 
 # --- canonical forms ------------------------------------------------------------------------------
 
-_NARROWED = {
+_NARROWED: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.int64): np.dtype(np.int32),
     np.dtype(np.uint64): np.dtype(np.uint32),
     np.dtype(np.float64): np.dtype(np.float32),
@@ -235,13 +236,19 @@ def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> b
         if isinstance(a, ExtendedDType) and isinstance(b, type):
             return issubclass(a.type, b)
         return a == b if type(a) is type(b) else False
-    a_type = a if isinstance(a, type) and issubclass(a, np.generic) else _as_dtype(a).type
+    a_type = _scalar_type(a)
     if isinstance(b, type) and b in _CATEGORY_MEMBERS:
         if a_type in _CUSTOM_CATEGORY:
             return b in _CUSTOM_CATEGORY[a_type]
         return issubclass(a_type, b)
-    b_type = b if isinstance(b, type) and issubclass(b, np.generic) else _as_dtype(b).type
+    b_type = _scalar_type(b)
     return a_type is b_type or issubclass(a_type, b_type)
+
+
+def _scalar_type(d: DTypeLike | ExtendedDType) -> type[Any]:
+    if isinstance(d, type) and np.generic in d.__mro__:
+        return d
+    return _as_dtype(d).type
 
 
 _known_issubdtype = caches.memoized("dtype rules", "dtypes, settings", 1024)(_issubdtype)
@@ -263,10 +270,13 @@ def tangent_dtype(dtype: DType) -> DType:
     return dtype if issubdtype(dtype, np.inexact) else float0
 
 
-def finfo(dtype: DTypeLike) -> np.finfo:
+_small_finfo: Callable[[np.dtype[Any]], np.finfo[Any]] = ml_dtypes.finfo
+
+
+def finfo(dtype: DTypeLike) -> np.finfo[Any]:
     """Limits of a floating dtype; see `numpy.finfo`."""
-    d = np.dtype(dtype)
-    return ml_dtypes.finfo(d) if d.type in custom_float_types else np.finfo(d)
+    d: np.dtype[Any] = np.dtype(dtype)
+    return _small_finfo(d) if d.type in custom_float_types else np.finfo(d)
 
 
 def iinfo(int_type: DTypeLike) -> np.iinfo | ml_dtypes.iinfo:
@@ -282,12 +292,14 @@ class TypePromotionError(ValueError):
     """Dtypes that have no implicit common dtype."""
 
 
-def _d(kind: DTypeLike) -> np.dtype:
+def _d(kind: DTypeLike) -> np.dtype[Any]:
     return np.dtype(kind)
 
 
+_Node: TypeAlias = "np.dtype[Any] | type[int] | type[float] | type[complex]"
+
 # Node of the lattice -> nodes right above it. `int`, `float` and `complex` stand for weak types.
-_LATTICE: dict[Any, tuple[Any, ...]] = {
+_LATTICE: dict[_Node, tuple[_Node, ...]] = {
     _d(bool): (int,),
     int: (_d(int4), _d(np.int8), _d(uint4), _d(np.uint8), _d(int2), _d(uint2)),
     _d(int2): (), _d(uint2): (), _d(int4): (), _d(uint4): (),
@@ -311,7 +323,7 @@ _LATTICE: dict[Any, tuple[Any, ...]] = {
 }  # fmt: skip
 
 # In strict mode only weak types yield, to dtypes of their own kind or a higher one.
-_STRICT_WEAK_ABOVE: dict[Any, tuple[Any, ...]] = {
+_STRICT_WEAK_ABOVE: dict[_Node, tuple[_Node, ...]] = {
     int: tuple(n for n in _LATTICE if isinstance(n, np.dtype) and n != _d(bool)) + (float, complex),
     float: tuple(
         n for n in _LATTICE if isinstance(n, np.dtype) and issubdtype(n, np.inexact)
@@ -321,7 +333,7 @@ _STRICT_WEAK_ABOVE: dict[Any, tuple[Any, ...]] = {
 
 
 @caches.memoized("dtype rules", "dtypes, settings", 128)
-def _upper_bounds(node: np.dtype | type, strict: bool) -> frozenset[Any]:
+def _upper_bounds(node: _Node, strict: bool) -> frozenset[_Node]:
     """`node` and all above it."""
     if strict:
         return frozenset({node, *_STRICT_WEAK_ABOVE.get(node, ())})
@@ -336,7 +348,7 @@ def _upper_bounds(node: np.dtype | type, strict: bool) -> frozenset[Any]:
 
 
 @caches.memoized("dtype rules", "dtypes, settings", 1024)
-def _join(nodes: frozenset[Any], strict: bool) -> Any:
+def _join(nodes: frozenset[_Node], strict: bool) -> _Node:
     """The least node above all of `nodes`."""
     if len(nodes) == 1:
         return next(iter(nodes))
@@ -345,7 +357,8 @@ def _join(nodes: frozenset[Any], strict: bool) -> Any:
             raise TypePromotionError(
                 f"Input dtypes {_listed(nodes)} have no available implicit dtype promotion path."
             )
-    common = frozenset.intersection(*[_upper_bounds(n, strict) for n in nodes])
+    first, *others = [_upper_bounds(n, strict) for n in nodes]
+    common = first.intersection(*others)
     if strict:
         least = [n for n in common if n in nodes]
     else:
@@ -353,11 +366,11 @@ def _join(nodes: frozenset[Any], strict: bool) -> Any:
     return least[0] if len(least) == 1 else _refuse_promotion(nodes, strict)
 
 
-def _listed(nodes: frozenset[Any]) -> str:
+def _listed(nodes: frozenset[_Node]) -> str:
     return str(tuple(sorted(n.__name__ if isinstance(n, type) else long_name(n) for n in nodes)))
 
 
-def _refuse_promotion(nodes: frozenset[Any], strict: bool) -> NoReturn:
+def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
     listed = _listed(nodes)
     if strict:
         raise TypePromotionError(
@@ -403,11 +416,8 @@ def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tup
         return next(iter(strong)), False
     nodes = frozenset(_weak_node(d) if weak else d for d, weak in keys)
     node = _join(nodes, strict)
-    weak = isinstance(node, type)
-    dtype = _PYTHON_DTYPES[node] if weak else node
-    if weak and node is int and _d(bool) in nodes:
-        weak = True
-    return (dtype if x64 else _NARROWED.get(dtype, dtype)), weak
+    dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
+    return (dtype if x64 else _NARROWED.get(dtype, dtype)), isinstance(node, type)
 
 
 def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
@@ -418,7 +428,7 @@ def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
     return _promote(types, config.x64_enabled(), config.strict_promotion_enabled())
 
 
-def _weak_node(dtype: np.dtype) -> Any:
+def _weak_node(dtype: np.dtype[Any]) -> _Node:
     if dtype == np.bool_:
         return dtype
     if issubdtype(dtype, np.integer):
@@ -431,7 +441,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     aval = getattr(x, "aval", None)
     if aval is not None and hasattr(aval, "weak_type"):
         return aval.dtype, aval.weak_type
-    kind = type(x)
+    kind = type(x)  # pyright: ignore[reportUnknownVariableType]  # anything's class
     if kind in _PYTHON_DTYPES:
         return canonicalize_dtype(_PYTHON_DTYPES[kind]), kind is not bool
     if isinstance(x, type) and x in _PYTHON_DTYPES:

@@ -3,6 +3,9 @@
 The classes are those of `jax.errors`; `docs/errors.md` has a section on each, with causes and cures.
 """
 
+# What a message says of a tracer is the tracer's own `_origin_msg`, which users never call.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import functools

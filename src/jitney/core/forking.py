@@ -10,6 +10,9 @@ All locks of the package are made here. They are reentrant, as a signal handler 
 interrupted their holder. The native thread pool looks after itself (`runtime/native/threads.h`).
 """
 
+# `sys._current_frames` is documented; there is no other way to see what threads do.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import os

@@ -21,6 +21,8 @@ from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.effects import Effect, no_effects
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from jitney.core.primitive import Primitive
     from jitney.core.source_info import SourceInfo
 
@@ -88,8 +90,8 @@ class Literal:
 
     __slots__ = ("aval", "val")
 
-    def __init__(self, val: np.ndarray, aval: AbstractValue) -> None:
-        self.val = val
+    def __init__(self, val: object, aval: AbstractValue) -> None:
+        self.val: Any = val
         self.aval = aval
 
     @property
@@ -372,12 +374,17 @@ class ClosedJaxpr:
         printer.text(self.jaxpr.pretty_print())
 
 
-def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
+def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr | ClosedJaxpr]:
     """The programs held by an equation's parameters, directly or in tuples, in order."""
     for value in params.values():
-        for item in value if isinstance(value, tuple | list) else (value,):
-            if isinstance(item, Jaxpr | ClosedJaxpr):
-                yield item
+        if isinstance(value, Jaxpr | ClosedJaxpr):
+            yield value
+        elif _is_sequence(value):
+            yield from [x for x in value if isinstance(x, Jaxpr | ClosedJaxpr)]
+
+
+def _is_sequence(x: object) -> TypeIs[tuple[object, ...] | list[object]]:
+    return isinstance(x, tuple | list)
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:

@@ -9,6 +9,9 @@ as operands).
 Nothing is simplified here: the jaxpr says what the function did.
 """
 
+# A trace knows its own tracers by their `_trace`.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

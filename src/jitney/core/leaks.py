@@ -3,12 +3,18 @@
 Looking costs a walk over all objects, so it is done only where it was asked for.
 """
 
+# A trace knows its own tracers by their `_trace`.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import gc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.trace import Trace, Tracer
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 def check(trace: Trace, known: set[int]) -> None:
@@ -36,16 +42,25 @@ def check(trace: Trace, known: set[int]) -> None:
 def _holders(tracer: Tracer, own: list[Any]) -> list[str]:
     """What refers to `tracer`, in words."""
     found: list[str] = []
+    holder: object
     for holder in gc.get_referrers(tracer):
         if holder is own or type(holder).__name__ in ("frame", "cell"):
             continue
         place = ""
-        if isinstance(holder, list | tuple):
+        if _is_sequence(holder):
             place = f" at position {next(i for i, x in enumerate(holder) if x is tracer)}"
-        elif isinstance(holder, dict):
+        elif _is_dict(holder):
             place = f" at key {next((k for k, x in holder.items() if x is tracer), None)!r}"
         found.append(f"a {type(holder).__name__}{place}")
     return found
+
+
+def _is_sequence(x: object) -> TypeIs[list[object] | tuple[object, ...]]:
+    return isinstance(x, list | tuple)
+
+
+def _is_dict(x: object) -> TypeIs[dict[object, object]]:
+    return isinstance(x, dict)
 
 
 __all__ = ["check"]

@@ -10,6 +10,7 @@ What `dataclass(slots=True)` promises holds here too: slots, defaults, equality 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import get_annotations
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform, overload
@@ -46,7 +47,7 @@ def record(cls: type[T] | None = None, /, *, frozen: bool = False, eq: bool = Tr
       eq: records are equal if they are of one class and their fields are; otherwise, if they are one.
     """
     if cls is None:
-        return lambda cls: _make(cls, frozen, eq)
+        return partial(_make, frozen=frozen, eq=eq)
     return _make(cls, frozen, eq)
 
 
@@ -63,9 +64,10 @@ def replace(x: T, **changes: object) -> T:
 
 def _make(cls: Any, frozen: bool, eq: bool) -> Any:
     own = tuple(get_annotations(cls))
-    space = {k: v for k, v in vars(cls).items() if k not in {*own, "__dict__", "__weakref__"}}
-    inherited = getattr(cls, "__match_args__", ())
-    defaults = dict(getattr(cls, "__record_defaults__", ()))
+    space: dict[str, Any] = dict(cls.__dict__)
+    space = {k: v for k, v in space.items() if k not in {*own, "__dict__", "__weakref__"}}
+    inherited: tuple[str, ...] = getattr(cls, "__match_args__", ())
+    defaults: dict[str, Any] = dict(getattr(cls, "__record_defaults__", ()))
     defaults.update({name: cls.__dict__[name] for name in own if name in cls.__dict__})
     space["__slots__"] = own
     space["__match_args__"] = names = inherited + own
@@ -156,6 +158,6 @@ def _state(self: Any) -> list[Any]:
     return [getattr(self, name) for name in fields(self)]
 
 
-def _set_state(self: Any, state: list[Any]) -> None:
+def _set_state(self: object, state: list[Any]) -> None:
     for name, value in zip(fields(self), state, strict=True):
         getattr(type(self), name).__set__(self, value)

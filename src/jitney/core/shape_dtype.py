@@ -32,7 +32,7 @@ class ShapeDtypeStruct:
     def __init__(
         self,
         shape: Sequence[int],
-        dtype: DTypeLike | dtypes.ExtendedDType,
+        dtype: DTypeLike | dtypes.ExtendedDType | None,
         *,
         sharding: object = None,
         weak_type: bool = False,

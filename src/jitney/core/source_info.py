@@ -12,7 +12,7 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,7 @@ class named_scope(contextlib.ContextDecorator):  # the API's name
     """
 
     def __init__(self, name: str) -> None:
-        if not isinstance(name, str):
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users may err
             raise TypeError(f"named_scope: the name must be a string, got {name!r}")
         self.name = name
         self._outer: list[tuple[str, ...]] = []
@@ -113,7 +113,7 @@ named_scope.__module__ = "jax"
 
 
 @contextlib.contextmanager
-def no_scopes() -> Iterator[None]:
+def no_scopes() -> Generator[None, None, None]:
     """Leaves all scopes: a program traced on its own does not say where it is used."""
     outer, origin = _scopes.stack, _scopes.origin
     _scopes.stack, _scopes.origin = (), None
@@ -124,7 +124,7 @@ def no_scopes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def origins() -> Iterator[Callable[[object], None]]:
+def origins() -> Generator[Callable[[object], None], None, None]:
     """Yields a function that says of which place the operations that follow come."""
     outer, stack = _scopes.origin, _scopes.stack
 
@@ -164,7 +164,7 @@ def current() -> SourceInfo:
     origin = _scopes.origin
     if origin is not None:
         return origin
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented
     known = _internal
     while frame is not None:
         code = frame.f_code

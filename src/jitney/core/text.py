@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,11 @@ from jitney.core.jaxpr import (
     jaxprs_in_params,
 )
 from jitney.core.record import field, record
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from typing_extensions import TypeIs
 
 WIDTH = 80  # columns
 
@@ -331,10 +336,13 @@ def _atom_doc(atom: Atom, context: Context, settings: Settings) -> Doc:
 
 def literal_text(literal: Literal) -> str:
     """A literal with its type, such as `2.0:f32[]`."""
-    val = literal.val
-    if isinstance(literal.aval, ShapedArray) and isinstance(val, np.ndarray) and val.ndim == 0:
-        return f"{val.item()}:{_short(literal.aval)}"
-    return str(val)
+    if isinstance(literal.aval, ShapedArray) and _is_array(literal.val) and literal.val.ndim == 0:
+        return f"{literal.val.item()}:{_short(literal.aval)}"
+    return str(literal.val)
+
+
+def _is_array(x: object) -> TypeIs[np.ndarray[Any, Any]]:
+    return isinstance(x, np.ndarray)
 
 
 # --- equations ------------------------------------------------------------------------------------
@@ -394,7 +402,7 @@ def _params_doc(params: Sequence[tuple[str, Any]], context: Context, settings: S
 def _param_doc(value: object, context: Context, settings: Settings) -> Doc:
     if isinstance(value, Jaxpr | ClosedJaxpr):
         return _program_doc(_open(value), context, settings)
-    if type(value) is tuple and value and all(isinstance(v, Jaxpr | ClosedJaxpr) for v in value):
+    if _are_programs(value):
         items = [_program_doc(_open(v), context, settings) for v in value]
         return Group(
             concat(
@@ -408,9 +416,21 @@ def _param_doc(value: object, context: Context, settings: Settings) -> Doc:
         return Text(value.name)
     if callable(value) and hasattr(value, "__name__"):
         return Text(getattr(value, "__name__", str(value)))
-    if isinstance(value, frozenset):
+    if _is_set(value):
         return Text(f"frozenset({{{', '.join(sorted(map(repr, value)))}}})")
     return Text(str(value))
+
+
+def _are_programs(x: object) -> TypeGuard[tuple[Jaxpr | ClosedJaxpr, ...]]:
+    return _is_tuple(x) and len(x) > 0 and all(isinstance(v, Jaxpr | ClosedJaxpr) for v in x)
+
+
+def _is_tuple(x: object) -> TypeGuard[tuple[object, ...]]:
+    return type(x) is tuple
+
+
+def _is_set(x: object) -> TypeIs[frozenset[object]]:
+    return isinstance(x, frozenset)
 
 
 def _program_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:

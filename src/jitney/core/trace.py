@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.core import errors
@@ -322,7 +322,7 @@ def install_eval_trace(trace: Trace) -> None:
 
 
 @contextlib.contextmanager
-def set_current_trace(trace: Trace | None) -> Iterator[None]:
+def set_current_trace(trace: Trace | None) -> Generator[None, None, None]:
     """Within the context, operations go to `trace`."""
     outer = state.trace
     state.trace = trace
@@ -333,7 +333,7 @@ def set_current_trace(trace: Trace | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def take_current_trace() -> Iterator[Trace]:
+def take_current_trace() -> Generator[Trace, None, None]:
     """Yields the current trace, and within the context operations are evaluated."""
     outer = state.trace
     state.trace = state.eval_trace
@@ -344,7 +344,7 @@ def take_current_trace() -> Iterator[Trace]:
 
 
 @contextlib.contextmanager
-def eval_context() -> Iterator[None]:
+def eval_context() -> Generator[None, None, None]:
     """Within the context, operations are evaluated at once, whatever is being traced."""
     with set_current_trace(state.eval_trace):
         yield
@@ -354,7 +354,7 @@ ensure_compile_time_eval = eval_context
 
 
 @contextlib.contextmanager
-def extend_axis_env(*axes: tuple[Any, int]) -> Iterator[None]:
+def extend_axis_env(*axes: tuple[Any, int]) -> Generator[None, None, None]:
     """Within the context, the axes given as (name, size) are in scope."""
     outer = state.axis_env
     state.axis_env = outer + axes

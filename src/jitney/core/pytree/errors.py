@@ -30,7 +30,7 @@ def prefix_errors(prefix: PyTree, full: PyTree, is_leaf: IsLeaf | None = None) -
 
 
 def _prefix_errors(
-    path: KeyPath, prefix: PyTree, full: PyTree, is_leaf: IsLeaf | None
+    path: KeyPath, prefix: object, full: object, is_leaf: IsLeaf | None
 ) -> Iterator[MakeError]:
     if (is_leaf is not None and is_leaf(prefix)) or find_kind(type(prefix)) is None:
         return
@@ -100,7 +100,7 @@ def _diff(a: object, b: object) -> str:
     return textwrap.indent("\n".join(lines), "    ")
 
 
-def _one_level(tree: PyTree) -> tuple[list[tuple[Any, Any]], Any]:
+def _one_level(tree: object) -> tuple[list[tuple[Any, Any]], Any]:
     kind = find_kind(type(tree))
     assert kind is not None
     return flatten_one_level_with_keys(tree)[0], kind.flatten(tree)[1]
@@ -115,7 +115,7 @@ def equality_errors(a: PyTree, b: PyTree, is_leaf: IsLeaf | None = None) -> Iter
 
 
 def _equality_errors(
-    path: KeyPath, a: PyTree, b: PyTree, is_leaf: IsLeaf | None
+    path: KeyPath, a: object, b: object, is_leaf: IsLeaf | None
 ) -> Iterator[Difference]:
     a_is_leaf, b_is_leaf = _is_leaf(a, is_leaf), _is_leaf(b, is_leaf)
     if a_is_leaf and b_is_leaf:
@@ -164,7 +164,7 @@ def _children(n: int) -> str:
     return f"{n} child{'' if n == 1 else 'ren'}"
 
 
-def _is_leaf(x: PyTree, is_leaf: IsLeaf | None) -> bool:
+def _is_leaf(x: object, is_leaf: IsLeaf | None) -> bool:
     return (is_leaf is not None and is_leaf(x)) or find_kind(type(x)) is None
 
 

@@ -35,7 +35,7 @@ def tree_flatten_with_path(
     """
     out: list[tuple[KeyPath, Any]] = []
 
-    def visit(x: PyTree, path: KeyPath) -> PyTreeDef:
+    def visit(x: object, path: KeyPath) -> PyTreeDef:
         if _stops(x, path):
             out.append((path, x))
             return LEAF
@@ -47,7 +47,7 @@ def tree_flatten_with_path(
         subtrees = [visit(child, (*path, key)) for key, child in pairs]
         return make_node(kind, _data(kind, x), tuple(subtrees))
 
-    def _stops(x: PyTree, path: KeyPath) -> bool:
+    def _stops(x: object, path: KeyPath) -> bool:
         if is_leaf is None:
             return False
         verdict = is_leaf(path, x) if is_leaf_takes_path else is_leaf(x)
@@ -60,7 +60,7 @@ def tree_flatten_with_path(
     return out, visit(tree, ())
 
 
-def _data(kind: Kind, x: PyTree) -> Any:
+def _data(kind: Kind, x: object) -> Any:
     # From the ordinary rule, so that the structure equals that of plain flattening.
     return kind.flatten(x)[1]
 

@@ -51,6 +51,8 @@ from jitney.core.pytree.treedef import (
 )
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from jitney.core.typing import PyTree
 
 
@@ -96,7 +98,7 @@ def count_leaves(tree: PyTree) -> int:
     return len(flatten(tree)[0])
 
 
-def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
+def all_leaves(iterable: Iterable[object], is_leaf: IsLeaf | None = None) -> bool:
     """Whether all elements are leaves."""
     if is_leaf is None:
         return all([not is_tree_node(type(x)) for x in iterable])
@@ -297,7 +299,11 @@ class _Shim:
         return f"_HashableCallableShim({self.fun!r})"
 
 
-class Partial(functools.partial):
+def _is_partial(x: object) -> TypeGuard[functools.partial[Any]]:
+    return isinstance(x, functools.partial)
+
+
+class Partial(functools.partial[Any]):
     """`functools.partial` as a pytree: the arguments are children, the function is static data.
 
     It can be passed to compiled functions and returned from them.
@@ -306,11 +312,12 @@ class Partial(functools.partial):
     __slots__ = ()
 
     def __new__(cls, func: Callable[..., Any], *args: PyTree, **kw: PyTree) -> Self:
-        if isinstance(func, functools.partial):
+        if _is_partial(func):
+            inner: Callable[..., Any] = func.func
             out = super().__new__(cls, _Shim(func), *args, **kw)
             for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-                if hasattr(func.func, name):
-                    setattr(out.func, name, getattr(func.func, name))
+                if hasattr(inner, name):
+                    setattr(out.func, name, getattr(inner, name))
             return out
         return super().__new__(cls, func, *args, **kw)
 
@@ -341,12 +348,12 @@ class PyTreeRegistry:
         return find_kind(type(x)) is not None
 
     @staticmethod
-    def flatten_one_level(tree: PyTree) -> tuple[Iterable[Any], Any] | None:
+    def flatten_one_level(tree: object) -> tuple[Iterable[Any], Any] | None:
         """(children, static data) of the outermost container; None for a leaf."""
         return flatten_one_level(tree) if find_kind(type(tree)) else None
 
     @staticmethod
-    def flatten_one_level_with_keys(tree: PyTree) -> tuple[Iterable[Any], Any] | None:
+    def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[Any], Any] | None:
         """((key, child) pairs, static data) of the outermost container; None for a leaf."""
         return flatten_one_level_with_keys(tree) if find_kind(type(tree)) else None
 

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jitney.core.record import record
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from jitney.core.typing import PyTree
 
-Typ = TypeVar("Typ", bound=type)
+Typ = TypeVar("Typ", bound=type[Any])
 
 # --- keys: one step of a path into a tree -------------------------------------------------------
 
@@ -165,12 +167,12 @@ LEAF_TYPES: set[type] = {int, float, complex, bool, str}
 _MAX_LEAF_TYPES = 1024
 
 
-def find_kind(t: type) -> Kind | None:
+def find_kind(t: type[Any]) -> Kind | None:
     """The kind of containers of type `t`; None if values of type `t` are leaves."""
     kind = KINDS.get(t)
     if kind is not None:
         return kind
-    if issubclass(t, tuple) and hasattr(t, "_fields"):
+    if _is_named_tuple(t):
         kind = Kind(t, lambda x: (tuple(x), None), _make_named(t), _named_children, "namedtuple")
         KINDS[t] = kind
         return kind
@@ -178,6 +180,10 @@ def find_kind(t: type) -> Kind | None:
         LEAF_TYPES.clear()
     LEAF_TYPES.add(t)
     return None
+
+
+def _is_named_tuple(t: type[Any]) -> bool:
+    return tuple in t.__mro__ and hasattr(t, "_fields")
 
 
 def _make_named(t: type[Any]) -> Callable[[Any, tuple[Any, ...]], Any]:
@@ -201,12 +207,20 @@ def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
     KINDS[kind.type] = kind
 
 
-def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, Any]]:
+def _is_tuple(x: object) -> TypeGuard[tuple[object, ...]]:
+    return type(x) is tuple
+
+
+def _is_pair(x: object) -> TypeGuard[tuple[Any, Any]]:
+    return _is_tuple(x) and len(x) == 2
+
+
+def _checked(flatten: Callable[[Any], object]) -> Callable[[Any], tuple[Children, Any]]:
     """`flatten`, refusing results that are not (children, data)."""
 
     def checked(x: PyTree) -> tuple[Children, Any]:
         out = flatten(x)
-        if type(out) is not tuple or len(out) != 2:
+        if not _is_pair(out):
             raise ValueError(
                 "The to_iterable function for a custom PyTree node should return a "
                 f"(children, aux_data) tuple, got {out!r}"
@@ -243,12 +257,16 @@ def register_pytree_node(
       ValueError: if the class is registered already.
       TypeError: if an argument is of the wrong kind.
     """
-    if not (isinstance(nodetype, type) and callable(flatten_func) and callable(unflatten_func)):
+    _check_arguments(nodetype, flatten_func, unflatten_func)
+    _register(Kind(nodetype, _checked(flatten_func), unflatten_func, flatten_with_keys_func))
+
+
+def _check_arguments(nodetype: object, flatten: object, unflatten: object) -> None:
+    if not (isinstance(nodetype, type) and callable(flatten) and callable(unflatten)):
         raise TypeError(
             "register_pytree_node needs a class and two functions, got "
-            f"{nodetype!r}, {flatten_func!r}, {unflatten_func!r}"
+            f"{nodetype!r}, {flatten!r}, {unflatten!r}"
         )
-    _register(Kind(nodetype, _checked(flatten_func), unflatten_func, flatten_with_keys_func))
 
 
 def register_pytree_node_class(cls: Typ) -> Typ:
@@ -386,7 +404,7 @@ def register_static(cls: Typ) -> Typ:
 # --- one level ----------------------------------------------------------------------------------
 
 
-def flatten_one_level(tree: PyTree) -> tuple[Children, Any]:
+def flatten_one_level(tree: object) -> tuple[Children, Any]:
     """(children, static data) of the outermost container.
 
     Raises:
@@ -398,7 +416,7 @@ def flatten_one_level(tree: PyTree) -> tuple[Children, Any]:
     return kind.flatten(tree)
 
 
-def flatten_one_level_with_keys(tree: PyTree) -> tuple[list[tuple[Any, Any]], Any]:
+def flatten_one_level_with_keys(tree: object) -> tuple[list[tuple[Any, Any]], Any]:
     """((key, child) pairs, static data) of the outermost container.
 
     Raises:

@@ -223,7 +223,7 @@ def _new(
     self.flat = flat
     self.interned = interned
     self.num_leaves = len(subtrees) if flat else sum([t.num_leaves for t in subtrees])
-    self._hash = None
+    self._hash = None  # pyright: ignore[reportPrivateUsage]  # in place of a constructor
     return self
 
 
@@ -291,7 +291,7 @@ def flatten(tree: PyTree) -> tuple[list[Any], PyTreeDef]:
 
 
 def _flatten(tree: PyTree, leaves: list[Any]) -> PyTreeDef:
-    t = type(tree)
+    t: type[Any] = type(tree)  # pyright: ignore[reportUnknownVariableType]  # anything's class
     if t in LEAF_TYPES:
         leaves.append(tree)
         return LEAF
@@ -311,6 +311,7 @@ def _flatten(tree: PyTree, leaves: list[Any]) -> PyTreeDef:
         # As in `_is_internable`: sorted keys of which the first and the last are strings are strings.
         plain = data is None or (t is dict and (not data or type(data[0]) is str is type(data[-1])))
     n = len(children)
+    subtrees: list[PyTreeDef] | None
     if n == 0 or (type(children[0]) in LEAF_TYPES and LEAF_TYPES.issuperset(map(type, children))):
         leaves.extend(children)
         subtrees = None
@@ -342,7 +343,7 @@ def flatten_until(tree: PyTree, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
     """
     leaves: list[Any] = []
 
-    def visit(x: PyTree) -> PyTreeDef:
+    def visit(x: object) -> PyTreeDef:
         verdict = is_leaf(x)
         if verdict is not True and verdict is not False:
             raise ValueError(
@@ -383,7 +384,7 @@ def _flatten_up_to(prefix: PyTreeDef, tree: PyTree, out: list[Any]) -> None:
             _flatten_up_to(t, child, out)
 
 
-def _check_type(kind: Kind, tree: PyTree) -> None:
+def _check_type(kind: Kind, tree: object) -> None:
     if type(tree) is kind.type:
         return
     match kind.family:
@@ -396,7 +397,7 @@ def _check_type(kind: Kind, tree: PyTree) -> None:
         case "tuple" | "list" | "dict":
             raise ValueError(f"Expected {kind.family}, got {tree!r}.")
         case "namedtuple":
-            if not (isinstance(tree, tuple) and hasattr(tree, "_fields")):
+            if not (hasattr(tree, "_fields") and isinstance(tree, tuple)):
                 raise ValueError(f"Expected named tuple, got {tree!r}.")
             raise ValueError(
                 f"Named tuple type mismatch: expected type: {kind.type}, tuple: {tree!r}."
