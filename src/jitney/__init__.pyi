@@ -38,9 +38,9 @@ from jitney.core.source_info import named_scope as named_scope
 from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_eval
 from jitney.runtime.array import Shard as Shard
 from jitney.runtime.device import Device as Device
-from jitney.runtime.mesh import NamedSharding as NamedSharding
-from jitney.runtime.mesh import PartitionSpec as _PartitionSpec
-from jitney.runtime.mesh import set_mesh as set_mesh
+from jitney.core.sharding.named import NamedSharding as NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec as _PartitionSpec
+from jitney.core.sharding.mesh import set_mesh as set_mesh
 from jitney.api.autodiff import fwd_and_bwd as fwd_and_bwd
 from jitney.api.autodiff import grad as grad
 from jitney.api.autodiff import jvp as jvp

@@ -6,18 +6,16 @@ from jitney.api.placement import (
     make_single_device_sharding as make_single_device_sharding,
     reshard as reshard,
 )
-from jitney.runtime.mesh import (
+from jitney.core.sharding.mesh import (
     AbstractMesh as AbstractMesh,
     AxisType as AxisType,
     Mesh as Mesh,
-    NamedSharding as NamedSharding,
-    PartitionSpec as PartitionSpec,
     get_abstract_mesh as get_abstract_mesh,
     get_mesh as get_mesh,
     set_mesh as set_mesh,
     use_abstract_mesh as use_abstract_mesh,
 )
-from jitney.runtime.sharding import (
-    Sharding as Sharding,
-    SingleDeviceSharding as SingleDeviceSharding,
-)
+from jitney.core.sharding.named import NamedSharding as NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec as PartitionSpec
+from jitney.core.sharding.sharding import Sharding as Sharding
+from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding

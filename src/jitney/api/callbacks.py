@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jitney.core.shape_dtype import ShapeDtypeStruct
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import ArrayLike, PyTree
-    from jitney.runtime.sharding import Sharding
 
 # --- callbacks that return values -----------------------------------------------------------------
 

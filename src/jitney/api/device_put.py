@@ -10,13 +10,16 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
+from jitney.core.sharding.mesh import get_mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.primitives.array import placement
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import device as _device
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
-from jitney.runtime.sharding import Format, Sharding, as_sharding
+from jitney.runtime.sharding import Format, as_sharding
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

@@ -11,9 +11,9 @@ from jitney.core import dtypes
 from jitney.runtime.array import array_of
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import DTypeLike
     from jitney.runtime.device import Device
-    from jitney.runtime.sharding import Sharding
 
 _KINDS = "biufc"
 

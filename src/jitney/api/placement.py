@@ -10,10 +10,11 @@ import numpy as np
 
 from jitney.api.device_put import device_put
 from jitney.core.pytree import pytrees
+from jitney.core.sharding.mesh import AxisType, Mesh
+from jitney.core.sharding.sharding import Sharding
 from jitney.runtime import device as devices
 from jitney.runtime.array import ArrayImpl, array_of
-from jitney.runtime.mesh import AxisType, Mesh
-from jitney.runtime.sharding import Sharding, SingleDeviceSharding
+from jitney.runtime.sharding import SingleDeviceSharding
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, AxisName, DTypeLike, PyTree

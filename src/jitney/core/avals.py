@@ -1,24 +1,42 @@
 """Abstract values: what is known of a value while a program is traced.
 
-    aval ::= ShapedArray(shape, dtype, weak_type) | AbstractToken
+    aval ::= ShapedArray(shape, dtype, weak_type, sharding, manual_axis_type, memory_space)
+           | AbstractToken
 
 Avals are immutable and compare by content. `shaped_array` interns them, so that the aval of the
-thousandth `float32[3]` costs a dictionary look-up and equal avals are mostly one object.
+thousandth `float32[3]` costs a dictionary look-up and equal avals are mostly one object. Where an array
+lies is nearly always the default (whole, on no mesh, in the device's memory), which `shaped_array` has
+without looking at it; `placed_array` makes the others.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
+from jitney.core.memory_space import MemorySpace
+from jitney.core.sharding import types as sharding_types
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import NamedSharding
     from jitney.core.typing import DTypeLike
 
 Shape = tuple[int, ...]
+_DEVICE = MemorySpace.Device
+
+
+class _Same(enum.Enum):
+    """Stands for what is there already, where None means something else."""
+
+    same = enum.auto()
+
+
+_SAME = _Same.same
 
 
 class AbstractValue:
@@ -37,7 +55,12 @@ class AbstractValue:
         @property
         def size(self) -> int: ...
         def __len__(self) -> int: ...
-        def update(self, **changes: Any) -> ShapedArray: ...
+        def update(
+            self,
+            shape: Shape | None = None,
+            dtype: dtypes.DType | None = None,
+            weak_type: bool | None = None,
+        ) -> ShapedArray: ...
 
     def to_tangent_aval(self) -> AbstractValue:
         """Type of the tangents of values of this type."""
@@ -50,30 +73,38 @@ class AbstractValue:
     def strip_weak_type(self) -> AbstractValue:
         return self
 
-    def str_short(self, short_dtypes: bool = False, **_: Any) -> str:
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         return str(self)
 
 
 class ShapedArray(AbstractValue):
-    """An array of known shape and dtype.
+    """An array of known shape and dtype, and where it lies.
 
     Attributes:
       shape: extents, Python ints.
       dtype: a NumPy dtype or an extended dtype (keys).
       weak_type: True if the value came from a Python scalar and yields to other operands' dtypes.
+      sharding: how it is divided along the axes of a mesh whose axes are part of types.
+      manual_axis_type: along which axes of a mesh the devices' values differ, within `shard_map`.
+      memory_space: the kind of memory that holds it.
+      has_default_place: whether it is whole, on no mesh, in the device's memory.
+
+    Raises:
+      ValueError: if the sharding is none of an AbstractMesh, or does not divide the shape evenly.
     """
 
-    __slots__ = ("_hash", "dtype", "shape", "weak_type")
+    __slots__ = (
+        "_hash", "_sharding", "dtype", "has_default_place", "manual_axis_type",
+        "memory_space", "shape", "weak_type",
+    )  # fmt: skip
 
     shape: Shape
     dtype: Any
     weak_type: bool
-
-    # `sharding`, `vma` and `memory_space` are part of the public surface; on one CPU device they
-    # are always "nothing known".
-    sharding = None
-    vma: frozenset[str] = frozenset()
-    memory_space = None
+    manual_axis_type: ManualAxisType
+    memory_space: MemorySpace
+    has_default_place: bool
+    _sharding: NamedSharding | None  # None: on the mesh without axes
 
     def __init__(
         self,
@@ -81,13 +112,42 @@ class ShapedArray(AbstractValue):
         dtype: DTypeLike | dtypes.ExtendedDType,
         weak_type: bool = False,
         *,
-        sharding: object = None,
-        **_: Any,
+        sharding: NamedSharding | None = None,
+        manual_axis_type: ManualAxisType | None = None,
+        memory_space: MemorySpace = _DEVICE,
     ) -> None:
         self.shape = tuple(shape)
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         self.weak_type = bool(weak_type)
-        self._hash = hash((self.shape, self.dtype, self.weak_type))
+        self.memory_space = memory_space
+        self.manual_axis_type = manual_axis_type or NOT_MANUAL
+        self._sharding = None
+        if sharding is not None:
+            self._sharding = sharding_types.of_aval(sharding, self.shape)
+        self.has_default_place = (
+            self._sharding is None
+            and self.manual_axis_type is NOT_MANUAL
+            and memory_space is _DEVICE
+        )
+        key: tuple[object, ...] = (self.shape, self.dtype, self.weak_type)
+        self._hash = hash(key if self.has_default_place else (*key, self._place()))
+
+    @property
+    def sharding(self) -> NamedSharding:
+        return self._sharding or sharding_types.unsharded(len(self.shape))
+
+    @property
+    def mat(self) -> ManualAxisType:
+        """Short for `manual_axis_type`."""
+        return self.manual_axis_type
+
+    @property
+    def vma(self) -> frozenset[Any]:
+        """The manual axes along which devices' values differ."""
+        return self.manual_axis_type.varying
+
+    def _place(self) -> tuple[NamedSharding | None, ManualAxisType, MemorySpace]:
+        return self._sharding, self.manual_axis_type, self.memory_space
 
     @property
     def ndim(self) -> int:
@@ -118,28 +178,84 @@ class ShapedArray(AbstractValue):
             and self.shape == other.shape
             and self.dtype == other.dtype
             and self.weak_type == other.weak_type
+            and self._place() == other._place()
         )
 
     def __hash__(self) -> int:
         return self._hash
 
-    def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some of shape, dtype, weak_type replaced."""
-        return shaped_array(
-            changes.get("shape", self.shape),
-            changes.get("dtype", self.dtype),
-            changes.get("weak_type", self.weak_type),
-        )
+    def update(
+        self,
+        shape: Shape | None = None,
+        dtype: dtypes.DType | None = None,
+        weak_type: bool | None = None,
+        *,
+        sharding: NamedSharding | _Same | None = _SAME,
+        manual_axis_type: ManualAxisType | None = None,
+        memory_space: MemorySpace | None = None,
+    ) -> ShapedArray:
+        """A copy with some attributes replaced.
+
+        Of another number of axes it has the sharding of those that it keeps; axes after them are whole.
+
+        Args:
+          shape, dtype, weak_type: what replaces these; None for what is there.
+          sharding: likewise; None for whole arrays on no mesh.
+          manual_axis_type, memory_space: what replaces these; None for what is there.
+        """
+        shape = self.shape if shape is None else shape
+        kind: dtypes.DType = self.dtype if dtype is None else dtype
+        weak_type = self.weak_type if weak_type is None else weak_type
+        is_moved = sharding is not _SAME or manual_axis_type is not None or memory_space is not None
+        if not is_moved and self.has_default_place:
+            return shaped_array(shape, kind, weak_type)
+        if isinstance(sharding, _Same):
+            sharding = sharding_types.of_rank(self._sharding, len(shape))
+        return placed_array(
+            shape, kind, weak_type, sharding,
+            self.manual_axis_type if manual_axis_type is None else manual_axis_type,
+            memory_space or self.memory_space,
+        )  # fmt: skip
 
     def strip_weak_type(self) -> ShapedArray:
-        return shaped_array(self.shape, self.dtype, False) if self.weak_type else self
+        if not self.weak_type:
+            return self
+        if self.has_default_place:
+            return shaped_array(self.shape, self.dtype, False)
+        return self.update(weak_type=False)
 
     def to_tangent_aval(self) -> ShapedArray:
-        return shaped_array(self.shape, dtypes.tangent_dtype(self.dtype), self.weak_type)
+        dtype = dtypes.tangent_dtype(self.dtype)
+        if self.has_default_place:
+            return shaped_array(self.shape, dtype, self.weak_type)
+        return self.update(dtype=dtype)
 
-    def str_short(self, short_dtypes: bool = False, **_: Any) -> str:
+    def to_cotangent_aval(self) -> ShapedArray:
+        """Type of the cotangents: what is unreduced along an axis is reduced there, and conversely."""
+        tangent = self.to_tangent_aval()
+        if tangent.has_default_place:
+            return tangent
+        return tangent.update(
+            sharding=sharding_types.of_cotangent(self._sharding),
+            manual_axis_type=self.manual_axis_type.to_ct_mat(),
+        )
+
+    to_ct_aval = to_cotangent_aval
+
+    def at_least_vspace(self) -> ShapedArray:
+        """Type of the vector space that tangents lie in."""
+        return self.to_tangent_aval()
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        kinds = sharding_types.axis_types_text(self._sharding) if mesh_axis_types else ""
+        if self.has_default_place:
+            return f"{name}[{','.join(map(str, self.shape))}]{kinds}"
+        if self.memory_space is not _DEVICE:
+            name += f"<{self.memory_space.name.lower()}>"
+        extents = sharding_types.extents_text(self.shape, self._sharding)
+        axes = sharding_types.axes_text(self._sharding, self.manual_axis_type)
+        return f"{name}[{extents}]{axes}{kinds}"
 
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short()
@@ -149,7 +265,10 @@ class ShapedArray(AbstractValue):
         return f"ShapedArray({self.str_short()}{weak})"
 
     def __reduce__(self) -> tuple[Callable[..., ShapedArray], tuple[Any, ...]]:
-        return shaped_array, (self.shape, self.dtype, self.weak_type)
+        key = self.shape, self.dtype, self.weak_type
+        if self.has_default_place:
+            return shaped_array, key
+        return placed_array, (*key, *self._place())
 
 
 class AbstractToken(AbstractValue):
@@ -163,7 +282,7 @@ class AbstractToken(AbstractValue):
     def __repr__(self) -> str:
         return "AbstractToken()"
 
-    def str_short(self, short_dtypes: bool = False, **_: Any) -> str:
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         return "Tok"
 
     def __str__(self) -> str:
@@ -172,7 +291,7 @@ class AbstractToken(AbstractValue):
 
 abstract_token = AbstractToken()
 
-_interned: dict[tuple[Shape, Any, bool], ShapedArray] = {}
+_interned: dict[tuple[Any, ...], ShapedArray] = {}
 _INTERN_LIMIT = 100_000  # avals; a program seldom sees a thousand
 
 
@@ -185,6 +304,30 @@ def shaped_array(shape: Shape, dtype: dtypes.DType, weak_type: bool = False) -> 
             _interned.clear()
         aval = _interned[key] = ShapedArray(shape, dtype, weak_type)
     return aval
+
+
+def placed_array(
+    shape: Shape,
+    dtype: dtypes.DType,
+    weak_type: bool,
+    sharding: NamedSharding | None,
+    manual_axis_type: ManualAxisType,
+    memory_space: MemorySpace,
+) -> ShapedArray:
+    """The interned aval with all its attributes."""
+    made = ShapedArray(
+        shape, dtype, weak_type,
+        sharding=sharding, manual_axis_type=manual_axis_type, memory_space=memory_space,
+    )  # fmt: skip
+    if made.has_default_place:
+        return shaped_array(shape, dtype, weak_type)
+    key = (made,)
+    found = _interned.get(key)
+    if found is None:
+        if len(_interned) >= _INTERN_LIMIT:
+            _interned.clear()
+        found = _interned[key] = made
+    return found
 
 
 # Type of Python value -> function giving its aval. Extended by runtime (arrays) and by users

@@ -1,6 +1,4 @@
 """`jax.extend.sharding`: shardings by name; there is one device."""
 
-from jitney.runtime.sharding import (
-    Sharding as Sharding,
-    SingleDeviceSharding as SingleDeviceSharding,
-)
+from jitney.core.sharding.sharding import Sharding as Sharding
+from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding

@@ -23,9 +23,9 @@ from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
-    from jitney.runtime.mesh import PartitionSpec
-    from jitney.runtime.sharding import Sharding
 
 ARRAY_API_VERSIONS = ("2024.12",)
 

@@ -29,8 +29,8 @@ from jitney.primitives.indexing.scatter import ScatterDimensionNumbers
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 if TYPE_CHECKING:
-    from jitney.runtime.mesh import PartitionSpec
-    from jitney.runtime.sharding import Sharding
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.sharding import Sharding
 
 ScatterOp = Callable[..., Any]
 

@@ -26,9 +26,9 @@ from jitney.primitives.elementwise.convert import as_value, convert, scalar_oper
 from jitney.runtime.array import MAX_AXES, array_from_numpy, copied
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
-    from jitney.runtime.mesh import PartitionSpec
-    from jitney.runtime.sharding import Sharding
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",

@@ -29,9 +29,9 @@ from jitney.primitives.linalg.dot import dot_general
 from jitney.primitives.reduction import reduce
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.sharding import Sharding
     from jitney.primitives.linalg.precision import PrecisionLike
-    from jitney.runtime.mesh import PartitionSpec
-    from jitney.runtime.sharding import Sharding
 
 __all__ = ["einsum", "einsum_path"]
 

@@ -29,8 +29,8 @@ from jitney.primitives.elementwise.convert import as_value, convert, scalar_oper
 from jitney.primitives.indexing.slice import dynamic_slice, slice as lax_slice
 
 if TYPE_CHECKING:
-    from jitney.runtime.mesh import PartitionSpec
-    from jitney.runtime.sharding import Sharding
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.sharding import Sharding
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "diagonal", "expand_dims", "flip",

@@ -11,9 +11,9 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg import matrix_helpers as mat
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.sharding import Sharding
     from jitney.primitives.linalg.precision import PrecisionLike
-    from jitney.runtime.mesh import PartitionSpec
-    from jitney.runtime.sharding import Sharding
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:

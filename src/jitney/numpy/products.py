@@ -39,7 +39,7 @@ from jitney.primitives.linalg import dot as lax_dot
 from jitney.primitives.linalg.precision import PrecisionLike
 
 if TYPE_CHECKING:
-    from jitney.runtime.sharding import Sharding
+    from jitney.core.sharding.sharding import Sharding
 
 # ((contracted axes of each operand), (batch axes of each)).
 DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]

@@ -34,7 +34,7 @@ from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScat
 from jitney.primitives.reduction.sort import sort
 
 if TYPE_CHECKING:
-    from jitney.runtime.sharding import Sharding
+    from jitney.core.sharding.sharding import Sharding
 
 __all__ = [
     "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile",

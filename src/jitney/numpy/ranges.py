@@ -30,8 +30,8 @@ from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
-    from jitney.runtime.sharding import Sharding
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 

@@ -29,7 +29,7 @@ from jitney.primitives.elementwise.convert import as_value, convert, scalar_oper
 from jitney.primitives.elementwise.large import LARGE
 
 if TYPE_CHECKING:
-    from jitney.runtime.sharding import Sharding
+    from jitney.core.sharding.sharding import Sharding
 
 __all__ = [
     "bincount", "corrcoef", "cov", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",

@@ -36,8 +36,8 @@ from jitney.primitives.elementwise.convert import as_value, convert, scalar_oper
 from jitney.primitives.reduction.reduce import reduce_sum
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
-    from jitney.runtime.sharding import Sharding
 
 __all__ = [
     "diag", "diagflat", "diagonal", "eye", "fromfunction", "identity", "indices", "meshgrid",

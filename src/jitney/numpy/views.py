@@ -24,8 +24,8 @@ from jitney.primitives.elementwise.convert import (
 from jitney.primitives.indexing.slice import slice as lax_slice
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
-    from jitney.runtime.sharding import Sharding
 
 _BOOL = np.dtype(bool)
 _UINT8 = np.dtype(np.uint8)

@@ -19,8 +19,8 @@ from jitney.random.normals import gumbel
 from jitney.random.uniforms import randint, uniform
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, ShapeLike
-    from jitney.runtime.mesh import ShardingLike
 
 
 def permutation(

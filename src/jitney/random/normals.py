@@ -14,8 +14,8 @@ from jitney.random.keys import check_key, split
 from jitney.random.uniforms import uniform_between
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
-    from jitney.runtime.mesh import ShardingLike
 
 
 def _constant(value: float, dtype: np.dtype) -> Any:

@@ -16,8 +16,8 @@ from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_
 from jitney.random.keys import check_key, random_bits, split
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
-    from jitney.runtime.mesh import ShardingLike
 
 
 def bits(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jitney.core.record import record
+from jitney.core.sharding.sharding import Sharding
 from jitney.runtime import device as devices
 from jitney.runtime.device import Device
 
@@ -22,50 +23,6 @@ class _Unspecified:
 
 
 UNSPECIFIED = _Unspecified()
-
-
-class Sharding:
-    """Base of all shardings."""
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:  # subclasses have them as properties
-
-        @property
-        def device_set(self) -> set[Device]: ...
-        @property
-        def memory_kind(self) -> str | None: ...
-
-    else:
-        memory_kind = "device"
-
-    @property
-    def addressable_devices(self) -> set[Device]:
-        return self.device_set
-
-    @property
-    def is_fully_addressable(self) -> bool:
-        return True
-
-    @property
-    def is_fully_replicated(self) -> bool:
-        return True
-
-    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(global_shape)
-
-    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, Any]:
-        return {d: tuple(slice(None) for _ in global_shape) for d in self.device_set}
-
-    addressable_devices_indices_map = devices_indices_map
-
-    @property
-    def _device_assignment(self) -> tuple[Device, ...]:
-        return tuple(self.device_set)
-
-    def is_equivalent_to(self, other: object, ndim: int) -> bool:
-        """Whether arrays of `ndim` axes lie alike by both."""
-        return isinstance(other, Sharding) and self.device_set == other.device_set
 
 
 class SingleDeviceSharding(Sharding):

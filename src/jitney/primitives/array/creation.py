@@ -18,10 +18,10 @@ from jitney.primitives.elementwise.convert import convert, user_dtype
 from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike, SupportsDType
     from jitney.primitives.rule_types import Builder, Dims, Primals
-    from jitney.runtime.mesh import ShardingLike
-    from jitney.runtime.sharding import Sharding
     from jitney.transforms.batch import AxisData
 
 iota_p = declare("iota")

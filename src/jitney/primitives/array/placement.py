@@ -10,9 +10,11 @@ import numpy as np
 
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
+from jitney.core.sharding.mesh import get_mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding.sharding import Sharding
 from jitney.primitives import rules
-from jitney.runtime.mesh import NamedSharding, PartitionSpec, get_mesh
-from jitney.runtime.sharding import Sharding
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 

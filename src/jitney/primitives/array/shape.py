@@ -24,9 +24,9 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import ArrayLike, ShapeLike
     from jitney.primitives.rule_types import Builder, Node, Primals, Value
-    from jitney.runtime.mesh import ShardingLike
 
 # --- shapes and axes as users give them -----------------------------------------------------------
 

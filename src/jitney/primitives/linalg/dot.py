@@ -24,10 +24,10 @@ from jitney.primitives.linalg.precision import (
 )
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, SupportsDType
     from jitney.primitives.linalg.precision import PrecisionLike
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
-    from jitney.runtime.mesh import ShardingLike
 
 DotDimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]

@@ -26,9 +26,9 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.ir import Monoid
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
-    from jitney.runtime.mesh import ShardingLike
 
 Axes = tuple[int, ...]
 

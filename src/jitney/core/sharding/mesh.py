@@ -1,8 +1,4 @@
-"""Meshes of named axes over devices, and how arrays lie on them.
-
-There is one device, so every axis of a mesh of real devices has extent one, and every array lies
-whole on it. These classes say so in the words that programs for many devices use.
-"""
+"""Meshes: devices in an array whose axes have names, and the mesh in force."""
 
 # What users give is checked, whatever the annotations say.
 # pyright: reportUnnecessaryIsInstance=false
@@ -13,15 +9,13 @@ import contextlib
 import enum
 import threading
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.runtime.device import Device
-from jitney.runtime.sharding import Sharding
-
 if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Device
     from jitney.core.typing import AxisName
 
 
@@ -34,113 +28,6 @@ class AxisType(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
-
-
-class _Unconstrained:
-    """Stands for an array axis that may lie in any way."""
-
-    def __repr__(self) -> str:
-        return "UNCONSTRAINED"
-
-    def __reduce__(self) -> str:
-        return "_UNCONSTRAINED"
-
-
-_UNCONSTRAINED = _Unconstrained()
-
-
-class PartitionSpec:
-    """For each axis of an array, the mesh axis (or several, or None) that it is divided along."""
-
-    __slots__ = ("_partitions", "reduced", "unreduced")
-
-    UNCONSTRAINED = _UNCONSTRAINED
-
-    def __init__(
-        self,
-        *partitions: AxisName,
-        unreduced: Iterable[AxisName] = (),
-        reduced: Iterable[AxisName] = (),
-    ) -> None:
-        self._partitions = tuple([_plain_entry(entry) for entry in partitions])
-        self.unreduced = frozenset(unreduced)
-        self.reduced = frozenset(reduced)
-
-    @property
-    def partitions(self) -> tuple[Any, ...]:
-        return self._partitions
-
-    def update(self, **changes: Any) -> PartitionSpec:
-        """A copy with `partitions`, `unreduced` or `reduced` replaced."""
-        return PartitionSpec(
-            *changes.get("partitions", self._partitions),
-            unreduced=changes.get("unreduced", self.unreduced),
-            reduced=changes.get("reduced", self.reduced),
-        )
-
-    def index(self, value: AxisName) -> int:
-        """Position of the first axis divided along `value`."""
-        return self._partitions.index(value)
-
-    def count(self, value: AxisName) -> int:
-        """How many axes are divided along `value`."""
-        return self._partitions.count(value)
-
-    def __len__(self) -> int:
-        return len(self._partitions)
-
-    def __getitem__(self, index: SupportsIndex | slice) -> Any:
-        return self._partitions[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._partitions)
-
-    def __add__(self, other: PartitionSpec | Iterable[AxisName]) -> PartitionSpec:
-        if isinstance(other, PartitionSpec):
-            return PartitionSpec(
-                *self._partitions, *other._partitions,
-                unreduced=self.unreduced | other.unreduced, reduced=self.reduced | other.reduced,
-            )  # fmt: skip
-        return PartitionSpec(*self._partitions, *other, unreduced=self.unreduced)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PartitionSpec) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> Any:
-        return self._partitions, self.unreduced, self.reduced
-
-    def __repr__(self) -> str:
-        parts = [repr(entry) for entry in self._partitions]
-        for name in ("unreduced", "reduced"):
-            axes = getattr(self, name)
-            if axes:
-                parts.append(f"{name}={set(axes)!r}")
-        return (
-            f"P({parts[0]},)" if len(parts) == 1 and self._partitions else f"P({', '.join(parts)})"
-        )
-
-    def __reduce__(self) -> Any:
-        return _rebuild_spec, (self._partitions, self.unreduced, self.reduced)
-
-
-def _rebuild_spec(
-    partitions: tuple[AxisName, ...], unreduced: frozenset[AxisName], reduced: frozenset[AxisName]
-) -> PartitionSpec:
-    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
-
-
-def _plain_entry(entry: AxisName) -> Any:
-    if isinstance(entry, list | tuple):
-        names = tuple(cast("Sequence[AxisName]", entry))
-        return None if not names else names[0] if len(names) == 1 else names
-    return entry
-
-
-def _names_of(entry: AxisName) -> tuple[AxisName, ...]:
-    return cast("tuple[AxisName, ...]", entry) if isinstance(entry, tuple) else (entry,)
 
 
 def _id_of(device: Device) -> int:
@@ -320,89 +207,7 @@ class AbstractMesh(_Axes):
         return f"AbstractMesh({self.short_text()})"
 
 
-class NamedSharding(Sharding):
-    """An array on a mesh, its axes divided as a `PartitionSpec` says."""
-
-    __slots__ = ("_memory_kind", "mesh", "spec")
-
-    def __init__(
-        self,
-        mesh: Mesh | AbstractMesh,
-        spec: PartitionSpec | Iterable[AxisName] | None,
-        *,
-        memory_kind: str | None = None,
-        **_: Any,
-    ) -> None:
-        self.mesh = mesh
-        self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*(spec or ()))
-        self._memory_kind = memory_kind
-        for entry in self.spec:
-            for name in _names_of(entry):
-                if isinstance(name, str) and name not in mesh.axis_names:
-                    raise ValueError(
-                        f"Resource axis: {name} of {self.spec} is not found in mesh: "
-                        f"{mesh.axis_names}."
-                    )
-
-    @property
-    def device_set(self) -> set[Device]:
-        if isinstance(self.mesh, AbstractMesh):
-            raise ValueError("a sharding on an AbstractMesh has no devices")
-        return set(self.mesh.devices.flat)
-
-    @property
-    def memory_kind(self) -> str | None:
-        return self._memory_kind or "device"
-
-    @property
-    def num_devices(self) -> int:
-        return self.mesh.size
-
-    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of one device's part of an array of `global_shape`."""
-        sizes = self.mesh.shape
-        shape = list(global_shape)
-        for i, entry in enumerate(self.spec):
-            for name in _names_of(entry):
-                if isinstance(name, str):
-                    shape[i] //= sizes[name]
-        return tuple(shape)
-
-    def update(self, **changes: Any) -> NamedSharding:
-        """A copy with `mesh`, `spec` or `memory_kind` replaced."""
-        return NamedSharding(
-            changes.get("mesh", self.mesh),
-            changes.get("spec", self.spec),
-            memory_kind=changes.get("memory_kind", self._memory_kind),
-        )
-
-    def with_memory_kind(self, kind: str) -> NamedSharding:
-        return self.update(memory_kind=kind)
-
-    def _key(self) -> Any:
-        return self.mesh, self.spec, self.memory_kind
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamedSharding) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash((self.mesh, self.spec))
-
-    def __reduce__(self) -> Any:
-        return NamedSharding, (self.mesh, self.spec)
-
-    def __repr__(self) -> str:
-        kind = "AbstractMesh" if isinstance(self.mesh, AbstractMesh) else "Mesh"
-        return (
-            f"NamedSharding(mesh={kind}({self.mesh.short_text()}), spec={self.spec!r}, "
-            f"memory_kind={self.memory_kind})"
-        )
-
-
 # --- the mesh in force ------------------------------------------------------------------------------
-
-
-ShardingLike: TypeAlias = "Sharding | PartitionSpec"
 
 
 class _Current(threading.local):

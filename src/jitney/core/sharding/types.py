@@ -1,0 +1,112 @@
+"""Shardings as types of arrays have them: on meshes without devices, one entry for each axis."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jitney.core.manual_axes import ManualAxisType
+from jitney.core.sharding.mesh import AbstractMesh, AxisType
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+
+_NO_MESH = AbstractMesh((), ())
+
+
+@cache
+def unsharded(ndim: int) -> NamedSharding:
+    """That of arrays of `ndim` axes on no mesh."""
+    return NamedSharding(_NO_MESH, PartitionSpec(*(None,) * ndim))
+
+
+def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | None:
+    """`sharding` as the type of an array of `shape` has it; None if it is on no mesh.
+
+    Types tell what is divided along Explicit axes; along Auto ones the compiler decides, and along
+    Manual ones the program.
+
+    Raises:
+      ValueError: if the mesh has devices, there are more entries than axes, or the parts are unequal.
+    """
+    mesh, spec = sharding.mesh, sharding.spec
+    if not isinstance(mesh, AbstractMesh):
+        raise ValueError(f"the sharding of a type is on an AbstractMesh, not on {mesh!r}")
+    if mesh.empty:
+        return None
+    entries = list(spec)
+    while len(entries) > len(shape) and entries[-1] is None:
+        entries.pop()
+    if len(entries) > len(shape):
+        raise ValueError(f"{spec} has more entries than an array of shape {shape} has axes")
+    explicit = {
+        name
+        for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
+        if kind is AxisType.Explicit
+    }
+    extents = mesh.shape
+    kept: list[tuple[object, ...]] = []
+    for axis, entry in enumerate(entries):
+        names = tuple([name for name in names_of(entry) if name in explicit])
+        parts = 1
+        for name in names:
+            parts *= extents[name]
+        if shape[axis] % parts:
+            raise ValueError(
+                f"{spec} divides axis {axis} of an array of shape {shape} into {parts} parts, which "
+                "would be unequal"
+            )
+        kept.append(names)
+    kept.extend([()] * (len(shape) - len(kept)))
+    exact = PartitionSpec(*kept, unreduced=spec.unreduced, reduced=spec.reduced)
+    return NamedSharding(mesh, exact, memory_kind=sharding.memory_kind)
+
+
+def of_rank(sharding: NamedSharding | None, ndim: int) -> NamedSharding | None:
+    """`sharding` of an array of `ndim` axes: those that are too many are left out."""
+    if sharding is None or len(sharding.spec) <= ndim:
+        return sharding
+    return sharding.update(spec=sharding.spec.update(partitions=sharding.spec[:ndim]))
+
+
+def of_cotangent(sharding: NamedSharding | None) -> NamedSharding | None:
+    """That of cotangents: `unreduced` and `reduced` change places."""
+    if sharding is None:
+        return None
+    spec = sharding.spec
+    return sharding.update(spec=spec.update(unreduced=spec.reduced, reduced=spec.unreduced))
+
+
+def extents_text(shape: tuple[int, ...], sharding: NamedSharding | None) -> str:
+    """ "8@x,4": extents, and the axes of the mesh that each is divided along."""
+    if sharding is None:
+        return ",".join(map(str, shape))
+    entries = [_names_text(names_of(entry)) for entry in sharding.spec]
+    return ",".join([f"{n}@{e}" if e else str(n) for n, e in zip(shape, entries, strict=True)])
+
+
+def axes_text(sharding: NamedSharding | None, manual: ManualAxisType) -> str:
+    """ "{V:x, U:y}": the axes along which values vary, are unreduced, or are reduced."""
+    unreduced, reduced = manual.unreduced, manual.reduced
+    if sharding is not None:
+        unreduced, reduced = unreduced | sharding.spec.unreduced, reduced | sharding.spec.reduced
+    groups = {"V": manual.varying, "U": unreduced, "R": reduced}
+    parts = [
+        f"{letter}:{_names_text(tuple(sorted(names, key=str)))}"
+        for letter, names in groups.items()
+        if names
+    ]
+    return f"{{{', '.join(parts)}}}" if parts else ""
+
+
+def axis_types_text(sharding: NamedSharding | None) -> str:
+    """ "({Explicit: ('x', 'y')})": the axes of the mesh by who decides along them."""
+    if sharding is None:
+        return "({})"
+    mesh = sharding.mesh
+    kinds: dict[AxisType, tuple[object, ...]] = {}
+    for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True):
+        kinds[kind] = (*kinds.get(kind, ()), name)
+    return f"({kinds})"
+
+
+def _names_text(names: tuple[object, ...]) -> str:
+    return str(names[0]) if len(names) == 1 else f"({','.join(map(str, names))})" if names else ""
