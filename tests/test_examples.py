@@ -12,7 +12,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney import custom_batching, lax, nn, random
+from jitney import custom_batching, flatten_util, lax, nn, ops, random
 from jitney.experimental import jet, ode
 from jitney.lax import linalg
 
@@ -23,6 +23,8 @@ NAMESPACES: dict[str, ModuleType] = {
     "lax.linalg": linalg,
     "random": random,
     "nn": nn,
+    "ops": ops,
+    "flatten_util": flatten_util,
     "jet": jet,
     "ode": ode,
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney.api.signature import CallSpec, signature_of
 from jitney.core import linear_util as lu, source_info
@@ -11,9 +12,15 @@ from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify as shaped_abstractify
 
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree
+
 
 @lu.transformation_with_aux2
-def flatten_fun(f: Callable[..., Any], store: lu.Store, in_tree: Any, *leaves: Any) -> list[Any]:
+def flatten_fun(
+    f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: PyTree
+) -> list[PyTree]:
     """`f` on flat arguments of structure `in_tree` = (args, kwargs); the result is flat, too.
 
     The side result is the structure of the result.
@@ -26,8 +33,8 @@ def flatten_fun(f: Callable[..., Any], store: lu.Store, in_tree: Any, *leaves: A
 
 @lu.transformation_with_aux2
 def flatten_fun_nokwargs(
-    f: Callable[..., Any], store: lu.Store, in_tree: Any, *leaves: Any
-) -> list[Any]:
+    f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: PyTree
+) -> list[PyTree]:
     """`flatten_fun` where `in_tree` is the structure of the positional arguments alone."""
     outs, out_tree = pytrees.tree_flatten(f(*pytrees.tree_unflatten(in_tree, leaves)))
     store.store(out_tree)
@@ -37,13 +44,13 @@ def flatten_fun_nokwargs(
 def debug_info(
     traced_for: str,
     fun: Callable[..., Any],
-    args: Sequence[Any],
+    args: Sequence[PyTree],
     kwargs: dict[str, Any],
     *,
     static_argnums: Sequence[int] = (),
     static_argnames: Sequence[str] = (),
     sourceinfo: str | None = None,
-    signature: Any = None,
+    signature: inspect.Signature | None = None,
 ) -> DebugInfo:
     """Where `fun` comes from and what its flat arguments are called.
 
@@ -69,7 +76,7 @@ def debug_info(
 def argnums_partial(
     f: lu.WrappedFun,
     dyn_argnums: int | Sequence[int],
-    args: Sequence[Any],
+    args: Sequence[PyTree],
     require_static_args_hashable: bool = True,
 ) -> tuple[lu.WrappedFun, tuple[Any, ...]]:
     """`f` as a function of the arguments at `dyn_argnums` alone, and these arguments.
@@ -92,22 +99,30 @@ def argnums_partial(
 
 @lu.transformation2
 def _put_fixed(
-    f: Callable[..., Any], positions: Any, n: int, fixed: Any, *given: Any, **kwargs: Any
-) -> Any:
+    f: Callable[..., PyTree],
+    positions: tuple[int, ...],
+    n: int,
+    fixed: tuple[PyTree, ...],
+    *given: PyTree,
+    **kwargs: PyTree,
+) -> PyTree:
     dynamic, rest = iter(given), iter(fixed)
     return f(*[next(dynamic) if i in positions else next(rest) for i in range(n)], **kwargs)
 
 
 def donation_vector(
-    donate_argnums: Sequence[int], donate_argnames: Sequence[str], in_tree: Any, kws: bool = True
+    donate_argnums: Sequence[int],
+    donate_argnames: Sequence[str],
+    in_tree: PyTreeDef,
+    kws: bool = True,
 ) -> tuple[bool, ...]:
     """For each leaf of the arguments' structure, whether it is donated."""
-    positional, named = in_tree.children() if kws else (in_tree, None)
+    positional, *named = in_tree.children() if kws else [in_tree]
     flags: list[bool] = []
     for i, tree in enumerate(positional.children()):
         flags += [i in donate_argnums] * tree.num_leaves
-    if named is not None:
-        for name, tree in zip(named.node_data()[1], named.children(), strict=True):
+    for keywords in named:
+        for name, tree in zip(keywords.data, keywords.children(), strict=True):
             flags += [name in donate_argnames] * tree.num_leaves
     return tuple(flags)
 
@@ -130,8 +145,13 @@ def rebase_donate_argnums(
 
 
 def flatten_axes(
-    name: str, treedef: Any, axis_tree: Any, *, kws: bool = False, tupled_args: bool = False
-) -> list[Any]:
+    name: str,
+    treedef: PyTreeDef,
+    axis_tree: PyTree,
+    *,
+    kws: bool = False,
+    tupled_args: bool = False,
+) -> list[PyTree]:
     """The leaves of `axis_tree`, a prefix of `treedef`, one for each leaf of `treedef`."""
     full = pytrees.tree_unflatten(treedef, [object()] * treedef.num_leaves)
     try:

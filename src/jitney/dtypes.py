@@ -1,6 +1,8 @@
 """Element types and their promotion; `jax.dtypes`. See `jitney.core.dtypes`."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +21,11 @@ from jitney.core.dtypes import (
     result_type as result_type,
 )
 
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, DTypeLike
 
-def scalar_type_of(x: Any) -> type:
+
+def scalar_type_of(x: ArrayLike | DTypeLike) -> type:
     """The Python scalar type of the kind of a value's dtype, or of a dtype.
 
     Raises:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,16 +13,25 @@ from jitney import lax, numpy as jnp
 from jitney.core import dtypes
 from jitney.core.pytree import pytrees
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, PyTree
+
 
 class _Unravel:
     """From a vector to the pytree; equal for pytrees of equal structure and types."""
 
-    def __init__(self, tree: Any, shapes: Any, kinds: Any, dtype: Any) -> None:
+    def __init__(
+        self,
+        tree: pytrees.PyTreeDef,
+        shapes: Sequence[tuple[int, ...]],
+        kinds: Sequence[np.dtype],
+        dtype: np.dtype,
+    ) -> None:
         self._key = (tree, shapes, kinds, dtype)
 
-    def __call__(self, vector: Any) -> Any:
+    def __call__(self, vector: ArrayLike) -> PyTree:
         tree, shapes, kinds, dtype = self._key
-        given = dtypes.dtype(vector) if not hasattr(vector, "dtype") else vector.dtype
+        given = getattr(vector, "dtype", None) or dtypes.dtype(vector)
         if any(kind != dtype for kind in kinds) and given != dtype:
             raise TypeError(
                 f"unravel function given array of dtype {given}, but expected dtype {dtype}"
@@ -47,7 +56,7 @@ class _Unravel:
         return hash(self._key)
 
 
-def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
+def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[ArrayLike], PyTree]]:
     """All elements of a pytree of arrays as one vector.
 
     Args:
@@ -55,6 +64,13 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     Returns: (the vector; a function from such a vector to a pytree of the same structure, shapes and
       dtypes).
+
+    Example:
+      >>> vector, unravel = jax.flatten_util.ravel_pytree({"a": 1.0, "b": jnp.array([2.0, 3.0])})
+      >>> vector
+      Array([1., 2., 3.], dtype=float32)
+      >>> unravel(2 * vector)
+      {'a': Array(2., dtype=float32), 'b': Array([4., 6.], dtype=float32)}
     """
     leaves, tree = pytrees.tree_flatten(pytree)
     if not leaves:

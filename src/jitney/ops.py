@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, promotion, reductions
@@ -18,19 +18,23 @@ from jitney.primitives.indexing.scatter import (
 )
 from jitney.primitives.reduction.windows import highest, lowest
 
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.indexing.gather import GatherScatterMode
+
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
 
 def segment_sum(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: object = None,
+) -> Array:
     """Sums of the rows of each segment; 0 for a segment without rows.
 
     Args:
@@ -51,7 +55,7 @@ def segment_sum(
       ValueError: if there is not one row for each element of `segment_ids`.
 
     Example:
-      >>> segment_sum(jnp.array([1.0, 2.0, 4.0]), jnp.array([1, 0, 1]))
+      >>> jax.ops.segment_sum(jnp.array([1.0, 2.0, 4.0]), jnp.array([1, 0, 1]))
       Array([2., 5.], dtype=float32)
     """
     return _reduced(scatter_add, 0, reductions.sum, data, segment_ids, num_segments, indices_are_sorted,
@@ -59,30 +63,30 @@ def segment_sum(
 
 
 def segment_prod(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: object = None,
+) -> Array:
     """Products of the rows of each segment; 1 for a segment without rows. See `segment_sum`."""
     return _reduced(scatter_mul, 1, reductions.prod, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
 
 
 def segment_max(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: object = None,
+) -> Array:
     """Maxima of the rows of each segment; -inf, or the least integer, for one without rows.
 
     See `segment_sum`.
@@ -93,15 +97,15 @@ def segment_max(
 
 
 def segment_min(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: object = None,
+) -> Array:
     """Minima of the rows of each segment; inf, or the greatest integer, for one without rows.
 
     See `segment_sum`.
@@ -112,38 +116,36 @@ def segment_min(
 
 
 def _reduced(
-    scatter: Callable[..., Any], neutral: Any, reduction: Callable[..., Any], data: Any,
-    segment_ids: Any, num_segments: int | None, indices_are_sorted: bool, unique_indices: bool,
-    bucket_size: int | None, mode: Any,
-) -> Any:  # fmt: skip
+    scatter: Callable[..., Array], neutral: ArrayLike, reduction: Callable[..., Array],
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None, indices_are_sorted: bool,
+    unique_indices: bool, bucket_size: int | None, mode: str | GatherScatterMode | None,
+) -> Array:  # fmt: skip
     """Rows scattered into neutral elements, bucket by bucket."""
     promotion.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
-    data, segment_ids = creation.asarray(data), creation.asarray(segment_ids)
-    size: Any = num_segments
-    if size is None:
-        size = reductions.max(segment_ids, initial=-1) + 1
-    count = concrete_or_error(int, size, "segment_sum: num_segments")
+    values, segments = creation.asarray(data), creation.asarray(segment_ids)
+    found = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
+    count = concrete_or_error(int, found, "segment_sum: num_segments")
     if count < 0:
         raise ValueError("num_segments must be non-negative.")
-    rest = data.shape[1:]
-    data = broadcast_to(data, (*segment_ids.shape, *rest))
-    numbers = ScatterDimensionNumbers(tuple(range(1, data.ndim)), (0,), (0,))
+    rest = values.shape[1:]
+    values = broadcast_to(values, (*segments.shape, *rest))
+    numbers = ScatterDimensionNumbers(tuple(range(1, values.ndim)), (0,), (0,))
 
-    def of_rows(rows: Any, ids: Any) -> Any:
+    def of_rows(rows: Array, ids: Array) -> Array:
         return scatter(
-            creation.full((count, *rest), neutral, data.dtype), expand_dims(ids, (ids.ndim,)), rows,
+            creation.full((count, *rest), neutral, values.dtype), expand_dims(ids, (ids.ndim,)), rows,
             numbers, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
         )  # fmt: skip
 
-    rows = data.shape[0]
+    rows = values.shape[0]
     size = bucket_size or rows
     if size >= rows:
-        return of_rows(data, segment_ids)
+        return of_rows(values, segments)
     parts = [
-        of_rows(get(data, slice(k, k + size)), get(segment_ids, slice(k, k + size)))
+        of_rows(get(values, slice(k, k + size)), get(segments, slice(k, k + size)))
         for k in range(0, rows, size)
     ]
-    return creation.asarray(reduction(creation.array(parts), axis=0), dtype=data.dtype)
+    return creation.asarray(reduction(creation.array(parts), axis=0), dtype=values.dtype)
 
 
 for _name in __all__:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,53 +11,62 @@ from jitney.api.autodiff import jvp, vjp
 from jitney.core import dtypes
 from jitney.core.pytree import pytrees
 
-Tolerance = float | Mapping[Any, float] | None
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, DTypeLike, PyTree
+
+Tolerance: TypeAlias = "float | Mapping[DTypeLike, float] | None"
 
 # Of the least precise dtype at hand: tolerance, and step of the differences.
 _TOLERANCE = {2: 0.1, 4: 2e-3, 8: 1e-5}
 _STEP = {2: 2.0**-3, 4: 2.0**-11, 8: 2.0**-13}
 
 
-def _part_size(x: Any) -> int:
+def _dtype(x: ArrayLike) -> DTypeLike:
+    """As it is: 64 bits stay 64 bits."""
+    return getattr(x, "dtype", None) or dtypes.dtype(x)
+
+
+def _part_size(x: ArrayLike) -> int:
     """Bytes of a real number of the array's dtype."""
-    dtype = np.dtype(dtypes.dtype(x) if not hasattr(x, "dtype") else x.dtype)
+    dtype = np.dtype(_dtype(x))
     return dtype.itemsize // (2 if dtype.kind == "c" else 1)
 
 
-def _precision(*trees: Any) -> int:
+def _precision(*trees: PyTree) -> int:
     sizes = [_part_size(x) for x in pytrees.tree_leaves(trees) if _is_inexact(x)]
     return min(max(min(sizes, default=4), 2), 8)
 
 
-def _is_inexact(x: Any) -> bool:
-    dtype = x.dtype if hasattr(x, "dtype") else dtypes.dtype(x)
-    return dtypes.issubdtype(dtype, np.inexact)
+def _is_inexact(x: ArrayLike) -> bool:
+    return dtypes.issubdtype(_dtype(x), np.inexact)
 
 
-def _random_like(rng: np.random.Generator, x: Any) -> Any:
+def _random_like(rng: np.random.Generator, x: ArrayLike) -> np.ndarray:
     """A random tangent of `x`."""
     value = np.asarray(x)
     if not _is_inexact(x):
         return np.zeros(value.shape, dtypes.float0)
-    dtype = x.dtype if hasattr(x, "dtype") else dtypes.dtype(x)
+    dtype = np.dtype(_dtype(x))
     out = rng.standard_normal(value.shape)
-    if np.dtype(dtype).kind == "c":
+    if dtype.kind == "c":
         out = out + 1j * rng.standard_normal(value.shape)
     return np.asarray(out).astype(dtype)
 
 
-def _moved(x: Any, t: Any, step: float) -> Any:
+def _moved(x: ArrayLike, t: np.ndarray, step: float) -> ArrayLike:
     if getattr(t, "dtype", None) == dtypes.float0:
         return x
     value = np.asarray(x)
     return (value + step * t).astype(t.dtype)
 
 
-def _numerical_jvp(f: Callable[..., Any], primals: Any, tangents: Any, eps: float) -> Any:
+def _numerical_jvp(
+    f: Callable[..., PyTree], primals: PyTree, tangents: PyTree, eps: float
+) -> PyTree:
     ahead = f(*pytrees.tree_map(lambda x, t: _moved(x, t, eps / 2), primals, tangents))
     behind = f(*pytrees.tree_map(lambda x, t: _moved(x, t, -eps / 2), primals, tangents))
 
-    def slope(a: Any, b: Any) -> Any:
+    def slope(a: ArrayLike, b: ArrayLike) -> np.ndarray:
         if not _is_inexact(a):
             return np.zeros(np.shape(a), dtypes.float0)
         after, before = _wide(a), _wide(b)
@@ -68,12 +77,12 @@ def _numerical_jvp(f: Callable[..., Any], primals: Any, tangents: Any, eps: floa
     return pytrees.tree_map(slope, ahead, behind)
 
 
-def _wide(x: Any) -> np.ndarray:
+def _wide(x: ArrayLike) -> np.ndarray:
     value = np.asarray(x)
     return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
 
 
-def _assert_close(what: str, found: Any, wanted: Any, atol: float, rtol: float) -> None:
+def _assert_close(what: str, found: PyTree, wanted: PyTree, atol: float, rtol: float) -> None:
     a, b = pytrees.tree_structure(found), pytrees.tree_structure(wanted)
     assert a == b, f"{what}: structures differ: {a} and {b}"
     pairs = zip(pytrees.tree_leaves(found), pytrees.tree_leaves(wanted), strict=True)
@@ -83,7 +92,7 @@ def _assert_close(what: str, found: Any, wanted: Any, atol: float, rtol: float) 
         np.testing.assert_allclose(_wide(x), _wide(y), atol=atol, rtol=rtol, err_msg=what)
 
 
-def _inner(xs: Any, ys: Any) -> complex:
+def _inner(xs: PyTree, ys: PyTree) -> complex:
     total: complex = 0.0
     for x, y in zip(pytrees.tree_leaves(xs), pytrees.tree_leaves(ys), strict=True):
         if getattr(x, "dtype", None) == dtypes.float0 or getattr(y, "dtype", None) == dtypes.float0:
@@ -93,13 +102,13 @@ def _inner(xs: Any, ys: Any) -> complex:
 
 
 def _limits(
-    args: Any, out: Any, atol: Tolerance, rtol: Tolerance, eps: float | None
+    args: PyTree, out: PyTree, atol: Tolerance, rtol: Tolerance, eps: float | None
 ) -> tuple[float, float, float]:
     step = _STEP[_precision(args, out)] if eps is None else eps
     return _limit(args, out, atol), _limit(args, out, rtol), step
 
 
-def _limit(args: Any, out: Any, given: Tolerance) -> float:
+def _limit(args: PyTree, out: PyTree, given: Tolerance) -> float:
     """The tolerance that is `given`; of a table, the largest of the dtypes at hand."""
     if given is None:
         return _TOLERANCE[_precision(args, out)]
@@ -115,9 +124,9 @@ def _limit(args: Any, out: Any, given: Tolerance) -> float:
 
 
 def check_jvp(
-    f: Callable[..., Any],
-    f_jvp: Callable[..., Any],
-    args: Sequence[Any],
+    f: Callable[..., PyTree],
+    f_jvp: Callable[..., PyTree],
+    args: Sequence[PyTree],
     atol: Tolerance = None,
     rtol: Tolerance = None,
     eps: float | None = None,
@@ -148,9 +157,9 @@ def check_jvp(
 
 
 def check_vjp(
-    f: Callable[..., Any],
-    f_vjp: Callable[..., Any],
-    args: Sequence[Any],
+    f: Callable[..., PyTree],
+    f_vjp: Callable[..., PyTree],
+    args: Sequence[PyTree],
     atol: Tolerance = None,
     rtol: Tolerance = None,
     eps: float | None = None,
@@ -187,8 +196,8 @@ def check_vjp(
 
 
 def check_grads(
-    f: Callable[..., Any],
-    args: Sequence[Any],
+    f: Callable[..., PyTree],
+    args: Sequence[PyTree],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
     atol: Tolerance = None,
@@ -209,7 +218,7 @@ def check_grads(
     """
     args = tuple(args)
 
-    def check(g: Callable[..., Any], at: Any, left: int, message: str) -> None:
+    def check(g: Callable[..., PyTree], at: tuple[PyTree, ...], left: int, message: str) -> None:
         if "fwd" in modes:
             check_jvp(
                 g, lambda xs, ts: jvp(g, xs, ts), at, atol, rtol, eps, f"{message} jvp".strip()
@@ -224,7 +233,7 @@ def check_grads(
                 rng = np.random.default_rng(left)
                 cts = pytrees.tree_map(lambda x: _random_like(rng, x), g(*at))
 
-                def back(*xs: Any) -> Any:
+                def back(*xs: PyTree) -> tuple[PyTree, PyTree]:
                     out, pull = vjp(g, *xs)
                     return out, pull(cts)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _inexact(x: ArrayLike) -> Array:
     (value,) = promote_dtypes_inexact(x)
-    return value
+    return jnp.asarray(value)  # NumPy's bfloat16 arrays know no weak types
 
 
 @custom_jvp
@@ -141,7 +141,7 @@ def sigmoid(x: ArrayLike) -> Array:
     """1 / (1 + exp(-x)).
 
     Args:
-      x: array; integers are converted to the default float.
+      x: array; integers, which JAX refuses, are converted to the default float.
 
     Example:
       >>> nn.sigmoid(jnp.array([0.0, 2.0]))
@@ -157,7 +157,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
     Args:
       x: array.
     """
-    return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
+    return 0.5 * jnp.clip(jnp.asarray(x) + 1.0, 0.0, 2.0)
 
 
 @jit_when_traced
@@ -332,7 +332,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
       >>> nn.hard_sigmoid(jnp.array([-4.0, 0.0, 4.0]))
       Array([0. , 0.5, 1. ], dtype=float32)
     """
-    return relu6(x + 3.0) / 6.0
+    return relu6(jnp.asarray(x) + 3.0) / 6.0
 
 
 @jit_when_traced

@@ -87,7 +87,8 @@ def logmeanexp(
     if where is None:
         count: Any = float(math.prod(x.shape[a] for a in axes_of(axis, x.ndim)))
     else:
-        count = jnp.count_nonzero(jnp.broadcast_to(where, x.shape), axis=axis, keepdims=keepdims)
+        kept = jnp.broadcast_to(where, x.shape)
+        count = jnp.count_nonzero(kept, axis=axis, keepdims=keepdims).astype(total.dtype)
     return total - jnp.log(count)
 
 
