@@ -7,11 +7,13 @@ from tests.helpers.threads import in_threads
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
-from jitney.compiler import lapack
+from jitney.compiler import lapack, library
 from jitney.compiler.hlo import verify
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.hlo.parse import parse_module
 from jitney.compiler.hlo.text import print_module
+from jitney.core import record
 
 RNG = np.random.default_rng(0)
 DTYPES = ["float32", "float64", "complex64", "complex128"]
@@ -47,10 +49,12 @@ def adjoint(x):
 
 
 def run(name, sizes, operands, shapes):
-    """Results of the routine; `shapes` are (shape of one result, dtype)."""
+    """Results of the function; `shapes` are (shape of one result, dtype)."""
     batch = operands[0].shape[:-2]
     types = [((*batch, *shape), np.dtype(dtype)) for shape, dtype in shapes]
-    return lapack.run(lapack.Routine(name, tuple(map(int, sizes))), operands, types)
+    results = lapack.run(lapack.routine(name, *sizes), operands)
+    assert [(x.shape, x.dtype) for x in results] == types
+    return results
 
 
 def close(x, y, dtype, factor=1):
@@ -130,7 +134,7 @@ def test_triangular_systems(left, lower, form, unit, dtype):
         close(part @ x if left else x @ part, b, dtype, 10 * n)
 
 
-@pytest.mark.parametrize("name", lapack.FUNCTIONS)
+@pytest.mark.parametrize("name", lapack.NAMES)
 def test_native_code_agrees_with_the_reference_implementation(name):
     """Up to rounding; and up to signs where NumPy's LAPACK is another version."""
     for dtype in DTYPES:
@@ -146,9 +150,9 @@ def test_native_code_agrees_with_the_reference_implementation(name):
             "cholesky": [square], "eigh": [square], "triangular_solve": [square, adjoint(x).copy()],
             "householder_product": [x, random(4, k, dtype=dtype)],
         }.get(name, [x])  # fmt: skip
-        routine = lapack.Routine(name, sizes)
-        expected = routine.evaluate(*operands)
-        found = lapack.run(routine, operands, [(y.shape, y.dtype) for y in expected])
+        routine = lapack.routine(name, *sizes)
+        expected = library.find(routine.name).reference(*operands, **dict(routine.params))
+        found = lapack.run(routine, operands)
         for a, b in zip(found, expected, strict=True):
             assert a.dtype == b.dtype
             if name in ("eigh", "svd"):
@@ -195,7 +199,8 @@ def test_programs_call_no_python():
     ):  # fmt: skip
         compiled = jitney.jit(f)
         text = compiled.lower(x).as_text("kernels")
-        assert "library" in text and "host" not in text
+        calls = [line.split()[1] for line in text.splitlines() if "_call " in line]
+        assert calls and all(call.startswith("lapack.") for call in calls)
         for a, b in zip(
             jitney.tree_util.tree_leaves(compiled(x)),
             jitney.tree_util.tree_leaves(f(x)),
@@ -252,16 +257,18 @@ def test_operands_that_do_not_lie_in_rows():
 def test_text_and_verifier():
     b = Builder()
     x = b.parameter(0, TensorType((2, 9, 9), np.dtype(np.float32)))
-    out = b.library_call(lapack.Routine("cholesky", (9,)), [x], [x.type])
+    out = b.library_call("lapack.cholesky", (("n", 9),), [x])
     module = b.module("f", [x], out)
     verify.verify(module)
-    assert "library_call p0 routine=cholesky(9) : (float32[2,9,9])" in print_module(module)
-    for routine, dtype, constraint in (
-        ("cholesky", np.float16, "C2"),
-        ("no_such", np.float32, "C1"),
+    text = "library_call p0 name=lapack.cholesky params={n=9} : (float32[2,9,9])"
+    assert text in print_module(module)
+    assert print_module(parse_module(print_module(module))) == print_module(module)
+    for change, constraint in (
+        ({"name": "no_such"}, "C1"),
+        ({"params": (("n", None.__class__),)}, "C2"),
+        ({"params": (("m", 9),)}, "C3"),
+        ({"type": (TensorType((9, 9), np.dtype(np.float32)),)}, "type"),
     ):
-        b = Builder()
-        x = b.parameter(0, TensorType((9, 9), np.dtype(dtype)))
-        out = b.library_call(lapack.Routine(routine, (9,)), [x], [x.type])
+        node = record.replace(out[0].node, **change)
         with pytest.raises(AssertionError, match=f"library_call.{constraint}"):
-            verify.verify(b.module("f", [x], out))
+            verify.verify_node(node)

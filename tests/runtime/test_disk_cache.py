@@ -12,7 +12,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax, random
-from jitney.compiler import pipeline
+from jitney.compiler import library, pipeline
 from jitney.compiler.codegen import program
 from jitney.compiler.hlo.digest import digest
 from jitney.compiler.llvm import engine
@@ -52,6 +52,10 @@ def table(x):
     return jnp.take(jnp.asarray(np.arange(100, dtype=np.float32)), jnp.asarray(np.arange(50))) * x
 
 
+def filled_gather(x):
+    return x.astype("float8_e4m3fn").at[jnp.arange(99)].get(mode="fill", fill_value=2)
+
+
 PROGRAMS = {
     "elementwise": (lambda x: jnp.sin(x) * 2 + 1, X),
     "several_results": (lambda x: {"a": x.sum(), "b": (x > 0, x.astype("bfloat16"))}, X),
@@ -64,6 +68,12 @@ PROGRAMS = {
     "branches": (lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), X),
     "empty": (lambda x: x[:0] + 1, X),
     "no_tangent": (lambda x: jitney.grad(lambda i: x[i].sum(), allow_int=True)(2), X),
+    "large_sort": (lambda x: jnp.sort(jnp.sin(x * 1e4)), np.linspace(0, 1, 1000, dtype=np.float32)),
+    "general_eigenvalues": (jnp.linalg.eig, np.random.default_rng(0).normal(size=(6, 6))),
+    "rare_function": (lambda x: lax.igamma(jnp.exp(x), 2 * jnp.exp(x)), X),
+    "region": (lambda x: lax.reduce(x, np.float32(1), lambda a, b: a * 0.5 - b, (0,)), X),
+    "narrow_dtype": (lambda x: (x * 3).astype("int4")[::-1].astype("int32"), X),
+    "filled_gather": (filled_gather, X),
     "dtypes": (lambda x: [x.astype(d) for d in ("bfloat16", "float16", "bool", "int8", "uint32")], X),
 }  # fmt: skip
 
@@ -110,6 +120,26 @@ def test_programs_that_call_python_are_not_kept(folder):
 
     assert jitney.jit(function)(X).shape == X.shape
     assert not list(folder.glob("jitney-*/*.program"))
+
+
+def test_programs_of_functions_that_are_gone_are_compiled_again(folder, monkeypatch):
+    x = np.eye(4, dtype=np.float32)
+    expected = jitney.jit(jnp.linalg.eig)(x)
+    forget()
+    functions = dict(library._functions)
+    looked_up = []
+
+    def find(name):
+        looked_up.append(name)
+        if len(looked_up) == 1:
+            raise ValueError(f"there is no library function {name}")
+        return functions[name]
+
+    program_of = jitney.jit(jnp.linalg.eig).lower(x)
+    monkeypatch.setattr(library, "find", find)
+    compiled = program_of.compile()
+    assert looked_up[0] == "eig" and "llvm" in compiled.timings()
+    np.testing.assert_array_equal(compiled(x)[0], expected[0])
 
 
 def test_the_folder_can_be_chosen(folder, tmp_path, monkeypatch):
@@ -245,7 +275,7 @@ def test_damaged_object_files_are_refused():
 SCRIPT = """
 import json, sys, threading
 import jitney, jitney.numpy as jnp
-f = jitney.jit(lambda x: jnp.sin(x).sum())
+f = jitney.jit(FUNCTION)
 compiled = f.lower(jnp.arange(10.0)).compile()
 loaded = sorted(m for m in sys.modules if m.startswith("llvmlite"))
 names = [t.name for t in threading.enumerate()]
@@ -258,24 +288,37 @@ def environment_for(folder):
     return {**os.environ, **options}
 
 
-def run(folder):
-    command = [sys.executable, "-c", SCRIPT]
+def script(function):
+    return SCRIPT.replace("FUNCTION", function)
+
+
+def run(folder, function):
+    command = [sys.executable, "-c", script(function)]
     environment = environment_for(folder)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def test_a_second_process_does_not_load_llvm(tmp_path):
-    value, stages, loaded, _ = run(tmp_path)
+@pytest.mark.parametrize(
+    "function, expected",
+    [
+        ("lambda x: jnp.sin(x).sum()", np.sin(np.arange(10)).sum()),
+        ("lambda x: jnp.sort(jnp.tile(x, 100))[505]", 5),
+        ("lambda x: jnp.abs(jnp.linalg.eig(jnp.outer(x, x) + jnp.eye(10))[0]).max()", 286),
+        ("lambda x: jnp.linalg.svd(jnp.outer(x, x))[1].max()", 285),
+    ],
+)
+def test_a_second_process_does_not_load_llvm(function, expected, tmp_path):
+    value, stages, loaded, _ = run(tmp_path, function)
     assert "llvm" in stages and loaded
-    again, stages, loaded, names = run(tmp_path)
-    assert again == value == pytest.approx(np.sin(np.arange(10)).sum(), rel=1e-5)
+    again, stages, loaded, names = run(tmp_path, function)
+    assert again == value == pytest.approx(expected, rel=1e-5)
     assert "load" in stages and not loaded and "jitney-preload" not in names
 
 
 def test_processes_that_write_at_once(tmp_path):
     environment = environment_for(tmp_path)
-    command = [sys.executable, "-c", SCRIPT]
+    command = [sys.executable, "-c", script("lambda x: jnp.sin(x).sum()")]
     running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(4)]
     values = {json.loads(p.communicate()[0])[0] for p in running}
     assert len(values) == 1

@@ -1,8 +1,8 @@
-"""Factorisations and triangular systems by LAPACK, which programs call by address.
+"""Factorisations and triangular systems by LAPACK: library functions that programs call by address.
 
 `runtime/native/factorize.h` has a function for each, which computes a range of a batch of matrices.
-Their reference implementation is `numerics/linalg.py`. LAPACK is SciPy's, by the addresses that it
-exports for Cython.
+Their reference implementations are those of `reference/linalg.py`. LAPACK is SciPy's, by the addresses
+that it exports for Cython.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from jitney.compiler import blas
-from jitney.compiler.parallel import PARALLEL_ABOVE
+from jitney.compiler import blas, library
+from jitney.compiler.library import LibraryFunction, NativeCode, Param, Routine
 from jitney.compiler.reference import linalg
-from jitney.core.record import record
+from jitney.compiler.tensor_type import TensorType
 
 Array: TypeAlias = np.ndarray
-Reference: TypeAlias = Callable[..., Sequence[Array]]
+Results: TypeAlias = Sequence[TensorType]
 
 DTYPES = tuple(np.dtype(c) for c in "fdFD")  # in the order of those of `factorize.h`
 _PREFIXES = "sdcz"
@@ -32,74 +32,118 @@ MAX_ELEMENTS = 2**28
 
 # Work of one call beside that on elements.
 _CALL = 5_000
-
-
-@record(frozen=True)
-class Routine:
-    """What is called: the same for all matrices of a batch.
-
-    Attributes:
-      name: a key of FUNCTIONS.
-      sizes: of the matrices, and options, as `factorize.h` says.
-    """
-
-    name: str
-    sizes: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.sizes))})"
-
-    def work(self) -> int:
-        """Operations for one matrix, about."""
-        weight, rank = FUNCTIONS[self.name].weight, FUNCTIONS[self.name].rank
-        sizes = self.sizes[:2] if rank == 2 else self.sizes[:1] * 2
-        return _CALL + int(weight * math.prod(sizes) * min(sizes))
-
-    def evaluate(self, *operands: Array) -> Sequence[Array]:
-        """The results by the reference implementation."""
-        return FUNCTIONS[self.name].reference(self.sizes, *operands)
-
-
-@record(frozen=True)
-class _Function:
-    """A function of `factorize.h`.
-
-    Attributes:
-      reference: of sizes and operands.
-      weight: operations by those of as many products.
-      rank: how many of the sizes are lengths of axes.
-    """
-
-    reference: Reference
-    weight: float
-    rank: int = 2
-
-
-def _triangular_solve(sizes: Sequence[int], a: Array, b: Array) -> list[Array]:
-    _, _, left, lower, trans, unit = sizes
-    return [
-        linalg.triangular_solve(a, b, bool(left), bool(lower), trans > 0, trans > 1, bool(unit))
-    ]
-
-
-# In the order of `factorize.h`.
-FUNCTIONS: dict[str, _Function] = {
-    "cholesky": _Function(lambda s, x: [linalg.cholesky(x)], 0.5, 1),
-    "lu": _Function(lambda s, x: linalg.lu(x), 1),
-    "geqrf": _Function(lambda s, x: linalg.geqrf(x), 2),
-    "householder_product": _Function(lambda s, x, t: [linalg.householder_product(x, t)], 2),
-    "qr": _Function(lambda s, x: linalg.qr(x, full_matrices=s[2] == s[0]), 4),
-    "eigh": _Function(lambda s, x: linalg.eigh(x, bool(s[1])), 15, 1),
-    "svd": _Function(lambda s, x: linalg.svd(x, s[2:] == s[:2], s[2] >= 0), 20),
-    "triangular_solve": _Function(_triangular_solve, 1),
-}
-_NUMBERS = {name: k for k, name in enumerate(FUNCTIONS)}
+_INT32 = np.dtype(np.int32)
 
 
 def is_native(dtype: np.dtype, *shapes: tuple[int, ...]) -> bool:
     """Whether matrices of `dtype` are computed by native code: wider ones hold narrow ones, too."""
     sizes = [math.prod(shape[-2:]) for shape in shapes]
     return dtype in DTYPES and max(sizes) <= MAX_ELEMENTS and _native.call is not None
+
+
+# --- the functions --------------------------------------------------------------------------------
+
+NAMES: list[str] = []  # in the order of `factorize.h`
+OPTIONS: dict[str, tuple[str, ...]] = {}  # of each, the names of its parameters in order
+
+
+def _declare(
+    name: str,
+    options: str,
+    result_types: Callable[..., Results],
+    reference: library.Implementation,
+    weight: float,
+    rank: int = 2,
+) -> None:
+    """Declares the next function of `factorize.h`.
+
+    Args:
+      name: without its prefix.
+      options: the names of its parameters, in the order in which it is told them: sizes of a matrix
+        first.
+      result_types, reference: as of library functions.
+      weight: operations by those of as many products.
+      rank: how many of the parameters are lengths of axes.
+    """
+    NAMES.append(name)
+    OPTIONS[name] = tuple(options.split())
+    sizes = OPTIONS[name][:rank]
+
+    def computes(*types: TensorType, **params: Param) -> bool:
+        same = all(t.dtype == types[0].dtype for t in types)
+        return same and is_native(types[0].dtype, *[t.shape for t in types])
+
+    def told(**params: int) -> list[int]:
+        return [int(params[option]) for option in OPTIONS[name]]
+
+    def work(*types: TensorType, **params: int) -> int:
+        lengths = [params[size] for size in sizes] * (3 - rank)
+        return _CALL + int(weight * math.prod(lengths) * min(lengths))
+
+    native = NativeCode(lambda dtype: function(name, dtype), computes, told, uses_blas=True)
+    library.declare(LibraryFunction(f"lapack.{name}", result_types, reference, native, work))
+
+
+def routine(name: str, *options: int) -> Routine:
+    """The function called `name`, with its parameters in order."""
+    params = zip(OPTIONS[name], map(int, options), strict=True)
+    return library.routine(f"lapack.{name}", **dict(params))
+
+
+def _matrices(x: TensorType, *shape: int) -> TensorType:
+    """Matrices, or vectors, of `shape` instead of those of `x`."""
+    return TensorType((*x.shape[:-2], *shape), x.dtype)
+
+
+def _real(x: TensorType) -> TensorType:
+    return TensorType(x.shape, linalg.real_dtype(x.dtype))
+
+
+def _of_dtype(x: TensorType, dtype: np.dtype) -> TensorType:
+    return TensorType(x.shape, dtype)
+
+
+def _lu_types(x: TensorType, m: int, n: int) -> Results:
+    return [x, *[_of_dtype(_matrices(x, k), _INT32) for k in (min(m, n), m)]]
+
+
+def _svd_types(x: TensorType, m: int, n: int, rows: int, columns: int) -> Results:
+    values = _real(_matrices(x, min(m, n)))
+    return [values] if rows < 0 else [values, _matrices(x, m, rows), _matrices(x, columns, n)]
+
+
+def _triangular_solve(
+    a: Array, b: Array, m: int, n: int, left: int, lower: int, form: int, unit: int
+) -> list[Array]:
+    return [linalg.triangular_solve(a, b, bool(left), bool(lower), form > 0, form > 1, bool(unit))]
+
+
+_declare("cholesky", "n", lambda x, n: [x], lambda x, n: [linalg.cholesky(x)], 0.5, 1)
+_declare("lu", "m n", _lu_types, lambda x, m, n: linalg.lu(x), 1)
+_declare(
+    "geqrf", "m n", lambda x, m, n: [x, _matrices(x, min(m, n))],
+    lambda x, m, n: linalg.geqrf(x), 2,
+)  # fmt: skip
+_declare(
+    "householder_product", "m n k", lambda x, taus, m, n, k: [x],
+    lambda x, taus, m, n, k: [linalg.householder_product(x, taus)], 2,
+)  # fmt: skip
+_declare(
+    "qr", "m n columns",
+    lambda x, m, n, columns: [_matrices(x, m, columns), _matrices(x, columns, n)],
+    lambda x, m, n, columns: linalg.qr(x, full_matrices=columns == m), 4,
+)  # fmt: skip
+_declare(
+    "eigh", "n lower", lambda x, n, lower: [x, _real(_matrices(x, n))],
+    lambda x, n, lower: linalg.eigh(x, bool(lower)), 15, 1,
+)  # fmt: skip
+_declare(
+    "svd", "m n rows columns", _svd_types,
+    lambda x, m, n, rows, columns: linalg.svd(x, (rows, columns) == (m, n), rows >= 0), 20,
+)  # fmt: skip
+_declare(
+    "triangular_solve", "m n left lower form unit", lambda a, b, **_: [b], _triangular_solve, 1
+)
 
 
 # --- the native functions -------------------------------------------------------------------------
@@ -149,49 +193,27 @@ def function(name: str, dtype: np.dtype) -> int:
     """Address of the native function `name` for matrices of `dtype`."""
     assert _native.addresses is not None
     _link()
-    return _native.addresses(_NUMBERS[name], DTYPES.index(dtype))
+    return _native.addresses(NAMES.index(name), DTYPES.index(dtype))
 
 
-def symbol(name: str, dtype: np.dtype) -> str:
-    """The name by which programs call the native function `name` for matrices of `dtype`."""
-    return f"lapack.{name}.{dtype.name}"
-
-
-def find(symbol: str) -> int:
-    """Address of the native function of that symbol; 0 if it is none of these."""
-    library, _, rest = symbol.partition(".")
-    if library != "lapack":
-        return 0
-    name, _, dtype = rest.partition(".")
-    return function(name, np.dtype(dtype))
-
-
-def grain(routine: Routine) -> int:
-    """How many matrices of a batch are enough for a thread."""
-    return max(PARALLEL_ABOVE // (2 * routine.work()), 1)
-
-
-def keeps_to_one_thread(routine: Routine, batch: int) -> bool:
-    """Whether LAPACK does; a batch is divided among threads of the runtime's."""
-    return batch > 1 or routine.work() < blas.THREADS_ABOVE
-
-
-def run(
-    routine: Routine, operands: Sequence[Array], types: Sequence[tuple[tuple[int, ...], np.dtype]]
-) -> list[Array]:
-    """Results on operands of one dtype that native code has.
+def run(routine: Routine, operands: Sequence[Array]) -> list[Array]:
+    """Results of a native function on operands of one dtype that native code has.
 
     Args:
       routine: what to call.
       operands: arrays with equal batch axes.
-      types: shape and dtype of each result.
     """
     assert _native.call is not None
     _link()
     held = [np.ascontiguousarray(x) for x in operands]
-    results = [np.empty(shape, dtype) for shape, dtype in types]
-    batch = math.prod(held[0].shape[:-2])
-    arrays = (np.array(routine.sizes, np.int64), *held, *results)
-    which, dtype = _NUMBERS[routine.name], DTYPES.index(held[0].dtype)
-    _native.call(which, dtype, arrays, batch, grain(routine), keeps_to_one_thread(routine, batch))
-    return results
+    types = tuple([TensorType(x.shape, x.dtype) for x in held])
+    results = library.result_types(routine, types)
+    native = library.native_call(library.Call(routine, types, results))
+    assert native is not None, routine
+    out = [np.empty(t.shape, t.dtype) for t in results]
+    which = NAMES.index(routine.name.removeprefix("lapack."))
+    _native.call(
+        which, DTYPES.index(held[0].dtype), (native.options, *held, *out),
+        native.batch, native.grain, native.keeps_to_one_thread,
+    )  # fmt: skip
+    return out

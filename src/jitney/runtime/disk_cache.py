@@ -24,22 +24,24 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from jitney.compiler import library
 from jitney.compiler.codegen import symbols
 from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
 from jitney.compiler.llvm import engine
+from jitney.compiler.tensor_type import parse_type
 from jitney.core import config, dtypes, forking
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private
 
-FORMAT = 2
+FORMAT = 3
 MAX_BYTES = 1 << 30  # of all files
 MAX_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
 
@@ -200,7 +202,11 @@ def _program(folder: Folder, data: memoryview, module: ir.Module) -> CompiledPro
         constants[name][:] = constant
         at += nbytes
     kernels = {symbol: (_code(folder, code), name) for symbol, code, name in head["kernels"]}
-    links = Links(head["natives"], constants, kernels)
+    calls = {
+        symbol: library.Call(library.Routine(name, params), _parsed(args), _parsed(results))
+        for symbol, name, params, args, results in head["library_calls"]
+    }
+    links = Links(head["natives"], constants, kernels, calls, {})
     known = links.addresses()
     if not all(known.values()):
         raise _StaleError("a function of the runtime is not there any more")
@@ -247,7 +253,7 @@ def _name_of(data: bytes) -> str:
 def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> None:
     """Keeps the program of `module` in `place` for other processes, if its code can be kept."""
     links = program.links
-    if links is None:
+    if links.callbacks:
         return
     codes = [program.code, *[code for code, _ in links.kernels.values()]]
     if any(code.data is None for code in codes):
@@ -281,6 +287,10 @@ def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
         "releases_gil": program.releases_gil,
         "natives": list(links.natives),
         "constants": [(name, x.nbytes) for name, x in links.constants.items()],
+        "library_calls": [
+            (symbol, call.name, call.routine.params, _texts(call.args), _texts(call.results))
+            for symbol, call in links.library_calls.items()
+        ],
         "kernels": [
             (symbol, _name_of(code.data or b""), name)
             for symbol, (code, name) in links.kernels.items()
@@ -290,6 +300,14 @@ def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
     size = len(text).to_bytes(8, "little")
     body = b"".join([heading, size, text, *[x.tobytes() for x in links.constants.values()]])
     return blake2b(body, digest_size=_DIGEST).digest() + body
+
+
+def _texts(types: Sequence[ir.TensorType]) -> list[str]:
+    return list(map(str, types))
+
+
+def _parsed(texts: Sequence[str]) -> tuple[ir.TensorType, ...]:
+    return tuple(map(parse_type, texts))
 
 
 def _report(error: Exception) -> None:

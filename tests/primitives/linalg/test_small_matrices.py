@@ -182,7 +182,7 @@ def kalman(np, lax, ys):
 def test_a_filter_is_one_native_program():
     ys = random(60, 2, dtype="float32")
     ours = jitney.jit(lambda ys: kalman(jnp, lax, ys))
-    assert "host" not in ours.lower(ys).as_text("kernels")
+    assert "_call " not in ours.lower(ys).as_text("kernels")
     expected = jax.jit(lambda ys: kalman(theirs, jax.lax, ys))(ys)
     np.testing.assert_allclose(ours(ys), expected, rtol=1e-3, atol=1e-4)
     slope = jitney.jit(jitney.grad(lambda ys: jnp.sum(kalman(jnp, lax, ys) ** 2)))(ys)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from jitney.compiler import blas, lapack
+from jitney.compiler import blas, library
 from jitney.compiler.codegen import polls, symbols
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
 from jitney.compiler.kernels.ir import Kernel
@@ -45,12 +45,13 @@ class DriverWriter:
 
     Args:
       code_of: the name of a kernel's function, and whether another module has it.
-      host_id: number under which a Python function is called.
       symbol: addresses of the runtime's functions: "parallel_for", "host", "sgemm" ...
 
     Attributes:
       natives: the names of those that the program calls.
       constants: data that it reads, by the names of their symbols.
+      python_calls: calls of Python: users' functions, and library functions without machine code; by
+        the names of the symbols that tell their numbers.
     """
 
     def __init__(
@@ -59,14 +60,12 @@ class DriverWriter:
         target: Target,
         name: str,
         code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
-        host_id: Callable[[ir.HostCall], int],
         symbol: Callable[[str], int],
     ) -> None:
         self.plan = plan
         self.target = target
         self.name = name
         self.code_of = code_of
-        self.host_id = host_id
         self.symbol = symbol
         self.e = Emitter(target)
         self.unseen = 0  # cost of the steps since the last look for signals
@@ -79,6 +78,7 @@ class DriverWriter:
         self.cell_count = 0
         self.natives: dict[str, None] = {}
         self.constants: dict[str, np.ndarray] = {}
+        self.python_calls: dict[str, ir.HostCall | library.Call] = {}
         self._constant_names: dict[int, str] = {}
 
     def text(self) -> str:
@@ -168,10 +168,12 @@ class DriverWriter:
                     self._launch(step)
                 case ir.Gemm():
                     self._gemm(step)
-                case ir.Library():
+                case ir.LibraryCall(native=None):
+                    self._python(step.call, [*step.args, *step.results])
+                case ir.LibraryCall():
                     self._library(step)
                 case ir.HostCall():
-                    self._host(step)
+                    self._python(step, [b for b, _ in (*step.args, *step.results)])
                 case ir.Copy():
                     self._copy(step)
                 case ir.SwapBuffers():
@@ -232,23 +234,30 @@ class DriverWriter:
         self.e.line(f"store {pointers[1]!r}, {carry!r}")
         self.e.line(f"store {pointers[0]!r}, {after!r}")
 
-    def _library(self, step: ir.Library) -> None:
-        e = self.e
-        self._fill_slots([step.sizes, *step.args, *step.results])
-        name = lapack.symbol(step.routine.name, step.dtype)
-        self.natives[name] = None
-        e.declarations.add(f"@jitney.{name} = external global i8")
+    def _library(self, step: ir.LibraryCall) -> None:
+        e, native = self.e, step.native
+        assert native is not None
+        options, *workspace = step.beside
+        self._fill_slots([options, *step.args, *step.results, *workspace])
+        self.natives[native.symbol] = None
+        e.declarations.add(f"@jitney.{native.symbol} = external global i8")
         run = self.native("over_batch", "i32", "ptr, ptr, i64, i64, i32")
-        alone = int(lapack.keeps_to_one_thread(step.routine, step.batch))
-        sizes = f"i64 {step.batch}, i64 {lapack.grain(step.routine)}, i32 {alone}"
-        polls.check(e, e.emit(f"call {run}(ptr @jitney.{name}, ptr %slots, {sizes})", "i32"))
+        alone = int(native.keeps_to_one_thread)
+        sizes = f"i64 {native.batch}, i64 {native.grain}, i32 {alone}"
+        polls.check(
+            e, e.emit(f"call {run}(ptr @jitney.{native.symbol}, ptr %slots, {sizes})", "i32")
+        )
         self.unseen = 0
 
-    def _host(self, step: ir.HostCall) -> None:
+    def _python(self, called: ir.HostCall | library.Call, buffers: Sequence[ir.Buffer]) -> None:
         e = self.e
-        self._fill_slots([b for b, _ in (*step.args, *step.results)])
+        self._fill_slots(buffers)
+        name = f"jitney.call.{len(self.python_calls)}"
+        self.python_calls[name] = called
+        e.declarations.add(f"@{name} = external global i64")
+        number = e.emit(f"load i64, ptr @{name}", "i64")
         call = self.native("host", "i32", "i64, ptr")
-        polls.check(e, e.emit(f"call {call}(i64 {self.host_id(step)}, ptr %slots)", "i32"))
+        polls.check(e, e.emit(f"call {call}({number!r}, ptr %slots)", "i32"))
 
     def _loop(self, step: ir.Loop) -> None:
         e = self.e

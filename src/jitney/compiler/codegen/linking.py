@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jitney.compiler import library
 from jitney.compiler.codegen import symbols
+from jitney.compiler.hlo import node_calls  # noqa: F401  # declares the functions `reference.*`
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.llvm import engine
-from jitney.core.record import record
+from jitney.core.record import field, record
 
 
 @record
@@ -22,17 +24,31 @@ class Links:
       constants: data that it reads, by the names of their symbols.
       kernels: functions of other modules, by the names that it has for them: the module's code, and the
         name there.
+      library_calls: calls of library functions that have no machine code, by the names of the symbols
+        that tell their numbers.
+      callbacks: users' Python functions, likewise: a program that calls some is of this process alone.
     """
 
     natives: Sequence[str]
     constants: dict[str, np.ndarray]
     kernels: dict[str, tuple[engine.Code, str]]
+    library_calls: dict[str, library.Call]
+    callbacks: dict[str, symbols.HostFunction]
+    _references: dict[str, symbols.HostFunction] = field(default_factory=dict)
 
     def addresses(self) -> dict[str, int]:
-        """The address of each symbol."""
+        """The address of each symbol.
+
+        Raises:
+          ValueError: if there is no library function of some name.
+        """
+        for name, call in self.library_calls.items():
+            self._references[name] = symbols.HostFunction.of_library(call)
+        called = {**self.callbacks, **self._references}
         found = {f"jitney.{name}": symbols.symbol(name) for name in self.natives}
         found.update({name: data.ctypes.data for name, data in self.constants.items()})
         found.update({name: code.address(at) for name, (code, at) in self.kernels.items()})
+        found.update({name: function.cell.ctypes.data for name, function in called.items()})
         return found
 
 
@@ -45,14 +61,14 @@ class CompiledProgram:
       inputs, outputs: types of what it takes and returns.
       releases_gil: whether a call may take so long that other Python threads should run meanwhile.
       code_bytes: size of the code that is its own.
-      links: what its code is linked with; None if it calls Python functions.
+      links: what its code is linked with.
       timings: seconds that each stage of compilation took.
     """
 
     def __init__(
         self,
         code: engine.Code,
-        links: Links | None,
+        links: Links,
         arena_bytes: int,
         inputs: Sequence[TensorType],
         outputs: Sequence[TensorType],

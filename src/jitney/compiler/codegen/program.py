@@ -20,6 +20,7 @@ from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.library import Call
 from jitney.compiler.llvm import engine
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import host
@@ -37,8 +38,8 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
             case ir.Gemm():
                 if step.batch * step.m * step.n * step.k > _LONG:
                     return True
-            case ir.Library():
-                if step.batch * step.routine.work() > _LONG:
+            case ir.LibraryCall():
+                if step.native is None or step.native.work > _LONG:
                     return True
             case ir.HostCall() | ir.Loop():
                 return True
@@ -161,17 +162,10 @@ class _KernelSet:
 
 def _driver(
     plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]]
-) -> tuple[DriverWriter, str, list[Any]]:
-    """(the writer of a plan's entry, its text, what keeps Python functions callable)"""
-    hosts: list[Any] = []
-
-    def host_id(step: ir.HostCall) -> int:
-        number = symbols.register(step)
-        hosts.append(symbols.Registration(number))
-        return number
-
-    writer = DriverWriter(plan, host(), "entry", code_of, host_id, symbols.symbol)
-    return writer, writer.text(), hosts
+) -> tuple[DriverWriter, str]:
+    """The writer of a plan's entry, and its text."""
+    writer = DriverWriter(plan, host(), "entry", code_of, symbols.symbol)
+    return writer, writer.text()
 
 
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
@@ -188,22 +182,34 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
             key = wanted.keys[kernel]
             return (names[key], False) if key in names else (others[key], True)
 
-        driver, entry, hosts = _driver(plan, code_of)
+        driver, entry = _driver(plan, code_of)
         kernels = {others[key]: place for key, place in found.items()}
         called = [*driver.natives, *([polls.POLL] if any(map(polls.looks, new.values())) else [])]
-        links = Links(list(dict.fromkeys(called)), driver.constants, kernels)
+        library_calls = {
+            name: call for name, call in driver.python_calls.items() if isinstance(call, Call)
+        }
+        callbacks = {
+            name: symbols.HostFunction(
+                call.fn, [t for _, t in call.args], [t for _, t in call.results]
+            )
+            for name, call in driver.python_calls.items()
+            if isinstance(call, ir.HostCall)
+        }
+        links = Links(
+            list(dict.fromkeys(called)), driver.constants, kernels, library_calls, callbacks
+        )
         code, seconds = engine.compile_text(_joined(text, entry), links.addresses())
         if names:
             _kernels.enter(code, names)
     # Programs hold the code of all kernels that they call, whatever becomes of the cache.
     program = CompiledProgram(
         code,
-        None if hosts else links,
+        links,
         plan.arena_bytes,
         plan.inputs,
         plan.outputs,
         _is_long(plan.steps),
-        [links, *plan.keep_alive, *hosts],
+        [links, *plan.keep_alive],
     )
     program.timings = {"codegen": time.perf_counter() - start - seconds, "llvm": seconds}
     return program
@@ -227,7 +233,7 @@ def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
     wanted = _KernelSet(plan)
     text, names = kernels_text(wanted.kernels)
-    _, entry, _ = _driver(plan, lambda k: (names[wanted.keys[k]], False))
+    _, entry = _driver(plan, lambda k: (names[wanted.keys[k]], False))
     return _joined(text, entry)
 
 

@@ -1,7 +1,7 @@
-"""Functions that compiled programs call by address: BLAS, LAPACK, threads, and Python.
+"""Functions that compiled programs call by address: BLAS, those of libraries, threads, and Python.
 
-The runtime enters its own (`register_symbol`); BLAS and LAPACK are looked for here. A Python function
-is called by number: the runtime's "host" calls `call_host`.
+The runtime enters its own (`register_symbol`); BLAS's and those of libraries are looked for here. A
+Python function is called by number: the runtime's "host" calls `call_host`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ import ctypes
 import itertools
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from jitney.compiler import blas, lapack
+from jitney.compiler import blas, library
+from jitney.compiler.tensor_type import TensorType
 
-if TYPE_CHECKING:
-    from jitney.compiler.plan import ir
-
-_host_calls: dict[int, ir.HostCall] = {}
+_host_functions: dict[int, tuple[Callable[..., Any], library.Types, library.Types]] = {}
 _numbers = itertools.count(1)
 
 # Name -> address.
@@ -49,58 +47,71 @@ def symbol(name: str) -> int:
     """Address of a native function."""
     found = _symbols.get(name)
     if found is None:
-        found = _symbols[name] = lapack.find(name) or _finders[name]()
+        # A function of a library has a dot in its name: `lapack.lu.float32`.
+        found = _symbols[name] = library.address(name) if "." in name else _finders[name]()
     return found
 
 
 # --- Python functions -----------------------------------------------------------------------------
 
 
-def register(step: ir.HostCall) -> int:
-    """Makes a Python function callable; returns its number."""
-    number = next(_numbers)
-    _host_calls[number] = step
-    return number
+class HostFunction:
+    """A Python function that programs can call for as long as this object lives.
 
+    Attributes:
+      cell: one int64, the number that the function is called by. Programs read it when they run, so
+        that their code is the same in every process.
+    """
 
-class Registration:
-    """Keeps a Python function callable for as long as it lives."""
+    def __init__(self, fn: Callable[..., Any], args: library.Types, results: library.Types) -> None:
+        self.number = next(_numbers)
+        self.cell = np.array([self.number], np.int64)
+        _host_functions[self.number] = fn, args, results
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    @classmethod
+    def of_library(cls, call: library.Call) -> HostFunction:
+        """The reference implementation of a library function.
+
+        Raises:
+          ValueError: if there is no function of that name.
+        """
+        reference = library.implementation(call)
+
+        def run(*arrays: np.ndarray) -> library.Results:
+            with np.errstate(all="ignore"):
+                return reference(*arrays)
+
+        return cls(run, call.args, call.results)
 
     def __del__(self) -> None:
-        if _host_calls is not None:  # the module may be gone when the interpreter shuts down
-            _host_calls.pop(self.number, None)
+        if _host_functions is not None:  # the module may be gone when the interpreter shuts down
+            _host_functions.pop(self.number, None)
 
 
-def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) -> np.ndarray:
-    if not nbytes:
-        return np.zeros(shape, dtype)
-    raw = (ctypes.c_uint8 * nbytes).from_address(address)
-    return np.frombuffer(raw, dtype).reshape(shape)  # type: ignore[call-overload]  # a buffer
+def _view(address: int, type_: TensorType) -> np.ndarray:
+    if not type_.nbytes:
+        return np.zeros(type_.shape, type_.dtype)
+    raw = (ctypes.c_uint8 * type_.nbytes).from_address(address)
+    return np.frombuffer(raw, type_.dtype).reshape(type_.shape)  # type: ignore[call-overload]  # a buffer
 
 
 def call_host(number: int, slots: int) -> None:
     """Calls Python function `number` for a program.
 
     Args:
-      number: as `register` gave it.
+      number: that of a `HostFunction`.
       slots: address of the addresses of its operands, then of its results.
 
     Raises:
       BaseException: what the function, or a handler of a signal, raises: the program then fails.
     """
-    step = _host_calls[number]
+    fn, arg_types, result_types = _host_functions[number]
     pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
-    n = len(step.args)
-    args = [
-        _view(pointers[i] or 0, t.shape, t.dtype, t.nbytes) for i, (_, t) in enumerate(step.args)
-    ]
-    results = step.fn(*args)
-    for i, (value, (_, t)) in enumerate(zip(results, step.results, strict=True)):
+    args = [_view(pointers[i] or 0, t) for i, t in enumerate(arg_types)]
+    results = fn(*args)
+    for i, (value, t) in enumerate(zip(results, result_types, strict=True), len(args)):
         if t.nbytes:
-            _view(pointers[n + i] or 0, t.shape, t.dtype, t.nbytes)[...] = value
+            _view(pointers[i] or 0, t)[...] = value
 
 
 # --- threads --------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.compiler import library
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.ir import Node, Region, TensorType
-from jitney.compiler.lapack import Routine
 from jitney.core import dtypes
 
 if TYPE_CHECKING:
@@ -474,11 +474,11 @@ class Builder:
             self.ordered.append(node)
         return self._split(node)
 
-    def library_call(
-        self, routine: Routine, args: Sequence[Node], types: Sequence[TensorType]
-    ) -> list[Node]:
-        """Results of a routine of a library."""
-        return self._split(self._make(ir.LibraryCall, tuple(types), routine, tuple(args)))
+    def library_call(self, name: str, params: library.Params, args: Sequence[Node]) -> list[Node]:
+        """Results of the library function `name`."""
+        routine = library.Routine(name, params)
+        types = library.result_types(routine, [a.tensor_type for a in args])
+        return self._split(self._make(ir.LibraryCall, types, name, params, tuple(args)))
 
     def fence(self, args: Sequence[Node]) -> list[Node]:
         """`args` behind a barrier."""

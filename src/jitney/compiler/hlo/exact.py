@@ -19,7 +19,7 @@ _VIEWS = (
     ir.Reverse, ir.Pad, ir.Concatenate, ir.Bitcast, ir.DynamicSlice, ir.DynamicUpdateSlice,
     ir.Gather, ir.Fence, ir.Project, ir.Sort, ir.TopK, ir.ArgReduce,
 )  # fmt: skip
-_SAME_CODE = (ir.LibraryCall,)  # evaluated by the very function that programs call
+_SAME_CODE = (ir.LibraryCall,)  # evaluated by the very functions that programs call
 
 
 def is_exact(region: ir.Region) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler import reference
+from jitney.compiler import library, reference
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.traversal import roots, topological_order
 from jitney.compiler.reference import contraction, indexing, order, reduction
@@ -253,7 +253,11 @@ def _(node: ir.While, env: Env) -> Any:
 
 @rule(ir.LibraryCall)
 def _(node: ir.LibraryCall, env: Env) -> Any:
-    return node.routine.evaluate(*[env[a] for a in node.args])
+    types = node.type
+    assert isinstance(types, tuple)
+    routine = library.Routine(node.name, node.params)
+    call = library.Call(routine, tuple([a.tensor_type for a in node.args]), types)
+    return library.implementation(call)(*[env[a] for a in node.args])
 
 
 @rule(ir.HostCall)

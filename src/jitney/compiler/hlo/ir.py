@@ -35,39 +35,12 @@ from jitney.compiler.dims import (
     IndexMode as IndexMode,
     ScatterDims as ScatterDims,
 )
-from jitney.compiler.lapack import Routine
+from jitney.compiler.library import Params
+from jitney.compiler.tensor_type import Shape, TensorType as TensorType
 from jitney.core.record import record
 
 Axes: TypeAlias = tuple[int, ...]
-Shape: TypeAlias = tuple[int, ...]
 Monoid: TypeAlias = Literal["add", "mul", "max", "min", "and", "or", "xor"]
-
-
-@record(frozen=True)
-class TensorType:
-    """Shape (elements per axis) and dtype of one tensor."""
-
-    shape: Shape
-    dtype: np.dtype
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        n = 1
-        for extent in self.shape:
-            n *= extent
-        return n
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
-
-    def __str__(self) -> str:
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
 
 @record(eq=False)
@@ -432,15 +405,16 @@ class While(Node):
 
 @record(eq=False)
 class LibraryCall(Node):
-    """Results of a routine of a library on each matrix of a batch: the leading axes of `args`."""
+    """Results of the library function `name`, as `compiler/library.py` knows it, on `args`."""
 
-    routine: Routine
+    name: str
+    params: Params
     args: tuple[Node, ...]
 
 
 @record(eq=False)
 class HostCall(Node):
-    """Results of `fn`, a Python function of NumPy arrays, called from the running program.
+    """Results of `fn`, a user's Python function of NumPy arrays, called from the running program.
 
     `name` is for printing. Pure calls (`ordered` is False) may be merged or dropped; ordered ones
     are executed exactly once each, in order of construction.

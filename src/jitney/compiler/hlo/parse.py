@@ -12,13 +12,14 @@ import ast
 import re
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from jitney.compiler.hlo import ir, text as printing, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.hlo.verify import arity
+from jitney.compiler.library import Param, Params
+from jitney.compiler.tensor_type import parse_dtype
 from jitney.core import record
 
 
@@ -41,9 +42,17 @@ def parse_module(source: str) -> ir.Module:
     return ir.Module(name, region)
 
 
-def parse_dtype(name: str) -> np.dtype:
-    """The dtype called `name`."""
-    return np.dtype(getattr(ml_dtypes, name, name))
+def parse_region(source: str) -> ir.Region:
+    """The region that `source` is the text of.
+
+    Raises:
+      ParseError: if it is not the text of a region.
+    """
+    reader = _Reader(source)
+    region = reader.region()
+    if reader.rest():
+        raise reader.error("text after the region")
+    return region
 
 
 class _Reader:
@@ -179,15 +188,51 @@ class _Reader:
         return b.constant(array)
 
     def field(self) -> Any:
-        """A region, a tuple, a number, True or False, or a word."""
+        """A region, parameters of a library, a tuple, a number, True or False, or a word."""
         if re.compile(r"\s*\(p0:|\s*\(\) *\{").match(self.source, self.at):
             return self.region()
+        if self.peek("{"):
+            return self.params()
         if self.peek("("):
             return ast.literal_eval(self.take(r"\([\d(), -]*\)", "axes"))
         plain = self.take(r"[^\s]+", "a value")
         if re.fullmatch(r"-?\d+", plain):
             return int(plain)
         return {"True": True, "False": False}.get(plain, plain)
+
+    def params(self) -> Params:
+        """`{m=3, name='x'}`"""
+        found: list[tuple[str, Param]] = []
+        self.expect("{")
+        while not self.accept("}"):
+            name = self.word()
+            self.expect("=")
+            found.append((name, self.literal()))
+            self.accept(",")
+        return tuple(found)
+
+    def literal(self) -> Param:
+        """A constant as Python writes it."""
+        number = re.compile(r"\s*\(([^\s,()]+j)\)").match(self.source, self.at)
+        if number is not None:
+            self.at = number.end()
+            return complex(number[1])
+        if self.accept("("):
+            items: list[Param] = []
+            while not self.accept(")"):
+                items.append(self.literal())
+                self.accept(",")
+            return tuple(items)
+        text = self.take(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s,(){}]+", "a value")
+        plain = text.lstrip("-")
+        if plain in ("inf", "nan"):
+            return float(text)
+        if plain.endswith("j"):
+            return complex(text)
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            raise self.error(f"{text} is no constant") from None
 
 
 # --- nodes ----------------------------------------------------------------------------------------
@@ -213,8 +258,10 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
     made = method(**{name: values[name] for name in wanted if name in values})
     if not isinstance(made, list):
         return made
-    # Of a node without results, which is there for its effect, the builder returns nothing.
-    return made[0].node if made else next(n for n in reversed(b.ordered) if type(n) is kind)
+    # Of results without elements the builder makes constants; of a node without results, which is there
+    # for its effect, nothing.
+    parts = (x.node for x in made if isinstance(x, ir.Project))
+    return next(parts, None) or next(n for n in reversed(b.ordered) if type(n) is kind)
 
 
 def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, Any]:

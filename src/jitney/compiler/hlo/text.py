@@ -8,8 +8,8 @@
     }
 
 Numbers are decimals where these give the very same value, else bits (`0x7fc00001`); complex ones are
-`real:imaginary`. Host calls are
-printed, but have no text that could be read. The grammar is in `docs/hlo.md`.
+`real:imaginary`. Host calls are printed, but have no text that could be read. The grammar is in
+`docs/hlo.md`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.library import params_text
 from jitney.core import dtypes
 from jitney.core.record import fields
 
@@ -100,6 +101,8 @@ def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
                     yield field, str(axes).replace(" ", "")
         elif isinstance(value, np.ndarray):
             yield name, number_text(value)
+        elif kind is ir.LibraryCall and name == "params":
+            yield name, params_text(value)
         elif isinstance(value, tuple):
             yield name, str(value).replace(" ", "")
         else:

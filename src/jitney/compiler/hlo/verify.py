@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from jitney.compiler import library
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import result_dtype
 from jitney.compiler.hlo.ir import TensorType
-from jitney.compiler.lapack import FUNCTIONS, is_native
 from jitney.compiler.reference import scalar
 from jitney.compiler.reference.complex_parts import PARTS
 from jitney.core import dtypes
@@ -432,13 +432,13 @@ def _while(node: ir.While) -> Any:
 
 
 def _library_call(node: ir.LibraryCall) -> Any:
-    found = {a.dtype for a in node.args}
-    shapes = [a.shape for a in node.args]
-    _need(node.routine.name in FUNCTIONS, f"library_call.C1: no routine {node.routine.name}")
-    _need(
-        len(found) == 1 and is_native(found.pop(), *shapes),
-        f"library_call.C2: operands {_types([a.type for a in node.args])}",
-    )
+    _need(library.is_declared(node.name), f"library_call.C1: no function {node.name}")
+    _need(library.is_plain(node.params), f"library_call.C2: parameters {node.params}")
+    routine, types = library.Routine(node.name, node.params), [a.tensor_type for a in node.args]
+    try:
+        return library.result_types(routine, types)
+    except (TypeError, ValueError) as error:
+        raise IRError(f"library_call.C3: {routine} of {_types(types)}: {error}") from error
 
 
 def _host_call(node: ir.HostCall) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from jitney.compiler.hlo.parse import ParseError, parse_dtype
+from jitney.compiler.hlo.parse import ParseError
 from jitney.compiler.hlo.text import parse_number
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.text import axis_name
+from jitney.compiler.tensor_type import parse_dtype
 
 _HEAD = re.compile(r"kernel (\S+?)\((.*?)\)(.*) \{")
 _AXIS = re.compile(r"(for|reduce) (\w+) < (\d+)")

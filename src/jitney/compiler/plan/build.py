@@ -2,21 +2,20 @@
 
 Every node of the tensor IR has a way to be computed: kernels for elementwise code, views, reductions
 and small contractions; BLAS for large contractions; native loops and branches for control flow; and
-for the rest (sorting, scattering, ...) the reference implementation of the node, called from the
-native program.
+for the rest (large sorts, rare scalar functions and dtypes) the reference implementation of the node, a
+library call like those that primitives make.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from jitney.compiler import blas
+from jitney.compiler import blas, library
 from jitney.compiler.fusion import group as fusion
-from jitney.compiler.hlo import interpret, ir as hlo, traversal
+from jitney.compiler.hlo import interpret, ir as hlo, node_calls, traversal
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.hlo.traversal import operands
 from jitney.compiler.kernels import effort, loop_kernel
@@ -329,10 +328,19 @@ class _RegionPlan:
         rule = _single_rules.get(type(node))
         if rule is not None and rule(self, node):
             return
-        self._host(node)
+        self._by_reference(node)
 
-    def _host(self, node: hlo.Node) -> None:
+    def _by_reference(self, node: hlo.Node) -> None:
         """Computes `node` by its reference implementation."""
+        call = node_calls.call_of(node)
+        if call is None:
+            self._host_call(node)
+        else:
+            args = tuple([self.buffer(x) for x in operands(node)])
+            self.steps.append(ir.LibraryCall(call, args, tuple(self.new(node))))
+
+    def _host_call(self, node: hlo.Node) -> None:
+        """Calls a Python function of a user's, or evaluates a node that has one in a region."""
         args = list(dict.fromkeys(operands(node)))
         multiple = isinstance(node.type, tuple)
 
@@ -344,13 +352,13 @@ class _RegionPlan:
         types = node.type if isinstance(node.type, tuple) else (node.type,)
         sources = tuple([(self.buffer(a), a.tensor_type) for a in args])
         results = tuple(zip(self.new(node), types, strict=True))
-        name = node.name if isinstance(node, hlo.HostCall) else type(node).__name__.lower()
+        name = node.name if isinstance(node, hlo.HostCall) else hlo.kind_name(type(node))
         self.steps.append(ir.HostCall(name, compute, sources, results))
 
     def concatenate(self, node: hlo.Concatenate) -> bool:
         """Each part is computed right into its place."""
         if not self.planner.is_stored(node.dtype):
-            return self._host_demanding(node)
+            return self._by_reference_demanding(node)
         self.new(node)
         strides = row_major(node.shape)
         start = 0
@@ -367,7 +375,7 @@ class _RegionPlan:
     def pad(self, node: hlo.Pad) -> bool:
         """The whole is filled, then the operand is computed into its place."""
         if not self.planner.is_stored(node.dtype):
-            return self._host_demanding(node)
+            return self._by_reference_demanding(node)
         self.new(node)
         for k, (value,) in self._computed(node.shape, lambda k: [k.value(node.value, ())]):
             k.store(node, k.linear(node.shape, k.identity()), value)
@@ -393,11 +401,11 @@ class _RegionPlan:
             self.launch(k)
         return True
 
-    def _host_demanding(self, node: hlo.Node) -> bool:
+    def _by_reference_demanding(self, node: hlo.Node) -> bool:
         """For nodes whose operands were not all materialized: computes these first."""
         for x in operands(node):
             self.materialize(x)
-        self._host(node)
+        self._by_reference(node)
         return True
 
     def materialize(self, node: hlo.Node) -> None:
@@ -412,12 +420,12 @@ class _RegionPlan:
         elif self.planner.is_native(node):
             self._loop([node])
         else:
-            self._host_demanding(node)
+            self._by_reference_demanding(node)
 
     def update_slice(self, node: hlo.DynamicUpdateSlice) -> bool:
         """A copy of the operand, then the update computed into its place."""
         if not self.planner.is_native(node):
-            return self._host_demanding(node)
+            return self._by_reference_demanding(node)
         source = self.buffer(node.x)
         (target,) = self.new(node)
         if target is not source:
@@ -551,18 +559,29 @@ class _RegionPlan:
         self.steps.append(ir.Branch(self.buffer(node.index), cases))
         return True
 
-    def library(self, node: hlo.LibraryCall) -> bool:
-        """A call by address."""
-        sizes = np.array(node.routine.sizes, np.int64)
-        self.planner.keep_alive.append(sizes)
-        constant = ir.Buffer("constant", sizes.nbytes, value=sizes)
-        first = node.args[0]
+    def library_call(self, node: hlo.LibraryCall) -> bool:
+        """A call of machine code, or of the reference implementation."""
+        types = node.type
+        assert isinstance(types, tuple)
+        routine = library.Routine(node.name, node.params)
+        call = library.Call(routine, tuple([a.tensor_type for a in node.args]), types)
         args = tuple([self.buffer(a) for a in node.args])
-        batch = math.prod(first.shape[:-2])
         results = tuple(self.new(node))
-        step = ir.Library(node.routine, first.dtype, batch, constant, args, results)
-        if batch:
-            self.steps.append(step)
+        native = library.native_call(call)
+        beside: list[ir.Buffer] = []
+        if native is not None:
+            if not native.batch:
+                return True
+            self.planner.keep_alive.append(native.options)
+            beside.append(ir.Buffer("constant", native.options.nbytes, value=native.options))
+            if native.workspace:
+                beside.append(ir.Buffer("arena", native.workspace))
+        self.steps.append(ir.LibraryCall(call, args, results, native, tuple(beside)))
+        return True
+
+    def host_call(self, node: hlo.HostCall) -> bool:
+        """A call of a Python function."""
+        self._host_call(node)
         return True
 
     def fence(self, node: hlo.Fence) -> bool:
@@ -580,7 +599,8 @@ _single_rules: dict[type, Callable[[_RegionPlan, Any], bool]] = {
     hlo.Dot: _RegionPlan.dot,
     hlo.While: _RegionPlan.loop,
     hlo.Cond: _RegionPlan.branch,
-    hlo.LibraryCall: _RegionPlan.library,
+    hlo.LibraryCall: _RegionPlan.library_call,
+    hlo.HostCall: _RegionPlan.host_call,
     hlo.Fence: _RegionPlan.fence,
 }
 

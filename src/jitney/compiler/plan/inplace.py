@@ -20,7 +20,7 @@ from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.hlo.loop_analysis import is_fully_overwritten
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.plan import ir
-from jitney.core.record import record
+from jitney.core.record import record, replace
 
 
 @record
@@ -128,9 +128,9 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
             changed = (name(step.x), name(step.y), name(step.out))
             sizes = (step.dtype, step.batch, step.m, step.n, step.k, step.trans_x, step.trans_y)
             return ir.Gemm(*changed, *sizes)
-        case ir.Library():
+        case ir.LibraryCall():
             args, results = (tuple(map(name, some)) for some in (step.args, step.results))
-            return ir.Library(step.routine, step.dtype, step.batch, step.sizes, args, results)
+            return replace(step, args=args, results=results)
         case ir.HostCall():
             args = tuple((name(b), t) for b, t in step.args)
             return ir.HostCall(

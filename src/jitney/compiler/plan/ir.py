@@ -1,7 +1,7 @@
 """The plan: what one native entry does, step by step, on buffers.
 
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
-    step ::= Launch(kernel, buffers) | Gemm(...) | Library(routine, ...)
+    step ::= Launch(kernel, buffers) | Gemm(...) | LibraryCall(call, args, results)
            | HostCall(fn, args, results) | Copy(to, source)
            | SwapBuffers(carry, after) | Loop(cond, predicate, body) | Branch(index, cases)
 
@@ -16,10 +16,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from jitney.compiler import library
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.lapack import Routine
 from jitney.core.record import field, record
 
 
@@ -70,24 +70,26 @@ class Gemm:
 
 
 @record
-class Library:
-    """Calls a routine of a library on each matrix of a batch.
+class LibraryCall:
+    """Calls a function of a library: its machine code, or its reference implementation.
 
     Attributes:
-      sizes: constant, the sizes and options that the routine is told.
+      call: what is called, on which types.
+      native: how machine code is called; None if there is none.
+      beside: buffers that machine code needs beside operands and results: the constant of its options,
+        and its workspace if it has one.
     """
 
-    routine: Routine
-    dtype: np.dtype
-    batch: int
-    sizes: Buffer
+    call: library.Call
     args: tuple[Buffer, ...]
     results: tuple[Buffer, ...]
+    native: library.NativeCall | None = None
+    beside: tuple[Buffer, ...] = ()
 
 
 @record
 class HostCall:
-    """Calls a Python function of arrays."""
+    """Calls a Python function of arrays, which is a user's."""
 
     name: str
     fn: Callable[..., Any]
@@ -142,7 +144,7 @@ class Branch:
     cases: list[list[Step]]
 
 
-Step: TypeAlias = Launch | Gemm | Library | HostCall | Copy | SwapBuffers | Loop | Branch
+Step: TypeAlias = Launch | Gemm | LibraryCall | HostCall | Copy | SwapBuffers | Loop | Branch
 
 
 @record
@@ -164,8 +166,8 @@ def touched(step: Step) -> list[Buffer]:
             return list(step.buffers)
         case Gemm():
             return [step.x, step.y, step.out]
-        case Library():
-            return [step.sizes, *step.args, *step.results]
+        case LibraryCall():
+            return [*step.beside, *step.args, *step.results]
         case HostCall():
             return [b for b, _ in (*step.args, *step.results)]
         case Copy():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitney.compiler import library
+from jitney.compiler.hlo import node_calls
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.text import print_kernel, print_loop
 from jitney.compiler.plan import ir
@@ -31,15 +33,16 @@ def print_plan(plan: ir.Plan) -> str:
                         f"{indent}gemm.{step.dtype.name} {step.out} <- {step.x}{x} @ {step.y}{y} "
                         f"({size})"
                     )
-                case ir.Library():
+                case ir.LibraryCall():
+                    call = f"{_called(step.call)}({_buffers(step.args)})"
+                    batch = "" if step.native is None else f", {step.native.batch} times"
                     lines.append(
-                        f"{indent}library {step.routine}.{step.dtype.name}({_buffers(step.args)}) "
-                        f"-> ({_buffers(step.results)}), {step.batch} times"
+                        f"{indent}library_call {call} -> ({_buffers(step.results)}){batch}"
                     )
                 case ir.HostCall():
                     args = _buffers([b for b, _ in step.args])
                     results = _buffers([b for b, _ in step.results])
-                    lines.append(f"{indent}host {step.name}({args}) -> ({results})")
+                    lines.append(f"{indent}host_call {step.name}({args}) -> ({results})")
                 case ir.Copy():
                     lines.append(
                         f"{indent}copy {step.to} <- {step.source} ({step.to.nbytes} bytes)"
@@ -65,6 +68,12 @@ def print_plan(plan: ir.Plan) -> str:
     head = f"program {plan.name}({inputs}) -> ({outputs}), arena {plan.arena_bytes} bytes {{"
     body = block(plan.steps, "  ")
     return "\n".join([head, *body, "}", *kernels])
+
+
+def _called(call: library.Call) -> str:
+    """The function and its parameters; of a node's reference implementation, the node's name."""
+    is_node = call.name.startswith(f"{node_calls.PREFIX}.")
+    return call.name if is_node else str(call.routine)
 
 
 def _buffers(buffers: Sequence[ir.Buffer]) -> str:

@@ -45,8 +45,8 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             ]
         case ir.Gemm():
             return [step.x, step.y], [step.out]
-        case ir.Library():
-            return [step.sizes, *step.args], list(step.results)
+        case ir.LibraryCall():
+            return [*step.beside[:1], *step.args], [*step.beside[1:], *step.results]
         case ir.HostCall():
             return [b for b, _ in step.args], [b for b, _ in step.results]
         case ir.Copy():

@@ -14,6 +14,7 @@ import numpy as np
 
 from jitney.compiler import lapack
 from jitney.compiler.hlo import small_linalg as small
+from jitney.compiler.library import Routine
 from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
@@ -74,7 +75,7 @@ def _(x: ShapedArray) -> ShapedArray:
 matrix_function(
     cholesky_p,
     reference.cholesky,
-    lambda x: lapack.Routine("cholesky", (x.shape[-1],)),
+    lambda x: lapack.routine("cholesky", x.shape[-1]),
     small.cholesky,
 )
 
@@ -116,13 +117,11 @@ def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArr
 def _solving_routine(
     a: ShapedArray, b: ShapedArray, *, left_side: bool, lower: bool, transpose_a: bool,
     conjugate_a: bool, unit_diagonal: bool,
-) -> lapack.Routine | None:  # fmt: skip
+) -> Routine | None:  # fmt: skip
     if conjugate_a and not transpose_a:
         return None
     form = transpose_a * (1 + (conjugate_a and a.dtype.kind == "c"))
-    return lapack.Routine(
-        "triangular_solve", (*b.shape[-2:], left_side, lower, int(form), unit_diagonal)
-    )
+    return lapack.routine("triangular_solve", *b.shape[-2:], left_side, lower, form, unit_diagonal)
 
 
 matrix_function(
@@ -186,7 +185,7 @@ def _(x: ShapedArray) -> list[ShapedArray]:
     ]
 
 
-matrix_function(lu_p, reference.lu, lambda x: lapack.Routine("lu", x.shape[-2:]), small.lu)
+matrix_function(lu_p, reference.lu, lambda x: lapack.routine("lu", *x.shape[-2:]), small.lu)
 
 
 @lu_p.jvp
@@ -255,7 +254,7 @@ def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: object
 
 def _qr_routine(x: ShapedArray, *, pivoting: bool, full_matrices: bool, **_: Any) -> Any:
     m, n = x.shape[-2:]
-    return None if pivoting else lapack.Routine("qr", (m, n, m if full_matrices else min(m, n)))
+    return None if pivoting else lapack.routine("qr", m, n, m if full_matrices else min(m, n))
 
 
 matrix_function(qr_p, _qr, _qr_routine)
@@ -334,7 +333,7 @@ def _eigh(
 def _eigh_routine(
     x: ShapedArray, *, lower: bool, subset_by_index: tuple[int, int] | None, **_: Any
 ) -> Any:
-    return lapack.Routine("eigh", (x.shape[-1], int(lower))) if subset_by_index is None else None
+    return lapack.routine("eigh", x.shape[-1], lower) if subset_by_index is None else None
 
 
 matrix_function(eigh_p, _eigh, _eigh_routine)
@@ -428,7 +427,7 @@ def _svd_routine(
     m, n = x.shape[-2:]
     k = min(m, n)
     vectors = (-1, -1) if not compute_uv else (m, n) if full_matrices else (k, k)
-    return lapack.Routine("svd", (m, n, *vectors))
+    return lapack.routine("svd", m, n, *vectors)
 
 
 matrix_function(svd_p, _svd, _svd_routine)
@@ -551,11 +550,11 @@ def _(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return shaped_array(r.shape, r.dtype)
 
 
-matrix_function(geqrf_p, reference.geqrf, lambda x: lapack.Routine("geqrf", x.shape[-2:]))
+matrix_function(geqrf_p, reference.geqrf, lambda x: lapack.routine("geqrf", *x.shape[-2:]))
 matrix_function(
     householder_product_p,
     reference.householder_product,
-    lambda x, taus: lapack.Routine("householder_product", (*x.shape[-2:], taus.shape[-1])),
+    lambda x, taus: lapack.routine("householder_product", *x.shape[-2:], taus.shape[-1]),
 )
 no_derivative(geqrf_p)
 no_derivative(householder_product_p)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler import lapack, lower as lowering
-from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler import lapack, library, lower as lowering
+from jitney.compiler.library import LibraryFunction, Routine
 from jitney.compiler.reference.linalg import wide, wide_dtype
+from jitney.compiler.tensor_type import TensorType
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import Primitive
 from jitney.primitives import rules
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def matrix_function(
     prim: Primitive,
     reference: Callable[..., Any],
-    routine: Callable[..., lapack.Routine | None] | None = None,
+    routine: Callable[..., Routine | None] | None = None,
     small: Callable[..., Any] | None = None,
     linear: bool = False,
 ) -> None:
@@ -31,15 +32,15 @@ def matrix_function(
 
     Args:
       prim: with a rule `abstract`.
-      reference: the function, of a whole batch, by NumPy and SciPy. It is called from the host where
-        there is nothing else.
+      reference: the function, of a whole batch, by NumPy and SciPy. Programs call it where there is
+        nothing else, as the library function of the primitive's name.
       routine: of the operands' types and the parameters, LAPACK's routine; None if there is none.
       small: lowers small matrices by writing the function out, or gives None.
       linear: whether it has a transpose.
     """
     several = prim.multiple_results
 
-    def chosen(avals: Sequence[ShapedArray], params: dict[str, Any]) -> lapack.Routine | None:
+    def chosen(avals: Sequence[ShapedArray], params: dict[str, Any]) -> Routine | None:
         """LAPACK's routine for operands of these types, as they are computed."""
         if routine is None:
             return None
@@ -58,29 +59,33 @@ def matrix_function(
         if call is None:
             return reference(*xs, **params)
         outs = results(avals, params)
-        types = [(out.shape, wide_dtype(out.dtype)) for out in outs]
-        found = lapack.run(call, list(map(wide, xs)), types)
+        found = lapack.run(call, list(map(wide, xs)))
         found = [x.astype(out.dtype, copy=False) for x, out in zip(found, outs, strict=True)]
         return found if several else found[0]
 
-    def host(*xs: np.ndarray, **params: object) -> list[np.ndarray]:
+    def on_arrays(*xs: np.ndarray, **params: object) -> list[np.ndarray]:
         found = reference(*xs, **params)
-        return [np.ascontiguousarray(x) for x in (found if several else [found])]
+        return [np.asarray(x) for x in (found if several else [found])]
+
+    def result_types(*types: TensorType, **params: object) -> list[TensorType]:
+        outs = results([shaped_array(t.shape, t.dtype) for t in types], params)
+        return [lowering.tensor_type(out) for out in outs]
+
+    library.declare(LibraryFunction(prim.name, result_types, on_arrays))
 
     @prim.lower_with_avals
     def _(b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object) -> Any:
         built = None if small is None else small(b, *nodes, **params)
         if built is not None:
             return built
-        types = [lowering.tensor_type(a) for a in results(avals, params)]
         call = chosen(avals, params)
         if call is None:
-            found = b.host_call(prim.name, partial(host, **params), nodes, types)
+            found = b.library_call(prim.name, _plain(params), nodes)
         else:
-            wide_types = [TensorType(t.shape, wide_dtype(t.dtype)) for t in types]
             operands = [b.convert(x, wide_dtype(x.dtype)) for x in nodes]
-            found = b.library_call(call, operands, wide_types)
-            found = [b.convert(x, t.dtype) for x, t in zip(found, types, strict=True)]
+            found = b.library_call(call.name, call.params, operands)
+            outs = results(avals, params)
+            found = [b.convert(x, out.dtype) for x, out in zip(found, outs, strict=True)]
         return found if several else found[0]
 
     @prim.batch
@@ -92,6 +97,14 @@ def matrix_function(
 
     if not linear:
         prim.absent("transpose", why="not linear")
+
+
+def _plain(params: dict[str, Any]) -> library.Params:
+    """Parameters of an equation as those of a library function: members of enumerations by name."""
+    named = {k: v.name if isinstance(v, enum.Enum) else v for k, v in params.items()}
+    strange = [k for k, v in named.items() if not library.is_plain(v)]
+    assert not strange, f"{strange} of {params} are no parameters of library functions"
+    return tuple(named.items())
 
 
 def no_derivative(prim: Primitive) -> None:

@@ -1,0 +1,257 @@
+"""Functions of libraries, which programs call by name: LAPACK's, SciPy's, reference implementations.
+
+    declare(LibraryFunction("eig", result_types, reference))      beside its primitive
+    b.library_call("eig", params, [x])                            when a program is lowered
+    find("eig")                                                   when it is compiled, or loaded
+
+Programs hold names and parameters, never functions. So they can be printed, read back, compared, and
+kept on disk; whoever compiles or loads one looks the names up. There is one declaration for each
+function, and the registry is open: a new library is a module with declarations.
+
+Names may have a prefix, `lapack.`. A whole prefix can be declared at once (`declare_prefix`), for
+functions of which each call says what it computes: so are nodes of the tensor IR that have no kernels
+(`hlo/node_calls.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitney.compiler import blas
+from jitney.compiler.parallel import PARALLEL_ABOVE
+from jitney.compiler.tensor_type import TensorType
+from jitney.core.record import record
+
+Array: TypeAlias = np.ndarray
+Types: TypeAlias = Sequence[TensorType]
+Results: TypeAlias = Sequence[Array]
+Implementation: TypeAlias = Callable[..., Results]
+# What parameters can be: has a text that says all of it, and can be compared.
+Param: TypeAlias = bool | int | float | complex | str | tuple["Param", ...] | None
+Params: TypeAlias = tuple[tuple[str, Param], ...]
+
+
+def params_text(params: Params) -> str:
+    """`{m=3, name='x'}`: values as Python writes them."""
+    return "{" + ", ".join([f"{name}={value!r}" for name, value in params]) + "}"
+
+
+@record(frozen=True)
+class Routine:
+    """What is called, whatever the operands: the name of a function, and its parameters in order."""
+
+    name: str
+    params: Params = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}{params_text(self.params)}" if self.params else self.name
+
+
+def routine(name: str, **params: Param) -> Routine:
+    """The library function `name` with parameters."""
+    return Routine(name, tuple(params.items()))
+
+
+@record(frozen=True)
+class Call:
+    """One call of a program: what is called, on which types, for results of which types."""
+
+    routine: Routine
+    args: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]
+
+    @property
+    def name(self) -> str:
+        return self.routine.name
+
+
+@record(frozen=True, eq=False)
+class NativeCode:
+    """Machine code of a library function, which computes a range of a batch.
+
+        int32 f(ptr slots, int64 begin, int64 end)             1 if all went well
+
+    `slots` has the addresses of the options, of the operands, of the results, and of the workspace if
+    the function has one. Threads divide a batch, so it may run for several ranges at once.
+
+    Attributes:
+      address: of the function, by the dtype of the first operand.
+      computes: whether it can, operands of these types (*types, **params).
+      options: the int64s that it is told, from the parameters.
+      rank: how many axes of the first operand one item has; those before are the batch.
+      workspace: bytes for each item (*types, **params): those of item i begin `i` times as many bytes
+        after the workspace's address. None if it needs no such memory.
+      uses_blas: whether it calls BLAS, which then keeps to one thread unless an item is much work.
+    """
+
+    address: Callable[[np.dtype], int]
+    computes: Callable[..., bool]
+    options: Callable[..., Sequence[int]]
+    rank: int = 2
+    workspace: Callable[..., int] | None = None
+    uses_blas: bool = False
+
+
+def _unknown_work(*types: TensorType, **params: Param) -> int:
+    return _MUCH
+
+
+# Operations of a call of which nothing is known: enough for other Python threads to run meanwhile.
+_MUCH = 1 << 30
+
+
+@record(frozen=True, eq=False)
+class LibraryFunction:
+    """All that is to be said of one function of a library.
+
+    Attributes:
+      name: by which programs call it; unique.
+      result_types: types of the results (*types, **params).
+      reference: the results by NumPy and SciPy (*arrays, **params). It is called from the running
+        program where there is no machine code.
+      native: machine code, if there is some.
+      work: operations for one item of a batch, about (*types, **params).
+    """
+
+    name: str
+    result_types: Callable[..., Sequence[TensorType]]
+    reference: Implementation
+    native: NativeCode | None = None
+    work: Callable[..., int] = _unknown_work
+
+
+_functions: dict[str, LibraryFunction] = {}
+_prefixes: dict[str, Callable[[Call], Implementation]] = {}
+
+
+def declare(function: LibraryFunction) -> LibraryFunction:
+    """Enters a function; returns it.
+
+    Raises:
+      ValueError: if there is one of that name.
+    """
+    if function.name in _functions:
+        raise ValueError(f"there is a library function {function.name} already")
+    _functions[function.name] = function
+    return function
+
+
+def declare_prefix(prefix: str, implementation: Callable[[Call], Implementation]) -> None:
+    """Enters all functions whose names begin with `prefix` and a dot.
+
+    Args:
+      prefix: of the names.
+      implementation: of a call, the function that computes its results from arrays.
+    """
+    _prefixes[prefix] = implementation
+
+
+def names() -> list[str]:
+    """The names of all functions that were declared alone."""
+    return list(_functions)
+
+
+def is_declared(name: str) -> bool:
+    """Whether there is a function `name`."""
+    return name in _functions
+
+
+def find(name: str) -> LibraryFunction:
+    """The function `name`.
+
+    Raises:
+      ValueError: if there is none.
+    """
+    found = _functions.get(name)
+    if found is None:
+        raise ValueError(f"there is no library function {name}")
+    return found
+
+
+def implementation(call: Call) -> Implementation:
+    """The reference implementation of a call, as a function of arrays.
+
+    Raises:
+      ValueError: if there is no such function.
+    """
+    prefix = _prefixes.get(call.name.partition(".")[0])
+    if prefix is not None:
+        return prefix(call)
+    reference, params = find(call.name).reference, dict(call.routine.params)
+    return lambda *arrays: reference(*arrays, **params)
+
+
+def result_types(routine: Routine, types: Types) -> tuple[TensorType, ...]:
+    """Types of the results of a function on operands of `types`."""
+    return tuple(find(routine.name).result_types(*types, **dict(routine.params)))
+
+
+# --- machine code ---------------------------------------------------------------------------------
+
+
+@record(frozen=True, eq=False)
+class NativeCall:
+    """How machine code is called for one call of a program.
+
+    Attributes:
+      symbol: by which programs call it.
+      options: the int64s that it is told.
+      batch: number of items.
+      grain: how many of them are enough for a thread.
+      keeps_to_one_thread: whether BLAS does.
+      workspace: bytes of memory beside operands and results.
+      work: operations of all items, about.
+    """
+
+    symbol: str
+    options: Array
+    batch: int
+    grain: int
+    keeps_to_one_thread: bool
+    workspace: int
+    work: int
+
+
+def native_call(call: Call) -> NativeCall | None:
+    """How machine code is called for `call`; None if there is none."""
+    function = _functions.get(call.name)
+    native = None if function is None else function.native
+    params = dict(call.routine.params)
+    if function is None or native is None or not native.computes(*call.args, **params):
+        return None
+    first = call.args[0]
+    batch = math.prod(first.shape[: first.rank - native.rank])
+    work = function.work(*call.args, **params)
+    return NativeCall(
+        symbol=f"{call.name}.{first.dtype.name}",
+        options=np.array([int(n) for n in native.options(**params)], np.int64),
+        batch=batch,
+        grain=max(PARALLEL_ABOVE // (2 * work), 1),
+        keeps_to_one_thread=native.uses_blas and (batch > 1 or work < blas.THREADS_ABOVE),
+        workspace=0 if native.workspace is None else batch * native.workspace(*call.args, **params),
+        work=batch * work,
+    )
+
+
+def address(symbol: str) -> int:
+    """Address of the machine code that programs call as `symbol`.
+
+    Raises:
+      ValueError: if there is none.
+    """
+    name, _, dtype = symbol.rpartition(".")
+    native = find(name).native
+    if native is None:
+        raise ValueError(f"the library function {name} has no machine code")
+    return native.address(np.dtype(dtype))
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `value` can be a parameter."""
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    return value is None or type(value) in (bool, int, float, complex, str)

@@ -1,0 +1,62 @@
+"""Types of tensors, as all IRs of the compiler have them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from jitney.core.record import record
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+@record(frozen=True)
+class TensorType:
+    """Shape (elements per axis) and dtype of one tensor."""
+
+    shape: Shape
+    dtype: np.dtype
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+def parse_dtype(name: str) -> np.dtype:
+    """The dtype called `name`.
+
+    Raises:
+      TypeError: if there is none.
+    """
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def parse_type(text: str) -> TensorType:
+    """The type that is printed as `text`.
+
+    Raises:
+      TypeError: if there is no such dtype.
+      ValueError: if `text` is not that of a type.
+    """
+    name, bracket, extents = text.partition("[")
+    if not bracket or not extents.endswith("]"):
+        raise ValueError(f"this is not the text of a type: {text!r}")
+    shape = tuple([int(n) for n in extents[:-1].split(",") if n])
+    return TensorType(shape, parse_dtype(name))
