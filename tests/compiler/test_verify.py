@@ -51,6 +51,13 @@ def scatter(updates=UPDATES, dims=INTO_ROWS, combine=None, mode="clip", indices=
 TWO = ir.Fence((S.type, I.type), 50, (S, I))
 LATER = ir.Apply(S.type, N + 1, "neg", (S,))
 
+TWO_BY_TWO = (("a", 2), ("b", 2))  # axes of a mesh
+
+
+def collective(kind, params, groups=None):
+    return ir.Collective(X.type, N, kind, TWO_BY_TWO, groups, params, (X,))
+
+
 WRONG = {
     "constant.C1": ir.Constant(t("f4", 4, 3), N, np.zeros((3, 4), np.float32).T),
     "constant.type": ir.Constant(t("f4", 3), N, np.zeros(4, np.float32)),
@@ -128,6 +135,17 @@ WRONG = {
     "while.C2": ir.While(
         (B.type,), N, region([t("?")]), region([t("?")], lambda b, x: [b.convert(x, F32)]), (B,)
     ),
+    "collective.C1": collective("all_gather", (("fn", "add"),)),
+    "collective.C1 no operand": ir.Collective(S.type, N, "axis_index", TWO_BY_TWO, None, (), (S,)),
+    "collective.C1 function": collective("all_reduce", (("fn", "sub"),)),
+    "collective.C2": collective("all_reduce", (("fn", "add"),), groups=((0, 1), (2,), (3,))),
+    "collective.C2 twice": collective("all_reduce", (("fn", "add"),), groups=((0, 1), (1, 2))),
+    "collective.C3": collective("all_gather", (("dim", 2),)),
+    "collective.C4": collective("reduce_scatter", (("fn", "add"), ("dim", 0))),
+    "collective.C5": collective("permute", (("pairs", ((0, 1), (2, 1))),)),
+    "collective.C5 range": collective("permute", (("pairs", ((0, 4),)),)),
+    "collective.C5 source": collective("broadcast", (("source", 4),)),
+    "collective.type": collective("all_gather", (("dim", 0),)),
     "project.C2": ir.Project(S.type, N, TWO, 2),
     "project.type": ir.Project(S.type, N, TWO, 1),
     "project.C1": ir.Apply(S.type, N, "neg", (TWO,)),

@@ -18,6 +18,7 @@ import numpy as np
 from jitney.compiler import blas, library
 from jitney.compiler.codegen import polls, symbols
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
+from jitney.compiler.hlo import collectives
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import ordered_axes, schedule
@@ -172,6 +173,8 @@ class DriverWriter:
                     self._python(step.call, [*step.args, *step.results])
                 case ir.LibraryCall():
                     self._library(step)
+                case ir.Collective():
+                    self._collective(step)
                 case ir.HostCall():
                     self._python(step, [b for b, _ in (*step.args, *step.results)])
                 case ir.Copy():
@@ -248,6 +251,25 @@ class DriverWriter:
             e, e.emit(f"call {run}(ptr @jitney.{native.symbol}, ptr %slots, {sizes})", "i32")
         )
         self.unseen = 0
+
+    def _collective(self, step: ir.Collective) -> None:
+        """The step of a participant that is alone in its group: its operand, or zero.
+
+        Raises:
+          ValueError: if there are others: a program runs on one device.
+        """
+        node, e, count = step.node, self.e, step.result.nbytes
+        size = collectives.group_size(node.axes, node.groups)
+        if size != 1:
+            raise ValueError(
+                f"{node.kind} along {dict(node.axes)} has {size} participants, but there is one device"
+            )
+        result = self._pointer(step.result)
+        if collectives.is_operand(node.kind, node.params):
+            self._copy_bytes(result, self._pointer(step.args[0]), count)
+            return
+        e.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        e.line(f"call void @llvm.memset.p0.i64({result!r}, i8 0, i64 {count}, i1 false)")
 
     def _python(self, called: ir.HostCall | library.Call, buffers: Sequence[ir.Buffer]) -> None:
         e = self.e

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import library
-from jitney.compiler.hlo import ir
+from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.ir import Node, Region, TensorType
 from jitney.core import dtypes
 
@@ -479,6 +479,18 @@ class Builder:
         routine = library.Routine(name, params)
         types = library.result_types(routine, [a.tensor_type for a in args])
         return self._split(self._make(ir.LibraryCall, types, name, params, tuple(args)))
+
+    def collective(
+        self,
+        kind: ir.CollectiveKind,
+        axes: ir.MeshAxes,
+        params: ir.Params,
+        args: Sequence[Node],
+        groups: ir.Groups | None = None,
+    ) -> Node:
+        """What the participants of a group along axes of a mesh compute together."""
+        type_ = collectives.result_type(kind, axes, groups, params, args)
+        return self._make(ir.Collective, type_, kind, axes, groups, params, tuple(args))
 
     def fence(self, args: Sequence[Node]) -> list[Node]:
         """`args` behind a barrier."""

@@ -6,7 +6,7 @@ matter. Polynomials, sums of floats and complex arithmetic agree up to rounding 
 
 from __future__ import annotations
 
-from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo import collectives, ir, traversal
 
 _FUNCTIONS = frozenset(
     "add sub mul div rem neg abs square sign sqrt floor ceil round_even round_away max min clamp "
@@ -40,5 +40,7 @@ def _is_exact(node: ir.Node) -> bool:
             return node.combine is None
         case ir.Dot():
             return node.dtype.kind in "biu"
+        case ir.Collective():
+            return collectives.group_size(node.axes, node.groups) == 1
         case _:
             return isinstance(node, (*_VIEWS, *_SAME_CODE))

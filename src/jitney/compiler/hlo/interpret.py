@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import library, reference
-from jitney.compiler.hlo import ir
+from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.traversal import roots, topological_order
-from jitney.compiler.reference import contraction, indexing, order, reduction
+from jitney.compiler.reference import collective, contraction, indexing, order, reduction
 
 Env = dict[ir.Node, Any]
 Rule = Callable[[Any, Env], Any]
@@ -258,6 +258,14 @@ def _(node: ir.LibraryCall, env: Env) -> Any:
     routine = library.Routine(node.name, node.params)
     call = library.Call(routine, tuple([a.tensor_type for a in node.args]), types)
     return library.implementation(call)(*[env[a] for a in node.args])
+
+
+@rule(ir.Collective)
+def _(node: ir.Collective, env: Env) -> Any:
+    size = collectives.group_size(node.axes, node.groups)
+    assert size == 1, f"the interpreter is one participant, {node.kind} has {size}"
+    operands = [env[a] for a in node.args] or [None]
+    return collective.collective(node.kind, operands, **dict(node.params))[0]
 
 
 @rule(ir.HostCall)

@@ -3,7 +3,7 @@
     module ::= Module(name, region)
     region ::= Region(parameters, results, ordered)
     node   ::= leaf | elementwise | view | indexed | reduction | contraction | order | control
-             | library | host | Project
+             | library | collective | host | Project
     leaf   ::= Parameter(index) | Constant(value) | Iota(dim)
     elementwise ::= Apply(fn, args)
     view   ::= Broadcast | Reshape | Transpose | Slice | Reverse | Pad | Concatenate | Bitcast
@@ -13,6 +13,7 @@
     order  ::= Sort | TopK
     control ::= Cond | While
     library ::= LibraryCall
+    collective ::= Collective
     host   ::= HostCall | Fence
 
 Nodes are built through `build.Builder`, which interns them: within one builder two nodes are equal
@@ -35,11 +36,16 @@ from jitney.compiler.dims import (
     IndexMode as IndexMode,
     ScatterDims as ScatterDims,
 )
-from jitney.compiler.library import Params
+from jitney.compiler.library import Params as Params
 from jitney.compiler.tensor_type import Shape, TensorType as TensorType
 from jitney.core.record import record
 
 Axes: TypeAlias = tuple[int, ...]
+MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and extents
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # numbers of participants
+CollectiveKind: TypeAlias = Literal[
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute", "broadcast", "axis_index"
+]
 Monoid: TypeAlias = Literal["add", "mul", "max", "min", "and", "or", "xor"]
 
 
@@ -408,6 +414,38 @@ class LibraryCall(Node):
     """Results of the library function `name`, as `compiler/library.py` knows it, on `args`."""
 
     name: str
+    params: Params
+    args: tuple[Node, ...]
+
+
+@record(eq=False)
+class Collective(Node):
+    """What the participants of a group compute together: each runs this program on its own operands.
+
+    Participant k of n, whose operands are x_0 ... x_(n-1), gets
+
+        all_reduce(fn)                      x_0 fn x_1 fn ... fn x_(n-1)
+        all_gather(dim)                     x_0, x_1 ... one after another along axis `dim`
+        reduce_scatter(fn, dim)             the k-th of n parts of the all_reduce along `dim`
+        all_to_all(split_dim, concat_dim)   the k-th of n parts along `split_dim` of each operand, one
+                                            after another along `concat_dim`
+        permute(pairs)                      x_i for the pair (i, k), zeros if there is none
+        broadcast(source)                   x_source
+        axis_index()                        k, an int32 scalar; it has no operand
+
+    A single participant gets its own operand: `simplify` replaces the node by it.
+
+    Attributes:
+      axes: the axes of the mesh that participants of a group differ in. Participants are numbered in
+        row-major order along them.
+      groups: numbers of those that are a group, if not all are one; in the order of the group.
+      params: of the kind.
+      args: the operand, or none.
+    """
+
+    kind: CollectiveKind
+    axes: MeshAxes
+    groups: Groups | None
     params: Params
     args: tuple[Node, ...]
 

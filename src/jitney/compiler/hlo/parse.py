@@ -194,7 +194,7 @@ class _Reader:
         if self.peek("{"):
             return self.params()
         if self.peek("("):
-            return ast.literal_eval(self.take(r"\([\d(), -]*\)", "axes"))
+            return self.literal()
         plain = self.take(r"[^\s]+", "a value")
         if re.fullmatch(r"-?\d+", plain):
             return int(plain)
@@ -241,7 +241,9 @@ class _Reader:
 def _kind_of(word: str) -> type[ir.Node] | None:
     """The kind of node that is printed as `word`; None of those that apply a scalar function."""
     for kind in ir.Node.__subclasses__():
-        if kind is not ir.Apply and ir.kind_name(kind) == word:
+        # `record` makes a class anew; the one without fields may not be collected yet.
+        is_record = "__match_args__" in vars(kind)
+        if is_record and kind is not ir.Apply and ir.kind_name(kind) == word:
             return kind
     return None
 

@@ -101,12 +101,17 @@ def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
                     yield field, str(axes).replace(" ", "")
         elif isinstance(value, np.ndarray):
             yield name, number_text(value)
-        elif kind is ir.LibraryCall and name == "params":
+        elif name == "params":
             yield name, params_text(value)
         elif isinstance(value, tuple):
-            yield name, str(value).replace(" ", "")
+            yield name, _tuple_text(value)
         else:
             yield name, str(value)
+
+
+def _tuple_text(value: tuple[object, ...]) -> str:
+    items = [_tuple_text(x) if isinstance(x, tuple) else repr(x) for x in value]
+    return f"({','.join(items)}{',' if len(items) == 1 else ''})"
 
 
 def _type(node: ir.Node) -> str:

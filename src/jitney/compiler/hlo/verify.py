@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler import library
-from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo import collectives, ir, traversal
 from jitney.compiler.hlo.build import result_dtype
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.reference import scalar
@@ -441,6 +441,13 @@ def _library_call(node: ir.LibraryCall) -> Any:
         raise IRError(f"library_call.C3: {routine} of {_types(types)}: {error}") from error
 
 
+def _collective(node: ir.Collective) -> Any:
+    try:
+        return collectives.result_type(node.kind, node.axes, node.groups, node.params, node.args)
+    except AssertionError as error:
+        raise IRError(str(error)) from None
+
+
 def _host_call(node: ir.HostCall) -> Any:
     _need(callable(node.fn) and isinstance(node.type, tuple), "host_call.C1: no function")
 
@@ -471,8 +478,8 @@ _checks: dict[type, Check] = {
     ir.Gather: _gather, ir.Scatter: _scatter, ir.Reduce: _reduce, ir.ArgReduce: _arg_reduce,
     ir.ReduceRegion: _reduce_region, ir.Cumulative: _cumulative, ir.Dot: _dot, ir.Sort: _sort,
     ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while,
-    ir.LibraryCall: _library_call, ir.HostCall: _host_call, ir.Fence: _fence,
-    ir.Project: _project,
+    ir.LibraryCall: _library_call, ir.Collective: _collective, ir.HostCall: _host_call,
+    ir.Fence: _fence, ir.Project: _project,
 }  # fmt: skip
 
 

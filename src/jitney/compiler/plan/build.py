@@ -584,6 +584,13 @@ class _RegionPlan:
         self._host_call(node)
         return True
 
+    def collective(self, node: hlo.Collective) -> bool:
+        """A step that the participants of a group take together."""
+        args = tuple([self.buffer(a) for a in node.args])
+        (result,) = self.new(node)
+        self.steps.append(ir.Collective(node, args, result))
+        return True
+
     def fence(self, node: hlo.Fence) -> bool:
         """Operands stay where they are: the barrier has done its work."""
         for buffer, x in zip(self.new(node), node.args, strict=True):
@@ -601,6 +608,7 @@ _single_rules: dict[type, Callable[[_RegionPlan, Any], bool]] = {
     hlo.Cond: _RegionPlan.branch,
     hlo.LibraryCall: _RegionPlan.library_call,
     hlo.HostCall: _RegionPlan.host_call,
+    hlo.Collective: _RegionPlan.collective,
     hlo.Fence: _RegionPlan.fence,
 }
 

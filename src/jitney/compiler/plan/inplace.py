@@ -131,6 +131,8 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
         case ir.LibraryCall():
             args, results = (tuple(map(name, some)) for some in (step.args, step.results))
             return replace(step, args=args, results=results)
+        case ir.Collective():
+            return replace(step, args=tuple(map(name, step.args)), result=name(step.result))
         case ir.HostCall():
             args = tuple((name(b), t) for b, t in step.args)
             return ir.HostCall(

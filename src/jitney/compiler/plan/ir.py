@@ -2,8 +2,9 @@
 
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
     step ::= Launch(kernel, buffers) | Gemm(...) | LibraryCall(call, args, results)
-           | HostCall(fn, args, results) | Copy(to, source)
-           | SwapBuffers(carry, after) | Loop(cond, predicate, body) | Branch(index, cases)
+           | Collective(node, args, result) | HostCall(fn, args, results)
+           | Copy(to, source) | SwapBuffers(carry, after)
+           | Loop(cond, predicate, body) | Branch(index, cases)
 
 A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
 to it between its first and its last use.
@@ -17,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from jitney.compiler import library
+from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
@@ -88,6 +90,20 @@ class LibraryCall:
 
 
 @record
+class Collective:
+    """What the participants of a group compute together; of one alone, a copy.
+
+    Attributes:
+      node: which says what.
+      args: the operand, or none.
+    """
+
+    node: hlo.Collective
+    args: tuple[Buffer, ...]
+    result: Buffer
+
+
+@record
 class HostCall:
     """Calls a Python function of arrays, which is a user's."""
 
@@ -144,7 +160,9 @@ class Branch:
     cases: list[list[Step]]
 
 
-Step: TypeAlias = Launch | Gemm | LibraryCall | HostCall | Copy | SwapBuffers | Loop | Branch
+Step: TypeAlias = (
+    Launch | Gemm | LibraryCall | Collective | HostCall | Copy | SwapBuffers | Loop | Branch
+)
 
 
 @record
@@ -168,6 +186,8 @@ def touched(step: Step) -> list[Buffer]:
             return [step.x, step.y, step.out]
         case LibraryCall():
             return [*step.beside, *step.args, *step.results]
+        case Collective():
+            return [*step.args, step.result]
         case HostCall():
             return [b for b, _ in (*step.args, *step.results)]
         case Copy():

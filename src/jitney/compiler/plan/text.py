@@ -8,6 +8,7 @@ from jitney.compiler import library
 from jitney.compiler.hlo import node_calls
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.text import print_kernel, print_loop
+from jitney.compiler.library import params_text
 from jitney.compiler.plan import ir
 
 
@@ -39,6 +40,10 @@ def print_plan(plan: ir.Plan) -> str:
                     lines.append(
                         f"{indent}library_call {call} -> ({_buffers(step.results)}){batch}"
                     )
+                case ir.Collective():
+                    node = step.node
+                    what = f"collective {node.kind}{params_text((*node.axes, *node.params))}"
+                    lines.append(f"{indent}{what}({_buffers(step.args)}) -> ({step.result})")
                 case ir.HostCall():
                     args = _buffers([b for b, _ in step.args])
                     results = _buffers([b for b, _ in step.results])

@@ -47,6 +47,8 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             return [step.x, step.y], [step.out]
         case ir.LibraryCall():
             return [*step.beside[:1], *step.args], [*step.beside[1:], *step.results]
+        case ir.Collective():
+            return list(step.args), [step.result]
         case ir.HostCall():
             return [b for b, _ in step.args], [b for b, _ in step.results]
         case ir.Copy():

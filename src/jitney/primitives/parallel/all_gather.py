@@ -22,6 +22,7 @@ from jitney.primitives.parallel.collectives import (
     axis_extent,
     checked_groups,
     has_name,
+    lower_collective,
     names_of,
 )
 from jitney.transforms.batch import AxisData
@@ -58,15 +59,11 @@ def _merge(x: Value, axis: int) -> Any:
 
 
 def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape]) -> None:
-    """Sets what the operation is along axes of extent 1: a change of shape."""
+    """Sets how the operation is evaluated along axes of extent 1: as a change of shape."""
 
     @prim.eager
     def _(x: np.ndarray, **params: object) -> np.ndarray:
         return x.reshape(meaning(x.shape, **params))
-
-    @prim.lower
-    def _(b: Builder, x: Node, **params: object) -> Any:
-        return b.reshape(x, meaning(x.shape, **params))
 
 
 def _only_one(size: int, name: str) -> None:
@@ -75,16 +72,6 @@ def _only_one(size: int, name: str) -> None:
             f"{name} over an axis of extent {size} that is not in scope: it must run under the vmap "
             "that names the axis"
         )
-
-
-def same_shape(prim: Primitive) -> None:
-    """Type and meaning of an operation that keeps shapes."""
-
-    @prim.abstract
-    def _(x: ShapedArray, **_: Any) -> ShapedArray:
-        return x
-
-    _of_extent_one(prim, lambda shape, **_: shape)
 
 
 # --- all_gather -----------------------------------------------------------------------------------
@@ -112,6 +99,20 @@ def _gathered_alone(shape: Shape, **params: Param) -> Shape:
 
 
 _of_extent_one(all_gather_p, _gathered_alone)
+
+
+@all_gather_p.lower
+def _(
+    b: Builder, x: Node, *, all_gather_dimension: int, axis_name: tuple[AxisName, ...],
+    axis_index_groups: Groups, axis_size: int, tiled: bool,
+) -> Any:  # fmt: skip
+    k = all_gather_dimension
+    if not tiled:
+        x = b.reshape(x, (*x.shape[:k], 1, *x.shape[k:]))
+    out = lower_collective(b, "all_gather", axis_name, [x], axis_index_groups, dim=k)
+    if out.shape[k] != x.shape[k] * axis_size:
+        _only_one(axis_size, "all_gather")
+    return out
 
 
 @all_gather_p.batch_with_axis
@@ -241,6 +242,18 @@ def _scattered_alone(shape: Shape, **params: Param) -> Shape:
 _of_extent_one(reduce_scatter_p, _scattered_alone)
 
 
+@reduce_scatter_p.lower
+def _(
+    b: Builder, x: Node, *, scatter_dimension: int, axis_name: tuple[AxisName, ...],
+    axis_index_groups: Groups, axis_size: int, tiled: bool,
+) -> Any:  # fmt: skip
+    k = scatter_dimension
+    out = lower_collective(b, "reduce_scatter", axis_name, [x], axis_index_groups, fn="add", dim=k)
+    if out.shape[k] * axis_size != x.shape[k]:
+        _only_one(axis_size, "psum_scatter")
+    return out if tiled else b.reshape(out, (*out.shape[:k], *out.shape[k + 1 :]))
+
+
 @reduce_scatter_p.batch_with_axis
 def _(
     axis_data: AxisData,
@@ -347,6 +360,17 @@ all_to_all_p.result_type = (  # type: ignore[method-assign]  # of this one primi
     lambda avals, params: all_to_all_p.abstract_eval(*avals, **params)
 )
 _of_extent_one(all_to_all_p, lambda shape, **_: shape)
+
+
+@all_to_all_p.lower
+def _(
+    b: Builder, x: Node, *, split_axis: int, concat_axis: int, axis_name: AxisName,
+    axis_index_groups: Groups, **_: Any,
+) -> Any:  # fmt: skip
+    return lower_collective(
+        b, "all_to_all", [axis_name], [x], axis_index_groups,
+        split_dim=split_axis, concat_dim=concat_axis,
+    )  # fmt: skip
 
 
 @all_to_all_p.batch_with_axis

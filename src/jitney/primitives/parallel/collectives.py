@@ -1,7 +1,8 @@
 """Reductions over named axes, and questions about them: `psum`, `pmax`, `pmin`, `pmean`, `axis_index`.
 
 `vmap` names its axis; an operation over the name is one over the positional axis once it is batched.
-A named axis that no `vmap` has taken away belongs to a mesh of one device: its extent is 1.
+A named axis that no `vmap` has taken away belongs to a mesh: operations over it become `Collective`
+nodes. There is one device, so its extent is 1, and nothing is left of them in compiled programs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from jitney.primitives.elementwise.convert import as_value, convert_element_type
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
-    from jitney.compiler.hlo.ir import Monoid
+    from jitney.compiler.hlo.ir import CollectiveKind, Monoid
+    from jitney.compiler.library import Param as LibraryParam
     from jitney.core.typing import Array, AxisName, PyTree
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
 
@@ -97,6 +99,34 @@ def checked_groups(groups: Groups, size: int) -> tuple[tuple[int, ...], ...] | N
     return parts
 
 
+# --- programs -------------------------------------------------------------------------------------
+
+
+def lower_collective(
+    b: Builder,
+    kind: CollectiveKind,
+    names: Sequence[AxisName],
+    args: Sequence[Node],
+    groups: Groups = None,
+    **params: LibraryParam,
+) -> Node:
+    """The node of a collective over named axes: of those in scope, and of others with one device.
+
+    Raises:
+      NameError: if the collective is over axes of a larger extent that are not in scope.
+    """
+    extents = dict(state.axis_env)
+    axes = tuple([(str(name), int(extents.get(name, 1))) for name in names])
+    parts = None if groups is None else tuple([tuple(group) for group in groups])
+    try:
+        return b.collective(kind, axes, tuple(params.items()), args, parts)
+    except AssertionError as error:
+        raise NameError(
+            f"{kind} over the axes {dict(axes)}, not all of them in scope: it must run under the vmap "
+            "that names them"
+        ) from error
+
+
 # --- reductions -----------------------------------------------------------------------------------
 
 
@@ -124,7 +154,10 @@ def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
 
     @prim.lower
     def _(b: Builder, x: Node, *, axes: Sequence[AxisName], axis_index_groups: Groups) -> Any:
-        return b.reduce(x, fn, _positional(axes)) if _positional(axes) else x
+        own, names = b.reduce(x, fn, _positional(axes)), _named(axes)
+        if not names:
+            return own
+        return lower_collective(b, "all_reduce", names, [own], axis_index_groups, fn=fn)
 
     @prim.batch_with_axis
     def _(
@@ -281,7 +314,7 @@ def _(*, axis_name: AxisName) -> np.ndarray:
 
 @axis_index_p.lower
 def _(b: Builder, *, axis_name: AxisName) -> Any:
-    return b.full((), 0, np.dtype(np.int32))
+    return lower_collective(b, "axis_index", [axis_name], [])
 
 
 @axis_index_p.batch_with_axis

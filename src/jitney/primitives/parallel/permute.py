@@ -15,23 +15,36 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.select import select
 from jitney.primitives.indexing.gather import index_take
 from jitney.primitives.indexing.slice import index_in_dim
-from jitney.primitives.parallel.all_gather import all_gather, same_shape
+from jitney.primitives.parallel.all_gather import all_gather
 from jitney.primitives.parallel.collectives import (
     axis_extent,
     axis_index_p,
     has_name,
+    lower_collective,
     names_of,
 )
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName, PyTree
-    from jitney.primitives.rule_types import Dims, Operand, Value
+    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
 
 # --- ppermute -------------------------------------------------------------------------------------
 
 ppermute_p = declare("ppermute", linear=True)
-same_shape(ppermute_p)
+ppermute_p.abstract(lambda x, **_: x)
+
+
+@ppermute_p.eager
+def _(x: np.ndarray, *, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> np.ndarray:
+    return x if perm else np.zeros_like(x)  # one instance, which may receive nothing
+
+
+@ppermute_p.lower
+def _(
+    b: Builder, x: Node, *, axis_name: tuple[AxisName, ...], perm: Sequence[tuple[int, int]]
+) -> Any:
+    return lower_collective(b, "permute", axis_name, [x], pairs=tuple(perm))
 
 
 @ppermute_p.batch_with_axis
@@ -143,7 +156,13 @@ def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
 # --- pbroadcast -----------------------------------------------------------------------------------
 
 pbroadcast_p = declare("pbroadcast", linear=True)
-same_shape(pbroadcast_p)
+pbroadcast_p.abstract(lambda x, **_: x)
+pbroadcast_p.eager(lambda x, **_: x)
+
+
+@pbroadcast_p.lower
+def _(b: Builder, x: Node, *, axis_name: AxisName, source: int) -> Any:
+    return lower_collective(b, "broadcast", [axis_name], [x], source=source)
 
 
 @pbroadcast_p.batch_with_axis

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.hlo import interpret, ir, traversal
+from jitney.compiler.hlo import collectives, interpret, ir, traversal
 from jitney.compiler.hlo.build import Builder
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
@@ -414,6 +414,18 @@ def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
     return b.apply("add", out, b.full(node.shape, 0, node.dtype))
 
 
+# --- collectives --------------------------------------------------------------------------------
+
+
+def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
+    """A collective of a group of one participant -> its operand, or zero."""
+    if collectives.group_size(node.axes, node.groups) != 1:
+        return None
+    if collectives.is_operand(node.kind, node.params):
+        return node.args[0]
+    return b.full(node.shape, 0, node.dtype)
+
+
 _rules: dict[type, tuple[Rule, ...]] = {
     ir.Apply: (
         fold_constants,
@@ -430,4 +442,5 @@ _rules: dict[type, tuple[Rule, ...]] = {
     ir.Dot: (dot_of_transpose, dot_of_one_product, dot_of_narrow_constant),
     ir.Reduce: (reduce_of_one,),
     ir.Scatter: (scatter_of_one_window,),
+    ir.Collective: (collective_of_one,),
 }

@@ -1,0 +1,72 @@
+"""Types of collective operations, and what they are for a group of one participant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.ir import Node, TensorType
+from jitney.compiler.reference.collective import KINDS
+
+_PARAMS = {
+    "all_reduce": {"fn"}, "all_gather": {"dim"}, "reduce_scatter": {"fn", "dim"},
+    "all_to_all": {"split_dim", "concat_dim"}, "permute": {"pairs"}, "broadcast": {"source"},
+    "axis_index": set[str](),
+}  # fmt: skip
+_MONOIDS = get_args(ir.Monoid)
+
+
+def group_size(axes: ir.MeshAxes, groups: ir.Groups | None) -> int:
+    """The number of participants in a group."""
+    return math.prod([n for _, n in axes]) if groups is None else len(groups[0])
+
+
+def result_type(
+    kind: str, axes: ir.MeshAxes, groups: ir.Groups | None, params: ir.Params, args: Sequence[Node]
+) -> TensorType:
+    """The type of each participant's result.
+
+    Raises:
+      AssertionError: naming the constraint that is violated.
+    """
+    options: dict[str, Any] = dict(params)
+    assert (
+        kind in KINDS and set(options) == _PARAMS[kind] and len(args) == (kind != "axis_index")
+    ), f"collective.C1: {kind} of {len(args)} operands, {params}"
+    assert options.get("fn", "add") in _MONOIDS, f"collective.C1: {kind} by {options['fn']}"
+    everyone = range(math.prod([n for _, n in axes]))
+    assert groups is None or (
+        len({len(group) for group in groups}) == 1
+        and sorted([k for group in groups for k in group]) == [*everyone]
+    ), f"collective.C2: groups {groups} of {axes}"
+    size = group_size(axes, groups)
+    if kind == "axis_index":
+        return TensorType((), np.dtype(np.int32))
+    x = args[0].tensor_type
+    shape = list(x.shape)
+    dims = [v for k, v in options.items() if k.endswith("dim")]
+    assert all(0 <= dim < x.rank for dim in dims), f"collective.C3: {kind} of {x}, {params}"
+    divided = options.get("split_dim", options["dim"] if kind == "reduce_scatter" else None)
+    if divided is not None:
+        assert shape[divided] % size == 0, f"collective.C4: axis {divided} of {x} in {size} parts"
+        shape[divided] //= size
+    joined = options.get("concat_dim", options["dim"] if kind == "all_gather" else None)
+    if joined is not None:
+        shape[joined] *= size
+    if kind == "permute":
+        for side in zip(*options["pairs"], strict=True):
+            assert len({*side}) == len(side) and {*side} <= {*range(size)}, (
+                f"collective.C5: pairs {options['pairs']} of {size}"
+            )
+    if kind == "broadcast":
+        assert 0 <= options["source"] < size, f"collective.C5: source {options['source']} of {size}"
+    return TensorType(tuple(shape), x.dtype)
+
+
+def is_operand(kind: str, params: ir.Params) -> bool:
+    """Whether the result of a single participant is its operand; if not, it is zero."""
+    return kind != "axis_index" and params != (("pairs", ()),)
