@@ -10,8 +10,9 @@ from tests.accuracy.reference import REFERENCES, SAMPLED, domain
 
 from jitney.compiler.llvm.target import X86_AVX2, X86_SSE4, host
 from jitney.compiler.reference import scalar as reference
-from jitney.compiler.reference.complex_parts import PARTS, names_of
 from jitney.compiler.scalar import powers, table
+from jitney.compiler.scalar_functions import lookup, rows
+from jitney.compiler.scalar_functions.complex_functions import COMPLEX_FUNCTIONS
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 FLOATS = [np.dtype(d) for d in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)]
@@ -52,7 +53,7 @@ def test_error_stays_within_the_stated_bound(fn, dtype, target):
     with np.errstate(all="ignore"):
         want = reference(*[x.astype(np.longdouble) for x in arrays])
     errors = ulps(compiled(fn, [dtype] * count, dtype, target)(*arrays), want)
-    bound = table.ulp_bound(fn, dtype)
+    bound = lookup(fn).ulp_bound(dtype)
     bound += 0.5 if target == "sse4" else 0
     bound += 3 if fn in SAMPLED and dtype == F64 else 0
     worst = int(np.argmax(errors))
@@ -111,7 +112,7 @@ def test_powers_with_constant_exponents(halves, dtype, target):
         want = np.power(x.astype(np.longdouble), np.longdouble(exponent))
     errors = ulps(Loop(emit, [dtype], dtype, where, lanes)(x), want)
     near_end = (np.abs(want) < 16 * info.tiny) | (np.abs(x) < 16 * info.tiny)
-    bound = table.ulp_bound("pow", dtype) + (0.5 if target == "sse4" else 0)
+    bound = lookup("pow").ulp_bound(dtype) + (0.5 if target == "sse4" else 0)
     assert errors[~near_end].max() <= bound and errors.max() <= bound + 0.5
 
 
@@ -175,6 +176,15 @@ def meaning(rule, *xs):
         return np.asarray(rule(*xs))
 
 
+# Exact functions that other tests look at.
+ELSEWHERE = {"select", "clamp", "convert", "bitcast", "round_to_bfloat16", "round_to_float16"}
+
+
+def test_every_exact_function_is_compared():
+    compared = set().union(*ONE.values(), *TWO.values(), ELSEWHERE)
+    assert compared == {row.name for row in rows() if row.is_exact}
+
+
 @pytest.mark.parametrize("target", ["host", "sse4", "scalar"])
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, BOOL], ids=str)
 def test_exact_functions_have_their_numpy_meaning(dtype, target):
@@ -231,12 +241,12 @@ def test_functions_without_native_code_say_so():
 # --- complex --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fn", sorted({part.fn for part in PARTS.values()}))
+@pytest.mark.parametrize("fn", sorted(COMPLEX_FUNCTIONS))
 @pytest.mark.parametrize("kind", [F32, F64], ids=str)
 def test_complex_functions(fn, kind):
     rng = np.random.default_rng(0)
-    names = names_of(fn)
-    count = PARTS[names[0]].operands
+    names = COMPLEX_FUNCTIONS[fn].parts
+    count = COMPLEX_FUNCTIONS[fn].operands
     n = 3000
     parts = [
         (rng.normal(size=n) * np.exp(rng.normal(size=n))).astype(kind) for _ in range(2 * count)

@@ -35,8 +35,9 @@ from jitney.compiler.llvm.values import (
     register_kind,
     type_text,
 )
-from jitney.compiler.reference.complex_parts import PARTS
 from jitney.compiler.scalar import complexes, powers, table
+from jitney.compiler.scalar_functions import lookup
+from jitney.compiler.scalar_functions.declaration import Part
 
 
 class _State:
@@ -373,8 +374,9 @@ class KernelWriter:
                 if s.fn in self.outlined:
                     return self._outlined(s, dtype, args)
                 result = self._constant_power(s, args)
-                if s.fn in PARTS:
-                    return self._complex_part(s, args)
+                part = lookup(s.fn).part
+                if part is not None:
+                    return self._complex_part(part, s, args)
                 if result is None:
                     result = table.emit(e, s.fn, dtype, args, s.dtype)
                 assert result is not None, f"no code for {s.fn} of {dtype}"
@@ -391,13 +393,12 @@ class KernelWriter:
             return None
         return powers.constant_power(self.e, args[0], float(exponent.value))
 
-    def _complex_part(self, s: ir.Call, args: list[Value]) -> Value:
+    def _complex_part(self, part: Part, s: ir.Call, args: list[Value]) -> Value:
         """A part of a complex function; both are computed when the first is asked for."""
-        part = PARTS[s.fn]
-        key = (part.fn, s.args)
+        key = (part.of.fn, s.args)
         parts = self.state.shared.get(key)
         if parts is None:
-            parts = self.state.shared[key] = complexes.evaluate(self.e, part.fn, args)
+            parts = self.state.shared[key] = complexes.evaluate(self.e, part.of, args)
         return parts[part.which]
 
     def _outlined(self, s: ir.Call, dtype: np.dtype, args: list[Value]) -> Value:

@@ -18,43 +18,15 @@ import numpy as np
 from jitney.compiler import library
 from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.ir import Node, Region, TensorType
+from jitney.compiler.scalar_functions import lookup, real_dtype
 from jitney.core import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, Value
 
-_BOOL = np.dtype(bool)
 _INT32 = np.dtype(np.int32)
 
-# Scalar functions whose result dtype is not that of their first operand.
-_PREDICATES = frozenset(
-    ("eq", "ne", "lt", "le", "gt", "ge", "eq_to", "le_to", "lt_to", "is_finite")
-)
-_REAL_OF = {
-    np.dtype(np.complex64): np.dtype(np.float32),
-    np.dtype(np.complex128): np.dtype(np.float64),
-}
-_COMPLEX_OF = {real: kind for kind, real in _REAL_OF.items()}
 _SMALL_CONSTANT = 256  # bytes up to which constants are interned by value
-
-
-def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of the parts of complex `dtype`."""
-    return _REAL_OF[dtype]
-
-
-def result_dtype(fn: str, args: Sequence[Node]) -> np.dtype:
-    """dtype of `fn` applied to `args`."""
-    if fn in _PREDICATES:
-        return _BOOL
-    if fn == "select":
-        return args[1].dtype
-    dtype = args[0].dtype
-    if fn in ("real", "imag") or (fn == "abs" and dtype.kind == "c"):
-        return _REAL_OF[dtype]
-    if fn == "complex":
-        return _COMPLEX_OF[dtype]
-    return dtype
 
 
 class Builder:
@@ -123,7 +95,7 @@ class Builder:
         type_ = TensorType(tuple(shape), np.dtype(dtype))
         assert 0 <= dim < type_.rank, f"iota.C1: axis {dim} of {type_}"
         if type_.dtype.kind == "c":
-            real = self.iota(_REAL_OF[type_.dtype], shape, dim)
+            real = self.iota(real_dtype(type_.dtype), shape, dim)
             return self.convert(real, type_.dtype)
         return self._make(ir.Iota, type_, dim)
 
@@ -135,7 +107,9 @@ class Builder:
         assert all(a.shape == shape for a in args), (
             f"apply.C1: {fn} of {', '.join(str(a.type) for a in args)}"
         )
-        return self._make(ir.Apply, TensorType(shape, result_dtype(fn, args)), fn, args)
+        result = lookup(fn).result
+        assert result is not None, f"apply.C4: {fn} without a dtype"
+        return self._make(ir.Apply, TensorType(shape, result([a.dtype for a in args])), fn, args)
 
     def apply_again(self, fn: str, args: Sequence[Node], dtype: np.dtype) -> Node:
         """What `Apply` nodes are: `fn` of `args`, with the result's dtype where it says so."""
@@ -151,10 +125,10 @@ class Builder:
         if x.dtype.kind == "c" and dtype.kind != "c":
             return self.convert(self.apply("real", x), dtype)
         if dtype.kind == "c" and x.dtype.kind != "c":
-            real = self.convert(x, _REAL_OF[dtype])
+            real = self.convert(x, real_dtype(dtype))
             return self.apply("complex", real, self.full(x.shape, 0, real.dtype))
         if dtype.kind == "c":
-            part = _REAL_OF[dtype]
+            part = real_dtype(dtype)
             return self.apply(
                 "complex",
                 self.convert(self.apply("real", x), part),

@@ -7,13 +7,8 @@ matter. Polynomials, sums of floats and complex arithmetic agree up to rounding 
 from __future__ import annotations
 
 from jitney.compiler.hlo import collectives, ir, traversal
+from jitney.compiler.scalar_functions import lookup
 
-_FUNCTIONS = frozenset(
-    "add sub mul div rem neg abs square sign sqrt floor ceil round_even round_away max min clamp "
-    "select eq ne lt le gt ge eq_to lt_to le_to is_finite and or xor not shift_left "
-    "shift_right_logical shift_right_arithmetic population_count clz mulhi convert bitcast "
-    "nextafter".split()
-)
 _VIEWS = (
     ir.Parameter, ir.Constant, ir.Iota, ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice,
     ir.Reverse, ir.Pad, ir.Concatenate, ir.Bitcast, ir.DynamicSlice, ir.DynamicUpdateSlice,
@@ -33,7 +28,7 @@ def _is_exact(node: ir.Node) -> bool:
         return False
     match node:
         case ir.Apply():
-            return node.fn in _FUNCTIONS
+            return lookup(node.fn).is_exact
         case ir.Reduce() | ir.Cumulative():
             return node.dtype.kind != "f" or node.fn in ("max", "min")
         case ir.Scatter():

@@ -15,6 +15,7 @@ from jitney.compiler import library, reference
 from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.traversal import roots, topological_order
 from jitney.compiler.reference import collective, contraction, indexing, order, reduction
+from jitney.compiler.scalar_functions import lookup
 
 Env = dict[ir.Node, Any]
 Rule = Callable[[Any, Env], Any]
@@ -74,10 +75,9 @@ def _(node: ir.Iota, env: Env) -> Any:
 @rule(ir.Apply)
 def _(node: ir.Apply, env: Env) -> Any:
     args = [env[a] for a in node.args]
-    if node.fn == "convert":
-        return reference.scalar.convert(args[0], node.dtype)
-    if node.fn == "bitcast":
-        return reference.bitcast(args[0], node.dtype)
+    row = lookup(node.fn)
+    if row.result is None:
+        return row.reference(args[0], node.dtype)
     return reference.scalar.apply(node.fn, args)
 
 

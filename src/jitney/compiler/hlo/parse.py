@@ -17,8 +17,8 @@ import numpy as np
 from jitney.compiler.hlo import ir, text as printing, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import TensorType
-from jitney.compiler.hlo.verify import arity
 from jitney.compiler.library import Param, Params
+from jitney.compiler.scalar_functions import find
 from jitney.compiler.tensor_type import parse_dtype
 from jitney.core import record
 
@@ -251,7 +251,7 @@ def _kind_of(word: str) -> type[ir.Node] | None:
 def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type_: Any) -> ir.Node:
     kind = _kind_of(word)
     if kind is None:
-        if arity(word) is None:
+        if find(word) is None:
             raise ValueError(f"there is no node {word}")
         return b.apply_again(word, xs, type_.dtype)
     values = {**fields, **_operands(kind, xs), **_said_otherwise(kind, fields, type_)}

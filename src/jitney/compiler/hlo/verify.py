@@ -16,10 +16,8 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.hlo import collectives, ir, traversal
-from jitney.compiler.hlo.build import result_dtype
 from jitney.compiler.hlo.ir import TensorType
-from jitney.compiler.reference import scalar
-from jitney.compiler.reference.complex_parts import PARTS
+from jitney.compiler.scalar_functions import find
 from jitney.core import dtypes
 
 _BOOL, _INT32 = np.dtype(bool), np.dtype(np.int32)
@@ -27,15 +25,6 @@ _MODES = ("clip", "fill", "promise_in_bounds")
 _MONOIDS = ("add", "mul", "max", "min", "and", "or", "xor")
 _RUNNING = ("add", "mul", "max", "min", "logaddexp")
 _SCATTERED = ("add", "sub", "mul", "min", "max")
-
-# How many operands functions take; those not listed here take one.
-_BINARY = frozenset(
-    "add sub mul div rem max min pow atan2 nextafter and or xor shift_left shift_right_logical "
-    "shift_right_arithmetic mulhi eq ne lt le gt ge eq_to lt_to le_to complex logaddexp igamma "
-    "igammac igamma_grad_a random_gamma_grad zeta polygamma".split()
-)
-_TERNARY = frozenset(("select", "clamp", "regularized_incomplete_beta"))
-_CASTS = frozenset(("convert", "bitcast"))
 
 
 class IRError(AssertionError):
@@ -59,17 +48,6 @@ def verify_node(node: ir.Node) -> None:
         raise IRError(
             f"{kind}.type: is {_types(node.type)}, should be {_types(inferred)} (node {node.id})"
         )
-
-
-def arity(fn: str) -> int | None:
-    """How many operands the scalar function `fn` takes; None if there is no such function."""
-    if fn in _BINARY:
-        return 2
-    if fn in _TERNARY:
-        return 3
-    if fn in PARTS:
-        return 2 * PARTS[fn].operands
-    return 1 if fn in _CASTS or fn in scalar.names() else None
 
 
 # --- regions ------------------------------------------------------------------------------------
@@ -150,25 +128,19 @@ def _iota(node: ir.Iota) -> Any:
 
 def _apply(node: ir.Apply) -> Any:
     fn, args = node.fn, node.args
-    wanted = arity(fn)
-    _need(wanted is not None, f"apply.C2: no function {fn}")
-    _need(wanted == len(args), f"apply.C2: {fn} of {len(args)} operands")
+    row = find(fn)
+    if row is None:
+        raise IRError(f"apply.C2: no function {fn}")
+    _need(row.operands == len(args), f"apply.C2: {fn} of {len(args)} operands")
     text = f"{fn} of {', '.join(str(a.type) for a in args)}"
     _need(all(a.shape == args[0].shape for a in args), f"apply.C1: {text}")
-    if fn == "select":
-        same = args[0].dtype == _BOOL and args[1].dtype == args[2].dtype
-        _need(same, f"apply.C3: {text}")
-    else:
-        _need(all(a.dtype == args[0].dtype for a in args), f"apply.C3: {text}")
-    if fn in ("real", "imag", "conj"):
-        _need(args[0].dtype.kind == "c", f"apply.C3: {text}")
-    if fn == "complex":
-        _need(args[0].dtype in (np.float32, np.float64), f"apply.C3: {text}")
+    given = [a.dtype for a in args]
+    _need(row.accepts(given), f"apply.C3: {text}")
     if fn == "bitcast":
         _need(node.dtype.itemsize == args[0].dtype.itemsize, f"apply.C4: {text} to {node.type}")
     if fn == "convert":
         _need(node.dtype.kind != "c" and args[0].dtype.kind != "c", f"apply.C4: {text}")
-    return TensorType(args[0].shape, node.dtype if fn in _CASTS else result_dtype(fn, args))
+    return TensorType(args[0].shape, row.result(given) if row.result else node.dtype)
 
 
 def _broadcast(node: ir.Broadcast) -> Any:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.hlo import ir as hlo
-from jitney.compiler.hlo.build import real_dtype
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, accumulator
+from jitney.compiler.scalar_functions import real_dtype
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value

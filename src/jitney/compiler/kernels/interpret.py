@@ -13,6 +13,7 @@ from jitney.compiler import reference
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.schedule import ordered_axes
 from jitney.compiler.reference import reduction
+from jitney.compiler.scalar_functions import lookup
 
 
 def run(kernel: ir.Kernel, buffers: Sequence[np.ndarray]) -> None:
@@ -55,12 +56,9 @@ def _run_box(
                     values.append(np.asarray(buffers[s.param][linear(s.index)]))
                 case ir.Call():
                     args = [values[a] for a in s.args]
-                    if s.fn == "convert":
-                        values.append(np.asarray(reference.scalar.convert(args[0], s.dtype)))
-                    elif s.fn == "bitcast":
-                        values.append(np.asarray(reference.bitcast(args[0], s.dtype)))
-                    else:
-                        values.append(np.asarray(reference.scalar.function(s.fn)(*args)))
+                    row = lookup(s.fn)
+                    extra = () if row.result is not None else (s.dtype,)
+                    values.append(np.asarray(row.reference(*args, *extra)))
         reduced = tuple(range(len(extents) - kernel.reduced, len(extents)))
         for o in kernel.outputs:
             value = np.broadcast_to(values[o.value], extents)

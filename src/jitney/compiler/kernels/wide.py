@@ -15,13 +15,10 @@ import numpy as np
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
 from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
-from jitney.compiler.scalar.convert import BASIC, EXACT
+from jitney.compiler.scalar_functions import lookup
 from jitney.core.record import replace
 
 _FLOAT32 = np.dtype(np.float32)
-
-# Functions that are not computed by way of float32, or not as that of float32 is.
-_OWN_CODE = frozenset(("bitcast", "nextafter", "eq_to", "lt_to", "le_to", "pow"))
 
 
 class _Widener:
@@ -62,7 +59,8 @@ class _Widener:
         args = tuple([self.wide[a] for a in s.args])
         if not any(halves):
             return self.add(ir.Call(s.fn, args, s.dtype))
-        if s.fn in _OWN_CODE:
+        rule = lookup(s.fn).half
+        if rule == "own":
             args = tuple([self.narrowed(a, old[a].dtype) for a in s.args])
             return self.widened(number, self.add(ir.Call(s.fn, args, s.dtype)))
         if s.fn == "convert":
@@ -72,9 +70,9 @@ class _Widener:
         if not halves[0]:
             return self.add(ir.Call(s.fn, args, s.dtype))
         value = self.add(ir.Call(s.fn, args, _FLOAT32))
-        if s.fn in EXACT:
+        if rule == "closed":
             return value
-        if s.fn in BASIC:
+        if rule == "basic":
             return self.add(ir.Call(f"round_to_{s.dtype.name}", (value,), _FLOAT32))
         return self.widened(number, self.add(ir.Call("convert", (value,), s.dtype)))
 

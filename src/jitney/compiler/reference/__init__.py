@@ -8,11 +8,10 @@ floating-point events if called under `np.errstate(all="ignore")`, and follow JA
 
 from __future__ import annotations
 
-from jitney.compiler.reference import complex_parts as complex_parts
 from jitney.compiler.reference import scalar as scalar
-from jitney.compiler.reference.elementwise import bitcast as bitcast
 from jitney.compiler.reference.elementwise import bitcast_bits as bitcast_bits
 from jitney.compiler.reference.elementwise import clamp as clamp
 from jitney.compiler.reference.elementwise import integer_pow as integer_pow
 from jitney.compiler.reference.elementwise import reduce_precision as reduce_precision
 from jitney.compiler.reference.elementwise import select_n as select_n
+from jitney.compiler.scalar_functions.casts import bitcast as bitcast

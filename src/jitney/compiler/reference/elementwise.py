@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler.reference import scalar
+from jitney.compiler.scalar_functions.casts import bitcast
 from jitney.core import dtypes
 
 if TYPE_CHECKING:
@@ -42,20 +43,6 @@ def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
     """min(max(x, low), high); NaN in any operand gives NaN."""
     # Of arrays without axes NumPy makes scalars, those of 4 bits without a dtype of their own.
     return np.asarray(scalar.function("clamp")(low, x, high), x.dtype)
-
-
-def bitcast(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """The bytes of `x` read as `dtype`; another width makes or takes a last axis."""
-    dtype = np.dtype(dtype)
-    if x.dtype == dtype:
-        return x
-    x = np.asarray(x, order="C")  # ascontiguousarray would add an axis to scalars
-    old, new = x.dtype.itemsize, dtype.itemsize
-    if old == new:
-        return x.view(dtype)
-    if old > new:
-        return x[..., None].view(dtype)
-    return x.view(dtype)[..., 0]
 
 
 def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:

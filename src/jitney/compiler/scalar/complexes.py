@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.compiler.reference.complex_parts import PARTS, Part
 from jitney.compiler.scalar import exponential, inverse_trigonometric, logarithm, trigonometric
+from jitney.compiler.scalar.code import Code, Rule, named
 from jitney.compiler.scalar.polynomial import INF, two_product, two_sum
+from jitney.compiler.scalar_functions.declaration import ComplexFunction, Part
 
 Pair: TypeAlias = tuple[Value, Value]
 Operand: TypeAlias = Value | Pair
@@ -32,7 +33,8 @@ def _scale(e: Emitter, x: Pair, factor: Value) -> Pair:
     return e.fmul(x[0], factor), e.fmul(x[1], factor)
 
 
-def _div(e: Emitter, x: Pair, y: Pair) -> Pair:
+def div(e: Emitter, x: Pair, y: Pair) -> Pair:
+    """x / y."""
     (a, b), (c, d) = x, y
     # Smith: with the larger part of the divisor taken out, its square cannot overflow.
     steep = e.fcmp("olt", e.fabs(c), e.fabs(d))
@@ -46,7 +48,7 @@ def _div(e: Emitter, x: Pair, y: Pair) -> Pair:
     return _at_the_edges(e, x, y, (re, im))
 
 
-def _narrow_div(e: Emitter, x: Pair, y: Pair) -> Pair:
+def narrow_div(e: Emitter, x: Pair, y: Pair) -> Pair:
     """Quotient of numbers whose parts fit into f32: neither products nor squares can overflow."""
     (a, b), (c, d) = x, y
     factor = e.fdiv(e.const(1.0, c), e.fma(c, c, e.fmul(d, d)))
@@ -96,7 +98,8 @@ def _is_finite(e: Emitter, x: Pair) -> Value:
     return e.and_(*[e.fcmp("olt", e.fabs(v), inf) for v in x])
 
 
-def _abs(e: Emitter, x: Pair) -> Value:
+def absolute(e: Emitter, x: Pair) -> Value:
+    """|x|."""
     a, b = e.fabs(x[0]), e.fabs(x[1])
     less = e.fcmp("olt", a, b)
     big, small = e.select(less, b, a), e.select(less, a, b)
@@ -106,14 +109,15 @@ def _abs(e: Emitter, x: Pair) -> Value:
     return e.select(_is_inf(e, x), e.const(INF, a), size)
 
 
-def _narrow_abs(e: Emitter, x: Pair) -> Value:
+def narrow_absolute(e: Emitter, x: Pair) -> Value:
     """Size of a number whose parts fit into f32."""
     size = e.sqrt(e.fma(x[0], x[0], e.fmul(x[1], x[1])))
     return e.select(_is_inf(e, x), e.const(INF, size), size)
 
 
-def _sign(e: Emitter, x: Pair) -> Pair:
-    size = _abs(e, x)
+def sign(e: Emitter, x: Pair) -> Pair:
+    """x / |x|; 0 for 0."""
+    size = absolute(e, x)
     zero = e.const(0.0, size)
     none = e.fcmp("oeq", size, zero)
     re, im = (e.select(none, zero, e.fdiv(v, size)) for v in x)
@@ -121,13 +125,14 @@ def _sign(e: Emitter, x: Pair) -> Pair:
 
 
 def _reciprocal(e: Emitter, x: Pair) -> Pair:
-    return _div(e, (e.const(1.0, x[0]), e.const(0.0, x[0])), x)
+    return div(e, (e.const(1.0, x[0]), e.const(0.0, x[0])), x)
 
 
 # --- roots, exponentials, logarithms --------------------------------------------------------------
 
 
-def _sqrt(e: Emitter, x: Pair) -> Pair:
+def sqrt(e: Emitter, x: Pair) -> Pair:
+    """The square root, cut along the negative numbers."""
     re, im = x
     zero, half = e.const(0.0, re), e.const(0.5, re)
     # In the middle of the range: neither the modulus nor a subnormal part gets lost.
@@ -138,7 +143,7 @@ def _sqrt(e: Emitter, x: Pair) -> Pair:
     factor = e.select(large, e.const(2.0**-60, re), e.select(small, e.const(2.0**100, re), one))
     back = e.select(large, e.const(2.0**30, re), e.select(small, e.const(2.0**-50, re), one))
     a, b = _scale(e, x, factor)
-    t = e.sqrt(e.fmul(e.fadd(e.fabs(a), _abs(e, (a, b))), half))
+    t = e.sqrt(e.fmul(e.fadd(e.fabs(a), absolute(e, (a, b))), half))
     other = e.fdiv(e.fmul(e.fabs(b), half), t)
     right = e.fcmp("oge", re, zero)
     u = e.fmul(e.select(right, t, other), back)
@@ -157,7 +162,8 @@ def _sqrt(e: Emitter, x: Pair) -> Pair:
     return e.select(im_inf, inf, u), e.select(im_inf, im, v)
 
 
-def _exp(e: Emitter, x: Pair) -> Pair:
+def exp(e: Emitter, x: Pair) -> Pair:
+    """e to the power of x."""
     re, im = x
     zero = e.const(0.0, re)
     # By halves: the exponential itself may overflow where its product with the sine does not.
@@ -171,16 +177,18 @@ def _exp(e: Emitter, x: Pair) -> Pair:
     return u, e.select(gone, zero, e.select(real, im, v))
 
 
-def _expm1(e: Emitter, x: Pair) -> Pair:
+def expm1(e: Emitter, x: Pair) -> Pair:
+    """e to the power of x, less 1."""
     re, im = x
     sine = trigonometric.sin(e, e.fmul(im, e.const(0.5, im)))
     less = e.fmul(e.fmul(sine, sine), e.const(-2.0, im))
     u = e.fma(exponential.expm1(e, re), trigonometric.cos(e, im), less)
     real = e.fcmp("oeq", im, e.const(0.0, im))
-    return e.select(real, exponential.expm1(e, re), u), _exp(e, x)[1]
+    return e.select(real, exponential.expm1(e, re), u), exp(e, x)[1]
 
 
-def _log(e: Emitter, x: Pair) -> Pair:
+def log(e: Emitter, x: Pair) -> Pair:
+    """The principal logarithm, cut along the negative numbers."""
     re, im = x
     a, b = e.fabs(re), e.fabs(im)
     less = e.fcmp("olt", a, b)
@@ -197,7 +205,8 @@ def _log(e: Emitter, x: Pair) -> Pair:
     return e.select(is_near, near, far), inverse_trigonometric.atan2(e, im, re)
 
 
-def _log1p(e: Emitter, x: Pair) -> Pair:
+def log1p(e: Emitter, x: Pair) -> Pair:
+    """The logarithm of 1 + x."""
     re, im = x
     one = e.const(1.0, re)
     moved = e.fadd(re, one)
@@ -211,12 +220,13 @@ def _log1p(e: Emitter, x: Pair) -> Pair:
         rest = e.fadd(rest, lost if more is None else e.fadd(lost, more))
     excess = e.fadd(total, rest)
     near = e.fmul(e.const(0.5, re), logarithm.log1p(e, excess))
-    far, angle = _log(e, (moved, im))
+    far, angle = log(e, (moved, im))
     return e.select(is_near, near, far), angle
 
 
-def _pow(e: Emitter, x: Pair, y: Pair) -> Pair:
-    u, v = _exp(e, _mul(e, y, _log(e, x)))
+def power(e: Emitter, x: Pair, y: Pair) -> Pair:
+    """x to the power of y: exp(y log x)."""
+    u, v = exp(e, _mul(e, y, log(e, x)))
     zero, one = e.const(0.0, u), e.const(1.0, u)
     base = e.and_(e.fcmp("oeq", x[0], zero), e.fcmp("oeq", x[1], zero))
     grows = e.and_(e.fcmp("ogt", y[0], zero), e.fcmp("oeq", y[1], zero))
@@ -226,15 +236,17 @@ def _pow(e: Emitter, x: Pair, y: Pair) -> Pair:
     return u, e.select(e.or_(none, trivial), zero, v)
 
 
-def _logistic(e: Emitter, x: Pair) -> Pair:
-    u, v = _exp(e, (e.fneg(x[0]), e.fneg(x[1])))
+def logistic(e: Emitter, x: Pair) -> Pair:
+    """1 / (1 + exp(-x))."""
+    u, v = exp(e, (e.fneg(x[0]), e.fneg(x[1])))
     return _reciprocal(e, (e.fadd(u, e.const(1.0, u)), v))
 
 
 # --- circular and hyperbolic ----------------------------------------------------------------------
 
 
-def _sinh(e: Emitter, x: Pair) -> Pair:
+def sinh(e: Emitter, x: Pair) -> Pair:
+    """The hyperbolic sine."""
     re, im = x
     u = e.fmul(exponential.sinh(e, re), trigonometric.cos(e, im))
     v = e.fmul(exponential.cosh(e, re), trigonometric.sin(e, im))
@@ -243,7 +255,8 @@ def _sinh(e: Emitter, x: Pair) -> Pair:
     return e.select(imaginary, re, u), e.select(real, im, v)
 
 
-def _cosh(e: Emitter, x: Pair) -> Pair:
+def cosh(e: Emitter, x: Pair) -> Pair:
+    """The hyperbolic cosine."""
     re, im = x
     u = e.fmul(exponential.cosh(e, re), trigonometric.cos(e, im))
     v = e.fmul(exponential.sinh(e, re), trigonometric.sin(e, im))
@@ -253,7 +266,8 @@ def _cosh(e: Emitter, x: Pair) -> Pair:
     return u, e.select(axis, e.fmul(e.copysign(zero, re), e.copysign(e.const(1.0, re), im)), v)
 
 
-def _tanh(e: Emitter, x: Pair) -> Pair:
+def tanh(e: Emitter, x: Pair) -> Pair:
+    """The hyperbolic tangent."""
     re, im = x
     one, zero = e.const(1.0, re), e.const(0.0, re)
     # Kahan: by the tangent of the imaginary part.
@@ -284,39 +298,40 @@ def _turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], 
     return circle
 
 
-def _cos(e: Emitter, x: Pair) -> Pair:
-    return _cosh(e, (e.fneg(x[1]), x[0]))
+def cos(e: Emitter, x: Pair) -> Pair:
+    """The cosine: cosh(i x)."""
+    return cosh(e, (e.fneg(x[1]), x[0]))
 
 
-RULES: dict[str, Callable[..., Operand]] = {
-    "div": _div, "abs": _abs, "sign": _sign, "sqrt": _sqrt, "exp": _exp, "expm1": _expm1,
-    "log": _log, "log1p": _log1p, "pow": _pow, "logistic": _logistic, "sinh": _sinh,
-    "cosh": _cosh, "tanh": _tanh, "sin": _turned(_sinh), "cos": _cos, "tan": _turned(_tanh),
-    "rsqrt": lambda e, x: _reciprocal(e, _sqrt(e, x)),
-    "exp2": lambda e, x: _exp(e, _scale(e, x, e.const(_LN2, x[0]))),
-}  # fmt: skip
-
-# Shorter ways where the operands are widened before.
-NARROW_RULES: dict[str, Callable[..., Operand]] = {
-    **RULES, "div": _narrow_div, "abs": _narrow_abs,
-}  # fmt: skip
+sin, tan = _turned(sinh), _turned(tanh)
 
 
-def evaluate(e: Emitter, fn: str, args: Sequence[Value]) -> tuple[Value, ...]:
+def rsqrt(e: Emitter, x: Pair) -> Pair:
+    """1 / sqrt(x)."""
+    return _reciprocal(e, sqrt(e, x))
+
+
+def exp2(e: Emitter, x: Pair) -> Pair:
+    """2 to the power of x."""
+    return exp(e, _scale(e, x, e.const(_LN2, x[0])))
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Value, ...]:
     """The parts of complex function `fn` of numbers given by their parts; one if it is real."""
     kind = args[0].kind
     if kind == "f64":
-        wide, rules = args, RULES
+        wide, rule = args, named(fn.code)
     else:
-        wide, rules = [e.fpext(x, "f64") for x in args], NARROW_RULES
-    result = rules[fn](e, *zip(wide[::2], wide[1::2], strict=True))
+        wide, rule = [e.fpext(x, "f64") for x in args], named(fn.narrow_code or fn.code)
+    assert not isinstance(rule, Code)
+    result = rule(e, *zip(wide[::2], wide[1::2], strict=True))
     parts = (result,) if isinstance(result, Value) else result
     return parts if kind == "f64" else tuple([e.fptrunc(x, kind) for x in parts])
 
 
-def _part(part: Part) -> Callable[..., Value]:
-    return lambda e, *args: evaluate(e, part.fn, args)[part.which]
-
-
-# Rows of the scalar table.
-PART_RULES: dict[str, Callable[..., Value]] = {name: _part(part) for name, part in PARTS.items()}
+def rule_of(part: Part) -> Rule:
+    """The rule of the row for `part`."""
+    return lambda e, *args: evaluate(e, part.of, args)[part.which]

@@ -6,15 +6,9 @@ import numpy as np
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import BITS, FLOAT_KINDS, Value, is_signed, kind_of
+from jitney.compiler.scalar_functions.declaration import HalfRule
 
 HALF_KINDS = ("f16", "bf16")
-
-# Functions of numbers of a format whose results are numbers of that format; ...
-EXACT = frozenset(
-    ("neg", "abs", "max", "min", "floor", "ceil", "round_even", "round_away", "sign", "select", "clamp")
-)  # fmt: skip
-# ... and those that processors compute, rounded, with no NaN but operands' and their own.
-BASIC = frozenset(("add", "sub", "mul", "div", "sqrt", "square"))
 
 
 def convert(e: Emitter, x: Value, old: np.dtype, new: np.dtype) -> Value | None:
@@ -115,16 +109,19 @@ def _narrow_bfloat(e: Emitter, x: Value) -> Value:
     return e.bitcast(e.trunc(result, "i16"), "bf16")
 
 
-def narrow_result(e: Emitter, fn: str, x: Value, kind: str) -> Value:
-    """`x`, the f32 result of function `fn` of numbers of `kind` that were widened, as `kind`."""
-    if kind != "bf16" or fn not in EXACT | BASIC:
+def narrow_result(e: Emitter, half: HalfRule, x: Value, kind: str) -> Value:
+    """`x`, the f32 result of a function of numbers of `kind` that were widened, as `kind`.
+
+    `half` is what the function's row says of such results.
+    """
+    if kind != "bf16" or half not in ("closed", "basic"):
         return narrow(e, x, kind)
-    word = e.bits(x if fn in EXACT else round_to_bfloat16(e, x))
+    word = e.bits(x if half == "closed" else round_to_bfloat16(e, x))
     return e.bitcast(e.trunc(e.lshr(word, e.const(16, word)), "i16"), "bf16")
 
 
 def round_to_bfloat16(e: Emitter, x: Value) -> Value:
-    """The nearest bfloat16, as f32, of an f32 that is the result of a BASIC function of bfloat16s.
+    """The nearest bfloat16, as f32, of an f32 that is the result of a "basic" function of bfloat16s.
 
     NaN of these functions is that of an operand or the processor's own: the lower half of its word is
     0, so adding to it does not reach the upper half. Others' NaN would have to be looked for.

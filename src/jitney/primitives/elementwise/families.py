@@ -4,8 +4,8 @@
 family costs one call. A family gives
 
 - the type rule: accepted dtypes, equal dtypes, shapes, weak types;
-- the eager rule and the lowering: the scalar function of the primitive's name
-  (`compiler.reference`, `compiler.scalar`).
+- the eager rule and the lowering: the scalar function of the primitive's name, a row of
+  `compiler.scalar_functions`.
 
 Shapes: operands of an n-ary primitive have the same rank, and extents that are equal or 1; operands
 of rank 0 go with any shape. A result is weakly typed if all operands are.

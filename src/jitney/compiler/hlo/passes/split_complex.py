@@ -22,9 +22,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
-from jitney.compiler.hlo.build import Builder, real_dtype
+from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
-from jitney.compiler.reference.complex_parts import names_of
+from jitney.compiler.scalar_functions import real_dtype
+from jitney.compiler.scalar_functions.complex_functions import COMPLEX_FUNCTIONS
 from jitney.core.record import record
 
 _BOOL = np.dtype(bool)
@@ -258,11 +259,10 @@ def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
     if fn in _FORMS:
         result = _FORMS[fn](b, *pairs)
         return Split(*result) if isinstance(result, tuple) else result
-    names = names_of(fn)
-    if not names:
+    if fn not in COMPLEX_FUNCTIONS:
         return None
     flat = [part for pair in pairs for part in pair]
-    parts = [b.apply(name, *flat) for name in names]
+    parts = [b.apply(name, *flat) for name in COMPLEX_FUNCTIONS[fn].parts]
     return Split(parts[0], parts[1]) if len(parts) == 2 else parts[0]
 
 

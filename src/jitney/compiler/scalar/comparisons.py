@@ -1,0 +1,48 @@
+"""Comparisons: of numbers, where NaN is in no order with any, and in the total order of floats."""
+
+from __future__ import annotations
+
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
+from jitney.compiler.scalar.code import Code, Rule
+from jitney.compiler.scalar.floats import ordered_bits
+
+
+def _of_floats(predicate: str) -> Rule:
+    return lambda e, x, y: e.fcmp(predicate, x, y)
+
+
+def _of_integers(order: str) -> Rule:
+    def rule(e: Emitter, x: Value, y: Value, signed: bool) -> Value:
+        prefix = "" if order in ("eq", "ne") else "s" if signed else "u"
+        return e.icmp(prefix + order, x, y)
+
+    return rule
+
+
+def _of_booleans(order: str) -> Rule:
+    return lambda e, x, y: _of_integers(order)(e, x, y, False)
+
+
+def _of_ordered_bits(predicate: str) -> Rule:
+    return lambda e, x, y: e.icmp(predicate, ordered_bits(e, x), ordered_bits(e, y))
+
+
+def _usual(order: str, of_floats: str) -> Code:
+    return Code(
+        floats=_of_floats(of_floats), by_sign=_of_integers(order), booleans=_of_booleans(order)
+    )
+
+
+def _total(order: str, of_bits: str) -> Code:
+    of_floats = _of_ordered_bits(of_bits)
+    return Code(
+        floats=of_floats, halves=of_floats,
+        by_sign=_of_integers(order), booleans=_of_booleans(order),
+    )  # fmt: skip
+
+
+eq, ne = _usual("eq", "oeq"), _usual("ne", "une")
+lt, le = _usual("lt", "olt"), _usual("le", "ole")
+gt, ge = _usual("gt", "ogt"), _usual("ge", "oge")
+eq_to, lt_to, le_to = _total("eq", "eq"), _total("lt", "slt"), _total("le", "sle")

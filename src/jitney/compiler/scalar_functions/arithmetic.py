@@ -1,0 +1,214 @@
+"""Arithmetic, rounding, order and choice: what is rounded correctly, or not at all.
+
+Division of integers by 0 gives a number with all bits set; its remainder is the dividend. NaN in an
+operand of `max`, `min` and `clamp` is their result; of zeros, -0 is the smaller.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.scalar_functions.declaration import (
+    BOOL,
+    Reference,
+    boolean,
+    complex_of,
+    complex_operands,
+    declare,
+    parts_of_complex,
+    predicate_and_choices,
+    real,
+)
+from jitney.compiler.scalar_functions.ufuncs import by_ufunc, halves_in_float32, with_complex
+from jitney.core import dtypes
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    return dtypes.issubdtype(dtype, np.floating)
+
+
+def _is_integer(dtype: np.dtype) -> bool:
+    return dtypes.issubdtype(dtype, np.integer)
+
+
+# --- arithmetic ---------------------------------------------------------------------------------
+
+_subtract, _divide = by_ufunc(np.subtract), by_ufunc(np.divide)
+
+
+def _sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.bitwise_xor(x, y) if x.dtype == BOOL else _subtract(x, y)
+
+
+def _div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not _is_integer(x.dtype):
+        return _divide(x, y)
+    zero = y == 0
+    safe = np.where(zero, np.ones((), y.dtype), y)
+    quotient = np.floor_divide(x - np.fmod(x, safe), safe)
+    return np.where(zero, np.invert(np.zeros((), x.dtype)), quotient)
+
+
+def _rem(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not _is_integer(x.dtype):
+        return np.fmod(x, y)
+    zero = y == 0
+    return np.where(zero, x, np.fmod(x, np.where(zero, np.ones((), y.dtype), y)))
+
+
+declare("add", by_ufunc(np.add), operands=2, code="arithmetic.add", half="basic")
+declare("sub", _sub, operands=2, code="arithmetic.sub", half="basic")
+declare("mul", by_ufunc(np.multiply), operands=2, code="arithmetic.mul", half="basic")
+declare("div", _div, operands=2, cost=4, code="arithmetic.div", half="basic")
+declare("rem", _rem, operands=2, cost=12, code="arithmetic.rem")
+declare("neg", by_ufunc(np.negative), code="arithmetic.neg", half="closed")
+declare("square", by_ufunc(np.square), code="arithmetic.square", half="basic")
+declare("sqrt", by_ufunc(np.sqrt), cost=6, code="arithmetic.sqrt", half="basic")
+
+
+# --- signs and rounding -------------------------------------------------------------------------
+
+
+def _sign(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        size = np.abs(x)
+        return np.where(size == 0, x.dtype.type(0), x / np.where(size == 0, 1, size)).astype(
+            x.dtype
+        )
+    if _is_float(x.dtype):
+        # NumPy's gives +0.0 for -0.0.
+        return np.where(x == 0, x, np.sign(x))
+    return np.sign(x)
+
+
+def _round_away(x: np.ndarray) -> np.ndarray:
+    whole = np.trunc(x)
+    half = np.asarray(0.5, x.dtype)
+    one = np.asarray(1, x.dtype)
+    more = np.where(np.abs(x - whole) >= half, one, one - one)
+    return np.copysign(np.abs(whole) + more, x).astype(x.dtype)
+
+
+def _nextafter(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.where(x == y, y, np.nextafter(x, y))  # NumPy keeps the sign of x in float16
+
+
+def _round_to_bfloat16(x: np.ndarray) -> np.ndarray:
+    return x.astype(dtypes.bfloat16).astype(x.dtype)
+
+
+def _round_to_float16(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float16).astype(x.dtype)
+
+
+declare("abs", by_ufunc(np.abs), result=real, code="arithmetic.absolute", half="closed")
+declare("sign", _sign, code="arithmetic.sign", half="closed")
+declare("floor", by_ufunc(np.floor), code="arithmetic.floor", half="closed")
+declare("ceil", by_ufunc(np.ceil), code="arithmetic.ceil", half="closed")
+declare("round_even", by_ufunc(np.rint), code="arithmetic.round_even", half="closed")
+declare(
+    "round_away", halves_in_float32(_round_away), code="arithmetic.round_away", half="closed"
+)  # fmt: skip
+declare("nextafter", _nextafter, operands=2, code="arithmetic.nextafter", half="own")
+declare("is_finite", by_ufunc(np.isfinite), result=boolean, code="floats.is_finite")
+# float32 numbers rounded to 16 bits: how kernels hold them (`kernels/wide.py`).
+declare("round_to_bfloat16", _round_to_bfloat16, code="casts.round_to_bfloat16")
+declare("round_to_float16", _round_to_float16, code="casts.round_to_float16")
+
+
+# --- order and choice ---------------------------------------------------------------------------
+
+
+def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
+    """`order`; of zeros of both signs, NumPy's takes either, depending on their place."""
+
+    def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        out = order(x, y)
+        if not _is_float(x.dtype) or out.all():
+            return out
+        return np.where((x == 0) & (y == 0), of_zeros(x, y), out)
+
+    return rule
+
+
+def _complex_extreme(exceeds: np.ufunc) -> Reference:
+    """The operand whose (real, imaginary) exceeds the other's; the second if neither does."""
+
+    def rule(x: Any, y: Any) -> np.ndarray:
+        first = exceeds(x.real, y.real) | ((x.real == y.real) & exceeds(x.imag, y.imag))
+        return np.where(first, x, y)
+
+    return rule
+
+
+_maximum = with_complex(_extreme(np.maximum, np.add), _complex_extreme(np.greater))
+_minimum = with_complex(
+    _extreme(np.minimum, lambda x, y: -(-x - y)), _complex_extreme(np.less)
+)  # fmt: skip
+
+
+def _clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return _minimum(_maximum(low, x), high)
+
+
+declare("max", _maximum, operands=2, code="arithmetic.maximum", half="closed")
+declare("min", _minimum, operands=2, code="arithmetic.minimum", half="closed")
+declare("clamp", _clamp, operands=3, code="arithmetic.clamp", half="closed")
+declare(
+    "select", np.where, operands=3, accepts=predicate_and_choices,
+    code="arithmetic.select", half="closed",
+)  # fmt: skip
+
+
+def _ordered(x: np.ndarray) -> np.ndarray:
+    """Integers in the total order of floats `x`."""
+    if not _is_float(x.dtype):
+        return x
+    kind = np.dtype(f"int{x.dtype.itemsize * 8}")
+    word = np.ascontiguousarray(x).view(kind).reshape(x.shape)
+    return np.where(word < 0, np.invert(word) ^ np.asarray(np.iinfo(kind).min, kind), word)
+
+
+def _total(order: np.ufunc) -> Reference:
+    return lambda x, y: order(_ordered(x), _ordered(y))
+
+
+for _name, _order in {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal,
+}.items():  # fmt: skip
+    declare(
+        _name, by_ufunc(_order), operands=2, result=boolean, code=f"comparisons.{_name}",
+    )  # fmt: skip
+for _name, _order in {"eq_to": np.equal, "lt_to": np.less, "le_to": np.less_equal}.items():
+    declare(
+        _name, _total(_order), operands=2, result=boolean, code=f"comparisons.{_name}", half="own"
+    )
+
+
+# --- parts of complex numbers: memory has them, and `split_complex` takes them apart --------------
+
+
+def _real(x: Any) -> np.ndarray:
+    return x.real
+
+
+def _imag(x: Any) -> np.ndarray:
+    return x.imag
+
+
+def _complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    out = np.empty(np.broadcast_shapes(x.shape, y.shape), np.result_type(x.dtype, np.complex64))
+    out.real = x
+    out.imag = y
+    return out
+
+
+declare("real", _real, accepts=complex_operands, result=real, ulp=None)
+declare("imag", _imag, accepts=complex_operands, result=real, ulp=None)
+declare("conj", by_ufunc(np.conj), accepts=complex_operands, ulp=None)
+declare(
+    "complex", _complex, operands=2, accepts=parts_of_complex, result=complex_of, ulp=None
+)  # fmt: skip

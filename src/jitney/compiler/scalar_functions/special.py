@@ -1,0 +1,100 @@
+"""Special functions: their meaning is SciPy's; some have code of their own."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.scalar_functions.declaration import Reference, declare
+
+
+@cache
+def _special() -> Any:
+    # Loading SciPy takes longer than loading jitney; most programs use none of these.
+    import scipy.special
+
+    return scipy.special
+
+
+def _by_scipy(name: str, *, odd: bool = False) -> Reference:
+    """SciPy's function, in float32 for 16 bits. `odd`: it is, though SciPy's loses the sign of 0."""
+
+    def rule(*xs: np.ndarray) -> np.ndarray:
+        dtype = xs[0].dtype
+        if dtype.itemsize == 2:
+            xs = tuple([x.astype(np.float32) for x in xs])
+        out = np.asarray(getattr(_special(), name)(*xs)).astype(dtype)
+        return np.copysign(out, xs[0]).astype(dtype) if odd else out
+
+    return rule
+
+
+def _lgamma(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.where(np.isinf(wide), np.inf, _special().gammaln(wide)).astype(x.dtype)
+
+
+def _digamma(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    pole = (wide <= 0) & (wide == np.floor(wide))
+    return np.where(pole, np.nan, _special().psi(wide)).astype(x.dtype)
+
+
+_erf_inv = _by_scipy("erfinv", odd=True)
+_i1e = _by_scipy("i1e", odd=True)
+
+declare("erf", _by_scipy("erf"), cost=20, ulp=(1.5, 1.5), code="error_functions.erf")
+declare("erfc", _by_scipy("erfc"), cost=30, ulp=(4, 4), code="error_functions.erfc")
+declare("erf_inv", _erf_inv, cost=30, ulp=(2.5, 3.5), code="error_functions.erf_inv")
+# The bounds of these two hold for x > 0 and away from their roots.
+declare("lgamma", _lgamma, cost=60, ulp=(0.6, 4), code="gamma.lgamma")
+declare("digamma", _digamma, cost=60, ulp=(0.6, 48), code="gamma.digamma")
+declare("bessel_i0e", _by_scipy("i0e"), cost=40, ulp=(4, 4), code="bessel.i0e")
+declare("bessel_i1e", _i1e, cost=40, ulp=(4, 4), code="bessel.i1e")
+
+
+# --- without code: compiled programs call these -------------------------------------------------
+
+
+def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
+    special = _special()
+    m64, x64 = m.astype(np.float64), x.astype(np.float64)
+    sign = np.where(np.mod(m64, 2) == 0, -1.0, 1.0)
+    value = sign * special.gamma(m64 + 1) * special.zeta(m64 + 1, x64)
+    value = np.where(m64 == 0, special.psi(x64), value)
+    valid = (m64 >= 0) & (m64 == np.floor(m64))
+    return np.where(valid, value, np.nan).astype(x.dtype)
+
+
+def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    # Central difference of the regularized function, extrapolated twice (Richardson).
+    a64, x64 = a.astype(np.float64), x.astype(np.float64)
+    step = 1e-2 * np.maximum(a64, 1e-3)
+    fall: list[np.ndarray] = []
+    for _ in range(4):
+        low, high = _special().gammainc(a64 - step, x64), _special().gammainc(a64 + step, x64)
+        fall.append((high - low) / (2 * step))
+        step = step / 2
+    order = 4.0
+    while len(fall) > 1:
+        fall = [(order * q - p) / (order - 1) for p, q in pairwise(fall)]
+        order *= 4
+    return fall[0].astype(a.dtype)
+
+
+def _random_gamma_grad(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    a64, x64 = a.astype(np.float64), x.astype(np.float64)
+    density = np.exp((a64 - 1) * np.log(x64) - x64 - _special().gammaln(a64))
+    return (-_igamma_grad_a(a64, x64) / density).astype(a.dtype)
+
+
+declare("igamma", _by_scipy("gammainc"), operands=2, ulp=None)
+declare("igammac", _by_scipy("gammaincc"), operands=2, ulp=None)
+declare("igamma_grad_a", _igamma_grad_a, operands=2, ulp=None)
+declare("random_gamma_grad", _random_gamma_grad, operands=2, ulp=None)
+declare("zeta", _by_scipy("zeta"), operands=2, ulp=None)
+declare("polygamma", _polygamma, operands=2, ulp=None)
+declare("regularized_incomplete_beta", _by_scipy("betainc"), operands=3, ulp=None)

@@ -1,0 +1,114 @@
+"""Powers, exponentials, logarithms, circular and hyperbolic functions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitney.compiler.scalar_functions.declaration import declare
+from jitney.compiler.scalar_functions.ufuncs import by_ufunc, halves_in_float32, with_complex
+
+# --- powers -------------------------------------------------------------------------------------
+
+_power = by_ufunc(np.power)
+
+
+def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    out = _power(x, y)
+    # For the exponent 0.5 NumPy takes the square root, which is -0 at -0 and NaN at -inf.
+    if (
+        out.dtype.kind in "fV"
+        and out.size
+        and not any(np.asarray(y).strides)
+        and np.asarray(y).flat[0] == 0.5
+    ):
+        out = np.where(np.isinf(x), np.abs(x), out + np.zeros((), out.dtype)).astype(out.dtype)
+    return out
+
+
+def _rsqrt(x: np.ndarray) -> np.ndarray:
+    if x.dtype.itemsize == 2:
+        return (1 / np.sqrt(x.astype(np.float32))).astype(x.dtype)
+    return np.divide(x.dtype.type(1), np.sqrt(x))
+
+
+declare("rsqrt", _rsqrt, cost=8, ulp=(1.5, 1.5), code="floats.rsqrt")
+declare("cbrt", by_ufunc(np.cbrt), cost=20, ulp=(1, 1), code="floats.cbrt")
+# Its code depends on the exponent: that of constants in f32 is not that of constants in 16 bits.
+declare("pow", _pow, operands=2, cost=40, ulp=(1, 2), code="powers.power", half="own")
+
+
+# --- exponentials and logarithms ----------------------------------------------------------------
+
+
+def _log1p(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    # NumPy's adds 1 first, and loses the digits of small numbers.
+    out = np.asarray(np.log1p(x))
+    re, im = np.real(x), np.imag(x)
+    with np.errstate(all="ignore"):
+        near = np.maximum(np.abs(re), np.abs(im)) < 0.5
+        out.real = np.where(near, np.log1p(re * (2 + re) + im * im) / 2, np.real(out))
+    return out
+
+
+def _logistic(x: np.ndarray) -> np.ndarray:
+    if x.dtype.itemsize == 2:
+        return _logistic(x.astype(np.float32)).astype(x.dtype)
+    one = x.dtype.type(1)
+    return np.divide(one, one + np.exp(-x))
+
+
+def _complex_logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """log(exp(x) + exp(y)), the larger real part taken out of the logarithm."""
+    first = np.real(x) >= np.real(y)
+    large, small = np.where(first, x, y), np.where(first, y, x)
+    empty = np.isneginf(np.real(large))
+    with np.errstate(all="ignore"):
+        total = large + np.log1p(np.exp(np.where(empty, 0, small - large)))
+        angle = np.arctan2(np.sin(np.imag(total)), np.cos(np.imag(total)))
+    result = np.empty(total.shape, total.dtype)
+    result.real, result.imag = np.where(empty, -np.inf, np.real(total)), angle
+    return result
+
+
+_logaddexp = with_complex(halves_in_float32(by_ufunc(np.logaddexp)), _complex_logaddexp)
+
+declare("exp", by_ufunc(np.exp), cost=12, ulp=(1, 1), code="exponential.exp")
+declare("exp2", by_ufunc(np.exp2), cost=12, ulp=(1, 1), code="exponential.exp2")
+declare("expm1", by_ufunc(np.expm1), cost=16, ulp=(1.5, 2), code="exponential.expm1")
+declare("log", by_ufunc(np.log), cost=14, ulp=(1, 1), code="logarithm.log")
+declare("log1p", _log1p, cost=18, ulp=(1, 1), code="logarithm.log1p")
+declare("logistic", _logistic, cost=18, ulp=(2.5, 2.5), code="exponential.logistic")
+# The bound holds where no terms cancel.
+declare("logaddexp", _logaddexp, operands=2, ulp=(1, 1), code="powers.log_add_exp")
+
+
+# --- circular functions -------------------------------------------------------------------------
+
+
+def _complex_atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """-i log((x + i y) / sqrt(x^2 + y^2)): the angle of the point (y, x), continued."""
+    u, v = x.astype(np.complex128), y.astype(np.complex128)  # the quotient is next to 1
+    return (-1j * np.log((u + 1j * v) / np.sqrt(u * u + v * v))).astype(y.dtype)
+
+
+_atan2 = with_complex(by_ufunc(np.arctan2), _complex_atan2)
+
+declare("sin", by_ufunc(np.sin), cost=24, ulp=(2, 2), code="trigonometric.sin")
+declare("cos", by_ufunc(np.cos), cost=24, ulp=(2, 2), code="trigonometric.cos")
+declare("tan", by_ufunc(np.tan), cost=30, ulp=(3, 2.5), code="trigonometric.tan")
+declare("asin", by_ufunc(np.arcsin), cost=20, ulp=(2.5, 2.5), code="inverse_trigonometric.asin")
+declare("acos", by_ufunc(np.arccos), cost=20, ulp=(2, 2), code="inverse_trigonometric.acos")
+declare("atan", by_ufunc(np.arctan), cost=20, ulp=(2, 2), code="inverse_trigonometric.atan")
+declare("atan2", _atan2, operands=2, cost=26, ulp=(2, 2), code="inverse_trigonometric.atan2")
+
+
+# --- hyperbolic functions -----------------------------------------------------------------------
+
+declare("sinh", by_ufunc(np.sinh), cost=24, ulp=(2, 2), code="exponential.sinh")
+declare("cosh", by_ufunc(np.cosh), cost=24, ulp=(1.5, 1.5), code="exponential.cosh")
+declare("tanh", by_ufunc(np.tanh), cost=18, ulp=(1.5, 3), code="exponential.tanh")
+declare("asinh", by_ufunc(np.arcsinh), cost=30, ulp=(3, 3), code="inverse_trigonometric.asinh")
+declare("acosh", by_ufunc(np.arccosh), cost=30, ulp=(3, 3), code="inverse_trigonometric.acosh")
+declare("atanh", by_ufunc(np.arctanh), cost=24, ulp=(3, 3), code="inverse_trigonometric.atanh")

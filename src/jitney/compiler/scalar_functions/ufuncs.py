@@ -1,0 +1,61 @@
+"""NumPy's loops as reference implementations: large arrays are divided among threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jitney.compiler.scalar_functions.declaration import Reference
+from jitney.core import dtypes
+
+# Elements from which a loop is worth dividing among threads: where an element takes some computation,
+# and where it takes little more than to read and to write it.
+LARGE, LARGE_IF_LIGHT = 1 << 17, 1 << 19
+
+Threaded = Callable[[np.ufunc, tuple[np.ndarray, ...]], np.ndarray | None]
+_threaded: Threaded | None = None
+
+_LIGHT = frozenset([
+    np.negative, np.abs, np.square, np.floor, np.ceil, np.isfinite, np.sqrt, np.conj, np.add,
+    np.subtract, np.multiply, np.divide, np.bitwise_xor, np.equal, np.not_equal, np.less,
+    np.less_equal, np.greater, np.greater_equal, np.rint,
+])  # fmt: skip
+
+
+def use_threads(apply_ufunc: Threaded) -> None:
+    """Has large arrays computed by `apply_ufunc`(ufunc, operands), which may decline with None."""
+    global _threaded
+    _threaded = apply_ufunc
+
+
+def by_ufunc(ufunc: np.ufunc) -> Reference:
+    """The function that `ufunc` computes; it has the ufunc's name."""
+    large = LARGE_IF_LIGHT if ufunc in _LIGHT else LARGE
+
+    def compute(*xs: np.ndarray) -> np.ndarray:
+        if (xs[0].size >= large or xs[-1].size >= large) and _threaded is not None:
+            found = _threaded(ufunc, xs)
+            if found is not None:
+                return found
+        return ufunc(*xs)
+
+    compute.__name__ = ufunc.__name__
+    return compute
+
+
+def halves_in_float32(inner: Reference) -> Reference:
+    """`inner`, with float16 and bfloat16 computed in float32: NumPy has no such loop."""
+
+    def rule(*xs: np.ndarray) -> np.ndarray:
+        dtype = xs[0].dtype
+        if dtype.itemsize == 2 and dtypes.issubdtype(dtype, np.floating):
+            return np.asarray(inner(*[x.astype(np.float32) for x in xs])).astype(dtype)
+        return inner(*xs)
+
+    return rule
+
+
+def with_complex(inner: Reference, complex_rule: Reference) -> Reference:
+    """`inner` of two operands, with complex ones computed by `complex_rule`."""
+    return lambda x, y: (complex_rule if x.dtype.kind == "c" else inner)(x, y)
