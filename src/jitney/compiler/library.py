@@ -56,13 +56,19 @@ def routine(name: str, **params: Param) -> Routine:
     return Routine(name, tuple(params.items()))
 
 
-@record(frozen=True)
+@record(frozen=True, eq=False)
 class Call:
-    """One call of a program: what is called, on which types, for results of which types."""
+    """One call of a program: what is called, on which types, for results of which types.
+
+    Attributes:
+      made_here: the reference implementation, if the call was made in this process from something
+        that computes the results. It is what the name stands for, and is not kept.
+    """
 
     routine: Routine
     args: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
+    made_here: Implementation | None = None
 
     @property
     def name(self) -> str:
@@ -178,6 +184,8 @@ def implementation(call: Call) -> Implementation:
     Raises:
       ValueError: if there is no such function.
     """
+    if call.made_here is not None:
+        return call.made_here
     prefix = _prefixes.get(call.name.partition(".")[0])
     if prefix is not None:
         return prefix(call)

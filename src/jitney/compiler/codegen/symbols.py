@@ -10,14 +10,14 @@ import ctypes
 import itertools
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from jitney.compiler import blas, library
-from jitney.compiler.tensor_type import TensorType
 
-_host_functions: dict[int, tuple[Callable[..., Any], library.Types, library.Types]] = {}
+_Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
+_host_functions: dict[int, tuple[Callable[..., Any], list[_Memory], list[_Memory]]] = {}
 _numbers = itertools.count(1)
 
 # Name -> address.
@@ -66,7 +66,8 @@ class HostFunction:
     def __init__(self, fn: Callable[..., Any], args: library.Types, results: library.Types) -> None:
         self.number = next(_numbers)
         self.cell = np.array([self.number], np.int64)
-        _host_functions[self.number] = fn, args, results
+        memory = [[(t.shape, t.dtype, t.nbytes) for t in types] for types in (args, results)]
+        _host_functions[self.number] = fn, memory[0], memory[1]
 
     @classmethod
     def of_library(cls, call: library.Call) -> HostFunction:
@@ -88,11 +89,11 @@ class HostFunction:
             _host_functions.pop(self.number, None)
 
 
-def _view(address: int, type_: TensorType) -> np.ndarray:
-    if not type_.nbytes:
-        return np.zeros(type_.shape, type_.dtype)
-    raw = (ctypes.c_uint8 * type_.nbytes).from_address(address)
-    return np.frombuffer(raw, type_.dtype).reshape(type_.shape)  # type: ignore[call-overload]  # a buffer
+def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) -> np.ndarray:
+    if not nbytes:
+        return np.zeros(shape, dtype)
+    raw = (ctypes.c_uint8 * nbytes).from_address(address)
+    return np.frombuffer(raw, dtype).reshape(shape)  # type: ignore[call-overload]  # a buffer
 
 
 def call_host(number: int, slots: int) -> None:
@@ -105,13 +106,12 @@ def call_host(number: int, slots: int) -> None:
     Raises:
       BaseException: what the function, or a handler of a signal, raises: the program then fails.
     """
-    fn, arg_types, result_types = _host_functions[number]
+    fn, operands, results = _host_functions[number]
     pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
-    args = [_view(pointers[i] or 0, t) for i, t in enumerate(arg_types)]
-    results = fn(*args)
-    for i, (value, t) in enumerate(zip(results, result_types, strict=True), len(args)):
-        if t.nbytes:
-            _view(pointers[i] or 0, t)[...] = value
+    values = fn(*[_view(pointers[i] or 0, *memory) for i, memory in enumerate(operands)])
+    for i, (value, memory) in enumerate(zip(values, results, strict=True), len(operands)):
+        if memory[2]:
+            _view(pointers[i] or 0, *memory)[...] = value
 
 
 # --- threads --------------------------------------------------------------------------------------

@@ -40,7 +40,9 @@ def call_of(node: ir.Node) -> library.Call | None:
         f"{PREFIX}.{text.word(node)}", region=text.print_region(region, elide_above=sys.maxsize)
     )
     types = tuple([x.tensor_type for x in operands])
-    return library.Call(routine, types, tuple([x.tensor_type for x in several]))
+    result_types = tuple([x.tensor_type for x in several])
+    # Reading the text back would take longer than to write it.
+    return library.Call(routine, types, result_types, _function(region))
 
 
 def _within(node: ir.Node) -> Iterator[ir.Node]:
@@ -56,10 +58,21 @@ def _implementation(call: library.Call) -> library.Implementation:
 
     ((_, source),) = call.routine.params
     assert isinstance(source, str)
-    region = parse_region(source)
+    return _function(parse_region(source))
+
+
+def _function(region: ir.Region) -> library.Implementation:
+    """The region of a node as a function of arrays."""
+    nodes = traversal.topological_order(region.results)
+    computed = [n for n in nodes if not isinstance(n, ir.Parameter | ir.Project | ir.Constant)]
+    if len(computed) != 1:  # the builder knew something simpler
+        return lambda *arrays: interpret.run_region(region, arrays)
+    (node,), parameters = computed, region.parameters
+    several = isinstance(node.type, tuple)
 
     def run(*arrays: np.ndarray) -> Sequence[np.ndarray]:
-        return interpret.run_region(region, arrays)
+        result = interpret.evaluate(node, dict(zip(parameters, arrays, strict=True)))
+        return result if several else (result,)
 
     return run
 
