@@ -33,6 +33,7 @@ LIMITS = {
     "primitives": 1,
     "random": 1,
     "runtime": 5,
+    "scipy": 1,
     "transforms": 1,
     "": 1,
 }

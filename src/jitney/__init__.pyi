@@ -109,6 +109,7 @@ from jitney import nn as nn
 from jitney import numpy as numpy
 from jitney import ops as ops
 from jitney import random as random
+from jitney import scipy as scipy
 from jitney import sharding as sharding
 from jitney import stages as stages
 from jitney import tree as tree

@@ -391,6 +391,11 @@ class Config:
         """All options with their global values."""
         return {name: state.global_value for name, state in _states.items()}
 
+    @property
+    def x64_enabled(self) -> bool:
+        """Whether 64-bit types are enabled for this thread."""
+        return x64_enabled()
+
     def __getattr__(self, name: str) -> Any:
         state = _states.get(name)
         if state is None:

@@ -1,0 +1,151 @@
+"""Bessel functions: modified ones of orders 0 and 1, and those of the first kind of integer orders."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import promote_args_inexact
+from jitney.numpy.selection import where
+from jitney.scipy.special.support import in_float32, real_operands
+
+
+def i0e(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind and of order 0, times exp(-|x|).
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x.
+
+    Example:
+      >>> jax.scipy.special.i0e(jnp.array([0.0, jnp.inf]))
+      Array([1., 0.], dtype=float32)
+    """
+    (x,) = promote_args_inexact("i0e", x)
+    return lax.bessel_i0e(x)
+
+
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind and of order 0.
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x.
+
+    Example:
+      >>> jax.scipy.special.i0(jnp.array([0.0, 1.0])).round(4)
+      Array([1.    , 1.2661], dtype=float32)
+    """
+    (x,) = promote_args_inexact("i0", x)
+    return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i0e(x))
+
+
+def i1e(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind and of order 1, times exp(-|x|).
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x.
+
+    Example:
+      >>> jax.scipy.special.i1e(jnp.array([0.0, jnp.inf]))
+      Array([0., 0.], dtype=float32)
+    """
+    (x,) = promote_args_inexact("i1e", x)
+    return lax.bessel_i1e(x)
+
+
+def i1(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind and of order 1.
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x.
+
+    Example:
+      >>> jax.scipy.special.i1(jnp.array([0.0, 1.0])).round(4)
+      Array([0.    , 0.5652], dtype=float32)
+    """
+    (x,) = promote_args_inexact("i1", x)
+    return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i1e(x))
+
+
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
+    """The Bessel functions of the first kind of orders 0 to v.
+
+    They are found by the recurrence J_(k-1) = 2 k J_k / z - J_(k+1) from order `n_iter` downwards,
+    and by J_0 + 2 (J_2 + J_4 + ...) = 1 (Miller's algorithm; Abramowitz and Stegun, 9.12).
+
+    Args:
+      z: real array; integers become the default float.
+      v: the highest order, an integer that is known, not negative.
+      n_iter: the order to begin with, well above v and |z|.
+
+    Returns: floating array [v + 1, *shape of z].
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.bessel_jn(jnp.array([0.0, 1.0]), v=1).round(4)
+      Array([[1.    , 0.7652],
+             [0.    , 0.4401]], dtype=float32)
+    """
+    (x,) = real_operands("bessel_jn", z)
+    order = operator.index(concrete_or_error(operator.index, v, "Argument v of bessel_jn"))
+    start = operator.index(
+        concrete_or_error(operator.index, n_iter, "Argument n_iter of bessel_jn")
+    )
+    return in_float32(lambda y: _miller(y, order, start))(x)
+
+
+def _miller(z: Array, order: int, start: int) -> Array:
+    dtype = z.dtype
+    limits = dtypes.finfo(dtype)
+    # Values are scaled down before they overflow; what is lost then is negligible at the end.
+    big = float(np.sqrt(float(limits.max))) * float(limits.eps)
+    at_zero = z == 0
+    double = 2 / where(at_zero, 1.0, z)
+    one, zero = lax.full_like(z, 1), lax.full_like(z, 0)
+
+    def rescaled(*values: Array) -> tuple[Array, ...]:
+        factor = where(lax.abs(values[0]) > big, 1 / big, 1.0).astype(dtype)
+        return tuple([x * factor for x in values])
+
+    def step(i: Array, carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        above, here, total = carry
+        k = lax.convert_element_type(start - i, dtype)
+        below = double * k * here - above
+        even = lax.convert_element_type((start - i) % 2, dtype)  # whether k - 1 is
+        here, above, total = rescaled(below, here, total + even * below)
+        return above, here, total
+
+    # From J_(start + 1) = 0, J_start = 1 (times what will be found) down to orders that are asked for
+    carry = (zero, one, one if start % 2 == 0 else zero)
+    carry = lax.fori_loop(0, max(start - order - 1, 0), step, carry)
+    above, here, total = carry
+    found: list[Array] = []
+    k = start - max(start - order - 1, 0)
+    if k == order:
+        found = [here]
+    while k > 0:
+        below = double * k * here - above
+        total = total + below if k % 2 else total
+        here, above, total, *found = rescaled(below, here, total, *found)
+        k -= 1
+        if k <= order:
+            found.insert(0, here)
+    # Each even order but 0 counts twice.
+    normed = jnp.stack([value / (2 * total - here) for value in found])
+    exact = jnp.stack([one] + [zero] * order)
+    return where(at_zero[None], exact, normed)

@@ -1,0 +1,277 @@
+"""Logarithms times their argument, log-odds, power transformations: elementary, with care at 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jitney import lax
+from jitney.api.custom_jvp import custom_jvp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import is_complex, promote_args_inexact
+from jitney.numpy.selection import where
+from jitney.primitives.elementwise.convert import as_value
+from jitney.scipy.special.support import guarded
+
+
+def expit(x: ArrayLike) -> Array:
+    """The logistic function 1 / (1 + exp(-x)).
+
+    Args:
+      x: array; integers become the default float.
+
+    Returns: array of the shape of x, of inexact dtype.
+
+    Example:
+      >>> jax.scipy.special.expit(jnp.array([0.0, 100.0]))
+      Array([0.5, 1. ], dtype=float32)
+    """
+    (x,) = promote_args_inexact("expit", x)
+    return lax.logistic(x)
+
+
+def logit(x: ArrayLike) -> Array:
+    """log(x / (1 - x)), the inverse of `expit`.
+
+    Args:
+      x: array; integers become the default float.
+
+    Returns: array of the shape of x; -inf at 0, inf at 1, NaN outside.
+
+    Example:
+      >>> jax.scipy.special.logit(jnp.array([0.0, 0.5, 1.0]))
+      Array([-inf,   0.,  inf], dtype=float32)
+    """
+    (value,) = promote_args_inexact("logit", x)
+    return _logit(as_value(value))
+
+
+def _log_odds(x: Array) -> Array:
+    return lax.log(lax.div(x, lax.sub(lax.full_like(x, 1), x)))
+
+
+_log_odds.__name__ = "logit"  # shows in jaxprs
+_logit = custom_jvp(_log_odds)
+
+
+@_logit.defjvp
+def jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    """The derivative of logit."""
+    (x,), (dx,) = primals, tangents
+    return _logit(x), lax.div(dx, lax.mul(x, lax.sub(lax.full_like(x, 1), x)))
+
+
+def _finite_product(x: Array, y: Array, log: Callable[[Array], Array]) -> Array:
+    """x log(y), 0 where x is 0, NaN where y is."""
+    counts = (x != 0) | (y != y)
+    return where(counts, lax.mul(x, log(y)), lax.full_like(x, 0))
+
+
+def _pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    """Two operands of one dtype and shape."""
+    from jitney.numpy.promotion import broadcast_arrays
+
+    a, b = broadcast_arrays(*promote_args_inexact(name, x, y))
+    return a, b
+
+
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
+    """x log(y), and 0 where x is 0, whatever y is but NaN.
+
+    Args:
+      x: array.
+      y: array, broadcast against x.
+
+    Returns: array of inexact dtype.
+
+    Example:
+      >>> jax.scipy.special.xlogy(jnp.array([0.0, 2.0]), jnp.array([0.0, 1.0]))
+      Array([0., 0.], dtype=float32)
+    """
+    return _xlogy(*_pair("xlogy", x, y))
+
+
+def _x_log_y(x: Array, y: Array) -> Array:
+    return _finite_product(x, y, lax.log)
+
+
+_x_log_y.__name__ = "xlogy"
+_xlogy = custom_jvp(_x_log_y)
+
+
+@_xlogy.defjvp
+def _xlogy_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    (x, y), (dx, dy) = primals, tangents
+    # At x = 0 the derivative by y is 0, even where 1 / y is infinite.
+    slope = lax.div(x, where((x == 0) & (y == 0), 1.0, y))
+    return _xlogy(x, y), lax.add(lax.mul(dx, lax.log(y)), lax.mul(dy, slope))
+
+
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
+    """x log(1 + y), and 0 where x is 0, whatever y is but NaN.
+
+    Args:
+      x: array.
+      y: array, broadcast against x.
+
+    Returns: array of inexact dtype.
+
+    Example:
+      >>> jax.scipy.special.xlog1py(jnp.array([0.0, 2.0]), jnp.array([-1.0, 0.0]))
+      Array([0., 0.], dtype=float32)
+    """
+    return _xlog1py(*_pair("xlog1py", x, y))
+
+
+def _x_log1p_y(x: Array, y: Array) -> Array:
+    return _finite_product(x, y, lax.log1p)
+
+
+_x_log1p_y.__name__ = "xlog1py"
+_xlog1py = custom_jvp(_x_log1p_y)
+
+
+@_xlog1py.defjvp
+def _xlog1py_jvp(
+    primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    (x, y), (dx, dy) = primals, tangents
+    slope = lax.div(x, where((x == 0) & (y == -1), 1.0, 1 + y))
+    return _xlog1py(x, y), lax.add(lax.mul(dx, lax.log1p(y)), lax.mul(dy, slope))
+
+
+@custom_jvp
+def _xlogx(x: Array) -> Array:
+    """x log(x), 0 at 0."""
+    return _xlogy(x, x)
+
+
+@_xlogx.defjvp
+def _xlogx_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (dx,) = primals, tangents
+    return _xlogx(x), lax.mul(dx, lax.add(lax.log(x), lax.full_like(x, 1)))
+
+
+def _reals(name: str, *operands: ArrayLike) -> list[Array]:
+    promoted = [as_value(x) for x in promote_args_inexact(name, *operands)]
+    if is_complex(promoted[0].dtype):
+        raise ValueError(f"{name} does not support complex-valued inputs.")
+    return promoted
+
+
+def entr(x: ArrayLike) -> Array:
+    """-x log(x); 0 at 0, -inf below.
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.entr(jnp.array([-1.0, 0.0, 1.0]))
+      Array([-inf,  -0.,  -0.], dtype=float32)
+    """
+    (value,) = _reals("entr", x)
+    return lax.select(value < 0, lax.full_like(value, -float("inf")), lax.neg(_xlogx(value)))
+
+
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
+    """p log(p / q), the term of a relative entropy; 0 where p = 0 and q >= 0, inf where there is none.
+
+    Args:
+      p: real array.
+      q: real array, broadcast against p.
+
+    Returns: array of floating dtype.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.rel_entr(jnp.array([0.0, 1.0]), jnp.array([1.0, 0.0]))
+      Array([ 0., inf], dtype=float32)
+    """
+    p, q = _reals("rel_entr", p, q)
+    value, both, nothing = _relative_entropy(p, q)
+    return _choose(both, value, nothing, 0.0, p, q)
+
+
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
+    """p log(p / q) - p + q, the term of a Kullback-Leibler divergence that is never negative.
+
+    Args:
+      p: real array.
+      q: real array, broadcast against p.
+
+    Returns: array of floating dtype; inf where p or q is negative, or q alone is 0.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.kl_div(jnp.array([1.0, 0.0]), jnp.array([1.0, 2.0]))
+      Array([0., 2.], dtype=float32)
+    """
+    p, q = _reals("kl_div", p, q)
+    value, both, nothing = _relative_entropy(p, q)
+    return _choose(both, value - p + q, nothing, q, p, q)
+
+
+def _relative_entropy(p: Array, q: Array) -> tuple[Array, Array, Array]:
+    """(p log(p / q) where both are positive, whether they are, whether p is 0 and q not negative)."""
+    both = (p > 0) & (q > 0)
+    safe_p, safe_q = guarded(both, p, 1), guarded(both, q, 1)
+    return _xlogx(safe_p) - _xlogy(safe_p, safe_q), both, (p == 0) & (q >= 0)
+
+
+def _choose(
+    both: Array, value: Array, nothing: Array, alone: ArrayLike, p: Array, q: Array
+) -> Array:
+    """`value`, or `alone` where p is 0, or inf; NaN where an operand is."""
+    # Neither comparison holds for NaN, which has to come out again.
+    outside = where((p != p) | (q != q), float("nan"), float("inf"))
+    return where(both, value, where(nothing, alone, outside).astype(value.dtype))
+
+
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """(x**lmbda - 1) / lmbda, and log(x) where lmbda is 0: the Box-Cox transformation.
+
+    Args:
+      x: array.
+      lmbda: exponents, broadcast against x.
+
+    Returns: array of inexact dtype.
+
+    Example:
+      >>> jax.scipy.special.boxcox(jnp.array([1.0, 4.0]), 0.5)
+      Array([0., 2.], dtype=float32)
+    """
+    x, power = map(as_value, promote_args_inexact("boxcox", x, lmbda))
+    return _transformed(lax.log, x, power)
+
+
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """((1 + x)**lmbda - 1) / lmbda, and log(1 + x) where lmbda is 0: `boxcox` of 1 + x.
+
+    Args:
+      x: array.
+      lmbda: exponents, broadcast against x.
+
+    Returns: array of inexact dtype; precise for small x.
+
+    Example:
+      >>> jax.scipy.special.boxcox1p(jnp.array([0.0, 3.0]), 0.5)
+      Array([0., 2.], dtype=float32)
+    """
+    x, power = map(as_value, promote_args_inexact("boxcox1p", x, lmbda))
+    return _transformed(lax.log1p, x, power)
+
+
+def _transformed(log: Callable[[Array], Array], x: Array, power: Array) -> Array:
+    is_log = power == 0
+    safe = where(is_log, lax.full_like(power, 1), power)
+    logarithm = log(x)
+    return where(is_log, logarithm, lax.expm1(safe * logarithm) / safe)

@@ -1,0 +1,530 @@
+"""The gamma function and its relatives: factorials, binomials, beta, digamma, zeta, Bernoulli numbers.
+
+Ratios of gamma functions of large arguments are formed from the remainders of Stirling's series, as
+differences of logarithms would lose what the logarithms have in common (Didonato and Morris, ACM
+Transactions on Mathematical Software 18 (1992), 360-373, section 3).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.autodiff import jvp as differentiate
+from jitney.api.custom_jvp import custom_jvp
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import (
+    dtype_of,
+    is_complex,
+    is_integer,
+    promote_args_inexact,
+)
+from jitney.numpy.selection import where
+from jitney.primitives.elementwise.convert import as_value
+from jitney.scipy.special import complex_gamma
+from jitney.scipy.special.support import (
+    guarded,
+    horner,
+    is_pole_of_gamma,
+    is_whole,
+    real_operands,
+    strong,
+)
+
+_TWO_PI_LOG_HALF = 0.9189385332046727  # log(2 pi) / 2
+
+# B_2k / (2k (2k - 1)), k = 1, ...: in 1 / x^2, times 1 / x, the remainder of Stirling's series
+_STIRLING = (
+    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
+)  # fmt: skip
+_LARGE = 8.0  # from here on the series is exact to double precision
+
+
+def gammaln(x: ArrayLike) -> Array:
+    """log |gamma(x)|.
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x; inf at 0 and at negative integers.
+
+    Raises:
+      TypeError: for complex operands; `loggamma` takes them.
+
+    Example:
+      >>> jax.scipy.special.gammaln(jnp.array([0.0, 1.0, 5.0]))
+      Array([      inf, 0.       , 3.1780539], dtype=float32)
+    """
+    (x,) = promote_args_inexact("gammaln", x)
+    return lax.lgamma(x)
+
+
+def loggamma(x: ArrayLike) -> Array:
+    """The principal branch of the logarithm of gamma(x).
+
+    Args:
+      x: real or complex array; integers become the default float.
+
+    Returns: array of the shape and dtype of x; of real numbers NaN where x <= 0. The complex function
+      is analytic but on the negative real axis; log(gamma(x)) has an imaginary part that jumps.
+
+    Example:
+      >>> jax.scipy.special.loggamma(jnp.array([-0.5, 5.0]))
+      Array([      nan, 3.1780539], dtype=float32)
+    """
+    (value,) = promote_args_inexact("loggamma", x)
+    if is_complex(dtype_of(value)):
+        return complex_gamma.log_gamma(as_value(value))
+    result = lax.lgamma(value)
+    return where(lax.gt(value, lax.full_like(value, 0)), result, jnp.nan)
+
+
+@jit_when_traced
+def gammasgn(x: ArrayLike) -> Array:
+    """The sign of gamma(x): 1 or -1, and NaN at negative integers and at -inf.
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x; of -0.0 it is -1.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.gammasgn(jnp.array([-1.5, -1.0, -0.5, 2.0]))
+      Array([ 1., nan, -1.,  1.], dtype=float32)
+    """
+    (x,) = real_operands("gammasgn", x)
+    below = jnp.floor(x)
+    negative = x < 0
+    undefined = (negative & (x == below)) | (x != x)
+    is_odd = below % 2 != 0
+    minus = (negative & is_odd) | ((x == 0) & jnp.signbit(x))
+    one = lax.full_like(x, 1)
+    return lax.select(undefined, lax.full_like(x, jnp.nan), lax.select(minus, lax.neg(one), one))
+
+
+def gamma(x: ArrayLike) -> Array:
+    """The gamma function.
+
+    Args:
+      x: real or complex array; integers become the default float.
+
+    Returns: array of the shape and dtype of x; NaN at negative integers, inf of the sign of 0 at 0.
+
+    Example:
+      >>> jax.scipy.special.gamma(jnp.array([0.5, 1.0, 4.0])).round(4)
+      Array([1.7725, 1.    , 6.    ], dtype=float32)
+    """
+    (value,) = promote_args_inexact("gamma", x)
+    if is_complex(dtype_of(value)):
+        return complex_gamma.gamma(as_value(value))
+    return gammasgn(value) * lax.exp(lax.lgamma(value))
+
+
+def factorial(n: ArrayLike, exact: bool = False) -> Array:
+    """n!, that is gamma(n + 1), for floats n as well.
+
+    Args:
+      n: real array; integers become the default float.
+      exact: must be False.
+
+    Returns: array of the shape of n; 0 for negative n.
+
+    Raises:
+      NotImplementedError: if `exact` is set.
+
+    Example:
+      >>> jax.scipy.special.factorial(jnp.array([-1, 0, 4])).round(3)
+      Array([ 0.,  1., 24.], dtype=float32)
+    """
+    if exact:
+        raise NotImplementedError("factorial with exact=True")
+    value = as_value(promote_args_inexact("factorial", n)[0])
+    return where(value < 0, 0, lax.exp(lax.lgamma(value + 1)))
+
+
+# --- ratios ---------------------------------------------------------------------------------------
+
+
+def _remainder(x: Array) -> Array:
+    """log gamma(x) less Stirling's formula (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8."""
+    inverse = 1 / x
+    return inverse * horner(inverse * inverse, _STIRLING)
+
+
+def _log_rise(x: Array, m: Array) -> Array:
+    """log(gamma(x + m) / gamma(x)) for x >= 8 and x + m >= 8."""
+    end = x + m
+    smooth = (x - 0.5) * lax.log1p(m / x) + m * (lax.log(end) - 1)
+    return smooth + (_remainder(end) - _remainder(x))
+
+
+@custom_jvp
+def _betaln(a: Array, b: Array) -> Array:
+    low, high = lax.min(a, b), lax.max(a, b)
+    direct = lax.lgamma(low) + (lax.lgamma(high) - lax.lgamma(low + high))
+    # One large argument: log gamma(low) less the logarithm of the rise from high by low.
+    one_large = (low > 0) & (high >= _LARGE)
+    top = guarded(one_large, high, _LARGE)
+    rest = guarded(one_large, low, 1.0)
+    by_rise = lax.lgamma(rest) - _log_rise(top, rest)
+    # Two: with h = low / high, powers of h / (1 + h) and 1 / (1 + h), over the root of high.
+    both_large = low >= _LARGE
+    small = guarded(both_large, low, _LARGE)
+    h = small / guarded(both_large, high, _LARGE)
+    top = guarded(both_large, high, _LARGE)
+    correction = _remainder(small) + (_remainder(top) - _remainder(small + top))
+    powers = (small - 0.5) * lax.log(h / (1 + h)) - top * lax.log1p(h)
+    by_stirling = (_TWO_PI_LOG_HALF - 0.5 * lax.log(top) + correction) + powers
+    return where(both_large, by_stirling, where(one_large, by_rise, direct))
+
+
+@_betaln.defjvp
+def _betaln_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    (a, b), (da, db) = primals, tangents
+    both = lax.digamma(a + b)
+    slope = lax.mul(da, lax.digamma(a) - both) + lax.mul(db, lax.digamma(b) - both)
+    return _betaln(a, b), slope
+
+
+def betaln(a: ArrayLike, b: ArrayLike) -> Array:
+    """log |B(a, b)|, B the beta function gamma(a) gamma(b) / gamma(a + b).
+
+    Args:
+      a: real array; integers become the default float.
+      b: real array, broadcast against a.
+
+    Returns: array of floating dtype; without cancellation for large operands.
+
+    Example:
+      >>> jax.scipy.special.betaln(1.0, jnp.array([1.0, 1e10]))
+      Array([  0.     , -23.02585], dtype=float32)
+    """
+    a, b = map(as_value, promote_args_inexact("betaln", a, b))
+    return _betaln(a, b)
+
+
+def beta(a: ArrayLike, b: ArrayLike) -> Array:
+    """The beta function gamma(a) gamma(b) / gamma(a + b).
+
+    Args:
+      a: real array; integers become the default float.
+      b: real array, broadcast against a.
+
+    Returns: array of floating dtype.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.beta(2.0, jnp.array([1.0, 3.0])).round(4)
+      Array([0.5   , 0.0833], dtype=float32)
+    """
+    a, b = real_operands("beta", a, b)
+    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    return sign * lax.exp(_betaln(a, b))
+
+
+@custom_jvp
+def _poch(z: Array, m: Array) -> Array:
+    end = z + m
+    large = (z >= _LARGE) & (end >= _LARGE)
+    rise = _log_rise(guarded(large, z, _LARGE), guarded(large, m, 0.0))
+    ratio = lax.exp(where(large, rise, lax.lgamma(end) - lax.lgamma(z)))
+    ratio = gammasgn(end) * gammasgn(z) * ratio
+    # gamma(z) infinite: 0, or by reflection where gamma(z + m) is infinite, too
+    from_pole, to_pole = is_pole_of_gamma(z), is_pole_of_gamma(end)
+    both = from_pole & to_pole
+    flipped = lax.exp(
+        lax.lgamma(guarded(both, 1 - z, 1.0)) - lax.lgamma(guarded(both, 1 - end, 1.0))
+    )
+    flipped = where(is_whole(m / 2), flipped, -flipped)
+    ratio = where(from_pole, where(to_pole, flipped, 0.0), where(to_pole, jnp.inf, ratio))
+    return where(m == 0, 1.0, ratio).astype(z.dtype)
+
+
+@_poch.defjvp
+def _poch_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    (z, m), (dz, dm) = primals, tangents
+    value = _poch(z, m)
+    rate = lax.digamma(z + m)
+    slope = lax.mul(dz, rate - lax.digamma(z)) + lax.mul(dm, rate)
+    return value, value * slope
+
+
+def poch(z: ArrayLike, m: ArrayLike) -> Array:
+    """The rising factorial gamma(z + m) / gamma(z) (Pochhammer's symbol).
+
+    Args:
+      z: real array; integers become the default float.
+      m: real array, broadcast against z.
+
+    Returns: array of floating dtype. Where both gamma functions have poles, their ratio's limit.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.poch(3.0, jnp.array([0.0, 1.0, 2.0])).round(3)
+      Array([ 1.,  3., 12.], dtype=float32)
+    """
+    return _poch(*real_operands("poch", z, m))
+
+
+def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
+    """The binomial coefficient: ways to choose k of N things.
+
+    Args:
+      N: real array; integers become the default float.
+      k: real array, broadcast against N.
+      repetition: whether a thing may be chosen several times.
+
+    Returns: array of floating dtype; 0 where k > N, or one of both is negative.
+
+    Example:
+      >>> jax.scipy.special.comb(5, jnp.array([0, 2, 6])).round(3)
+      Array([ 1., 10.,  0.], dtype=float32)
+    """
+    n, j = map(as_value, promote_args_inexact("comb", N, k))
+    if repetition:
+        # Of no things none can be chosen, in one way.
+        return where((n == 0) & (j == 0), 1, comb(n + j - 1, j))
+    valid = (j <= n) & (n >= 0) & (j >= 0)
+    n, j = where(valid, n, 0.0), where(valid, j, 0.0)
+    total = lax.lgamma(n + 1) - lax.lgamma(j + 1) - lax.lgamma(n + 1 - j)
+    return where(valid, lax.exp(total), 0.0)
+
+
+def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
+    """The logarithm of the multivariate gamma function of dimension d.
+
+    Args:
+      a: real array, above (d - 1) / 2; integers become the default float.
+      d: the dimension, a number that is known.
+
+    Returns: array of the shape of a.
+
+    Example:
+      >>> jax.scipy.special.multigammaln(3.0, 1)
+      Array(0.6931472, dtype=float32)
+    """
+    dimension = concrete_or_error(int, d, "d argument of multigammaln")
+    (value,) = promote_args_inexact("multigammaln", a)
+    x = strong(as_value(value))
+    halves = lax.full((dimension,), 0, x.dtype) + np.arange(dimension).astype(x.dtype) / 2
+    terms = lax.lgamma(jnp.expand_dims(x, -1) - jnp.expand_dims(halves, tuple(range(x.ndim))))
+    constant = 0.25 * dimension * (dimension - 1) * math.log(math.pi)
+    return jnp.sum(terms, axis=-1) + constant
+
+
+# --- incomplete functions -------------------------------------------------------------------------
+
+
+def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularized lower incomplete gamma function P(a, x).
+
+    Args:
+      a: real array, not negative.
+      x: real array, not negative, broadcast against a.
+
+    Returns: array of floating dtype, from 0 to 1; NaN for negative operands.
+
+    Example:
+      >>> jax.scipy.special.gammainc(1.0, jnp.array([0.0, jnp.inf]))
+      Array([0., 1.], dtype=float32)
+    """
+    return lax.igamma(*promote_args_inexact("gammainc", a, x))
+
+
+def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).
+
+    Args:
+      a: real array, not negative.
+      x: real array, not negative, broadcast against a.
+
+    Returns: array of floating dtype, from 0 to 1; NaN for negative operands.
+
+    Example:
+      >>> jax.scipy.special.gammaincc(1.0, jnp.array([0.0, jnp.inf]))
+      Array([1., 0.], dtype=float32)
+    """
+    return lax.igammac(*promote_args_inexact("gammaincc", a, x))
+
+
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """The regularized incomplete beta function I_x(a, b).
+
+    Args:
+      a: real array, not negative.
+      b: real array, broadcast against a.
+      x: real array in [0, 1], broadcast against a. The function is differentiable in it alone.
+
+    Returns: array of floating dtype, from 0 to 1.
+
+    Example:
+      >>> jax.scipy.special.betainc(1.0, 2.0, jnp.array([0.0, 0.5, 1.0]))
+      Array([0.  , 0.75, 1.  ], dtype=float32)
+    """
+    return lax.betainc(*promote_args_inexact("betainc", a, b, x))
+
+
+# --- derivatives of the logarithm, zeta -----------------------------------------------------------
+
+
+def digamma(x: ArrayLike) -> Array:
+    """The derivative of log gamma(x).
+
+    Args:
+      x: real array; integers become the default float.
+
+    Returns: array of the shape of x; NaN at 0 and at negative integers.
+
+    Example:
+      >>> jax.scipy.special.digamma(jnp.array([1.0]))
+      Array([-0.5772157], dtype=float32)
+    """
+    (x,) = promote_args_inexact("digamma", x)
+    return lax.digamma(x)
+
+
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
+    """The n-th derivative of `digamma` at x.
+
+    Args:
+      n: integer array, not negative.
+      x: real array, broadcast against n.
+
+    Returns: array of floating dtype.
+
+    Raises:
+      ValueError: if n is not of an integer dtype.
+
+    Example:
+      >>> jax.scipy.special.polygamma(1, jnp.array([1.0, 2.0])).round(4)
+      Array([1.6449, 0.6449], dtype=float32)
+    """
+    if not is_integer(dtype_of(n)):
+        raise ValueError(
+            f"Argument `n` to polygamma must be of integer type. Got dtype {dtype_of(n)}."
+        )
+    return lax.polygamma(*promote_args_inexact("polygamma", n, x))
+
+
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
+    """Hurwitz's zeta function, the sum of (k + q)**-x over k = 0, 1, ....
+
+    Args:
+      x: real array, above 1.
+      q: real array, broadcast against x. It has to be given.
+
+    Returns: array of floating dtype; inf at x = 1, NaN below.
+
+    Raises:
+      NotImplementedError: if q is not given.
+
+    Example:
+      >>> jax.scipy.special.zeta(2.0, jnp.array([1.0, 2.0])).round(4)
+      Array([1.6449, 0.6449], dtype=float32)
+    """
+    if q is None:
+        raise NotImplementedError(
+            "zeta: q has to be given, the Hurwitz zeta function's second argument; Riemann zeta "
+            "function not implemented (it is zeta(x, 1.0))"
+        )
+    s, a = promote_args_inexact("zeta", x, q)
+    return _zeta(as_value(s), as_value(a))
+
+
+def _hurwitz(s: Array, a: Array) -> Array:
+    return lax.zeta(s, a)
+
+
+_hurwitz.__name__ = "zeta"  # shows in jaxprs
+_zeta = custom_jvp(_hurwitz)
+
+
+@_zeta.defjvp
+def jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The derivative of zeta."""
+    (s, a), (ds, da) = primals, tangents
+    by_order = differentiate(partial(_euler_maclaurin, a=a), (s,), (lax.full_like(s, 1),))[1]
+    by_start = lax.neg(lax.mul(s, _zeta(lax.add(s, lax.full_like(s, 1)), a)))
+    return _zeta(s, a), lax.mul(ds, by_order) + lax.mul(da, by_start)
+
+
+def _euler_maclaurin(s: Array, a: Array) -> Array:
+    """zeta(s, a) as a sum of terms and of derivatives at its end, for s > -20 or so.
+
+    Johansson, Rigorous high-precision computation of the Hurwitz zeta function and its derivatives,
+    Numerical Algorithms 69 (2015), 253-270, equation 2.
+    """
+    count, order = 10, 9
+    total = lax.full_like(s + a, 0)
+    for k in range(count):
+        total = total + lax.pow(a + k, -s)
+    end = a + count
+    power = lax.pow(end, -s)
+    total = total + power * (end / (s - 1) + 0.5)
+    factor = s / end
+    bernoulli_numbers = _even_bernoulli(order)
+    for j in range(1, order + 1):
+        total = total + power * factor * (bernoulli_numbers[j - 1] / math.factorial(2 * j))
+        factor = factor * ((s + (2 * j - 1)) * (s + 2 * j) / (end * end))
+    return total
+
+
+def _even_bernoulli(count: int) -> list[float]:
+    """B_2, B_4, ..., correctly rounded (inf past the largest float).
+
+    By the tangent numbers, integers (Brent and Harvey, Fast computation of Bernoulli, tangent and
+    secant numbers, 2013, section 6).
+    """
+    tangents = [0] + [math.factorial(k) for k in range(count)]
+    for k in range(2, count + 1):
+        for j in range(k, count + 1):
+            tangents[j] = (j - k) * tangents[j - 1] + (j - k + 2) * tangents[j]
+    found: list[float] = []
+    for k in range(1, count + 1):
+        sign = 1 if k % 2 else -1
+        try:
+            found.append(sign * (2 * k * tangents[k]) / (4**k * (4**k - 1)))
+        except OverflowError:
+            found.append(sign * math.inf)
+    return found
+
+
+def bernoulli(n: int) -> Array:
+    """The Bernoulli numbers B_0 to B_n, with B_1 = -1/2.
+
+    Args:
+      n: an integer that is known, not negative.
+
+    Returns: floating array [n + 1].
+
+    Raises:
+      ValueError: if n is negative.
+
+    Example:
+      >>> jax.scipy.special.bernoulli(4)
+      Array([ 1.        , -0.5       ,  0.16666667,  0.        , -0.03333334],      dtype=float32)
+    """
+    last = operator.index(concrete_or_error(operator.index, n, "Argument n of bernoulli"))
+    if last < 0:
+        raise ValueError(f"bernoulli: n must be a non-negative integer, but got {last}")
+    numbers = np.zeros(last + 1)
+    numbers[0] = 1
+    numbers[1:2] = -0.5
+    numbers[2::2] = _even_bernoulli(last // 2)
+    with np.errstate(over="ignore"):
+        return jnp.asarray(numbers.astype(dtypes.canonicalize_dtype(np.dtype(float))))

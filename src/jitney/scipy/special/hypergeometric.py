@@ -1,0 +1,351 @@
+"""Hypergeometric functions: Kummer's 1F1 and Gauss's 2F1, with derivatives in all of their arguments.
+
+Power series, asymptotic ones, and transformations of the argument to where series converge (Pearson,
+Olver and Porter, Numerical methods for the computation of the confluent and Gauss hypergeometric
+functions, Numerical Algorithms 74 (2017), 821-866; DLMF, chapters 13 and 15). A series stops, for all
+elements together, when the terms of none of them count any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.custom_jvp import custom_jvp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import broadcast_arrays
+from jitney.numpy.selection import where
+from jitney.scipy.special.gamma_functions import gammasgn
+from jitney.scipy.special.support import (
+    guarded,
+    in_float32,
+    is_pole_of_gamma,
+    is_whole,
+    machine_epsilon,
+    real_operands,
+)
+
+_MOST_TERMS = 20_000
+
+
+def _series(tops: Sequence[Array], bottoms: Sequence[Array], x: Array) -> Array:
+    """The sum of (top)_k ... x^k / ((bottom)_k ... k!) over k >= 0."""
+    return _sums(tops, bottoms, x, with_slopes=False)[0]
+
+
+def _sums(
+    tops: Sequence[Array], bottoms: Sequence[Array], x: Array, with_slopes: bool = True
+) -> list[Array]:
+    """The sum of such a series; then its derivatives by the parameters, in their order.
+
+    With t' for the derivative of a term t by one parameter, the next term is r t, its derivative
+    r t' + t r / (a + k) for a parameter a of the numerator, and of the other sign for the denominator.
+    """
+    count = len(tops) + len(bottoms) if with_slopes else 0
+    one, zero = lax.full_like(x, 1), lax.full_like(x, 0)
+    epsilon = machine_epsilon(x)
+
+    def is_open(carry: tuple[Array, Array, list[Array], list[Array]]) -> Array:
+        k, goes_on, _, _ = carry
+        return jnp.any(goes_on) & (k < _MOST_TERMS)
+
+    def step(
+        carry: tuple[Array, Array, list[Array], list[Array]],
+    ) -> tuple[Array, Array, list[Array], list[Array]]:
+        index, goes_on, (term, *slopes), totals = carry
+        k = lax.convert_element_type(index, x.dtype)
+        raised, lowered = [top + k for top in tops], [bottom + k for bottom in bottoms]
+        scale = x / (k + 1)
+        for y in lowered:
+            scale = scale / y
+        following = _product(raised, term * scale)
+        changes: list[Array] = []
+        for i, slope in enumerate(slopes):
+            if i < len(raised):
+                # Without the factor itself, which may be 0.
+                own = _product(raised[:i] + raised[i + 1 :], term * scale)
+            else:
+                own = -following / lowered[i - len(raised)]
+            changes.append(_product(raised, slope * scale) + own)
+        terms = [following, *changes]
+        # What comes after an end may divide by zero.
+        totals = [where(goes_on, total + t, total) for total, t in zip(totals, terms, strict=True)]
+        # Terms that are small may still grow, until their ratio is below 1.
+        small = lax.abs(_product(raised, scale)) < 1
+        for total, t in zip(totals, terms, strict=True):
+            small = small & (lax.abs(t) <= epsilon * lax.abs(total))
+        ended = small | jnp.isnan(totals[0])
+        return index + 1, goes_on & ~ended, terms, totals
+
+    start = (jnp.zeros((), np.int32), jnp.ones(x.shape, bool),
+             [one] + [zero] * count, [one] + [zero] * count)  # fmt: skip
+    return lax.while_loop(is_open, step, start)[3]
+
+
+def _product(factors: Sequence[Array], start: Array) -> Array:
+    for factor in factors:
+        start = start * factor
+    return start
+
+
+def _is_polynomial(a: Array) -> Array:
+    """Whether (a)_k ends in zeros."""
+    return is_pole_of_gamma(a)
+
+
+def _divides_by_zero(tops: Sequence[Array], bottom: Array) -> Array:
+    """Whether a term has the denominator 0 before the numerator ends the series."""
+    pole = is_pole_of_gamma(bottom)
+    for top in tops:
+        pole = pole & ~(_is_polynomial(top) & (top > bottom))
+    return pole
+
+
+# --- 1F1 --------------------------------------------------------------------------------------------
+
+_ASYMPTOTIC = 100.0
+
+
+def _is_asymptotic(a: Array, b: Array, x: Array) -> Array:
+    """Whether x is so large that the series in 1 / x becomes exact before it diverges."""
+    growth = (1 + lax.abs(b - a)) * (1 + lax.abs(1 - a))
+    return (x >= _ASYMPTOTIC) & (growth < 0.5 * x) & ~_is_polynomial(a)
+
+
+def _positive_1f1(a: Array, b: Array, x: Array) -> Array:
+    """1F1 for x >= 0."""
+    far = _is_asymptotic(a, b, x)
+    near = _series((a,), (b,), guarded(~far, x, 0.0))
+    u = 1 / guarded(far, x, jnp.inf)
+    tail = _series((b - a, 1 - a), (), u)
+    size = lax.lgamma(b) - lax.lgamma(a) + x + (a - b) * lax.log(guarded(far, x, 1.0))
+    return where(far, gammasgn(a) * gammasgn(b) * tail * lax.exp(size), near)
+
+
+def _positive_1f1_slopes(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
+    """The derivatives of 1F1 by a and b, for x >= 0."""
+    far = _is_asymptotic(a, b, x)
+    _, near_a, near_b = _sums((a,), (b,), guarded(~far, x, 0.0))
+    safe = guarded(far, x, jnp.inf)
+    tail, by_gap, by_rest = _sums((b - a, 1 - a), (), 1 / safe)
+    value = _positive_1f1(a, b, x)
+    log_x = lax.log(guarded(far, x, 1.0))
+    far_a = value * (log_x - lax.digamma(a) - (by_gap + by_rest) / tail)
+    far_b = value * (lax.digamma(b) - log_x + by_gap / tail)
+    return where(far, far_a, near_a), where(far, far_b, near_b)
+
+
+@custom_jvp
+def _hyp1f1(a: Array, b: Array, x: Array) -> Array:
+    # 1F1(a; b; x) = exp(x) 1F1(b - a; b; -x), whose terms do not cancel for x < 0
+    negative = (x < 0) & ~_is_polynomial(a)
+    value = _positive_1f1(where(negative, b - a, a), b, where(negative, -x, x))
+    value = where(negative, value * lax.exp(guarded(negative, x, 0.0)), value)
+    return where(_divides_by_zero((a,), b), jnp.inf, value).astype(x.dtype)
+
+
+@_hyp1f1.defjvp
+def _hyp1f1_jvp(
+    primals: tuple[Array, Array, Array], tangents: tuple[Array, Array, Array]
+) -> tuple[Array, Array]:
+    (a, b, x), (da, db, dx) = primals, tangents
+    by_x = (a / b) * _hyp1f1(a + 1, b + 1, x)
+    negative = (x < 0) & ~_is_polynomial(a)
+    factor = lax.exp(where(negative, x, 0.0))
+    by_top, by_bottom = _positive_1f1_slopes(where(negative, b - a, a), b, where(negative, -x, x))
+    by_a = where(negative, -factor * by_top, by_top)
+    by_b = where(negative, factor * (by_top + by_bottom), by_bottom)
+    return _hyp1f1(a, b, x), da * by_a + db * by_b + dx * by_x
+
+
+def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """Kummer's confluent hypergeometric function 1F1(a; b; x).
+
+    Args:
+      a: real array; integers become the default float.
+      b: real array, broadcast against a.
+      x: real array, broadcast against a.
+
+    Returns: array of floating dtype; inf where b is 0 or a negative integer.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.hyp1f1(1.0, 1.0, jnp.array([0.0, 1.0])).round(4)
+      Array([1.    , 2.7183], dtype=float32)
+    """
+    return in_float32(_hyp1f1)(*broadcast_arrays(*real_operands("hyp1f1", a, b, x)))
+
+
+# --- 2F1 --------------------------------------------------------------------------------------------
+
+_DIRECT_LOW, _DIRECT_HIGH = -0.5, 0.9  # where the power series in x is used
+_SLOW = 0.99  # beyond, the power series takes thousands of terms
+
+
+def _gamma_quotient(tops: Sequence[Array], bottoms: Sequence[Array]) -> Array:
+    """A product of gamma functions over another; 0 where the denominator has a pole."""
+    size = sum((lax.lgamma(x) for x in tops), lax.full_like(tops[0], 0))
+    size = sum((-lax.lgamma(x) for x in bottoms), size)
+    sign = lax.full_like(tops[0], 1)
+    pole = jnp.zeros(tops[0].shape, bool)
+    for x in (*tops, *bottoms):
+        sign = sign * where(is_pole_of_gamma(x), 1.0, gammasgn(x))
+    for x in bottoms:
+        pole = pole | is_pole_of_gamma(x)
+    return where(pole, 0.0, sign * lax.exp(guarded(~pole, size, 0.0)))
+
+
+def _series_2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
+    """The power series in x, after Euler's transformation where that makes parameters smaller."""
+    flipped = lax.abs((c - a) * (c - b)) < lax.abs(a * b)
+    flipped = flipped & ~_is_polynomial(a) & ~_is_polynomial(b)
+    value = _series((where(flipped, c - a, a), where(flipped, c - b, b)), (c,), x)
+    power = lax.exp((c - a - b) * lax.log1p(guarded(flipped, -x, 0.0)))
+    return where(flipped, power * value, value)
+
+
+def _near_one(a: Array, b: Array, c: Array, rest: Array) -> Array:
+    """2F1 at 1 - rest, by two series in rest (DLMF 15.8.4); no integer c - a - b."""
+    gap = c - a - b
+    first = _gamma_quotient((c, gap), (c - a, c - b)) * _series((a, b), (1 - gap,), rest)
+    second = _gamma_quotient((c, -gap), (a, b)) * _series((c - a, c - b), (1 + gap,), rest)
+    return first + lax.exp(gap * lax.log(rest)) * second
+
+
+def _near_one_integer(a: Array, b: Array, m: Array, rest: Array) -> Array:
+    """2F1(a, b; a + b + m; 1 - rest), m an integer >= 0, by a series with logarithms (DLMF 15.8.10)."""
+    c = a + b + m
+    epsilon = machine_epsilon(rest)
+    zero, one = lax.full_like(rest, 0), lax.full_like(rest, 1)
+
+    def finite_step(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        index, term, total = carry
+        k = lax.convert_element_type(index, rest.dtype)
+        total = total + where(k < m, term, 0.0)
+        # (a)_k (b)_k (m - k - 1)! / k! (-rest)^k, from one k to the next
+        left = where(m - k - 1 > 0, m - k - 1, 1.0)
+        return index + 1, term * ((a + k) * (b + k) / ((k + 1) * left)) * -rest, total
+
+    start = jnp.zeros((), np.int32)
+    first = lax.exp(lax.lgamma(where(m > 0, m, 1.0)))
+    finite = lax.while_loop(
+        lambda carry: carry[0] < jnp.max(m, initial=0).astype(np.int32),
+        finite_step,
+        (start, first, zero),
+    )[2]
+
+    def step(
+        carry: tuple[Array, Array, Array, Array, Array],
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        index, _, term, bracket, total = carry
+        k = lax.convert_element_type(index, rest.dtype)
+        change = term * bracket
+        total = total + change
+        p, q = a + m + k, b + m + k
+        bracket = bracket - 1 / (k + 1) - 1 / (k + m + 1) + 1 / p + 1 / q
+        term = term * (p * q / ((k + 1) * (k + m + 1))) * rest
+        return index + 1, lax.abs(change) > epsilon * lax.abs(total), term, bracket, total
+
+    log_rest = lax.log(rest)
+    bracket = (log_rest - lax.digamma(one) - lax.digamma(m + 1)
+               + lax.digamma(a + m) + lax.digamma(b + m))  # fmt: skip
+    sign = where(is_whole(m / 2), 1.0, -1.0)
+    term = sign * lax.exp(m * log_rest - lax.lgamma(m + 1))
+    infinite = lax.while_loop(
+        lambda carry: jnp.any(carry[1]) & (carry[0] < _MOST_TERMS),
+        step,
+        (start, jnp.ones(rest.shape, bool), term, bracket, zero),
+    )[4]
+    head = _gamma_quotient((c, one), (a + m, b + m)) * finite
+    return head - _gamma_quotient((c, one), (a, b)) * infinite
+
+
+def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
+    """2F1 for -1/2 <= x < 1."""
+    polynomial = _is_polynomial(a) | _is_polynomial(b)
+    direct = (x <= _DIRECT_HIGH) | polynomial
+    value = _series_2f1(a, b, c, guarded(direct, x, 0.0))
+    rest = guarded(~direct, 1 - x, 0.1)
+    gap = c - a - b
+    nearest = jnp.round(gap)
+    distance = lax.abs(gap - nearest)
+    # Near an integer the two series cancel. The power series in x does not, but is long near 1; there
+    # the integer itself is taken, from where on the error of that is the smaller one.
+    epsilon = machine_epsilon(x)
+    is_slow = x < _SLOW
+    near_integer = distance < epsilon**0.25
+    integer = distance <= where(is_slow, 64 * epsilon, epsilon**0.5)
+    slow = ~direct & near_integer & ~integer & is_slow
+    generic = ~direct & ~integer & ~slow
+    by_gamma = _near_one(a, b, where(generic, c, a + b + 0.5), rest)
+    # For m < 0 by Euler's transformation, to m > 0.
+    flipped = nearest < 0
+    p, q = where(flipped, c - a, a), where(flipped, c - b, b)
+    with_logarithm = _near_one_integer(p, q, lax.abs(nearest), rest)
+    with_logarithm = with_logarithm * where(flipped, lax.exp(nearest * lax.log(rest)), 1.0)
+    by_terms = _series_2f1(a, b, c, guarded(slow, x, 0.0))
+    far = where(integer, with_logarithm, where(slow, by_terms, by_gamma))
+    return where(direct, value, far)
+
+
+@custom_jvp
+def _hyp2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
+    polynomial = _is_polynomial(a) | _is_polynomial(b)
+    # Pfaff: 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
+    low = (x < _DIRECT_LOW) & ~polynomial
+    above = (x >= 1) & ~polynomial
+    turned = where(low, guarded(low, x, -1.0) / (guarded(low, x, -1.0) - 1), x)
+    value = _below_one(a, where(low, c - b, b), c, guarded(~above, turned, 0.0))
+    value = where(low, value * lax.exp(-a * lax.log1p(guarded(low, -x, 0.0))), value)
+    at_one = _gamma_quotient((c, guarded(c - a - b > 0, c - a - b, 1.0)), (c - a, c - b))
+    ending = where((x == 1) & (c - a - b > 0), at_one, jnp.inf)
+    value = where(above, ending, value)
+    value = where(_divides_by_zero((a, b), c), jnp.inf, value)
+    return where((a == 0) | (b == 0) | (x == 0), 1.0, value).astype(x.dtype)
+
+
+@_hyp2f1.defjvp
+def _hyp2f1_jvp(
+    primals: tuple[Array, Array, Array, Array], tangents: tuple[Array, Array, Array, Array]
+) -> tuple[Array, Array]:
+    (a, b, c, x), (da, db, dc, dx) = primals, tangents
+    by_x = (a * b / c) * _hyp2f1(a + 1, b + 1, c + 1, x)
+    low = (x < _DIRECT_LOW) & ~(_is_polynomial(a) | _is_polynomial(b))
+    safe = guarded(low, x, -1.0)
+    log_rest = lax.log1p(guarded(low, -x, 0.0))
+    factor = lax.exp(-a * log_rest)
+    value, by_a, by_b, by_c = _sums(
+        (a, where(low, c - b, b)), (c,), where(low, safe / (safe - 1), x)
+    )
+    by_a = where(low, factor * (by_a - log_rest * value), by_a)
+    by_c = where(low, factor * (by_c + by_b), by_c)
+    by_b = where(low, -factor * by_b, by_b)
+    slope = da * by_a + db * by_b + dc * by_c + dx * by_x
+    return _hyp2f1(a, b, c, x), slope
+
+
+def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
+    """Gauss's hypergeometric function 2F1(a, b; c; x).
+
+    Args:
+      a: real array; integers become the default float.
+      b: real array, broadcast against a.
+      c: real array, broadcast against a.
+      x: real array, broadcast against a; up to 1, but for polynomials (a or b a negative integer).
+
+    Returns: array of floating dtype; inf where the series has no value: c is 0 or a negative integer,
+      x > 1, or x = 1 and c <= a + b.
+
+    Raises:
+      ValueError: for complex operands.
+
+    Example:
+      >>> jax.scipy.special.hyp2f1(1.0, 2.0, 2.0, jnp.array([0.0, 0.5])).round(4)
+      Array([1., 2.], dtype=float32)
+    """
+    return in_float32(_hyp2f1)(*broadcast_arrays(*real_operands("hyp2f1", a, b, c, x)))

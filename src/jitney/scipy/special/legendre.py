@@ -1,0 +1,177 @@
+"""Associated Legendre functions, and the spherical harmonics made of them.
+
+Both come from the recurrence over the degree, for all orders at once. It begins at degree = order and
+runs upwards, which is stable.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import ensure_arraylike, is_integer, promote_dtypes_inexact
+from jitney.numpy.selection import where
+
+
+def _tables(last: int, is_normalized: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(starts [m], a [l, m], b [l, m]): P_m^m = start (1 - z^2)^(m/2), P_l = a z P_(l-1) - b P_(l-2)"""
+    m = np.arange(last + 1.0)
+    degree, order = np.meshgrid(m, m, indexing="ij")
+    above = degree > order
+    if is_normalized:
+        factors = np.sqrt((2 * m[1:] + 1) / (2 * m[1:]))
+        starts = np.sqrt(1 / (4 * np.pi)) * np.cumprod(np.r_[1.0, -factors])
+        gap = np.where(above, degree**2 - order**2, 1)
+        a = np.sqrt(np.where(above, 4 * degree**2 - 1, 0) / gap)
+        before = np.where(above, ((degree - 1) ** 2 - order**2) / (4 * (degree - 1) ** 2 - 1), 0)
+        b = a * np.sqrt(before)
+    else:
+        starts = np.cumprod(np.r_[1.0, -(2 * m[1:] - 1)])
+        gap = np.where(above, degree - order, 1)
+        a, b = (2 * degree - 1) / gap, (degree + order - 1) / gap
+    return starts, np.where(above, a, 0), np.where(above, b, 0)
+
+
+def _values(z: Array, last: int, is_normalized: bool) -> Array:
+    """P_l^m(z) [m, l, *shape of z], 0 where m > l."""
+    dtype = z.dtype
+    tables = [t.astype(dtype) for t in _tables(last, is_normalized)]
+    starts, a, b = [jnp.asarray(t).reshape(t.shape + (1,) * z.ndim) for t in tables]
+    root = lax.sqrt(lax.max((1 - z) * (1 + z), lax.full_like(z, 0)))
+    powers = jnp.concatenate([jnp.ones((1, *z.shape), dtype)] + [root[None]] * last)
+    diagonal = starts * jnp.cumprod(powers, axis=0)
+    degrees = jnp.arange(last + 1)
+    on_diagonal = jnp.expand_dims(degrees, tuple(range(1, 1 + z.ndim)))
+
+    def step(
+        carry: tuple[Array, Array], row: tuple[Array, Array, Array]
+    ) -> tuple[tuple[Array, Array], Array]:
+        before, here = carry
+        degree, a_row, b_row = row
+        following = a_row * z[None] * here - b_row * before
+        following = where(on_diagonal == degree, diagonal, following)
+        return (here, following), following
+
+    zeros = lax.full_like(diagonal, 0)
+    _, found = lax.scan(step, (zeros, zeros), (degrees, a, b))
+    return jnp.moveaxis(found, 0, 1)
+
+
+def _orders(name: str, m: int, n: int) -> int:
+    last, degree = operator.index(m), operator.index(n)
+    if last != degree:
+        raise NotImplementedError(f"{name}: m and n must be equal, but got m={m}, n={n}")
+    return last
+
+
+def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
+    """Associated Legendre functions of the first kind, and their derivatives.
+
+    Args:
+      m: the highest order.
+      n: the highest degree, equal to m.
+      z: floating array [k], in (-1, 1).
+
+    Returns: (values, derivatives), [m + 1, n + 1, k], by order and degree; 0 for larger orders.
+
+    Raises:
+      NotImplementedError: if m and n differ.
+    """
+    last = _orders("lpmn", m, n)
+    z = _points("lpmn", z)
+    values = _values(z, last, is_normalized=False)
+    orders = np.arange(last + 1).reshape(-1, 1, *(1,) * z.ndim).astype(z.dtype)
+    degrees = jnp.asarray(np.arange(last + 1).reshape(1, -1, *(1,) * z.ndim).astype(z.dtype))
+    before = jnp.concatenate([lax.full_like(values[:, :1], 0), values[:, :-1]], axis=1)
+    y = z.reshape(1, 1, *z.shape)
+    slopes = (degrees * y * values - (degrees + orders) * before) / ((y - 1) * (y + 1))
+    return values, slopes
+
+
+def lpmn_values(m: int, n: int, z: Array, is_normalized: bool) -> Array:
+    """Associated Legendre functions of the first kind.
+
+    Args:
+      m: the highest order.
+      n: the highest degree, equal to m.
+      z: floating array [k], in [-1, 1].
+      is_normalized: whether to give those of spherical harmonics, whose squares integrate to 1.
+
+    Returns: [m + 1, n + 1, k], by order and degree; 0 where the order is larger.
+
+    Raises:
+      NotImplementedError: if m and n differ.
+    """
+    last = _orders("lpmn_values", m, n)
+    return _values(_points("lpmn_values", z), last, is_normalized)
+
+
+def _points(name: str, z: ArrayLike) -> Array:
+    value = ensure_arraylike(name, z)
+    if value.ndim != 1:
+        raise ValueError(f"{name}: z must be a vector, but got an array of shape {value.shape}")
+    return value
+
+
+def sph_harm_y(
+    n: Array,
+    m: Array,
+    theta: Array,
+    phi: Array,
+    diff_n: int | None = None,
+    n_max: int | None = None,
+) -> Array:
+    """Spherical harmonics Y_n^m(theta, phi), with the phase (-1)**m of Condon and Shortley.
+
+    Args:
+      n: degrees, integers that are not negative.
+      m: orders, integers, |m| <= n.
+      theta: polar angles in radians, 0 at the pole.
+      phi: azimuths in radians.
+      diff_n: must be None.
+      n_max: the largest degree; taken from n if None, which has to be known then.
+
+    Returns: complex array of the shape that the operands broadcast to; 0 where |m| > n.
+
+    Raises:
+      NotImplementedError: if `diff_n` is given.
+      ConcretizationTypeError: if `n_max` is None and n is traced.
+
+    Example:
+      >>> zero = jnp.array([0])
+      >>> jax.scipy.special.sph_harm_y(zero, zero, jnp.array([1.0]), jnp.array([2.0])).real.round(4)
+      Array([0.2821], dtype=float32)
+    """
+    if diff_n is not None:
+        raise NotImplementedError(
+            "The 'diff_n' argument to jax.scipy.special.sph_harm_y is not supported."
+        )
+    degree, order, *given = ensure_arraylike("sph_harm_y", n, m, theta, phi)
+    if not (is_integer(degree.dtype) and is_integer(order.dtype)):
+        raise ValueError(
+            f"sph_harm_y: n and m must be integers, but got {degree.dtype} and {order.dtype}"
+        )
+    polar, azimuth = promote_dtypes_inexact(*given)
+    if n_max is None:
+        what = (
+            "The `n_max` argument of `jnp.scipy.special.sph_harm_y` must be given where n is traced"
+        )
+        n_max = int(np.max(concrete_or_error(np.asarray, degree, what), initial=0))
+    last = operator.index(n_max)
+    degree, order, polar, azimuth = jnp.broadcast_arrays(degree, order, polar, azimuth)
+    shape = degree.shape
+    degree, order, polar, azimuth = (x.reshape(-1) for x in (degree, order, polar, azimuth))
+    values = _values(lax.cos(polar), last, is_normalized=True)
+    # Unsigned numbers and the least of a type have no absolute value in their own.
+    order = order.astype(jnp.promote_types(order.dtype, np.int32))
+    size = lax.abs(order)
+    value = values.at[size, degree, jnp.arange(size.shape[0])].get(mode="fill", fill_value=0)
+    angle = size.astype(azimuth.dtype) * azimuth
+    turned = lax.complex(value * lax.cos(angle), value * lax.sin(angle))
+    mirrored = where(size % 2 == 1, -lax.conj(turned), lax.conj(turned))
+    return where(order < 0, mirrored, turned).reshape(shape)

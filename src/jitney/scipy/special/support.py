@@ -1,0 +1,129 @@
+"""What the special functions share: their operands, and the evaluation of their approximations.
+
+Coefficients are in double precision, lowest power first. A polynomial is evaluated in the precision of
+its argument, so one table serves both precisions; 16-bit floats are computed in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from jitney import lax
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import is_complex, promote_args_inexact
+from jitney.numpy.selection import where
+from jitney.primitives.elementwise.convert import as_value
+
+
+def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
+    """Operands of one real floating dtype, strongly typed.
+
+    Raises:
+      ValueError: for complex operands.
+    """
+    promoted = [strong(as_value(x)) for x in promote_args_inexact(name, *operands)]
+    if is_complex(promoted[0].dtype):
+        raise ValueError(f"{name} does not support complex-valued inputs.")
+    return promoted
+
+
+def full_precision(name: str, x: ArrayLike) -> Array:
+    """`x` as an array, which has to be float32 or float64.
+
+    Raises:
+      TypeError: for other dtypes.
+    """
+    value = as_value(x)
+    if value.dtype not in (np.float32, np.float64):
+        raise TypeError(
+            f"{name}: x.dtype={value.dtype} is not supported, which must be float32 or float64; "
+            "convert the operand with astype"
+        )
+    return value
+
+
+def strong(x: Array) -> Array:
+    """`x`, not weakly typed."""
+    return x.astype(x.dtype) if x.weak_type else x
+
+
+def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of arrays of one dtype, with 16-bit floats computed in float32."""
+
+    @wraps(function)
+    def wrapper(*xs: Array) -> Any:
+        dtype = xs[0].dtype
+        if dtype.itemsize > 2:
+            return function(*xs)
+        out = function(*[x.astype(np.float32) for x in xs])
+        if isinstance(out, tuple):
+            return tuple([y.astype(dtype) for y in out])
+        return out.astype(dtype)
+
+    return wrapper
+
+
+def horner(x: Array, coefficients: Sequence[float]) -> Array:
+    """The polynomial with these coefficients, lowest power first, at `x`."""
+    *lower, second, highest = coefficients
+    result = highest * x + second
+    for c in reversed(lower):
+        result = result * x + c
+    return result
+
+
+def ratio(x: Array, top: Sequence[float], bottom: Sequence[float]) -> Array:
+    """The quotient of two polynomials at `x`."""
+    return horner(x, top) / horner(x, bottom)
+
+
+def segment(x: Array, low: float, high: float, coefficients: Sequence[float]) -> Array:
+    """A polynomial in t, the position of `x` on [low, high] as a number from -1 to 1.
+
+    Arguments outside take the value at the nearer end.
+    """
+    t = (x - 0.5 * (low + high)) * (2 / (high - low))
+    return horner(lax.clamp(lax.full_like(t, -1), t, lax.full_like(t, 1)), coefficients)
+
+
+def half_line(x: Array, low: float, scale: float, coefficients: Sequence[float]) -> Array:
+    """A polynomial in t = (y - scale) / (y + scale), y = x - low, which maps [low, inf] to [-1, 1].
+
+    A function that is smooth up to infinity, without singularities near the half-line, is a polynomial
+    of a moderate degree in t (Shepherd and Laframboise, Mathematics of Computation 36 (1981), 249-253).
+    """
+    # 1 - 2 scale / (y + scale) has the limit 1 at infinity, where the quotient has none.
+    t = 1 - (2 * scale) / (x + (scale - low))
+    return horner(t, coefficients)
+
+
+def is_whole(x: Array) -> Array:
+    """Whether `x` is an integer."""
+    from jitney.numpy.unary_math import floor
+
+    return x == floor(x)
+
+
+def is_pole_of_gamma(x: Array) -> Array:
+    """Whether `x` is 0 or a negative integer."""
+    return (x <= 0) & is_whole(x)
+
+
+def guarded(condition: Array, x: Array, value: float) -> Array:
+    """`x` where `condition` holds, elsewhere `value`: for branches that are not taken there.
+
+    Both branches of a `where` are differentiated; one that is infinite where it is not taken would make
+    the derivative NaN.
+    """
+    return where(condition, x, value)
+
+
+def machine_epsilon(x: Array) -> float:
+    """The distance of 1 to the next number of the dtype of `x`."""
+    return float(dtypes.finfo(x.dtype).eps)
