@@ -22,15 +22,14 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
+from jitney.compiler.cost import COSTS
+
 _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
 _NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
 
 # The functions for products of matrices, by dtype.
 PRODUCTS = {"float32": "sgemm", "float64": "dgemm", "complex64": "cgemm", "complex128": "zgemm"}
-
-# Operations of a factorisation from which OpenBLAS's threads bring more than they cost.
-THREADS_ABOVE = 300_000_000
 
 
 def address(function: Any) -> int:
@@ -181,4 +180,4 @@ def is_guarded() -> bool:
 
 def for_work(operations: int) -> AbstractContextManager[None]:
     """The context for a factorisation: one thread, unless it is so large that several pay."""
-    return one_thread if operations < THREADS_ABOVE else nullcontext()
+    return one_thread if operations < COSTS.blas_threads_above else nullcontext()

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from jitney.compiler import blas, library
+from jitney.compiler.cost import COSTS
 from jitney.compiler.library import LibraryFunction, NativeCode, Param, Routine
 from jitney.compiler.reference import linalg
 from jitney.compiler.tensor_type import TensorType
@@ -30,8 +31,6 @@ _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
 # LAPACK counts elements, and the room that it works in, in 32 bits.
 MAX_ELEMENTS = 2**28
 
-# Work of one call beside that on elements.
-_CALL = 5_000
 _INT32 = np.dtype(np.int32)
 
 
@@ -78,7 +77,7 @@ def _declare(
 
     def work(*types: TensorType, **params: int) -> int:
         lengths = [params[size] for size in sizes] * (3 - rank)
-        return _CALL + int(weight * math.prod(lengths) * min(lengths))
+        return COSTS.library_call + int(weight * math.prod(lengths) * min(lengths))
 
     native = NativeCode(lambda dtype: function(name, dtype), computes, told, uses_blas=True)
     library.declare(LibraryFunction(f"lapack.{name}", result_types, reference, native, work))

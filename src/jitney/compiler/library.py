@@ -21,8 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.compiler import blas
-from jitney.compiler.parallel import PARALLEL_ABOVE
+from jitney.compiler.cost import COSTS
 from jitney.compiler.tensor_type import TensorType
 from jitney.core.record import record
 
@@ -238,8 +237,8 @@ def native_call(call: Call) -> NativeCall | None:
         symbol=f"{call.name}.{first.dtype.name}",
         options=np.array([int(n) for n in native.options(**params)], np.int64),
         batch=batch,
-        grain=max(PARALLEL_ABOVE // (2 * work), 1),
-        keeps_to_one_thread=native.uses_blas and (batch > 1 or work < blas.THREADS_ABOVE),
+        grain=max(COSTS.parallel_above // (2 * work), 1),
+        keeps_to_one_thread=native.uses_blas and (batch > 1 or work < COSTS.blas_threads_above),
         workspace=0 if native.workspace is None else batch * native.workspace(*call.args, **params),
         work=batch * work,
     )

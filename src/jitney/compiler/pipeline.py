@@ -173,7 +173,7 @@ def as_text(module: ir.Module, stage: str) -> str:
 
 def cost_analysis(module: ir.Module) -> dict[str, float]:
     """Estimates of one call: "flops", and "bytes accessed" by kernels and library calls."""
-    from jitney.compiler.plan.cost import plan_cost
+    from jitney.compiler.plan.analysis import plan_cost
 
     return plan_cost(run(module, last="plan"))
 

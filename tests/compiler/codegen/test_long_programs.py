@@ -9,7 +9,9 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.codegen import driver
+from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir, memory
+from jitney.core.record import replace
 
 
 def _mixed(x):
@@ -29,7 +31,7 @@ def _mixed(x):
 @pytest.mark.parametrize("most", [1, 2, 5, 200])
 def test_entries_in_parts(most, monkeypatch):
     x = jnp.asarray(np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32))
-    monkeypatch.setattr(driver, "MAX_STEPS", most)
+    monkeypatch.setattr(driver, "COSTS", replace(COSTS, entry_steps=most))
     text = jax.jit(_mixed).lower(x).as_text("llvm")
     assert ("@part." in text) == (most < 200)
     jax.clear_caches()
@@ -41,7 +43,7 @@ def test_entries_in_parts(most, monkeypatch):
 
 
 def test_errors_leave_the_entry_through_its_parts(monkeypatch):
-    monkeypatch.setattr(driver, "MAX_STEPS", 1)
+    monkeypatch.setattr(driver, "COSTS", replace(COSTS, entry_steps=1))
 
     def fail(x):
         raise ValueError("not today")
@@ -65,7 +67,7 @@ def test_thousands_of_steps():
     text = compiled.as_text("llvm")
     parts = text.split("\ndefine ")
     calls = [part.count("call void @k") for part in parts]
-    assert max(calls) <= driver.MAX_STEPS and text.count("@part.") > 2
+    assert max(calls) <= COSTS.entry_steps and text.count("@part.") > 2
     assert max(map(len, parts)) < 100_000
     with jax.disable_jit():
         expected = jax.grad(f)(x)

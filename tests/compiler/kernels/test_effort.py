@@ -11,9 +11,11 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import effort, loop_kernel
 from jitney.compiler.plan import build
 from jitney.compiler.scalar.effort import function_effort, registers
+from jitney.core.record import replace
 
 HALVES = ("float16", "bfloat16")
 SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, 6e4, 0.1, 1 / 3)
@@ -137,7 +139,7 @@ def test_no_loop_kernel_past_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
     x = jnp.asarray(np.arange(4 * 40).reshape(4, 40) % 7).astype(jnp.bfloat16)
     f = jitney.vmap(_loop(body))
-    monkeypatch.setattr(effort, "MAX_EFFORT", 1_000)
+    monkeypatch.setattr(effort, "COSTS", replace(COSTS, max_effort=1_000))
     text = jitney.jit(f).lower(x).as_text("kernels")
     assert "loop k" not in text
     assert "while {" in text

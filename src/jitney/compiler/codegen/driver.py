@@ -18,6 +18,7 @@ import numpy as np
 from jitney.compiler import blas, library
 from jitney.compiler.codegen import polls, symbols
 from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
@@ -25,12 +26,7 @@ from jitney.compiler.kernels.schedule import ordered_axes, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, constant
-from jitney.compiler.parallel import GEMM_PARALLEL_ABOVE, PARALLEL_ABOVE
 from jitney.compiler.plan import ir
-
-# Steps of one function: LLVM's time grows faster than a function's length.
-MAX_STEPS = 200
-
 
 # LLVM writes short copies out, and compares each of their loads and stores with all others of a block:
 # long programs call a function instead.
@@ -72,7 +68,7 @@ class DriverWriter:
         self.unseen = 0  # cost of the steps since the last look for signals
         self.functions: list[str] = []  # functions of its own: products
         self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
-        self.releases_gil = len(plan.steps) > MAX_STEPS
+        self.releases_gil = len(plan.steps) > COSTS.entry_steps
         self.slots = 1  # pointers in the array that steps pass their buffers in
         # Buffers that are swapped: the number of the cell that holds the pointer.
         self.cells: dict[ir.Buffer, int] = {}
@@ -140,11 +136,11 @@ class DriverWriter:
     # --- steps ------------------------------------------------------------------------------------
 
     def _steps(self, steps: Sequence[ir.Step]) -> None:
-        if len(steps) <= MAX_STEPS:
+        if len(steps) <= COSTS.entry_steps:
             self._few_steps(steps)
             return
-        for start in range(0, len(steps), MAX_STEPS):
-            self._part(steps[start : start + MAX_STEPS])
+        for start in range(0, len(steps), COSTS.entry_steps):
+            self._part(steps[start : start + COSTS.entry_steps])
 
     def _part(self, steps: Sequence[ir.Step]) -> None:
         """Some steps as a function of their own, and its call."""
@@ -162,7 +158,7 @@ class DriverWriter:
     def _few_steps(self, steps: Sequence[ir.Step]) -> None:
         for step in steps:
             self.unseen += _step_cost(step)
-            if self.unseen > polls.STEPS_COST:
+            if self.unseen > COSTS.poll_steps:
                 self._poll()
             match step:
                 case ir.Launch():
@@ -202,13 +198,13 @@ class DriverWriter:
         extent = outer_extent(kernel)
         work = body_cost(kernel) * kernel.points
         is_ordered = bool(ordered_axes(kernel))
-        if work < (polls.STEPS_COST if is_ordered else PARALLEL_ABOVE) or extent < 2:
+        if work < (COSTS.poll_steps if is_ordered else COSTS.parallel_above) or extent < 2:
             status = e.emit(f"call i32 {code.text}(ptr %slots, i64 0, i64 {extent})", "i32")
             if polls.looks(kernel):
                 polls.check(e, status)
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
-        grain = max(extent * PARALLEL_ABOVE // (2 * work), 1)
+        grain = max(extent * COSTS.parallel_above // (2 * work), 1)
         plan = schedule(kernel)
         if outermost(plan) == plan.vector:
             grain = -(-grain // 64) * 64
@@ -387,7 +383,7 @@ class _GemmWriter:
         """The definitions of the function and of its part."""
         step = self.step
         work = 2 * step.batch * step.m * step.n * step.k
-        if step.batch > 1 or (work >= GEMM_PARALLEL_ABOVE and step.m > 1):
+        if step.batch > 1 or (work >= COSTS.parallel_product_above and step.m > 1):
             return f"{self._part()}\n{self._whole(work)}"
         e = self.e
         self._keep_to_one_thread(e)
@@ -416,7 +412,7 @@ class _GemmWriter:
             e.line(f"store ptr {operand}, ptr {at.text}")
         extent = step.batch if step.batch > 1 else step.m
         self._keep_to_one_thread(e)
-        if work < GEMM_PARALLEL_ABOVE or extent < 2 or not blas.is_guarded():
+        if work < COSTS.parallel_product_above or extent < 2 or not blas.is_guarded():
             status = e.emit(f"call i32 @{self.name}.part(ptr %slots, i64 0, i64 {extent})", "i32")
         else:
             grain = -(-extent // min(extent, max(symbols.threads(), 2)))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from jitney.compiler.hlo import cost
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
 from jitney.compiler.kernels.schedule import Schedule, schedule
-
-_LIGHT = 16  # cost of a body up to which several vectors are worked on at a time
-_UNROLL = 4
-_LIGHTEST = 5  # ... and up to which that is twice as many: a product of two loads, summed
 
 
 def content_key(kernel: Kernel) -> tuple[object, ...]:
@@ -56,15 +52,19 @@ def body_cost(kernel: Kernel | LoopKernel) -> int:
     """Cost of one point of the domain."""
     total = len(kernel.outputs)
     for s in kernel.body:
-        total += cost.function_cost(s.fn) if isinstance(s, ir.Call) else 1
+        total += COSTS.function(s.fn) if isinstance(s, ir.Call) else 1
     return total
 
 
 def lanes_hint(kernel: Kernel, plan: Schedule) -> int:
     """How many vectors are worked on at a time: part of the key, as it depends on extents."""
-    if plan.vector is None or not kernel.reduced or body_cost(kernel) > _LIGHT:
+    if plan.vector is None or not kernel.reduced or body_cost(kernel) > COSTS.light_body:
         return 1
     extent = kernel.extents[plan.vector]
-    if not plan.reduces_lanes and extent < 64:
+    if not plan.reduces_lanes and extent < COSTS.accumulators_above:
         return 1
-    return 2 * _UNROLL if extent >= 128 and body_cost(kernel) <= _LIGHTEST else _UNROLL
+    return (
+        2 * COSTS.accumulators
+        if extent >= COSTS.more_accumulators_above and body_cost(kernel) <= COSTS.lightest_body
+        else COSTS.accumulators
+    )

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 from jitney.compiler.codegen.kernel_key import body_cost, loop_order
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import schedule
@@ -23,13 +24,6 @@ from jitney.compiler.llvm.values import Value, constant
 
 POLL = "poll"  # the runtime's function
 SUCCEEDED = constant(1, "i32")
-
-# Units of the cost model, of which a nanosecond has a few: between looks of a loop that counts down to
-# them; between looks of straight code; of an index of the outermost loop that is divided by looks.
-LOOP_COST = 1_000_000
-STEPS_COST = 20_000_000
-INDEX_COST = 100_000_000
-MAX_ITERATIONS = 1 << 20  # between two looks, however cheap they are
 
 
 def check(e: Emitter, status: Value) -> None:
@@ -52,7 +46,7 @@ def poll(e: Emitter) -> None:
 
 def _period(cost: int) -> int:
     """How many iterations of `cost` there are between two looks."""
-    return max(min(LOOP_COST // max(cost, 1), MAX_ITERATIONS), 1)
+    return max(min(COSTS.poll_loop // max(cost, 1), COSTS.poll_iterations), 1)
 
 
 class Unwatched:
@@ -195,9 +189,9 @@ def looking_position(kernel: Kernel | LoopKernel) -> int | None:
         body_cost(kernel) * math.prod([kernel.extents[axis] for axis in order[p + 1 :]])
         for p in range(len(order))
     ]
-    if costs[0] < INDEX_COST:
+    if costs[0] < COSTS.poll_index:
         return None
-    return max(p for p, cost in enumerate(costs) if cost >= LOOP_COST)
+    return max(p for p, cost in enumerate(costs) if cost >= COSTS.poll_loop)
 
 
 def looks(kernel: Kernel | LoopKernel) -> bool:

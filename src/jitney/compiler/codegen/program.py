@@ -18,6 +18,7 @@ from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import body_cost, content_key
 from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.library import Call
@@ -33,13 +34,13 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
     for step in steps:
         match step:
             case ir.Launch():
-                if body_cost(step.kernel) * step.kernel.points > _LONG:
+                if body_cost(step.kernel) * step.kernel.points > COSTS.release_lock_above:
                     return True
             case ir.Gemm():
-                if step.batch * step.m * step.n * step.k > _LONG:
+                if step.batch * step.m * step.n * step.k > COSTS.release_lock_above:
                     return True
             case ir.LibraryCall():
-                if step.native is None or step.native.work > _LONG:
+                if step.native is None or step.native.work > COSTS.release_lock_above:
                     return True
             case ir.HostCall() | ir.Loop():
                 return True
@@ -47,9 +48,6 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
                 if any(_is_long(block) for block in ir.inner(step)):
                     return True
     return False
-
-
-_LONG = 200_000  # in units of the cost model: some tens of microseconds
 
 
 # --- kernels ------------------------------------------------------------------------------------

@@ -17,13 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from jitney.compiler.hlo import cost, ir, traversal
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.kernels.build import is_affine_reshape
 from jitney.core.record import record
 
 _MANY = -1
 _ALIASES = (ir.Reshape, ir.Bitcast, ir.Project)
-_MAX_ROOTS = 12  # of one group
 
 
 @record
@@ -100,7 +100,7 @@ class _Marks:
         if isinstance(node, ir.Reduce):
             kept = [j for j in range(len(x.shape)) if j not in node.dims]
             if node in self.materialized:
-                return frozenset([j for j in kept if 2 <= x.shape[j] <= cost.SHORT])
+                return frozenset([j for j in kept if 2 <= x.shape[j] <= COSTS.short_axis])
             return frozenset([kept[j] for j in self.written_out[node]])
         if node in self.materialized:
             return frozenset()
@@ -162,6 +162,13 @@ def group(
     return Grouping(groups, marks.materialized)
 
 
+def _own_cost(node: ir.Node) -> int:
+    """Cost of `node` from its operands, in additions for each element."""
+    if isinstance(node, ir.Apply):
+        return COSTS.function(node.fn)
+    return COSTS.gather if isinstance(node, ir.Gather) else 0
+
+
 def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]:
     """Cost of computing each node from buffers, `stored` ones among them: as a tree, and capped."""
     costs: dict[ir.Node, int] = {}
@@ -169,10 +176,10 @@ def _costs(nodes: Sequence[ir.Node], stored: set[ir.Node]) -> dict[ir.Node, int]
         if node in stored:
             costs[node] = 0
         elif node.is_fusible or _is_piecewise(node) or is_short(node):
-            total = cost.own_cost(node) + sum(costs[x] for x in traversal.operands(node))
+            total = _own_cost(node) + sum(costs[x] for x in traversal.operands(node))
             if isinstance(node, ir.Reduce):
                 total = _count(node) * (total + 2)  # a load and an addition for each element
-            costs[node] = min(total, 10_000)
+            costs[node] = min(total, COSTS.max_cost)
         else:
             costs[node] = 0
     return costs
@@ -194,15 +201,15 @@ def _mark(
     if node not in marks.materialized and not _is_free(node):
         owner = marks.owner[node]
         access_paths = len(marks.access_paths[node]) if node.tensor_type.size != 1 else 1
-        repeated = (owner == _MANY or access_paths > 1) and costs[node] > cost.STORE_ABOVE
+        repeated = (owner == _MANY or access_paths > 1) and costs[node] > COSTS.store_above
         # Parts of a reduction would be reductions of their own, and add up in another order.
         divides = piecewise and (owner == _MANY or owner in marks.reductions)
         statements = access_paths * marks.copies[node]
-        if not inlined or repeated or divides or statements > cost.MAX_WAYS:
+        if not inlined or repeated or divides or statements > COSTS.max_access_paths:
             marks.materialized.add(node)
         elif owner != _MANY:
             marks.size[owner] = marks.size.get(owner, 0) + statements
-            if marks.size[owner] > cost.KERNEL_LIMIT:
+            if marks.size[owner] > COSTS.kernel_statements:
                 marks.materialized.add(node)
     if node in marks.materialized and is_alias(node):
         marks.materialized.update(traversal.operands(node))
@@ -234,13 +241,13 @@ def _is_free(node: ir.Node) -> bool:
 def _is_piecewise(node: ir.Node) -> bool:
     """Whether kernels for parts of an iteration domain can compute `node` within other code."""
     if isinstance(node, ir.Concatenate):
-        return len(node.parts) <= cost.MAX_PARTS
+        return len(node.parts) <= COSTS.max_parts
     return isinstance(node, ir.Pad) and not any(node.interior)
 
 
 def is_short(node: ir.Node) -> bool:
     """Whether `node` is a reduction that is written out where it is used."""
-    return isinstance(node, ir.Reduce) and 1 <= _count(node) <= cost.SHORT
+    return isinstance(node, ir.Reduce) and 1 <= _count(node) <= COSTS.short_axis
 
 
 def _count(node: ir.Reduce) -> int:
@@ -263,13 +270,13 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
             return True
         numbers = x.shape[-1] if x is node.indices else 1  # for an update
         repeats = x.tensor_type.size < numbers * node.updates.tensor_type.size
-        return repeats or costs[x] > numbers * cost.VECTORIZE_ABOVE
+        return repeats or costs[x] > numbers * COSTS.vectorize_above
     if x.dtype.kind == "c":
         return True  # parts of complex numbers are read from memory
     if isinstance(node, ir.DynamicSlice | ir.Gather) and _is_piecewise(x):
         return not _joins_starts(node, x)
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
-    if repeats and costs[x] > cost.STORE_ABOVE:
+    if repeats and costs[x] > COSTS.store_above:
         size = x.tensor_type.size
         return size > 1 and size < _points(node) // _copies_written_out(node, marks)
     return False
@@ -364,7 +371,11 @@ def _units(
         below[node], near[node] = (level - 1, level) if kind == "loop" else (level, 0)
         group = groups.get(key)
         size = 1 + marks.size.get(node.id, 0)
-        if group is None or len(group.roots) >= _MAX_ROOTS or group.size + size > cost.KERNEL_LIMIT:
+        if (
+            group is None
+            or len(group.roots) >= COSTS.max_roots
+            or group.size + size > COSTS.kernel_statements
+        ):
             group = groups[key] = FusionGroup(kind, [], 0)
             order.append((level, node.id, group))
         group.roots.append(node)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir
-
-# Products up to which a contraction is a loop of our own: a call costs more than the work.
-SMALL = 8192
 
 
 def extents(node: ir.Dot) -> tuple[int, int, int, int]:
@@ -26,4 +24,4 @@ def extents(node: ir.Dot) -> tuple[int, int, int, int]:
 def is_small_dot(node: ir.Dot) -> bool:
     """Whether loops are better than a call: little work, or no reuse of operands."""
     _, m, n, k = extents(node)
-    return m * n * k <= SMALL or m == 1 or n == 1
+    return m * n * k <= COSTS.small_product or m == 1 or n == 1

@@ -12,9 +12,8 @@ try:
 except ImportError:
     from hashlib import blake2b
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
-
-MAX_CONSTANT_BYTES = 1 << 24  # of one program: to read more would take longer than to compile
 
 
 class _NoDigestError(Exception):
@@ -73,7 +72,7 @@ class _Writer:
     def _field(self, value: object) -> str:
         if isinstance(value, np.ndarray):
             self.constant_bytes += value.nbytes
-            if self.constant_bytes > MAX_CONSTANT_BYTES:
+            if self.constant_bytes > COSTS.digested_bytes:
                 raise _NoDigestError
             data = value.tobytes()
             text = data.hex() if len(data) <= 64 else blake2b(data).hexdigest()

@@ -16,11 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
-
-MAX_ROWS = 6  # of a matrix that is written out
-MAX_PRODUCTS = 150  # of a triangular system
 
 Elements: TypeAlias = list[list[ir.Node]]
 _INT32 = np.dtype(np.int32)
@@ -72,7 +70,7 @@ def _joined(b: Builder, parts: Sequence[ir.Node], axes: int) -> ir.Node:
 def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
     """Lower triangular L with x = L @ L^T, all NaN if there is none; None if `x` is large."""
     n = x.shape[-1]
-    if not have_at_most(MAX_ROWS, x):
+    if not have_at_most(COSTS.written_out_rows, x):
         return None
     a = elements(b, x)
     zero = b.full(x.shape[:-2], 0, x.dtype)
@@ -94,7 +92,7 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
 def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
     """[L below the diagonal and U, pivots, permutation] of `x`; None if `x` is large."""
     m, n = x.shape[-2:]
-    if not have_at_most(MAX_ROWS, x):
+    if not have_at_most(COSTS.written_out_rows, x):
         return None
     a = elements(b, x)
     batch = x.shape[:-2]
@@ -161,7 +159,11 @@ def _solved(
 ) -> ir.Node | None:
     """X with a @ X = right; None if `a` is large."""
     n, columns = right.shape[-2:]
-    if not have_at_most(MAX_ROWS, a) or n * n * columns > 2 * MAX_PRODUCTS or not columns:
+    if (
+        not have_at_most(COSTS.written_out_rows, a)
+        or n * n * columns > 2 * COSTS.written_out_products
+        or not columns
+    ):
         return None
     t, r = elements(b, a), elements(b, right)
     x: Elements = [[] for _ in range(n)]

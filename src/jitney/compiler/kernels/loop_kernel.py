@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo, loop_analysis, traversal
 from jitney.compiler.kernels import build, ir
 from jitney.compiler.kernels.build import (
@@ -40,9 +41,6 @@ from jitney.compiler.kernels.build import (
 from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.llvm.values import kind_of
 from jitney.core.record import record
-
-MAX_CARRIED = 96  # scalars per lane: what registers and the first cache hold
-MAX_STATEMENTS = 2500  # of a body, taken apart
 
 _BOOL = np.dtype(bool)
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -99,7 +97,7 @@ class LoopKernel:
     @property
     def points(self) -> int:
         """Lanes times an assumed number of iterations."""
-        return math.prod(self.extents) * 100
+        return math.prod(self.extents) * COSTS.loop_trips
 
 
 class NotSunkError(NotExpressibleError):
@@ -162,7 +160,7 @@ class LoopBuilder(KernelBuilder):
         return super().position(index, dtype)
 
     def add(self, key: Hashable, make: Callable[[], Any]) -> int:
-        if len(self.body) > MAX_STATEMENTS:
+        if len(self.body) > COSTS.loop_statements:
             raise NotSunkError("too many statements")
         return super().add(key, make)
 
@@ -346,10 +344,10 @@ def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
     """Boxes to try: no lanes where the carry is small, else the common leading extent."""
     shapes = [node.body.parameters[i].shape for i in _changing(node, in_place)]
     choices: list[tuple[int, ...]] = []
-    if sum(math.prod(s) for s in shapes) <= MAX_CARRIED:
+    if sum(math.prod(s) for s in shapes) <= COSTS.max_carried:
         choices.append(())
     leading = {s[0] for s in shapes if s}
-    if len(leading) == 1 and sum(math.prod(s[1:]) for s in shapes) <= MAX_CARRIED:
+    if len(leading) == 1 and sum(math.prod(s[1:]) for s in shapes) <= COSTS.max_carried:
         (n,) = leading
         if n > 1:
             choices.append((n,))
@@ -453,7 +451,7 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
     lane_axes = [j for j, n in enumerate(shape) if k.rank and n == k.extents[0]]
     axis = lane_axes[0] if lane_axes else None
     sizes = [1 if j == axis else n for j, n in enumerate(shape)]
-    if math.prod(sizes) > MAX_CARRIED or (k.rank and axis is None):
+    if math.prod(sizes) > COSTS.max_carried or (k.rank and axis is None):
         raise NotSunkError("a large update")
     starts = [
         None if n == size else clamped_start(k, k.value(s, ()), n - size)

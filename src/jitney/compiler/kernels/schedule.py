@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jitney.compiler.hlo import cost
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
@@ -140,15 +140,6 @@ def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> boo
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
-# Of estimates: lanes of a vector; costs of an iteration of a loop, of a lane that is loaded alone, of
-# one that is stored alone, and of halving a vector to reduce its lanes.
-LANES = 16
-_TURN = 1.0
-_GATHERED = 0.8
-_SCATTERED = 3.5
-_HALVED = 3.0
-
-
 def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
     """The loop order with lanes along `vector`."""
     rank = len(kernel.extents)
@@ -177,7 +168,7 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
         if plan.reduces_lanes
         else (*plan.outer, vector, *plan.inner)
     )
-    lanes = LANES
+    lanes = COSTS.lanes
     while lanes > 1 and lanes >= 2 * kernel.extents[vector]:
         lanes //= 2
     runs = [1]
@@ -192,17 +183,17 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
     def one(stride: int, each: float) -> float:
         return 1.0 if stride in (0, 1) else 2.0 if stride == -1 else each * lanes
 
-    total = _TURN * sum(runs[1:])
+    total = COSTS.iteration * sum(runs[1:])
     depths: list[int] = []
     for s in kernel.body:
         match s:
             case ir.Load() | ir.IndexValue():
                 used = [place[k] for k, c in enumerate(s.index.coefficients) if c]
                 depth = max([*used, *[depths[t] for t, _ in s.index.terms]], default=0)
-                total += runs[depth] * one(s.index.coefficients[vector], _GATHERED)
+                total += runs[depth] * one(s.index.coefficients[vector], COSTS.gathered_lane)
             case ir.Call():
                 depth = max([depths[a] for a in s.args], default=0)
-                total += runs[depth] * cost.function_cost(s.fn)
+                total += runs[depth] * COSTS.function(s.fn)
             case ir.Const():
                 depth = 0
             case _:  # carried from iteration to iteration of a loop in the lanes
@@ -211,9 +202,11 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
     folds_at = len(plan.outer) + (not plan.reduces_lanes)
     for o in kernel.outputs:
         if isinstance(o, ir.Store):
-            total += runs[-1] * one(o.index.coefficients[vector], _SCATTERED)
+            total += runs[-1] * one(o.index.coefficients[vector], COSTS.scattered_lane)
         elif plan.reduces_lanes:
-            total += runs[-1] + runs[folds_at] * (1 + _HALVED * (lanes.bit_length() - 1))
+            total += runs[-1] + runs[folds_at] * (1 + COSTS.halving * (lanes.bit_length() - 1))
         else:
-            total += runs[-1] + runs[folds_at] * one(o.index.coefficients[vector], _SCATTERED)
+            total += runs[-1] + runs[folds_at] * one(
+                o.index.coefficients[vector], COSTS.scattered_lane
+            )
     return total

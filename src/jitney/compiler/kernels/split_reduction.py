@@ -10,15 +10,11 @@ import math
 from collections.abc import Callable
 from typing import cast
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.build import row_major
 from jitney.compiler.kernels.ir import Affine, Kernel, Load, Reduce
 from jitney.compiler.kernels.schedule import map_indices
 from jitney.core.record import record, replace
-
-SPLIT_ABOVE = 1 << 17  # points of a reduction above which it is divided
-SPLIT = 1 << 14  # points of one part: the same whatever the number of threads
-_MAX_KEPT = 512  # results: with more, threads share these
-_LEAST = 64  # points of a part for each result: partial results are written and read
 
 
 @record(eq=False)
@@ -42,13 +38,13 @@ class Split:
 def split_fold(kernel: Kernel) -> Split | None:
     """`kernel` (collapsed), divided along its first reduced axis; None if it is better left alone."""
     axis = len(kernel.extents) - kernel.reduced
-    if not kernel.reduced or kernel.in_order or kernel.points < SPLIT_ABOVE:
+    if not kernel.reduced or kernel.in_order or kernel.points < COSTS.split_above:
         return None
     kept, n = math.prod(kernel.parallel), kernel.extents[axis]
     row = kept * math.prod(kernel.extents[axis + 1 :])
-    length = max(SPLIT // row, -(-_LEAST * kept // row), 1)
+    length = max(COSTS.split_points // row, -(-COSTS.split_least * kept // row), 1)
     parts, rest = divmod(n, length)
-    if kept > _MAX_KEPT or parts < 2:
+    if kept > COSTS.split_results or parts < 2:
         return None
     strides = row_major(kernel.parallel)
     written = {o.param for o in kernel.outputs}

@@ -16,17 +16,11 @@ grow at the same time. Linear in the statements that are written.
 
 from __future__ import annotations
 
-from jitney.compiler.hlo import cost
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel, Reduce
 from jitney.compiler.kernels.schedule import least_estimate, map_indices
 from jitney.core.record import replace
-
-# The least part of its time that a kernel is to save: estimates are rough.
-_WORTH = 0.9
-
-_LARGE = 1 << 16  # points of a reduction above which several neighbours are computed at once
-_MAX_SUMS = 16  # of these: more need more registers than there are
 
 
 def write_out_short_axes(kernel: Kernel) -> Kernel:
@@ -38,13 +32,13 @@ def write_out_short_axes(kernel: Kernel) -> Kernel:
     if not kernel.reduced:
         return kernel
     for axis in reversed(range(len(kernel.parallel))):
-        if 2 <= kernel.extents[axis] <= cost.SHORT:
+        if 2 <= kernel.extents[axis] <= COSTS.short_axis:
             written = unroll(kernel, axis)
             shares = _computed(written) < kernel.extents[axis] * _computed(kernel)
             if (
                 shares
-                and len(written.body) <= cost.KERNEL_LIMIT
-                and least_estimate(written) < _WORTH * least_estimate(kernel)
+                and len(written.body) <= COSTS.kernel_statements
+                and least_estimate(written) < COSTS.unrolled_share * least_estimate(kernel)
             ):
                 kernel = written
     return kernel
@@ -56,16 +50,16 @@ def unroll_and_jam(kernel: Kernel) -> Kernel:
 
     What they share is loaded once for all: the product of two matrices is such a reduction.
     """
-    if not kernel.reduced or kernel.points < _LARGE:
+    if not kernel.reduced or kernel.points < COSTS.jam_above:
         return kernel
     for axis in reversed(range(len(kernel.parallel))):
-        if kernel.extents[axis] % cost.SHORT or kernel.extents[axis] == cost.SHORT:
+        if kernel.extents[axis] % COSTS.short_axis or kernel.extents[axis] == COSTS.short_axis:
             continue
-        written = unroll(_divided(kernel, axis, cost.SHORT), axis + 1)
+        written = unroll(_divided(kernel, axis, COSTS.short_axis), axis + 1)
         if (
-            len(written.outputs) <= _MAX_SUMS
-            and len(written.body) <= cost.KERNEL_LIMIT
-            and least_estimate(written) < _WORTH * least_estimate(kernel)
+            len(written.outputs) <= COSTS.jammed_sums
+            and len(written.body) <= COSTS.kernel_statements
+            and least_estimate(written) < COSTS.unrolled_share * least_estimate(kernel)
         ):
             return written
     return kernel

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jitney.compiler import blas, library
+from jitney.compiler.cost import COSTS
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, node_calls, traversal
 from jitney.compiler.hlo.contractions import is_small_dot
@@ -40,8 +41,6 @@ from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_pl
 from jitney.compiler.plan.scatter import Windows, has_kernel
 
 _LEAVES = (hlo.Parameter, hlo.Constant)
-SWAP_ABOVE = 1024  # bytes of a carry above which buffers are swapped, not copied
-MAX_DOMAINS = 12  # parts that the domain of a kernel is divided into
 
 _Written = TypeVar("_Written")
 
@@ -291,7 +290,7 @@ class _RegionPlan:
             except UnresolvedError as error:
                 stored = error.node
             except CrossingError as error:
-                if len(done) + len(domains) + 2 <= MAX_DOMAINS:
+                if len(done) + len(domains) + 2 <= COSTS.max_domains:
                     (a, b), at = domain[error.axis], error.at
                     for part in ((at, b), (a, at)):
                         domains.append([*domain[: error.axis], part, *domain[error.axis + 1 :]])
@@ -496,7 +495,7 @@ class _RegionPlan:
         body, after = update_in_place(body, carry, after)
         for b, a in zip(carry, after, strict=True):
             if a is not b:
-                body.append((ir.Copy if b.nbytes < SWAP_ABOVE else ir.SwapBuffers)(b, a))
+                body.append((ir.Copy if b.nbytes < COSTS.swap_above else ir.SwapBuffers)(b, a))
         self.steps.append(ir.Loop(cond, predicate, body, tuple([carry[i] for i in sorted(filled)])))
         return True
 

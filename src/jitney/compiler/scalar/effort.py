@@ -15,12 +15,11 @@ from functools import cache
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import X86_AVX2
 from jitney.compiler.llvm.values import Value, kind_of, register_kind
 from jitney.compiler.scalar import table
-
-REGISTER_BITS = X86_AVX2.vector_bits
 
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 _CALLED = re.compile(r"call [^@]*@([\w.]+)\(")
@@ -63,4 +62,4 @@ def _units(e: Emitter, lines: Sequence[str]) -> int:
 def registers(line: str) -> int:
     """Registers that the widest operand or result of an instruction takes."""
     widths = [int(lanes) * _ELEMENT_BITS[element] for lanes, element in _VECTOR.findall(line)]
-    return max(1, -(-max(widths, default=0) // REGISTER_BITS))
+    return max(1, -(-max(widths, default=0) // COSTS.register_bits))

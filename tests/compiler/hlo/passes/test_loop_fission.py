@@ -10,7 +10,9 @@ from tests.compiler.running import check
 import jitney
 import jitney.numpy as jnp
 from jitney import lax, random
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo.passes import loop_fission
+from jitney.core.record import replace
 
 KEY = random.PRNGKey(3)
 UNARY = (
@@ -209,8 +211,8 @@ def test_memory_is_bounded():
 
 
 def test_random_programs(monkeypatch):
-    for name, value in {"WORTH": 0.5, "TRANSFER": 0, "MIN_ITERATIONS": 1}.items():
-        monkeypatch.setattr(loop_fission, name, value)
+    eager = replace(COSTS, fission_gain=0.5, transfer=0, fission_trips=1)
+    monkeypatch.setattr(loop_fission, "COSTS", eager)
     divided = []
     build = loop_fission._divided
 

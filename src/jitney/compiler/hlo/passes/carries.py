@@ -18,13 +18,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from jitney.compiler.hlo import cost, ir, traversal
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import is_invariant
 
 Place: TypeAlias = int | ir.Constant | None
 
-WORTH_A_CARRY = 4  # additions for each element: what storing one and loading it costs
 
 # --- fewer ----------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ def _frontier(
     for node in known:
         if node in needed:
             work = sum([_work(x) for x in traversal.topological_order([node]) if x in known])
-            if work > WORTH_A_CARRY * node.tensor_type.size:
+            if work > COSTS.transfer * node.tensor_type.size:
                 found.append(node)
     return found
 
@@ -216,7 +216,7 @@ _PURE = (
 def _worth(node: ir.Node) -> bool:
     """Whether `node` alone can be worth a carry."""
     if isinstance(node, ir.Apply):
-        return cost.function_cost(node.fn) >= WORTH_A_CARRY
+        return COSTS.function(node.fn) >= COSTS.transfer
     return isinstance(node, ir.Reduce | ir.ArgReduce | ir.Cumulative | ir.Dot | ir.Scatter)
 
 
@@ -224,7 +224,7 @@ def _work(node: ir.Node) -> int:
     """Additions that `node` takes, about."""
     match node:
         case ir.Apply():
-            return cost.function_cost(node.fn) * node.tensor_type.size
+            return COSTS.function(node.fn) * node.tensor_type.size
         case ir.Reduce() | ir.ArgReduce() | ir.Cumulative():
             return node.x.tensor_type.size
         case ir.Dot():

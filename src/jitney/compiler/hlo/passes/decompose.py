@@ -25,6 +25,7 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
@@ -33,8 +34,6 @@ from jitney.compiler.reference.reduction import carrier
 _INT32 = np.dtype(np.int32)
 _BOOL = np.dtype(bool)
 _SORTED = frozenset([np.dtype(d) for d in "?bhilBHILefd"] + [np.dtype(ml_dtypes.bfloat16)])
-MAX_SORTED = 128  # elements along the axis
-MAX_PAIRS = 1 << 17  # that are compared
 
 
 def is_needed(region: ir.Region) -> bool:
@@ -93,7 +92,9 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
     """Whether each element along `dim` may be compared with each."""
     if not shape or 0 in shape:
         return False
-    return shape[dim] <= MAX_SORTED and math.prod(shape) * shape[dim] <= MAX_PAIRS
+    return (
+        shape[dim] <= COSTS.sorted_elements and math.prod(shape) * shape[dim] <= COSTS.sorted_pairs
+    )
 
 
 def arg_reduce(
@@ -132,17 +133,17 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     return b.convert(b.transpose(folded, back), dtype)
 
 
-# Elements of a row up to which iterations wait for each other more than for the arithmetic.
-_FEW = 32
-
-
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
     """`fn` of a partial result and a row; a NaN stays.
 
     Iterations wait for each other here: of the largest, they wait for a comparison and a choice alone.
     Of zeros 0.0 is the larger one: it is compared as if it were the number next to it.
     """
-    if fn not in ("max", "min") or row.dtype.kind != "f" or row.tensor_type.size > _FEW:
+    if (
+        fn not in ("max", "min")
+        or row.dtype.kind != "f"
+        or row.tensor_type.size > COSTS.waiting_row
+    ):
         return b.apply(fn, sofar, row)
     further = "gt" if fn == "max" else "lt"
     zero, one = (b.full(row.shape, value, row.dtype) for value in (0, 1))

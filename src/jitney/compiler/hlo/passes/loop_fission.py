@@ -15,7 +15,7 @@ The carries are divided in two: early ones, which depend on each other alone, an
 that is computed from early carries is computed in the first loop, if their chain needs it; or between
 the loops, if it takes much work; or else by the iterations of the second, as before. The most
 promising sets of carries that are closed under dependence are tried as the first loop (at most
-`MAX_TRIED`), and the division that saves most is taken: linear in the nodes of the body.
+`fission_attempts`), and the division that saves most is taken: linear in the nodes of the body.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jitney.compiler.hlo import cost, ir, traversal
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import (
     CountedLoop,
@@ -42,13 +43,6 @@ from jitney.compiler.hlo.passes.batch_iterations import (
 )
 from jitney.compiler.hlo.passes.carries import add_carries, project_carries
 from jitney.core.record import record
-
-MIN_ITERATIONS = 16
-LANES = 8  # elements that an iteration computes in the time of one
-TRANSFER = 4  # additions that it takes to store an element and load it
-WORTH = 32  # additions that each iteration is to save
-MAX_BYTES = 1 << 26  # that the values of all iterations may take
-MAX_TRIED = 8  # sets of early carries
 
 
 def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
@@ -89,15 +83,15 @@ class _Fission:
 
 def _find_fission(loop: ir.While) -> _Fission | None:
     trips = count_trips(loop)
-    if trips is None or trips.count < MIN_ITERATIONS or loop.body.ordered:
+    if trips is None or trips.count < COSTS.fission_trips or loop.body.ordered:
         return None
     nodes = traversal.topological_order(loop.body.results)
-    if sum(map(_gain, nodes)) < WORTH:
+    if sum(map(_gain, nodes)) < COSTS.fission_gain:
         return None
     needs = _Needs(loop, nodes)
     divisions = [_Divider(loop, trips, nodes, needs, early).division() for early in needs.sets()]
     best = max(divisions, key=lambda division: division.saved, default=None)
-    return best if best is not None and best.saved >= WORTH else None
+    return best if best is not None and best.saved >= COSTS.fission_gain else None
 
 
 def _gain(node: ir.Node) -> float:
@@ -105,7 +99,9 @@ def _gain(node: ir.Node) -> float:
     if not isinstance(node, ir.Apply):
         return 0
     size = node.tensor_type.size
-    return cost.function_cost(node.fn) * (math.ceil(size / LANES) - size / LANES)
+    return COSTS.function(node.fn) * (
+        math.ceil(size / COSTS.fission_lanes) - size / COSTS.fission_lanes
+    )
 
 
 class _Needs:
@@ -148,13 +144,13 @@ class _Needs:
         for carries, gain in gains.items():
             key = self.closed(carries)
             closed[key] = closed.get(key, 0) + gain
-        likely = sorted(closed, key=closed.__getitem__, reverse=True)[: MAX_TRIED**2]
+        likely = sorted(closed, key=closed.__getitem__, reverse=True)[: COSTS.fission_attempts**2]
         total = {
             carries: sum([closed[inner] for inner in likely if inner | carries == carries])
             for carries in likely
         }
-        found = [carries for carries in likely if total[carries] >= WORTH]
-        return sorted(found, key=total.__getitem__, reverse=True)[:MAX_TRIED]
+        found = [carries for carries in likely if total[carries] >= COSTS.fission_gain]
+        return sorted(found, key=total.__getitem__, reverse=True)[: COSTS.fission_attempts]
 
 
 def bits(mask: int) -> Iterable[int]:
@@ -237,11 +233,11 @@ class _Divider:
         moved = [*stacked, *[x for x in read if x not in self.chain]]
         saved = (
             sum(map(_gain, inner))
-            - TRANSFER * sum([x.tensor_type.size for x in moved])
-            + TRANSFER * sum([x.tensor_type.size for x in fillers if x in self.chain])
+            - COSTS.transfer * sum([x.tensor_type.size for x in moved])
+            + COSTS.transfer * sum([x.tensor_type.size for x in fillers if x in self.chain])
         )
         nbytes = self.trips.count * sum([x.tensor_type.nbytes for x in moved])
-        if nbytes > MAX_BYTES or not (late or filled):
+        if nbytes > COSTS.stacked_bytes or not (late or filled):
             saved = 0.0
         early = [*bits(self.early)]
         outside = sorted(fixed, key=lambda node: node.id)
@@ -259,7 +255,7 @@ class _Divider:
     def _is_heavy(self, node: ir.Node) -> bool:
         """Whether `node` is lifted, and cheaper stored, and loaded, than computed in each iteration."""
         work = self.work.get(node)
-        return work is not None and work > TRANSFER * (node.tensor_type.size + 1)
+        return work is not None and work > COSTS.transfer * (node.tensor_type.size + 1)
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
         """The nodes known for all iterations that `results` are computed from."""

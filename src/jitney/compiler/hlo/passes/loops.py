@@ -31,6 +31,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import CountedLoop, count_trips, is_invariant
@@ -48,9 +49,6 @@ from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
 from jitney.compiler.hlo.passes.sink_reductions import sums_over_turns, without_sums
 from jitney.core.record import record
 
-FEW_ROWS = 16  # of a product in the loop: with more, one product alone is efficient
-LARGE_MATRIX = 2048  # elements that each iteration would read again
-MAX_BYTES = 1 << 26  # that all rows' products may take
 _FLOATS = ("float32", "float64")
 
 
@@ -180,14 +178,14 @@ def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
     if not (is_invariant(loop.body, matrix) or isinstance(matrix, ir.Constant)):
         return False
     contracted = math.prod(row.shape[j] for j in product.node.contract[product.side])
-    few = math.prod(row.shape) <= FEW_ROWS * contracted
+    few = math.prod(row.shape) <= COSTS.few_rows * contracted
     count = product.rows.shape[0]
     nbytes = count * product.node.tensor_type.nbytes
     return (
         few
-        and math.prod(matrix.shape) >= LARGE_MATRIX
+        and math.prod(matrix.shape) >= COSTS.large_matrix
         and 8 <= count <= 2 * trips.count
-        and nbytes <= MAX_BYTES
+        and nbytes <= COSTS.stacked_bytes
     )
 
 

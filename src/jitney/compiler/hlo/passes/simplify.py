@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives, interpret, ir, traversal
 from jitney.compiler.hlo.build import Builder
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]
-
-_SHORT = 16  # elements of a row that are too few for vectors
-_FOLD_UP_TO = 64  # elements up to which constants are computed at compile time
 
 
 def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
@@ -73,7 +71,7 @@ def rule_alone(name: str) -> Rules:
 
 
 def _is_small_constant(node: ir.Node) -> bool:
-    return isinstance(node, ir.Constant) and node.value.size <= _FOLD_UP_TO
+    return isinstance(node, ir.Constant) and node.value.size <= COSTS.folded_elements
 
 
 def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
@@ -81,7 +79,7 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
     operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
-    if node.tensor_type.size > _FOLD_UP_TO:
+    if node.tensor_type.size > COSTS.folded_elements:
         return None
     with np.errstate(all="ignore"):
         value = interpret.evaluate(
@@ -322,7 +320,7 @@ def is_narrow(node: ir.Dot, side: int) -> bool:
     shape = (node.x, node.y)[side].shape
     if node.batch[0] or len(shape) != 2 or len(node.contract[side]) != 1:
         return False
-    return shape[1] < _SHORT <= shape[0]
+    return shape[1] < COSTS.narrow_row <= shape[0]
 
 
 def with_turned(b: Builder, node: ir.Dot, side: int, turned: ir.Node, other: ir.Node) -> ir.Node:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import CountedLoop, count_trips
@@ -28,9 +29,6 @@ from jitney.compiler.hlo.passes.batch_iterations import (
 )
 from jitney.core.record import record
 
-LARGE = 4096  # elements of a sum that an iteration had better not read and write
-SMALLER = 16  # how many times smaller what is stacked is to be
-MIN_ITERATIONS = 8
 _FLOATS = (
     np.dtype(np.float32),
     np.dtype(np.float64),
@@ -56,7 +54,7 @@ class Sum:
 def sums_over_turns(loop: ir.While) -> list[Sum]:
     """The carries of `loop` that are better computed after it."""
     trips = count_trips(loop)
-    if trips is None or trips.count < MIN_ITERATIONS:
+    if trips is None or trips.count < COSTS.sunk_trips:
         return []
     uses = traversal.count_uses(
         traversal.topological_order(traversal.roots(loop.body)), traversal.roots(loop.body)
@@ -86,7 +84,7 @@ def _term(loop: ir.While, index: int) -> ir.Node | None:
     start, result = loop.init[index], loop.body.results[index]
     if not isinstance(result, ir.Apply) or result.fn != "add" or result.dtype not in _FLOATS:
         return None
-    if not _is_zero(start) or result.tensor_type.size < LARGE:
+    if not _is_zero(start) or result.tensor_type.size < COSTS.sunk_sum:
         return None
     x, y = result.args
     p = loop.body.parameters[index]
@@ -113,7 +111,7 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
         fixed = is_loop_invariant(loop, node)
         if isinstance(node, ir.Reshape | ir.Transpose):
             stack.append(node.x)
-        elif fixed or SMALLER * node.tensor_type.size <= size:
+        elif fixed or COSTS.sunk_ratio * node.tensor_type.size <= size:
             sources[node] = None
         elif isinstance(node, _ELEMENTWISE):
             stack.extend(traversal.operands(node))

@@ -1,0 +1,188 @@
+"""What work costs on a processor: every number that the compiler weighs one way of computing against
+another by, with its unit, in one place.
+
+    COSTS.function("exp")        COSTS.store_above        model(processor)
+
+Units. An *addition* is one of a vector of numbers already in registers; a nanosecond has a few. A
+*point* is one of an iteration domain. An *instruction* is one of LLVM's on values of one register (see
+`scalar/effort.py`): what its own time depends on, 30 to 60 us for each.
+
+`COSTS` is the model of `PROCESSOR`, by which all decisions are taken, whichever processor runs the
+program: so kernels, and with them the order of sums and the last bits of results, are the same
+everywhere. Widths of vectors in the code are the target's own. A device with other costs has another
+model.
+
+Where the numbers come from: a measurement in a comment is that of its number. The others were chosen so
+that the cases of `benchmarks` run fast on the machine that `benchmarks/results.md` names, in simple
+numbers; bounds on LLVM's time so that first calls do (`benchmarks/compile_times.py`).
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.scalar_functions import lookup
+from jitney.core.record import record
+
+
+@record(frozen=True)
+class Processor:
+    """What costs depend on of a processor.
+
+    Attributes:
+      vector_bits: of a vector register that decisions count on.
+      widest_bits: of the widest vectors that an instruction, or two side by side, work on.
+      vector_registers: how many there are.
+    """
+
+    vector_bits: int
+    widest_bits: int
+    vector_registers: int
+
+
+@record(frozen=True)
+class CostModel:
+    """The numbers for one processor. Those that follow from its registers are properties."""
+
+    processor: Processor
+
+    # --- vectors: cost of kernels' loops, in additions (`kernels/schedule.py`) ----------------------
+
+    iteration: float = 1.0  # of a loop
+    gathered_lane: float = 0.8  # that is loaded alone
+    scattered_lane: float = 3.5  # that is stored alone
+    halving: float = 3.0  # a vector, to reduce its lanes
+    gather: int = 4  # an element at a computed place
+    loop_trips: int = 100  # iterations of a loop kernel's loop, where nothing is known
+    # The share of its time that a kernel may keep for loop unrolling to be worth it.
+    unrolled_share: float = 0.9
+    short_axis: int = 4  # elements up to which kernels may write out what they do along an axis
+    # Points of a reduction above which several neighbours are computed at once.
+    jam_above: int = 1 << 16
+    # Cost of a reduction's body up to which four vectors are worked on at a time, and up to which
+    # eight: a product of two loads, summed.
+    light_body: int = 16
+    lightest_body: int = 5
+    accumulators: int = 4
+    # Elements along the vector axis from which that is so: next to lanes that are kept, and for eight.
+    accumulators_above: int = 64
+    more_accumulators_above: int = 128
+
+    # --- memory: computing a value again instead of storing it (`fusion`, `plan`) -------------------
+
+    store_above: int = 4  # additions: a value that several kernels use is stored if it costs more
+    # The same for a value that code without vectors uses, an element at a time: a store and a load take
+    # as long as two or three scalar operations (a scatter of 1e6 elements: 0.88 ms with three
+    # operations within, 1.18 before).
+    vectorize_above: int = 8
+    max_access_paths: int = 16  # different indices at which one kernel may compute the same node
+    max_parts: int = 3  # of a concatenation within other code: each takes kernels of its own
+    max_roots: int = 12  # of one group of fused nodes
+    max_domains: int = 12  # parts that the iteration domain of a kernel is divided into
+    max_cost: int = 10_000  # additions: sums over shared operands grow without bound
+    swap_above: int = 1024  # bytes of a carry above which buffers are swapped, not copied
+
+    # --- reductions in parts (`kernels/split_reduction.py`) -----------------------------------------
+
+    split_above: int = 1 << 17  # points of a reduction above which it is divided
+    split_points: int = 1 << 14  # of one part: the same whatever the number of threads
+    split_results: int = 512  # with more, threads share these
+    split_least: int = 64  # points of a part for each result: partial results are written and read
+
+    # --- libraries ----------------------------------------------------------------------------------
+
+    # Products up to which a contraction is a loop of our own: a call costs more than the work.
+    small_product: int = 8192
+    library_call: int = 5_000  # additions: work of one call beside that on elements
+    written_out_rows: int = 6  # of a matrix whose factorization is written out
+    written_out_products: int = 150  # of a triangular system that is
+    sorted_elements: int = 128  # along an axis that is sorted by comparing all pairs
+    sorted_pairs: int = 1 << 17  # that are compared so
+
+    # --- threads ------------------------------------------------------------------------------------
+
+    # Additions of a kernel, or of a batch of calls, from which threads bring more than they cost.
+    parallel_above: int = 400_000
+    # Operations of a product from which they do: each part packs the whole second operand.
+    parallel_product_above: int = 30_000_000
+    # Operations of a factorization from which OpenBLAS's own threads do.
+    blas_threads_above: int = 300_000_000
+    # Additions of a call from which other Python threads should run meanwhile: some tens of us.
+    release_lock_above: int = 200_000
+    # Additions between two looks for signals, which take 30 ns: of a loop that counts down to them; of
+    # straight code; of an index of the outermost loop that is divided by looks.
+    poll_loop: int = 1_000_000
+    poll_steps: int = 20_000_000
+    poll_index: int = 100_000_000
+    poll_iterations: int = 1 << 20  # between two looks, however cheap they are
+
+    # --- loops (`hlo/passes`) -----------------------------------------------------------------------
+
+    transfer: int = 4  # additions: storing an element and loading it
+    fission_trips: int = 16  # from which a loop may be divided
+    fission_gain: float = 32  # additions that each iteration is to save
+    fission_attempts: int = 8  # sets of early carries that are tried
+    # Bytes that the values of all iterations may take: of a divided loop, of products before it.
+    stacked_bytes: int = 1 << 26
+    few_rows: int = 16  # of a product in a loop: with more, one product alone is efficient
+    large_matrix: int = 2048  # elements that each iteration would read again
+    sunk_sum: int = 4096  # elements of a sum that an iteration had better not read and write
+    sunk_trips: int = 8  # from which it is sunk
+    sunk_ratio: int = 16  # how many times smaller what is stacked is to be
+    narrow_row: int = 16  # elements of a row that are too few for vectors
+    # Elements of a row up to which iterations of a running extreme wait for each other more than for
+    # the arithmetic.
+    waiting_row: int = 32
+    folded_elements: int = 64  # up to which constants are computed at compile time
+
+    # --- LLVM's time --------------------------------------------------------------------------------
+
+    kernel_statements: int = 160  # of one kernel: LLVM's cost grows faster than a function's length
+    entry_steps: int = 200  # of one function of the entry, for the same reason
+    max_carried: int = 96  # scalars per lane of a loop kernel: what registers and L1 hold
+    loop_statements: int = 2500  # of a loop kernel's body, taken apart
+    # Instructions of a loop kernel: about a second of LLVM's time. The largest kernels of float32
+    # numbers that there may be (`loop_statements`) take less.
+    max_effort: int = 26_000
+    inline_uses: int = 6  # functions used more often in one kernel are called, not written out
+    outline_above: int = 4  # additions: of those that cost more
+    call_effort: int = 4  # instructions of a call: registers are saved around it
+    # Where numbers are rounded to 16 bits, the constants of that stay in registers, which all calls
+    # take away: the allocator's time grows with the square of the calls.
+    calls_per_effort: int = 40
+    access_effort: int = 3  # instructions of a load or a store, with its address
+    digested_bytes: int = (
+        1 << 24
+    )  # constants of one program: to read more takes longer than to compile
+
+    @property
+    def register_bits(self) -> int:
+        """Of a value that LLVM does not divide."""
+        return self.processor.vector_bits
+
+    @property
+    def lanes(self) -> int:
+        """float32 numbers that an iteration of a kernel's loop works on, in estimates."""
+        return self.processor.widest_bits // 32
+
+    @property
+    def fission_lanes(self) -> int:
+        """Elements that vectors compute in the time of one, in estimates of loops' bodies."""
+        return self.processor.vector_bits // 32
+
+    @property
+    def jammed_sums(self) -> int:
+        """Sums that may be computed at once: more need more registers than there are."""
+        return self.processor.vector_registers
+
+    def function(self, fn: str) -> int:
+        """Additions that the scalar function `fn` takes, as its row says."""
+        return lookup(fn).cost
+
+
+def model(processor: Processor) -> CostModel:
+    """What work costs on `processor`."""
+    return CostModel(processor)
+
+
+# x86-64 with the registers of AVX2; loops are estimated by the width of AVX-512.
+PROCESSOR = Processor(vector_bits=256, widest_bits=512, vector_registers=16)
+COSTS = model(PROCESSOR)
