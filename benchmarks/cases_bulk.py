@@ -155,3 +155,29 @@ def _jet(side: Side) -> tuple[Any, ...]:
     jnp = side.jnp
     x = jnp.linspace(0, 1, 1000)
     return lambda x: jet(lambda x: jnp.sin(x) * jnp.exp(x), (x,), ((x, x, x, x),)), x
+
+
+def _complex(side: Side, *shape: int) -> Any:
+    rng = _rng()
+    x = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    return side.jnp.asarray(x.astype(np.complex64))
+
+
+@case_each_way("fft_long", "fft of 2^18", goal=1.6, rtol=1e-3, atol=1e-2)
+def _fft_long(side: Side) -> tuple[Any, ...]:
+    return side.jnp.fft.fft, _complex(side, 2**18)
+
+
+@case_each_way("fft_2d", "fft2 of 512x512", goal=1.5, rtol=1e-3, atol=1e-2)
+def _fft_2d(side: Side) -> tuple[Any, ...]:
+    return side.jnp.fft.fft2, _complex(side, 512, 512)
+
+
+@case_each_way("fft_rows", "fft of 10,000 rows of 64", rtol=1e-3, atol=1e-2)
+def _fft_rows(side: Side) -> tuple[Any, ...]:
+    return side.jnp.fft.fft, _complex(side, 10_000, 64)
+
+
+@case_each_way("rfft_long", "rfft of 2^18", rtol=1e-3, atol=1e-2)
+def _rfft_long(side: Side) -> tuple[Any, ...]:
+    return side.jnp.fft.rfft, _normal(side, 2**18)

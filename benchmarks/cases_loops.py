@@ -320,3 +320,15 @@ def _vmap_bfloat16(side: Side) -> Call:
 
     f = side.jax.jit(side.jax.vmap(lambda c: side.lax.fori_loop(0, 20, step, c)))
     return lambda: f(carry)
+
+
+@case("fft_loop", "1,000 steps of fft, product and ifft, 256 points", 10.0, rtol=1e-3, atol=1e-3)
+def _fft_loop(side: Side) -> Call:
+    decay = side.jnp.exp(-1e-6j * side.jnp.arange(256)).astype("complex64")
+
+    def step(x: Any, _: None) -> tuple[Any, None]:
+        return side.jnp.fft.ifft(side.jnp.fft.fft(x) * decay), None
+
+    f = side.jax.jit(lambda x: side.lax.scan(step, x, None, length=1000)[0])
+    x = side.jnp.ones(256, "complex64")
+    return lambda: f(x)

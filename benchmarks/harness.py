@@ -112,9 +112,12 @@ def case(
 Make = Callable[["Side"], tuple[Any, ...]]
 
 
-def case_each_way(name: str, title: str, **options: Any) -> Callable[[Make], Make]:
+def case_each_way(
+    name: str, title: str, goal: float = 1.0, **options: Any
+) -> Callable[[Make], Make]:
     """Registers two cases, `name` and `name`_eager: the decorated function gives a side's function and
-    its operands, which are called compiled and as they are; both are to be no slower than the peer.
+    its operands, which are called compiled, `goal` times as fast as by the peer, and as they are, to be
+    no slower.
     """
 
     def register(make: Make) -> Make:
@@ -128,7 +131,7 @@ def case_each_way(name: str, title: str, **options: Any) -> Callable[[Make], Mak
             return lambda: f(*args)
 
         compiled.__module__ = eager.__module__ = make.__module__
-        case(name, title, 1.0, **options)(compiled)
+        case(name, title, goal, **options)(compiled)
         case(f"{name}_eager", f"{title}, eager", 1.0, **options)(eager)
         return make
 

@@ -15,12 +15,14 @@ import jitney.numpy as jnp
 from jitney import custom_batching, flatten_util, lax, nn, ops, random
 from jitney.experimental import jet, ode
 from jitney.lax import linalg
+from jitney.numpy import fft
 
 NAMESPACES: dict[str, ModuleType] = {
     "jax": jitney,
     "jax.custom_batching": custom_batching,
     "lax": lax,
     "lax.linalg": linalg,
+    "jnp.fft": fft,
     "random": random,
     "nn": nn,
     "ops": ops,

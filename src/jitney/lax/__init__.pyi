@@ -275,6 +275,9 @@ from jitney.primitives.linalg.dot import batch_matmul as batch_matmul
 from jitney.primitives.linalg.dot import dot as dot
 from jitney.primitives.linalg.dot import dot_general as dot_general
 from jitney.primitives.linalg.dot import dot_general_p as dot_general_p
+from jitney.lax.staged import fft as fft
+from jitney.primitives.signal.fft import FftType as FftType
+from jitney.primitives.signal.fft import fft_p as fft_p
 from jitney.primitives.reduction.sort import sort as sort
 from jitney.primitives.reduction.sort import sort_key_val as sort_key_val
 from jitney.primitives.reduction.sort import sort_p as sort_p

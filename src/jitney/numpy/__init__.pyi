@@ -1,5 +1,6 @@
 """`jax.numpy`: NumPy's interface on jitney arrays."""
 
+from jitney.numpy import fft as fft
 from jitney.numpy import linalg as linalg
 from jitney.numpy.apply import apply_along_axis as apply_along_axis
 from jitney.numpy.apply import apply_over_axes as apply_over_axes

@@ -7,6 +7,7 @@ from tests.primitives.records import (
     indexing,
     reduce,
     shape,
+    signal,
     special,
     unary,
 )
@@ -21,6 +22,7 @@ FAMILIES = {
     "contraction": contraction.RECORDS,
     "indexing": indexing.RECORDS,
     "special": special.RECORDS,
+    "signal": signal.RECORDS,
 }
 
 

@@ -1,7 +1,8 @@
-"""Pairs of numbers side by side in memory, such as the parts of complex ones, in vectors.
+"""Numbers side by side in memory, such as the parts of complex ones, in vectors.
 
 A load of every second element would be a gather, which takes ten times as long as a load of all and a
-shuffle. So loads and stores that are each other's neighbours are found, and made as one.
+shuffle. So loads and stores that are each other's neighbours are found, and made as one: loads of two,
+stores of two, four, or eight numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 
 Place = tuple[int, Affine]  # a buffer, and a linear position
+
+_TOGETHER = (2, 4, 8)
 
 
 def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[Place, Place]]:
@@ -45,8 +48,11 @@ def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
     return first, second
 
 
-def merge(e: Emitter, first: Value, second: Value) -> Value:
-    """The inverse of `separate`."""
+def merge(e: Emitter, parts: Sequence[Value]) -> Value:
+    """The first elements of all `parts`, then the second ones ...; of a power of two of vectors."""
+    if len(parts) == 1:
+        return parts[0]
+    first, second = merge(e, parts[0::2]), merge(e, parts[1::2])
     lanes = first.lanes
     return _shuffle(e, first, second, [k + lanes * which for k in range(lanes) for which in (0, 1)])
 
@@ -57,13 +63,27 @@ def _shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
     return e.emit(text, x.kind, len(picks))
 
 
-def stored_pairs(outputs: Sequence[ir.Store | ir.Reduce], axis: int | None) -> dict[int, int]:
-    """Numbers of stores that are made together: the first one of a pair -> the second."""
+def stored_together(
+    outputs: Sequence[ir.Store | ir.Reduce], axis: int | None
+) -> dict[int, tuple[int, ...]]:
+    """Numbers of stores that are made together, by the number of the first of them in memory."""
+    if axis is None:
+        return {}
     numbers: dict[Place, int] = {}
     for j, o in enumerate(outputs):
         if isinstance(o, ir.Store) and o.where is None:
             numbers[o.param, o.index] = j
     if len(numbers) != len(outputs):
         return {}  # a place is written twice, in order
-    pairs = find_pairs(numbers, axis)
-    return {numbers[first]: numbers[second] for first, second in pairs.values()}
+    found: dict[int, tuple[int, ...]] = {}
+    grouped: set[Place] = set()
+    for place in sorted(numbers, key=lambda place: (place[0], place[1].offset)):
+        param, index = place
+        count = index.coefficients[axis]
+        if count not in _TOGETHER or index.terms or place in grouped:
+            continue
+        group = [(param, Affine(index.offset + j, index.coefficients)) for j in range(count)]
+        if all(member in numbers and member not in grouped for member in group):
+            grouped.update(group)
+            found[numbers[place]] = tuple([numbers[member] for member in group])
+    return found

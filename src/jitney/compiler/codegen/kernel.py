@@ -94,7 +94,10 @@ class KernelWriter:
             ],
             plan.vector,
         )
-        self.store_pairs = interleaved.stored_pairs(kernel.outputs, plan.vector)
+        self.stored_together = interleaved.stored_together(kernel.outputs, plan.vector)
+        self.stored_along = {
+            j for leader, group in self.stored_together.items() for j in group if j != leader
+        }
         self.outlined = called_functions(kernel.body)
         self.one_vector = self._choose_lanes()
         self.vector_lanes = self.one_vector * lanes_hint(kernel, plan)
@@ -454,7 +457,7 @@ class KernelWriter:
             param, index = first
             memory = _memory_kind(dtype)
             pointer = self._pointer(param, self._scalar_address(index), dtype)
-            mask = self._mask_of_pairs()
+            mask = self._mask_of_several(2)
             wide = access.load_vector(self.e, pointer, memory, 2 * self.lanes, mask)
             parts = interleaved.separate(self.e, wide)
             if dtype == np.bool_:
@@ -468,16 +471,16 @@ class KernelWriter:
         base = self.state.addresses.get(index, constant(0, "i64"))
         return self.e.add(base, constant(index.offset, "i64")) if index.offset else base
 
-    def _mask_of_pairs(self) -> Value | None:
-        """The mask where each lane stands for two elements."""
+    def _mask_of_several(self, count: int) -> Value | None:
+        """The mask where each lane stands for `count` elements."""
         if self.mask is None:
             return None
-        key = ("mask", self.mask.text)
+        key = ("mask", self.mask.text, count)
         found = self.state.shared.get(key)
         if found is None:
             assert self.remaining is not None
-            elements = self.e.mul(self.remaining, constant(2, "i64"))
-            found = self.state.shared[key] = self._tail_mask(elements, 2 * self.lanes)
+            elements = self.e.mul(self.remaining, constant(count, "i64"))
+            found = self.state.shared[key] = self._tail_mask(elements, count * self.lanes)
         return found
 
     def _uniform_address(self, index: Affine) -> tuple[Value, None]:
@@ -492,18 +495,16 @@ class KernelWriter:
         if o.where is not None:
             self._guarded_store(o, o.where)
             return
-        if self.lanes == 1 or j not in self.store_pairs:
-            if self.lanes == 1 or j not in self.store_pairs.values():
+        if self.lanes == 1 or j not in self.stored_together:
+            if self.lanes == 1 or j not in self.stored_along:
                 self._store(o, self._value(o.value))
             return
         dtype = self.kernel.params[o.param]
-        first, second = (
-            self._as_stored(self._value(i), self.kernel.body[i].dtype, dtype)
-            for i in (o.value, self.kernel.outputs[self.store_pairs[j]].value)
-        )
+        values = [self.kernel.outputs[member].value for member in self.stored_together[j]]
+        parts = [self._as_stored(self._value(i), self.kernel.body[i].dtype, dtype) for i in values]
         pointer = self._pointer(o.param, self._scalar_address(o.index), dtype)
-        pairs = interleaved.merge(self.e, first, second)
-        access.store_vector(self.e, pairs, pointer, self._mask_of_pairs())
+        mask = self._mask_of_several(len(parts))
+        access.store_vector(self.e, interleaved.merge(self.e, parts), pointer, mask)
 
     def _guarded_store(self, o: ir.Store, where: int) -> None:
         """Writes an output where statement `where` is true: a branch, or lanes of the mask."""

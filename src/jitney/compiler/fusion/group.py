@@ -214,7 +214,7 @@ def _mark(
     if node in marks.materialized and is_alias(node):
         marks.materialized.update(traversal.operands(node))
         return
-    assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice)
+    assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice | ir.Dft)
     assembles |= isinstance(node, ir.Scatter) and is_scatter(node)
     if not inlined and not is_reduction(node) and not assembles:
         marks.materialized.update(traversal.operands(node))
@@ -264,6 +264,8 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
     """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
+    if isinstance(node, ir.Dft):  # each element once, but by as many statements as it has places
+        return x.dtype.kind == "c" or _is_piecewise(x) or costs[x] > COSTS.store_above
     if isinstance(node, ir.Scatter):
         # Scatters go element by element: what costs more than memory is done by vectors before.
         if x is node.x or x.dtype.kind == "c":

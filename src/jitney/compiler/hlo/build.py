@@ -381,6 +381,15 @@ class Builder:
         )
         return self._make(ir.Dot, TensorType(shape, dtype), x, y, (cx, cy), (bx, by))
 
+    def dft(
+        self, re: Node, im: Node, dim: int, inverse: bool = False, normalized: bool = False
+    ) -> list[Node]:
+        """Parts of the discrete Fourier transform of re + i im along `dim`."""
+        if 0 in re.shape or (re.shape[dim] == 1):
+            return [re, im]
+        type_ = (re.type, im.type)
+        return self._split(self._make(ir.Dft, type_, re, im, dim, inverse, normalized))
+
     def sort(self, xs: Sequence[Node], dim: int, num_keys: int, stable: bool) -> list[Node]:
         """Operands sorted together along `dim`."""
         types = tuple(x.type for x in xs)

@@ -14,7 +14,7 @@ import numpy as np
 from jitney.compiler import library, reference
 from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.traversal import roots, topological_order
-from jitney.compiler.reference import collective, contraction, indexing, order, reduction
+from jitney.compiler.reference import collective, contraction, fourier, indexing, order, reduction
 from jitney.compiler.scalar_functions import lookup
 
 Env = dict[ir.Node, Any]
@@ -220,6 +220,11 @@ def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.nda
 @rule(ir.Cumulative)
 def _(node: ir.Cumulative, env: Env) -> Any:
     return reduction.cumulative(env[node.x], node.fn, node.dim, node.reverse)
+
+
+@rule(ir.Dft)
+def _(node: ir.Dft, env: Env) -> Any:
+    return fourier.dft(env[node.re], env[node.im], node.dim, node.inverse, node.normalized)
 
 
 @rule(ir.Dot)

@@ -374,6 +374,20 @@ class TopK(Node):
     dim: int
 
 
+@record(eq=False)
+class Dft(Node):
+    """Real and imaginary part of the discrete Fourier transform of re + i im along axis `dim`.
+
+    Its kernel is exp(-2 pi i j k / n), with +2 where it is `inverse`; `normalized` divides by n.
+    """
+
+    re: Node
+    im: Node
+    dim: int
+    inverse: bool
+    normalized: bool
+
+
 # --- control ----------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from jitney.compiler.scalar_functions import find
 from jitney.core import dtypes
 
 _BOOL, _INT32 = np.dtype(bool), np.dtype(np.int32)
+_PLANES = (np.dtype(np.float32), np.dtype(np.float64))
 _MODES = ("clip", "fill", "promise_in_bounds")
 _MONOIDS = ("add", "mul", "max", "min", "and", "or", "xor")
 _RUNNING = ("add", "mul", "max", "min", "logaddexp")
@@ -370,6 +371,14 @@ def _dot(node: ir.Dot) -> Any:
     )
 
 
+def _dft(node: ir.Dft) -> Any:
+    re, im = node.re, node.im
+    _need(re.type == im.type, f"dft.C1: parts {_types([re.type, im.type])}")
+    _need(re.dtype in _PLANES, f"dft.C2: parts of {re.dtype}")
+    _need(0 <= node.dim < len(re.shape), f"dft.C3: axis {node.dim} of {re.type}")
+    return (re.type, im.type)
+
+
 def _sort(node: ir.Sort) -> Any:
     xs = node.xs
     _need(bool(xs) and all(x.shape == xs[0].shape for x in xs), "sort.C1: shapes differ")
@@ -448,7 +457,8 @@ _checks: dict[type, Check] = {
     ir.Reverse: _reverse, ir.Pad: _pad, ir.Concatenate: _concatenate, ir.Bitcast: _bitcast,
     ir.DynamicSlice: _dynamic_slice, ir.DynamicUpdateSlice: _dynamic_update_slice,
     ir.Gather: _gather, ir.Scatter: _scatter, ir.Reduce: _reduce, ir.ArgReduce: _arg_reduce,
-    ir.ReduceRegion: _reduce_region, ir.Cumulative: _cumulative, ir.Dot: _dot, ir.Sort: _sort,
+    ir.ReduceRegion: _reduce_region, ir.Cumulative: _cumulative, ir.Dot: _dot, ir.Dft: _dft,
+    ir.Sort: _sort,
     ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while,
     ir.LibraryCall: _library_call, ir.Collective: _collective, ir.HostCall: _host_call,
     ir.Fence: _fence, ir.Project: _project,

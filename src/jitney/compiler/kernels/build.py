@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Generator, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -124,6 +124,13 @@ class UnresolvedError(NotExpressibleError):
     def __init__(self, node: hlo.Node) -> None:
         super().__init__(type(node).__name__)
         self.node = node
+
+
+class HasDtype(Protocol):
+    """A node, or what else stands for a buffer."""
+
+    @property
+    def dtype(self) -> np.dtype: ...
 
 
 class KernelBuilder:
@@ -254,7 +261,7 @@ class KernelBuilder:
             return self.add(("position", index, dtype), lambda: ir.IndexValue(index, dtype))
         return self.convert(self.position(index, _INT32), dtype)
 
-    def load(self, node: hlo.Node, index: Affine) -> int:
+    def load(self, node: HasDtype, index: Affine) -> int:
         """An element of the buffer of `node`."""
         param = self.param(node)
         return self.add(("load", param, index), lambda: ir.Load(param, index, node.dtype))

@@ -35,7 +35,7 @@ from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split_reduction import Split, split_fold
 from jitney.compiler.kernels.unroll import unroll_and_jam, write_out_short_axes
 from jitney.compiler.kernels.wide import in_wide_registers
-from jitney.compiler.plan import ir, memory, reductions
+from jitney.compiler.plan import fourier, ir, memory, reductions
 from jitney.compiler.plan.contraction import as_gemm
 from jitney.compiler.plan.inplace import Updated, update_in_place, updated_in_place
 from jitney.compiler.plan.scatter import Windows, has_kernel
@@ -172,7 +172,8 @@ class _RegionPlan:
         units = sorted(grouping.groups, key=lambda unit: unit.roots[0] in last)  # stable
         self.materialized = grouping.materialized
         self.targets = self._targets(region.results, outputs)
-        idle = self._idle(region)
+        self.wholes = fourier.wholes(region)
+        idle = self._idle(region) | set(self.wholes.values())
         for unit in units:
             roots = [root for root in unit.roots if root not in idle]
             if roots:
@@ -214,8 +215,12 @@ class _RegionPlan:
         base, _ = _base(node)
         return base in self.buffers or isinstance(base, hlo.Constant)
 
-    def buffer(self, node: hlo.Node) -> ir.Buffer:
+    def buffer(self, node: hlo.Node | fourier.Plane) -> ir.Buffer:
         """Where the value of `node` is."""
+        if isinstance(node, fourier.Plane):
+            if node.buffer.value is not None:
+                self.planner.keep_alive.append(node.buffer.value)
+            return node.buffer
         found = self.buffers.get(node)
         if found is not None:
             return found[0]
@@ -465,6 +470,16 @@ class _RegionPlan:
         self.steps.append(gemm)
         return True
 
+    def dft(self, node: hlo.Dft) -> bool:
+        """A kernel for each factor of the length."""
+        if not fourier.has_kernels(node):
+            return self._by_reference_demanding(node)
+        planes = [fourier.Plane(node.re.dtype, b) for b in self.new(self.wholes.get(node, node))]
+        builders = self._written(lambda: fourier.kernels(node, planes, self.has_buffer))
+        for k in builders:
+            self.launch(k)
+        return True
+
     def loop(self, node: hlo.While) -> bool:
         """A native loop; what it changes lives in buffers of its own.
 
@@ -603,6 +618,7 @@ _single_rules: dict[type, Callable[[_RegionPlan, Any], bool]] = {
     hlo.DynamicUpdateSlice: _RegionPlan.update_slice,
     hlo.Scatter: _RegionPlan.scatter,
     hlo.Dot: _RegionPlan.dot,
+    hlo.Dft: _RegionPlan.dft,
     hlo.While: _RegionPlan.loop,
     hlo.Cond: _RegionPlan.branch,
     hlo.LibraryCall: _RegionPlan.library_call,

@@ -1,0 +1,333 @@
+"""Fourier transforms as kernels: one for each factor of the length.
+
+The algorithm is Stockham's (Cochran et al. 1967; Van Loan, Computational Frameworks for the Fast
+Fourier Transform, 1.7): with decimation in frequency, and without any reordering of elements. A length
+n = r m is brought down to m by transforms of r elements that lie m apart, times powers of a root of
+unity:
+
+    out[j + l (p + r k)] = w^(p k) sum_q  in[j + l (k + m q)] exp(-2 pi i p q / r)
+
+with w = exp(-2 pi i / (r m)), for l = 1 at first, and l r after it. A kernel does this for all j and k,
+and for whatever other axes there are; lanes of vectors go along what is contiguous. Transforms of r
+elements are written out. The inverse transform is the same with parts exchanged, at its beginning and
+at its end.
+
+The first kernel reads its operands as any kernel does: elementwise operations before it, and parts
+that lie side by side in memory, are part of it. The last one writes complex numbers, where nothing
+else asks for the parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from jitney.compiler.hlo import ir as hlo, traversal
+from jitney.compiler.hlo.fourier import is_good
+from jitney.compiler.kernels.build import KernelBuilder, row_major
+from jitney.compiler.kernels.ir import Affine
+from jitney.compiler.plan import ir
+from jitney.compiler.reference.fourier import unit_roots
+from jitney.core.record import record
+
+MOST_POINTS = 1 << 19  # of a transform that kernels compute: their constants are as many
+
+# Factors of lengths, by preference. More elements at a time mean fewer passes over memory, up to what
+# the registers hold.
+_RADICES = (8, 4, 2, 3, 5, 7, 11, 13)
+
+Part: TypeAlias = tuple[int, int]  # statements of the real and of the imaginary part
+
+
+def has_kernels(node: hlo.Dft) -> bool:
+    """Whether kernels compute `node`."""
+    n = node.re.shape[node.dim]
+    return is_good(n) and n <= MOST_POINTS
+
+
+def factors(n: int) -> list[int]:
+    """The lengths of the transforms that one of a good length `n` is made of, in their order."""
+    found: list[int] = []
+    for radix in _RADICES:
+        while n % radix == 0 and n > 1:
+            found.append(radix)
+            n //= radix
+    # Two and eight are better as four and four.
+    if 2 in found and 8 in found:
+        found.remove(2)
+        found[found.index(8)] = 4
+        found.append(4)
+    return sorted(found, reverse=True)
+
+
+@record(eq=False)
+class Plane:
+    """A buffer for kernels' builders: `dtype` of its elements, complex numbers as two."""
+
+    dtype: np.dtype
+    buffer: ir.Buffer
+
+
+def wholes(region: hlo.Region) -> dict[hlo.Dft, hlo.Node]:
+    """The transforms of which only complex numbers are asked for, and the nodes that ask."""
+    ends = traversal.roots(region)
+    nodes = traversal.topological_order(ends)
+    found: dict[hlo.Dft, hlo.Node] = {}
+    uses: dict[hlo.Node, int] = {}
+    for node in nodes:
+        if not isinstance(node, hlo.Apply) or node.fn != "complex":
+            continue
+        re, im = node.args
+        if not isinstance(re, hlo.Project) or not isinstance(im, hlo.Project):
+            continue
+        if re.node is im.node and isinstance(re.node, hlo.Dft) and (re.index, im.index) == (0, 1):
+            uses = uses or traversal.count_uses(nodes, ends)
+            if uses[re] == uses[im] == 1 and has_kernels(re.node):
+                found[re.node] = node
+    return found
+
+
+def kernels(
+    node: hlo.Dft, planes: Sequence[Plane], has_buffer: Callable[[hlo.Node], bool]
+) -> list[KernelBuilder]:
+    """The finished builders of the kernels of a transform, in order.
+
+    Args:
+      node: the transform.
+      planes: where it goes: one buffer for each part, or one for complex numbers.
+      has_buffer: whether a node is to be loaded rather than computed.
+    """
+    return _Transform(node, planes, has_buffer).kernels()
+
+
+class _Transform:
+    """The kernels of one transform; see `kernels`."""
+
+    def __init__(
+        self, node: hlo.Dft, planes: Sequence[Plane], has_buffer: Callable[[hlo.Node], bool]
+    ) -> None:
+        self.node = node
+        self.planes = planes
+        self.has_buffer = has_buffer
+        self.shape, self.dim = node.re.shape, node.dim
+        self.dtype = node.re.dtype
+        self.n = self.shape[node.dim]
+        self.radices = factors(self.n)
+        nbytes = node.re.tensor_type.nbytes
+        # Kernels write to two pairs of planes in turns.
+        self.between = [
+            [Plane(self.dtype, ir.Buffer("arena", nbytes)) for _ in range(2)]
+            for _ in range(min(len(self.radices) - 1, 2))
+        ]
+
+    def kernels(self) -> list[KernelBuilder]:
+        """The builders of all kernels, finished, in order."""
+        found: list[KernelBuilder] = []
+        done = 1
+        for stage, radix in enumerate(self.radices):
+            source = None if stage == 0 else self.between[(stage - 1) % 2]
+            is_last = stage == len(self.radices) - 1
+            found.append(self._stage(radix, done, source, stage, is_last))
+            done *= radix
+        return found
+
+    def _stage(
+        self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
+    ) -> KernelBuilder:
+        """The kernel for the factor `radix`; the factors before it are `done` together."""
+        left = self.n // (done * radix)
+        before, after = self.shape[: self.dim], self.shape[self.dim + 1 :]
+        inner = math.prod(after)
+        if source is None:
+            k = KernelBuilder((*before, left, *after), 0, self.has_buffer)
+            values = [self._operand(k, q * left) for q in range(radix)]
+            rows = (*before, self.n * inner)
+            at = [*[k.axis(j) for j in range(self.dim)], k.fixed(0)]
+            base = k.linear(rows, tuple(at))
+            strides = row_major(after)
+            column = [(self.dim + 1 + j, s) for j, s in enumerate(strides) if after[j] > 1]
+            turn = self.dim
+        else:
+            k = KernelBuilder((math.prod(before), left, done * inner), 0, self.has_buffer)
+            base = k.axis(0, factor=self.n * inner)
+            column, turn = [(2, 1)], 1
+            values = [
+                tuple([k.load(plane, self._at(k, base, column, turn, q * left, 1, done * inner))
+                       for plane in source])
+                for q in range(radix)
+            ]  # fmt: skip
+        arithmetic = _Arithmetic(k, self.dtype)
+        results = arithmetic.transform([(re, im) for re, im in values])
+        if left > 1:
+            results = self._turned(arithmetic, results, left, turn)
+        if is_last and self.node.normalized:
+            results = [arithmetic.scaled(z, 1 / self.n) for z in results]
+        planes = self.planes if is_last else self.between[stage % 2]
+        for p, z in enumerate(results):
+            at = self._at(k, base, column, turn, p, radix, done * inner)
+            self._store(k, planes, at, z, is_last)
+        return k
+
+    def _operand(self, k: KernelBuilder, offset: int) -> Part:
+        """The element of the operand that is `offset` further along the axis of the transform."""
+        index = tuple([k.axis(j, offset if j == self.dim else 0) for j in range(len(self.shape))])
+        parts = (self.node.im, self.node.re) if self.node.inverse else (self.node.re, self.node.im)
+        return k.value(parts[0], index), k.value(parts[1], index)
+
+    def _at(
+        self,
+        k: KernelBuilder,
+        base: Affine,
+        column: Sequence[tuple[int, int]],
+        turn: int,
+        offset: int,
+        factor: int,
+        row: int,
+    ) -> Affine:
+        """base + row * (offset + factor * index of axis `turn`) + the position in the row."""
+        coefficients = list(base.coefficients)
+        coefficients[turn] += row * factor
+        for axis, stride in column:
+            coefficients[axis] += stride
+        return Affine(base.offset + row * offset, tuple(coefficients))
+
+    def _turned(
+        self, arithmetic: _Arithmetic, results: Sequence[Part], left: int, turn: int
+    ) -> list[Part]:
+        """Results number p times w^(p k), k being the index of axis `turn`."""
+        k = arithmetic.k
+        radix = len(results)
+        powers = np.arange(1, radix)[:, None] * np.arange(left)
+        roots = unit_roots(radix * left, powers)
+        planes = [_constant(part.astype(self.dtype)) for part in (roots.real, roots.imag)]
+        turned = [results[0]]
+        for p, z in enumerate(results[1:]):
+            index = k.axis(turn, p * left)
+            w = k.load(planes[0], index), k.load(planes[1], index)
+            turned.append(arithmetic.times(z, w))
+        return turned
+
+    def _store(
+        self, k: KernelBuilder, planes: Sequence[Plane], at: Affine, z: Part, is_last: bool
+    ) -> None:
+        if is_last and self.node.inverse:
+            z = z[1], z[0]
+        if len(planes) == 1:
+            k.store_parts(planes[0], at, z)
+        else:
+            for plane, part in zip(planes, z, strict=True):
+                k.store(plane, at, part)
+
+
+def _constant(values: np.ndarray) -> Plane:
+    values = np.ascontiguousarray(values)
+    return Plane(values.dtype, ir.Buffer("constant", values.nbytes, value=values))
+
+
+class _Arithmetic:
+    """Complex arithmetic of statements, and transforms that are written out."""
+
+    def __init__(self, k: KernelBuilder, dtype: np.dtype) -> None:
+        self.k = k
+        self.dtype = dtype
+
+    def _call(self, fn: str, *args: int) -> int:
+        return self.k.call(fn, args, self.dtype)
+
+    def _by(self, x: int, factor: float) -> int:
+        """A number times a constant."""
+        if factor == 1.0:
+            return x
+        if factor == -1.0:
+            return self._call("neg", x)
+        return self._call("mul", x, self.k.number(factor, self.dtype))
+
+    def add(self, z: Part, w: Part) -> Part:
+        return self._call("add", z[0], w[0]), self._call("add", z[1], w[1])
+
+    def sub(self, z: Part, w: Part) -> Part:
+        return self._call("sub", z[0], w[0]), self._call("sub", z[1], w[1])
+
+    def times(self, z: Part, w: Part) -> Part:
+        call = self._call
+        re = call("sub", call("mul", z[0], w[0]), call("mul", z[1], w[1]))
+        return re, call("add", call("mul", z[0], w[1]), call("mul", z[1], w[0]))
+
+    def scaled(self, z: Part, factor: float) -> Part:
+        return self._by(z[0], factor), self._by(z[1], factor)
+
+    def times_minus_i(self, z: Part) -> Part:
+        return z[1], self._call("neg", z[0])
+
+    def sub_i(self, z: Part, w: Part) -> Part:
+        """z - i w"""
+        return self._call("add", z[0], w[1]), self._call("sub", z[1], w[0])
+
+    def add_i(self, z: Part, w: Part) -> Part:
+        """z + i w"""
+        return self._call("sub", z[0], w[1]), self._call("add", z[1], w[0])
+
+    def turned(self, z: Part, power: int, n: int) -> Part:
+        """z exp(-2 pi i power / n)"""
+        eighths, rest = divmod(8 * power, n)
+        if rest:
+            root = unit_roots(n, np.asarray(power))
+            w = self.k.number(root.real, self.dtype), self.k.number(root.imag, self.dtype)
+            return self.times(z, w)
+        if eighths % 2:  # (1 - i) / sqrt(2), then quarters
+            z = self.scaled(self.sub_i(z, z), math.sqrt(0.5))
+        for _ in range(eighths // 2 % 4):
+            z = self.times_minus_i(z)
+        return z
+
+    def transform(self, values: Sequence[Part]) -> list[Part]:
+        """The discrete Fourier transform of few values, in order."""
+        n = len(values)
+        if n == 1:
+            return list(values)
+        if n == 2:
+            return [self.add(*values), self.sub(*values)]
+        if n == 4:
+            return self._four(values)
+        if n % 2:
+            return self._odd(values)
+        first = 4 if n % 4 == 0 and n > 8 else 2
+        m = n // first
+        inner = [self.transform(values[start::first]) for start in range(first)]
+        results: list[Part] = [(0, 0)] * n
+        for j in range(m):
+            column = [self.turned(part[j], start * j, n) for start, part in enumerate(inner)]
+            for p, z in enumerate(self.transform(column)):
+                results[j + m * p] = z
+        return results
+
+    def _four(self, values: Sequence[Part]) -> list[Part]:
+        a, b = self.add(values[0], values[2]), self.sub(values[0], values[2])
+        c, d = self.add(values[1], values[3]), self.sub(values[1], values[3])
+        return [self.add(a, c), self.sub_i(b, d), self.sub(a, c), self.add_i(b, d)]
+
+    def _odd(self, values: Sequence[Part]) -> list[Part]:
+        """By sums and differences of elements j and n - j, which cosines and sines belong to."""
+        n = len(values)
+        first = values[0]
+        pairs = range(1, (n + 1) // 2)
+        sums = [self.add(values[j], values[n - j]) for j in pairs]
+        differences = [self.sub(values[j], values[n - j]) for j in pairs]
+        total = first
+        for z in sums:
+            total = self.add(total, z)
+        results = [total] * n
+        for p in pairs:
+            roots = unit_roots(n, p * np.arange(n))
+            even, odd = first, None
+            for j, s, d in zip(pairs, sums, differences, strict=True):
+                even = self.add(even, self.scaled(s, float(roots[j].real)))
+                part = self.scaled(d, float(-roots[j].imag))
+                odd = part if odd is None else self.add(odd, part)
+            assert odd is not None
+            results[p] = self.sub_i(even, odd)
+            results[n - p] = self.add_i(even, odd)
+        return results

@@ -1,0 +1,86 @@
+"""Discrete Fourier transforms by SciPy's pocketfft, in the precision of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+ComplexArray: TypeAlias = np.ndarray[Any, np.dtype[np.complexfloating[Any]]]
+Kind: TypeAlias = str  # "FFT", "IFFT", "RFFT", "IRFFT"
+
+
+def _pocketfft() -> Any:
+    """SciPy's module, slow to import; its annotations are those of other array libraries."""
+    from scipy import fft
+
+    return fft
+
+
+def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
+    """The transform of the last `len(lengths)` axes of `x`.
+
+    `lengths` are those of the axes; of the last one, for the transforms of real numbers, that of the
+    real side. Inverse transforms divide by their product.
+    """
+    pocketfft = _pocketfft()
+    if not lengths or x.size == 0 or 0 in lengths:
+        return _of_nothing(x, kind, lengths)
+    axes = tuple(range(x.ndim - len(lengths), x.ndim))
+    match kind:
+        case "FFT":
+            return pocketfft.fftn(x, axes=axes)
+        case "IFFT":
+            return pocketfft.ifftn(x, axes=axes)
+        case "RFFT":
+            return pocketfft.rfftn(x, axes=axes)
+        case _:
+            return pocketfft.irfftn(x, s=tuple(lengths), axes=axes)
+
+
+def _of_nothing(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
+    """The transform where no axis is transformed, or none has elements."""
+    if not lengths:
+        return x.copy()
+    shape = list(x.shape)
+    if kind == "RFFT":
+        shape[-1] = lengths[-1] // 2 + 1
+        return np.zeros(shape, np.result_type(x.dtype, np.complex64))
+    if kind == "IRFFT":
+        shape[-1] = lengths[-1]
+        return np.zeros(shape, np.float32 if x.dtype == np.complex64 else np.float64)
+    return np.zeros(shape, x.dtype)
+
+
+def dft(
+    re: np.ndarray, im: np.ndarray, dim: int, inverse: bool, normalized: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The transform of re + i im along axis `dim`; `normalized` divides by its length."""
+    pocketfft = _pocketfft()
+    z: ComplexArray = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
+    z.real, z.imag = re, im
+    if inverse:
+        out = pocketfft.ifft(z, axis=dim, norm="backward" if normalized else "forward")
+    else:
+        out = pocketfft.fft(z, axis=dim, norm="forward" if normalized else "backward")
+    return np.ascontiguousarray(out.real), np.ascontiguousarray(out.imag)
+
+
+def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
+    """exp(-2 pi i powers / n) in complex128, each part to within a unit in the last place.
+
+    The angle is reduced in integers to at most an eighth of a turn.
+    """
+    k = powers % n
+    eighth = 8 * k // n  # of a turn, in which the angle lies
+    rest = 8 * k - eighth * n  # what is left of it, in 8 n-ths of a turn
+    flipped = eighth % 2 == 1  # measure from the octant's other end
+    rest = np.where(flipped, n - rest, rest)
+    angle = rest * (np.pi / (4 * n))
+    c, s = np.cos(angle), np.sin(angle)
+    quarter = (eighth + 1) // 2 % 4  # axis that the angle is measured from
+    s = np.where(flipped, -s, s)
+    re = np.choose(quarter, [c, -s, -c, s])
+    im = np.choose(quarter, [s, c, -s, -c])
+    return re - 1j * im

@@ -1,0 +1,475 @@
+"""`jax.numpy.fft`: discrete Fourier transforms by NumPy's interface.
+
+Transforms of float32 and narrower numbers are complex64, of float64 complex128. Lengths and axes are
+static. `norm` says where the transforms are divided: "backward" (the default) divides inverse ones by
+the length, "forward" the others, "ortho" both by its square root.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike, DTypeLike
+from jitney.lax import staged
+from jitney.numpy.creation import asarray
+from jitney.numpy.manipulation import moveaxis, roll
+from jitney.numpy.promotion import ensure_arraylike
+from jitney.primitives.array.concatenation import pad
+from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.indexing.slice import slice as lax_slice
+from jitney.primitives.signal.fft import FftType
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.device import Device
+
+Norm = Literal["backward", "ortho", "forward"] | None
+Lengths = Sequence[int] | None
+Axes = Sequence[int] | None
+
+
+def _factor(name: str, norm: Norm, lengths: Sequence[int], inverse: bool) -> float:
+    """What the result of `lax.fft`, which divides inverse transforms, is multiplied by."""
+    total = math.prod(lengths)
+    match norm:
+        case None | "backward":
+            return 1.0
+        case "ortho":
+            return math.sqrt(total) if inverse else 1 / math.sqrt(total)
+        case "forward":
+            return float(total) if inverse else 1 / total
+        case _:
+            raise ValueError(
+                f'jax.numpy.fft.{name}: invalid norm {norm!r}; it is "backward", "ortho" or "forward"'
+            )
+
+
+def _scaled(x: Array, factor: float) -> Array:
+    return x if factor == 1.0 else binary.mul(x, np.asarray(factor, x.dtype))
+
+
+def _with_extents(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
+    """`x` cut, or filled up with zeros, at the ends of `axes`."""
+    limits = list(x.shape)
+    for axis, n in zip(axes, extents, strict=True):
+        limits[axis] = min(n, limits[axis])
+    if tuple(limits) != x.shape:
+        x = lax_slice(x, [0] * x.ndim, limits)
+    config = [(0, 0, 0)] * x.ndim
+    for axis, n in zip(axes, extents, strict=True):
+        config[axis] = (0, n - x.shape[axis], 0)
+    if any(high for _, high, _ in config):
+        x = pad(x, np.zeros((), x.dtype), config)
+    return x
+
+
+def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, norm: Norm) -> Array:
+    x = ensure_arraylike(f"jax.numpy.fft.{name}", a)
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+    where = [operator.index(axis) for axis in axes]
+    for axis in where:
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(
+                f"jax.numpy.fft.{name}: axis {axis} is out of bounds for an array of shape {x.shape}"
+            )
+    where = [axis % x.ndim for axis in where]
+    if len(set(where)) < len(where):
+        raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {axes}.")
+    if s is not None and len(s) != len(where):
+        raise ValueError(
+            f"jax.numpy.fft.{name}: shape {tuple(s)} and axes {tuple(axes)} have different lengths."
+        )
+    if kind is FftType.RFFT and x.dtype.kind == "c":
+        raise ValueError(
+            f"jax.numpy.fft.{name}: only real valued inputs supported, got "
+            f"{dtypes.long_name(x.dtype)}; use jax.numpy.fft.fft, or the real part"
+        )
+    if not where:
+        if kind in (FftType.RFFT, FftType.IRFFT):
+            raise ValueError(f"jax.numpy.fft.{name} needs at least one axis.")
+        return x if x.dtype.kind == "c" else staged.fft(x, fft_type=kind, fft_lengths=())
+    if s is not None:
+        lengths = [operator.index(n) for n in s]
+    else:
+        lengths = [x.shape[axis] for axis in where]
+        if kind is FftType.IRFFT:
+            lengths[-1] = max(2 * (lengths[-1] - 1), 0)
+    if any(n < 0 or (n == 0 and s is not None) for n in lengths):
+        raise ValueError(
+            f"jax.numpy.fft.{name}: Shape should be positive, got {tuple(lengths)} along axes "
+            f"{tuple(where)} of an array of shape {x.shape}."
+        )
+    extents = list(lengths)
+    if kind is FftType.IRFFT:
+        extents[-1] = lengths[-1] // 2 + 1
+    x = _with_extents(x, extents, where)
+    last = range(x.ndim - len(where), x.ndim)
+    in_place = where == list(last)
+    if not in_place:
+        x = moveaxis(x, where, tuple(last))
+    out = staged.fft(x, fft_type=kind, fft_lengths=tuple(lengths))
+    inverse = kind in (FftType.IFFT, FftType.IRFFT)
+    out = _scaled(out, _factor(name, norm, lengths, inverse))
+    return out if in_place else moveaxis(out, tuple(last), where)
+
+
+def _one(n: int | None) -> Lengths:
+    return None if n is None else (n,)
+
+
+def _axis(name: str, axis: int) -> Axes:
+    if isinstance(axis, (tuple, list)):
+        raise ValueError(
+            f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. "
+            f"Got axis = {axis}."
+        )
+    return (axis,)
+
+
+def _two(name: str, axes: Sequence[int]) -> Sequence[int]:
+    if len(axes) != 2:
+        raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes}.")
+    return axes
+
+
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
+    """Discrete Fourier transform along an axis.
+
+    Args:
+      a: array, real or complex.
+      n: length of the transform: `a` is cut, or filled up with zeros; all of `a` by default.
+      axis: the axis.
+      norm: "backward" (not divided), "ortho" (by the square root of n), or "forward" (by n).
+
+    Returns: complex array with extent n along `axis`.
+
+    Raises:
+      ValueError: if n is not positive, or the axis out of bounds.
+
+    Example:
+      >>> jnp.fft.fft(jnp.array([1., 0., 0., 0.]))
+      Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
+    return _transform("fft", FftType.FFT, a, _one(n), _axis("fft", axis), norm)
+
+
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
+    """Inverse of `fft`: divided by n, unless `norm` is "forward" (not) or "ortho" (by its root).
+
+    Args, Returns, Raises: as of `fft`.
+
+    Example:
+      >>> jnp.fft.ifft(jnp.fft.fft(jnp.array([1., 2.]))).real
+      Array([1., 2.], dtype=float32)
+    """
+    return _transform("ifft", FftType.IFFT, a, _one(n), _axis("ifft", axis), norm)
+
+
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
+    """The first n // 2 + 1 elements of the transform of real numbers; the others are conjugates.
+
+    Args:
+      a: real array.
+      n, axis, norm: as of `fft`.
+
+    Returns: complex array with extent n // 2 + 1 along `axis`.
+
+    Raises:
+      ValueError: for complex numbers; if n is not positive, or the axis out of bounds.
+
+    Example:
+      >>> jnp.fft.rfft(jnp.array([1., 0., 0., 0.]))
+      Array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
+    return _transform("rfft", FftType.RFFT, a, _one(n), _axis("rfft", axis), norm)
+
+
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
+    """Inverse of `rfft`: n real numbers of the first n // 2 + 1 elements of their transform.
+
+    Args:
+      a: array; imaginary parts of elements that stand for themselves do not count.
+      n: how many numbers; 2 (m - 1) by default, m being the extent of `a`.
+      axis, norm: as of `fft`.
+
+    Returns: real array with extent n along `axis`.
+
+    Raises:
+      ValueError: if n is not positive, or the axis out of bounds.
+
+    Example:
+      >>> jnp.fft.irfft(jnp.fft.rfft(jnp.array([1., 2., 3., 5.])))
+      Array([1., 2., 3., 5.], dtype=float32)
+    """
+    return _transform("irfft", FftType.IRFFT, a, _one(n), _axis("irfft", axis), norm)
+
+
+def _exchanged(norm: Norm) -> Norm:
+    match norm:
+        case None | "backward":
+            return "forward"
+        case "forward":
+            return "backward"
+        case _:
+            return norm
+
+
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
+    """Transform of a signal with conjugate symmetry, whose first half is given: n real numbers.
+
+    Args, Returns, Raises: as of `irfft`, with `norm` as of `fft`.
+
+    Example:
+      >>> jnp.fft.hfft(jnp.array([1., 0.5, 0.]))
+      Array([2., 1., 0., 1.], dtype=float32)
+    """
+    x = ensure_arraylike("jax.numpy.fft.hfft", a)
+    conjugate = unary.conj(x) if x.dtype.kind == "c" else x
+    return _transform(
+        "hfft", FftType.IRFFT, conjugate, _one(n), _axis("hfft", axis), _exchanged(norm)
+    )
+
+
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
+    """Inverse of `hfft`: the first n // 2 + 1 elements of a signal with conjugate symmetry.
+
+    Args, Returns, Raises: as of `rfft`, with `norm` as of `ifft`.
+
+    Example:
+      >>> jnp.fft.ihfft(jnp.array([2., 1., 0., 1.])).real
+      Array([1. , 0.5, 0. ], dtype=float32)
+    """
+    out = _transform("ihfft", FftType.RFFT, a, _one(n), _axis("ihfft", axis), _exchanged(norm))
+    return unary.conj(out)
+
+
+def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
+    """Discrete Fourier transform along several axes.
+
+    Args:
+      a: array, real or complex.
+      s: length for each axis: `a` is cut, or filled up with zeros; its own extents by default.
+      axes: the axes, all different; by default the last len(s), or all.
+      norm: as of `fft`, with the product of the lengths.
+
+    Returns: complex array with the extents `s` along `axes`.
+
+    Raises:
+      ValueError: if a length is not positive, axes are repeated or out of bounds, or if there are
+        not as many lengths as axes.
+
+    Example:
+      >>> jnp.fft.fftn(jnp.eye(2))
+      Array([[2.+0.j, 0.+0.j],
+             [0.+0.j, 2.+0.j]], dtype=complex64)
+    """
+    return _transform("fftn", FftType.FFT, a, s, axes, norm)
+
+
+def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
+    """Inverse of `fftn`. Args, Returns, Raises: as there, with `norm` as of `ifft`.
+
+    Example:
+      >>> jnp.fft.ifftn(jnp.fft.fftn(jnp.eye(2))).real
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
+    return _transform("ifftn", FftType.IFFT, a, s, axes, norm)
+
+
+def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
+    """Transform of real numbers along several axes: of the last axis, the first half.
+
+    Args, Raises: as of `fftn`; and ValueError for complex numbers.
+
+    Returns: complex array with extent n // 2 + 1 along the last of the axes.
+
+    Example:
+      >>> jnp.fft.rfftn(jnp.ones((2, 4))).shape
+      (2, 3)
+    """
+    return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
+
+
+def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
+    """Inverse of `rfftn`: real numbers.
+
+    Args:
+      a: array.
+      s: lengths of the result along `axes`; for the last one, 2 (m - 1) by default.
+      axes, norm: as of `ifftn`.
+
+    Returns: real array with the extents `s` along `axes`.
+
+    Raises:
+      ValueError: as of `fftn`.
+
+    Example:
+      >>> jnp.fft.irfftn(jnp.fft.rfftn(jnp.ones((2, 4)))).shape
+      (2, 4)
+    """
+    return _transform("irfftn", FftType.IRFFT, a, s, axes, norm)
+
+
+def fft2(
+    a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
+) -> Array:
+    """`fftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+
+    Example:
+      >>> jnp.fft.fft2(jnp.ones((2, 2)))[0, 0]
+      Array(4.+0.j, dtype=complex64)
+    """
+    return _transform("fft2", FftType.FFT, a, s, _two("fft2", axes), norm)
+
+
+def ifft2(
+    a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
+) -> Array:
+    """`ifftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+
+    Example:
+      >>> jnp.fft.ifft2(jnp.ones((2, 2)))[0, 0]
+      Array(1.+0.j, dtype=complex64)
+    """
+    return _transform("ifft2", FftType.IFFT, a, s, _two("ifft2", axes), norm)
+
+
+def rfft2(
+    a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
+) -> Array:
+    """`rfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+
+    Example:
+      >>> jnp.fft.rfft2(jnp.ones((2, 4))).shape
+      (2, 3)
+    """
+    return _transform("rfft2", FftType.RFFT, a, s, _two("rfft2", axes), norm)
+
+
+def irfft2(
+    a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
+) -> Array:
+    """`irfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+
+    Example:
+      >>> jnp.fft.irfft2(jnp.fft.rfft2(jnp.ones((2, 4)))).shape
+      (2, 4)
+    """
+    return _transform("irfft2", FftType.IRFFT, a, s, _two("irfft2", axes), norm)
+
+
+# --- frequencies, and their order -----------------------------------------------------------------
+
+
+def _count(name: str, n: int) -> int:
+    if isinstance(n, (list, tuple)):
+        raise ValueError(
+            f"The n argument of jax.numpy.fft.{name} only takes an int. Got n = {list(n)}."
+        )
+    return operator.index(n)
+
+
+def _spacing(name: str, d: ArrayLike) -> ArrayLike:
+    if isinstance(d, (list, tuple)):
+        raise ValueError(
+            f"The d argument of jax.numpy.fft.{name} only takes a single value. Got d = {list(d)}."
+        )
+    return d
+
+
+def _frequencies(k: np.ndarray, n: int, d: ArrayLike, dtype: DTypeLike | None) -> Array:
+    kind = dtypes.canonicalize_dtype(float if dtype is None else dtype)
+    return (asarray(k.astype(kind)) / (d * n)).astype(kind)
+
+
+def fftfreq(
+    n: int,
+    d: ArrayLike = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | Sharding | None = None,
+) -> Array:
+    """Frequencies of the elements of `fft`, in cycles per unit of the spacing of samples.
+
+    Args:
+      n: length of the transform.
+      d: spacing of samples.
+      dtype: of the result; the default float dtype if not given.
+      device: unused on one device.
+
+    Returns: array of shape (n,): 0, 1, ..., -2, -1, divided by n d.
+
+    Example:
+      >>> jnp.fft.fftfreq(4)
+      Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
+    """
+    n, d = _count("fftfreq", n), _spacing("fftfreq", d)
+    k = np.arange(n)
+    return _frequencies(np.where(k < (n + 1) // 2, k, k - n), n, d, dtype)
+
+
+def rfftfreq(
+    n: int,
+    d: ArrayLike = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | Sharding | None = None,
+) -> Array:
+    """Frequencies of the elements of `rfft`, in cycles per unit of the spacing of samples.
+
+    Args:
+      n: how many real numbers are transformed.
+      d, dtype, device: as of `fftfreq`.
+
+    Returns: array of shape (n // 2 + 1,): 0, 1, ... divided by n d.
+
+    Example:
+      >>> jnp.fft.rfftfreq(4, d=0.5)
+      Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    n, d = _count("rfftfreq", n), _spacing("rfftfreq", d)
+    return _frequencies(np.arange(n // 2 + 1), n, d, dtype)
+
+
+def _shifted(name: str, x: ArrayLike, axes: int | Sequence[int] | None, back: bool) -> Array:
+    array = ensure_arraylike(f"jax.numpy.fft.{name}", x)
+    where = range(array.ndim) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    shifts = [array.shape[axis] // 2 for axis in where]
+    return roll(array, [-n for n in shifts] if back else shifts, tuple(where))
+
+
+@jit_when_traced(static_argnames=("axes",), inline=True)
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """`x` with the zero frequency moved from the first place to the middle of each axis.
+
+    Args:
+      x: array.
+      axes: the axes; all by default.
+
+    Returns: array of the shape of `x`.
+
+    Example:
+      >>> jnp.fft.fftshift(jnp.array([0, 1, -2, -1]))
+      Array([-2, -1,  0,  1], dtype=int32)
+    """
+    return _shifted("fftshift", x, axes, back=False)
+
+
+@jit_when_traced(static_argnames=("axes",), inline=True)
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Inverse of `fftshift`. Args, Returns: as there.
+
+    Example:
+      >>> jnp.fft.ifftshift(jnp.array([-2, -1,  0,  1]))
+      Array([ 0,  1, -2, -1], dtype=int32)
+    """
+    return _shifted("ifftshift", x, axes, back=True)

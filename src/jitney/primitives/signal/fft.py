@@ -1,0 +1,197 @@
+"""The discrete Fourier transform over the last axes of an array, of complex and of real numbers."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler.hlo import fourier as composition
+from jitney.compiler.reference import fourier
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.elementwise import unary
+from jitney.primitives.elementwise.convert import convert_element_type
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Builder, Node, Operand, Primals
+
+Lengths = tuple[int, ...]
+
+
+class FftType(enum.IntEnum):
+    """Which Fourier transform: forward or inverse, of complex or to and from real numbers."""
+
+    FFT = 0
+    IFFT = 1
+    RFFT = 2
+    IRFFT = 3
+
+
+fft_p = declare("fft", linear=True)
+
+
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
+    """Discrete Fourier transform over the last axes of `x`.
+
+    Args:
+      x: array. "RFFT" takes real numbers; the others complex ones, real ones are converted.
+      fft_type: "FFT" (kernel exp(-2 pi i j k / n)), "IFFT" (its inverse, divided by n), "RFFT" (the
+        first n / 2 + 1 elements of the transform of n real numbers), "IRFFT" (its inverse), or a
+        member of `lax.FftType`.
+      fft_lengths: extents of the axes that are transformed, the last ones of `x`; of the last of
+        them for "IRFFT", that of the result.
+
+    Returns: array of the complex dtype of the precision of `x`; of the real one for "IRFFT".
+
+    Raises:
+      ValueError: if the extents of `x` are not those that the lengths ask for, if the type is not
+        known, or for "RFFT" of complex numbers.
+
+    Accuracy: the error relative to the largest element is some 0.1 log2(n) units of rounding.
+
+    Example:
+      >>> lax.fft(jnp.array([1., 0., 0., 0.]), "RFFT", (4,))
+      Array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
+    kind = _kind(fft_type)
+    lengths = tuple([int(n) for n in fft_lengths])
+    dtype = get_aval(x).dtype
+    if kind is FftType.RFFT:
+        if dtype.kind == "c":
+            raise ValueError(
+                f"fft: RFFT is of real numbers, got {dtypes.long_name(dtype)}; "
+                "use FFT, or the real part"
+            )
+        if dtype.kind != "f" or dtype.itemsize < 4:
+            x = convert_element_type(
+                x, dtypes.canonicalize_dtype(np.promote_types(dtype, np.float32))
+            )
+    elif dtype.kind != "c":
+        x = convert_element_type(x, _complex_of(dtype))
+    return fft_p.bind(x, fft_lengths=lengths, fft_type=kind)
+
+
+def _kind(given: FftType | str) -> FftType:
+    try:
+        return FftType[given.upper()] if isinstance(given, str) else FftType(given)
+    except (KeyError, ValueError):
+        known = ", ".join(kind.name for kind in FftType)
+        raise ValueError(f"fft: unknown fft_type {given!r}, it is one of {known}") from None
+
+
+def _complex_of(dtype: np.dtype) -> np.dtype:
+    wide = dtype == np.float64 or (
+        dtype.kind in "iu" and dtypes.canonicalize_dtype(float).itemsize == 8
+    )
+    return np.dtype(np.complex128 if wide else np.complex64)
+
+
+@fft_p.abstract
+def _(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) -> ShapedArray:
+    name, rank = fft_type.name, len(fft_lengths)
+    if rank > x.ndim:
+        raise ValueError(
+            f"fft: {name} input shape {x.shape} must have at least as many input dimensions as "
+            f"fft_lengths {fft_lengths}"
+        )
+    if any(n < 0 for n in fft_lengths):
+        raise ValueError(f"fft: negative lengths in fft_lengths={fft_lengths}")
+    expects = "f" if fft_type is FftType.RFFT else "c"
+    if x.dtype.kind != expects or (expects == "f" and x.dtype.itemsize < 4):
+        accepted = "float32 and float64" if expects == "f" else "complex64 and complex128"
+        raise ValueError(f"fft: {name} takes {accepted}, got {dtypes.long_name(x.dtype)}")
+    if not rank:
+        return x
+    given = x.shape[x.ndim - rank :]
+    wanted = fft_lengths
+    if fft_type is FftType.IRFFT:
+        wanted = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1 if fft_lengths[-1] else 0)
+    if given != wanted:
+        raise ValueError(
+            f"fft: {name} with fft_lengths={fft_lengths} takes arrays whose last axes have the extents "
+            f"{wanted}, got shape {x.shape}"
+        )
+    if fft_type is FftType.RFFT:
+        n = fft_lengths[-1]
+        shape = (*x.shape[:-1], n // 2 + 1 if n else 0)
+        return x.update(shape=shape, dtype=_complex_of(x.dtype))
+    if fft_type is FftType.IRFFT:
+        real = np.dtype(np.float32 if x.dtype == np.complex64 else np.float64)
+        return x.update(shape=(*x.shape[:-1], fft_lengths[-1]), dtype=real)
+    return x
+
+
+@fft_p.eager
+def _(x: np.ndarray, *, fft_lengths: Lengths, fft_type: FftType) -> np.ndarray:
+    return fourier.fft(x, fft_type.name, fft_lengths)
+
+
+@fft_p.lower
+def _(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
+    if not fft_lengths:
+        return x
+    if 0 in x.shape:
+        return b.constant(fourier.fft(np.zeros(x.shape, x.dtype), fft_type.name, fft_lengths))
+    return composition.fft(b, x, fft_type.name, fft_lengths)
+
+
+# --- derivatives and batching -------------------------------------------------------------------
+
+
+def _weights(lengths: Lengths, dtype: np.dtype) -> np.ndarray:
+    """How often each element of half a spectrum stands for one of the whole: once or twice."""
+    n = lengths[-1]
+    weights = np.full(n // 2 + 1, 2, dtype)
+    weights[0] = 1
+    if n % 2 == 0:
+        weights[-1] = 1
+    return weights
+
+
+def _times(x: Any, factors: np.ndarray) -> Any:
+    """`x` times `factors`, of all of it or along its last axis."""
+    last = () if factors.ndim == 0 else (x.ndim - 1,)
+    spread = rules.op("broadcast_in_dim")(
+        factors, shape=x.shape, broadcast_dimensions=last, sharding=None
+    )
+    return rules.op("mul")(x, spread)
+
+
+def _transpose(ct: Any, x: Operand, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
+    """The transposed transform: its matrix is symmetric, but for what halves of spectra leave out.
+
+    RFFT: elements of the whole spectrum that are left out have no cotangent; the inverse transform
+    counts those twice that it takes to be conjugates of others, so they are halved before. IRFFT the
+    other way round.
+    """
+    if not fft_lengths:
+        return ct
+    if fft_type is FftType.RFFT:
+        dtype = rules.aval_of(ct).dtype
+        halved = _times(unary.conj(ct), 1 / _weights(fft_lengths, dtype))
+        out = fft_p.bind(halved, fft_lengths=fft_lengths, fft_type=FftType.IRFFT)
+        return _times(out, np.asarray(math.prod(fft_lengths), out.dtype))
+    if fft_type is FftType.IRFFT:
+        out = fft_p.bind(ct, fft_lengths=fft_lengths, fft_type=FftType.RFFT)
+        dtype = rules.aval_of(out).dtype
+        return unary.conj(_times(out, _weights(fft_lengths, dtype) / math.prod(fft_lengths)))
+    return fft_p.bind(ct, fft_lengths=fft_lengths, fft_type=fft_type)
+
+
+rules.deflinear(fft_p, _transpose)
+
+
+@fft_p.batch
+def _(
+    args: Primals, dims: Sequence[int], *, fft_lengths: Lengths, fft_type: FftType
+) -> tuple[Any, int]:
+    (x,), (d,) = args, dims
+    moved = rules.move_axis(x, d, 0)
+    return fft_p.bind(moved, fft_lengths=fft_lengths, fft_type=fft_type), 0

@@ -1,0 +1,197 @@
+"""`jax.numpy.fft` and `lax.fft` against real jax, and against NumPy in double precision."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as ours
+
+RNG = np.random.default_rng(0)
+LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 19, 20, 32, 60, 64, 97, 128, 210]
+ONE = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
+SEVERAL = ["fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"]
+OF_REAL = ["rfft", "ihfft", "rfft2", "rfftn"]
+
+
+def sample(shape, dtype, name):
+    x = RNG.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        assert name not in OF_REAL
+        x = x + 1j * RNG.normal(size=shape)
+    return x.astype(dtype)
+
+
+def bound(dtype, n):
+    """Of errors, relative to the largest element."""
+    unit = np.finfo(dtype).eps
+    return unit * (2 + np.log2(max(n, 1)))
+
+
+def agrees(got, want, transforms=1):
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    size = np.abs(want).max(initial=0)
+    limit = transforms * bound(want.dtype, want.size) * size
+    assert np.abs(got.astype(wide) - want).max(initial=0) <= limit + np.finfo(want.dtype).tiny
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("name", ONE)
+def test_lengths(name, n, double):
+    real = np.float64 if double else np.float32
+    dtype = real if name in OF_REAL else np.result_type(real, np.complex64)
+    x = sample((3, n), dtype, name)
+    if n == 1 and name in ("irfft", "hfft"):
+        return  # of no length
+    with jitney.enable_x64(double):
+        want = getattr(np.fft, name)(x.astype(np.result_type(dtype, np.float64)))
+        want = want.astype(np.result_type(real, np.complex64) if want.dtype.kind == "c" else real)
+        function = getattr(ours.fft, name)
+        agrees(function(x), want)
+        agrees(jitney.jit(function)(x), want)
+        agrees(jitney.vmap(jitney.jit(function))(x), want)
+
+
+@pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
+@pytest.mark.parametrize("name", ONE)
+def test_cut_filled_up_and_norms(name, norm):
+    x = sample((4, 6, 3), np.float32, name)
+    for n, axis in ((None, 0), (4, 1), (9, -2), (5, -1), (2, 2)):
+        want = getattr(jnp.fft, name)(x, n=n, axis=axis, norm=norm)
+        function = getattr(ours.fft, name)
+        agrees(function(x, n=n, axis=axis, norm=norm), want)
+        agrees(jitney.jit(lambda x, n=n, a=axis, f=function: f(x, n, a, norm))(x), want)
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize(
+    ("s", "axes"), [(None, (0, 1)), ((3, 5), (1, 0)), ((8, 4), (-1, 1)), (None, (2, 0))]
+)
+def test_several_axes(name, s, axes):
+    dtype = np.float32 if name in OF_REAL else np.complex64
+    x = sample((4, 6, 5), dtype, name)
+    want = getattr(jnp.fft, name)(x, s=s, axes=axes)
+    function = getattr(ours.fft, name)
+    agrees(function(x, s, axes), want)
+    agrees(jitney.jit(lambda x: function(x, s, axes))(x), want)
+    if name.endswith("n"):
+        agrees(function(x), getattr(jnp.fft, name)(x))
+        agrees(function(x, (4, 4)), getattr(jnp.fft, name)(x, (4, 4)))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "float32"])
+def test_dtypes(dtype):
+    x = (RNG.normal(size=8) * 3).astype(np.float32)
+    a, b = jnp.asarray(x).astype(dtype), ours.asarray(x).astype(dtype)
+    for name in ("fft", "irfft", "rfft"):
+        agrees(getattr(ours.fft, name)(b), getattr(jnp.fft, name)(a))
+    assert str(jitney.make_jaxpr(ours.fft.rfft)(b)) == str(jax.make_jaxpr(jnp.fft.rfft)(a))
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 8, 17])
+@pytest.mark.parametrize("name", ONE)
+def test_derivatives(name, n):
+    dtype = np.float32 if name in OF_REAL else np.complex64
+    x, t = sample((2, n), dtype, name), sample((2, n), dtype, name)
+    if n == 1 and name in ("irfft", "hfft"):
+        return
+
+    def of(j, np_):
+        f = getattr(np_.fft, name)
+        ct = np.asarray(f(np_.asarray(t)))
+        _, back = j.vjp(f, x)
+        return j.jvp(f, (x,), (t,))[1], back(ct)[0], j.jit(lambda c: back(c)[0])(ct)
+
+    for got, want in zip(of(jitney, ours), of(jax, jnp), strict=True):
+        agrees(got, want)
+
+
+def test_batching_of_jacobians():
+    x = sample((6,), np.float32, "rfft")
+
+    def power(np_):
+        return lambda x: np_.abs(np_.fft.rfft(x)) ** 2
+
+    agrees(jitney.jacrev(power(ours))(x), jax.jacrev(power(jnp))(x))
+    agrees(jitney.jacfwd(power(ours))(x), jax.jacfwd(power(jnp))(x))
+    agrees(
+        jitney.vmap(ours.fft.rfft, in_axes=1, out_axes=1)(np.outer(x, x)),
+        np.fft.rfft(np.outer(x, x), axis=0).astype(np.complex64),
+    )
+
+
+@pytest.mark.parametrize("use_jit", [False, True])
+def test_nothing_and_no_axes(use_jit):
+    for shape, kind, lengths in [
+        ((0,), "FFT", (0,)), ((3, 0), "FFT", (0,)), ((0, 4), "RFFT", (4,)), ((0, 3), "IRFFT", (4,)),
+        ((2, 3), "FFT", ()), ((0, 4), "IFFT", (0, 4)),
+    ]:  # fmt: skip
+        x = np.ones(shape, np.float32 if kind == "RFFT" else np.complex64)
+
+        def of(j, x=x, kind=kind, lengths=lengths):
+            f = lambda x: j.lax.fft(x, kind, lengths)  # noqa: E731
+            return (j.jit(f) if use_jit else f)(x)
+
+        agrees(of(jitney), of(jax))
+
+
+@pytest.mark.parametrize("n", [8, 15, 17])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft"])
+def test_special_values(name, n):
+    """An infinity or a NaN is in every element of the transform, as a NaN or an infinity."""
+    for value in (np.nan, np.inf):
+        x = np.ones((2, n), np.float32)
+        x[1, n // 2] = value
+        for f in (getattr(ours.fft, name), jitney.jit(getattr(ours.fft, name))):
+            out = np.asarray(f(x))
+            assert not np.isfinite(out[1]).any() and np.isfinite(out[0]).all()
+
+
+def test_frequencies_and_shifts():
+    for n in (1, 2, 5, 8):
+        agrees(ours.fft.fftfreq(n, d=0.3), jnp.fft.fftfreq(n, d=0.3))
+        agrees(ours.fft.rfftfreq(n, d=0.3), jnp.fft.rfftfreq(n, d=0.3))
+    x = np.arange(30).reshape(5, 6)
+    for axes in (None, 0, (1,), (0, -1)):
+        for name in ("fftshift", "ifftshift"):
+            got, want = getattr(ours.fft, name)(x, axes), getattr(np.fft, name)(x, axes)
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda j: j.numpy.fft.fft(np.ones(4), n=0), "positive"),
+        (lambda j: j.numpy.fft.fft(np.ones(4), norm="x"), "norm"),
+        (lambda j: j.numpy.fft.fft(np.ones(4), axis=(0,)), "multiple axes"),
+        (lambda j: j.numpy.fft.fft2(np.ones((4, 4)), axes=(0,)), "2 axes"),
+        (lambda j: j.numpy.fft.fftn(np.ones((4, 4)), axes=(0, 0)), "repeated axes"),
+        (lambda j: j.numpy.fft.fftn(np.ones((4, 4)), s=(2,), axes=(0, 1)), "different lengths"),
+        (lambda j: j.numpy.fft.rfft(np.ones(4, np.complex64)), "only real valued inputs"),
+        (lambda j: j.lax.fft(np.ones(4, np.complex64), "RFFT", (4,)), "real"),
+        (lambda j: j.lax.fft(np.ones(4, np.complex64), "FFT", (3,)), "fft_lengths"),
+        (lambda j: j.lax.fft(np.ones(4, np.complex64), "FFT", (4, 4)), "as many input dimensions"),
+        (lambda j: j.lax.fft(np.ones(4, np.complex64), "DCT", (4,)), "DCT"),
+    ],
+)
+def test_errors(call, message):
+    for j in (jax, jitney):
+        with pytest.raises(ValueError, match=message):
+            call(j)
+
+
+def test_a_transform_in_a_loop_calls_no_python():
+    def steps(x):
+        def step(c, _):
+            return ours.fft.ifft(ours.fft.fft(c) * 0.5), None
+
+        return jitney.lax.scan(step, x, None, length=10)[0]
+
+    for n in (256, 100, 97):
+        text = jitney.jit(steps).lower(np.ones(n, np.complex64)).as_text("kernels")
+        assert "host" not in text and "library" not in text
+        agrees(jitney.jit(steps)(np.ones(n, np.complex64)), np.full(n, 0.5**10, np.complex64), 20)
