@@ -55,7 +55,7 @@ def _scaled(x: Array, factor: float) -> Array:
     return x if factor == 1.0 else binary.mul(x, np.asarray(factor, x.dtype))
 
 
-def _with_extents(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
+def with_extents(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
     """`x` cut, or filled up with zeros, at the ends of `axes`."""
     limits = list(x.shape)
     for axis, n in zip(axes, extents, strict=True):
@@ -110,7 +110,7 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
     extents = list(lengths)
     if kind is FftType.IRFFT:
         extents[-1] = lengths[-1] // 2 + 1
-    x = _with_extents(x, extents, where)
+    x = with_extents(x, extents, where)
     last = range(x.ndim - len(where), x.ndim)
     in_place = where == list(last)
     if not in_place:

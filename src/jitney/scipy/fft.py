@@ -1,0 +1,221 @@
+"""`jax.scipy.fft`: discrete cosine transforms.
+
+    y_k = 2 sum_j x_j cos(pi k (2 j + 1) / (2 n))        type 2, which `dct` computes
+
+by a transform of n real numbers (Makhoul, A fast cosine transform in one and two dimensions, 1980):
+even elements in order, then odd ones backwards, have a Fourier transform whose elements, turned by
+quarters of their angle, hold y_k and y_(n - k) as their parts.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from jitney.core.typing import Array, ArrayLike
+from jitney.lax import staged
+from jitney.numpy.fft import with_extents
+from jitney.numpy.manipulation import moveaxis
+from jitney.numpy.promotion import promote_args_inexact
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import rev
+from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.indexing.slice import slice_in_dim
+from jitney.primitives.signal.fft import FftType
+
+Norm = Literal["backward", "ortho"] | None
+
+
+def _operand(
+    name: str, x: ArrayLike, kind: int, norm: Norm, lengths: Sequence[int] | None, axes: Any
+) -> tuple[Array, list[int]]:
+    """`x` cut or filled up to `lengths` along `axes`, and these axes, not negative."""
+    if kind != 2:
+        raise NotImplementedError(
+            f"jax.scipy.fft.{name}: Only DCT type 2 is implemented, got {kind}."
+        )
+    if norm not in (None, "backward", "ortho"):
+        raise ValueError(
+            f'jax.scipy.fft.{name}: norm={norm!r} is not implemented, use "backward" or "ortho"'
+        )
+    (array,) = promote_args_inexact(f"jax.scipy.fft.{name}", x)
+    if axes is None:
+        axes = (
+            range(array.ndim) if lengths is None else range(array.ndim - len(lengths), array.ndim)
+        )
+    where = [operator.index(axis) for axis in axes]
+    for axis in where:
+        if not -array.ndim <= axis < array.ndim:
+            raise ValueError(
+                f"jax.scipy.fft.{name}: axis {axis} is out of bounds for array of dimension "
+                f"{array.ndim}"
+            )
+    where = [axis % array.ndim for axis in where]
+    if lengths is not None:
+        extents = [operator.index(n) for n in lengths]
+        if len(extents) != len(where) or any(n < 1 for n in extents):
+            raise ValueError(
+                f"jax.scipy.fft.{name}: lengths {tuple(extents)} along axes {tuple(where)} of an array "
+                f"of shape {array.shape}: one positive length for each axis is needed"
+            )
+        array = with_extents(array, extents, where)
+    return array, where
+
+
+def _by_parts(transform: Any, x: Array, axis: int, norm: Norm) -> Array:
+    """A real transform along `axis`: of complex numbers, that of either part."""
+    if 0 in x.shape:
+        return x
+    last = moveaxis(x, axis, -1)
+    if x.dtype.kind == "c":
+        parts = [transform(part(last), norm) for part in (unary.real, unary.imag)]
+        out = binary.complex(*parts)
+    else:
+        out = transform(last, norm)
+    return moveaxis(out, -1, axis)
+
+
+def _spread(values: np.ndarray, like: Array) -> Any:
+    """Constants along the last axis."""
+    return np.broadcast_to(values.astype(like.dtype), like.shape)
+
+
+def _sizes(n: int, norm: Norm) -> np.ndarray:
+    """What the elements of a transform are multiplied by, for rows of unit length if "ortho"."""
+    sizes = np.full(n, 2.0)
+    if norm == "ortho":
+        sizes[:] = math.sqrt(2 / n)
+        sizes[0] = math.sqrt(1 / n)
+    return sizes
+
+
+def _forward(x: Array, norm: Norm) -> Array:
+    n = x.shape[-1]
+    even, odd = (slice_in_dim(x, start, n, 2, -1) for start in (0, 1))
+    v = concatenate([even, rev(odd, (x.ndim - 1,))], x.ndim - 1) if n > 1 else x
+    spectrum = staged.fft(v, fft_type=FftType.RFFT, fft_lengths=(n,))
+    angle = -math.pi / (2 * n) * np.arange(n // 2 + 1)
+    re, im = unary.real(spectrum), unary.imag(spectrum)
+    cos, sin = _spread(np.cos(angle), re), _spread(np.sin(angle), re)
+    first = binary.sub(binary.mul(re, cos), binary.mul(im, sin))
+    second = unary.neg(binary.add(binary.mul(re, sin), binary.mul(im, cos)))
+    rest = rev(slice_in_dim(second, 1, (n + 1) // 2, 1, -1), (x.ndim - 1,))
+    y = concatenate([first, rest], x.ndim - 1) if n > 2 else slice_in_dim(first, 0, n, 1, -1)
+    return binary.mul(y, _spread(_sizes(n, norm), y))
+
+
+def _backward(y: Array, norm: Norm) -> Array:
+    n = y.shape[-1]
+    y = binary.mul(y, _spread(1 / _sizes(n, norm), y))
+    m = n // 2 + 1
+    first = slice_in_dim(y, 0, m, 1, -1) if n > 1 else y
+    zero = np.zeros((*y.shape[:-1], 1), y.dtype)
+    flipped = rev(slice_in_dim(y, n - m + 1, n, 1, -1), (y.ndim - 1,)) if m > 1 else None
+    second = zero if flipped is None else concatenate([zero, flipped], y.ndim - 1)
+    angle = math.pi / (2 * n) * np.arange(m)
+    cos, sin = _spread(np.cos(angle), first), _spread(np.sin(angle), first)
+    re = binary.add(binary.mul(first, cos), binary.mul(second, sin))
+    im = binary.sub(binary.mul(first, sin), binary.mul(second, cos))
+    spectrum = binary.complex(re, im)
+    v = staged.fft(spectrum, fft_type=FftType.IRFFT, fft_lengths=(n,))
+    if n == 1:
+        return v
+    half = (n + 1) // 2
+    even = slice_in_dim(v, 0, half, 1, -1)
+    odd = rev(slice_in_dim(v, half, n, 1, -1), (v.ndim - 1,))
+    if n % 2:
+        odd = concatenate([odd, zero], v.ndim - 1)
+    pairs = concatenate([x.reshape(*x.shape, 1) for x in (even, odd)], v.ndim)
+    return slice_in_dim(pairs.reshape(*v.shape[:-1], 2 * half), 0, n, 1, -1)
+
+
+def dct(
+    x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: Norm = None
+) -> Array:
+    """Discrete cosine transform of type 2 along an axis.
+
+    Args:
+      x: array; integers become floats, and of complex numbers either part is transformed.
+      type: 2; there are no others.
+      n: length: `x` is cut, or filled up with zeros; all of `x` by default.
+      axis: the axis.
+      norm: "backward" as in the sum above, or "ortho": the transform is an orthogonal matrix.
+
+    Returns: array with extent n along `axis`.
+
+    Raises:
+      NotImplementedError: for other types.
+      ValueError: for other norms, lengths below 1, axes out of bounds.
+
+    Example:
+      >>> jax.scipy.fft.dct(jnp.ones(4)).round(3) + 0.
+      Array([8., 0., 0., 0.], dtype=float32)
+    """
+    array, (place,) = _operand("dct", x, type, norm, None if n is None else (n,), (axis,))
+    return _by_parts(_forward, array, place, norm)
+
+
+def idct(
+    x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: Norm = None
+) -> Array:
+    """Inverse of `dct`, with the same `norm`. Args, Returns, Raises: as there.
+
+    Example:
+      >>> jax.scipy.fft.idct(jax.scipy.fft.dct(jnp.array([1., 2., 3.]))).round(3)
+      Array([1., 2., 3.], dtype=float32)
+    """
+    array, (place,) = _operand("idct", x, type, norm, None if n is None else (n,), (axis,))
+    return _by_parts(_backward, array, place, norm)
+
+
+def dctn(
+    x: ArrayLike,
+    type: int = 2,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = None,
+) -> Array:
+    """`dct` along several axes.
+
+    Args:
+      x, type, norm: as of `dct`.
+      s: length for each axis; their own extents by default.
+      axes: the axes; by default the last len(s), or all.
+
+    Returns: array with the extents `s` along `axes`.
+
+    Raises:
+      NotImplementedError, ValueError: as of `dct`, and if there are not as many lengths as axes.
+
+    Example:
+      >>> jax.scipy.fft.dctn(jnp.ones((2, 2))).round(3)[0, 0]
+      Array(16., dtype=float32)
+    """
+    array, places = _operand("dctn", x, type, norm, s, axes)
+    for place in places:
+        array = _by_parts(_forward, array, place, norm)
+    return array
+
+
+def idctn(
+    x: ArrayLike,
+    type: int = 2,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = None,
+) -> Array:
+    """Inverse of `dctn`, with the same `norm`. Args, Returns, Raises: as there.
+
+    Example:
+      >>> jax.scipy.fft.idctn(jax.scipy.fft.dctn(jnp.eye(2))).round(3) + 0.
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
+    array, places = _operand("idctn", x, type, norm, s, axes)
+    for place in places:
+        array = _by_parts(_backward, array, place, norm)
+    return array

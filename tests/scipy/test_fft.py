@@ -1,0 +1,69 @@
+"""`jax.scipy.fft` against SciPy in double precision, and against real jax."""
+
+import jax
+import numpy as np
+import pytest
+import scipy.fft
+
+import jitney
+
+RNG = np.random.default_rng(0)
+ours, theirs = jitney.scipy.fft, jax.scipy.fft
+
+
+def close(got, want):
+    got = np.asarray(got)
+    assert got.shape == want.shape
+    limit = 10 * np.finfo(got.dtype).eps * max(np.abs(want).max(initial=0), 1)
+    np.testing.assert_allclose(got, want, rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("norm", [None, "backward", "ortho"])
+@pytest.mark.parametrize("name", ["dct", "idct"])
+@pytest.mark.parametrize("double", [False, True])
+def test_lengths(name, norm, double):
+    for n in (1, 2, 3, 4, 5, 8, 15, 16, 17, 100):
+        x = RNG.normal(size=(3, n)).astype(np.float64 if double else np.float32)
+        want = getattr(scipy.fft, name)(x.astype(np.float64), norm=norm)
+        with jitney.enable_x64(double):
+            function = getattr(ours, name)
+            got = function(x, norm=norm)
+            assert got.dtype == x.dtype
+            close(got, want)
+            close(jitney.jit(lambda x, f=function: f(x, norm=norm))(x), want)
+            close(jitney.vmap(lambda x, f=function: f(x, norm=norm))(x), want)
+
+
+@pytest.mark.parametrize("name", ["dctn", "idctn"])
+def test_several_axes(name):
+    x = RNG.normal(size=(4, 5, 6)).astype(np.float32)
+    for s, axes in ((None, None), ((3, 8), (0, 2)), (None, (-1, 0)), ((4, 4), None)):
+        close(getattr(ours, name)(x, s=s, axes=axes), getattr(scipy.fft, name)(x, s=s, axes=axes))
+    for n, axis in ((3, 0), (9, 1), (None, -1)):
+        one = name[:-1]
+        close(getattr(ours, one)(x, n=n, axis=axis), getattr(scipy.fft, one)(x, n=n, axis=axis))
+
+
+def test_derivatives_dtypes_and_nothing():
+    x = RNG.normal(size=6).astype(np.float32)
+    for name in ("dct", "idct"):
+        f, g = getattr(ours, name), getattr(theirs, name)
+        close(jitney.jacrev(f)(x), np.asarray(jax.jacrev(g)(x)))
+        close(jitney.jacfwd(f)(x), np.asarray(jax.jacfwd(g)(x)))
+        z = x + 1j * x[::-1]
+        close(f(z.astype(np.complex64)), getattr(scipy.fft, name)(z))
+        assert f(np.arange(4, dtype=np.int32)).dtype == g(np.arange(4, dtype=np.int32)).dtype
+        assert f(np.zeros((0, 3), np.float32)).shape == (0, 3)
+
+
+def test_errors():
+    x = np.ones(4, np.float32)
+    for j in (ours, theirs):
+        with pytest.raises(NotImplementedError, match="Only DCT type 2"):
+            j.dct(x, type=3)
+        with pytest.raises(ValueError, match="norm="):
+            j.idct(x, norm="forward")
+        with pytest.raises(ValueError, match="axis 3"):
+            j.dct(x, axis=3)
+    with pytest.raises(ValueError, match="one positive length"):
+        ours.dctn(np.ones((2, 2), np.float32), s=(2,), axes=(0, 1))
