@@ -34,9 +34,7 @@ def _integer_minimum(e: Emitter, x: Value, y: Value, signed: bool) -> Value:
     return e.intrinsic("llvm.smin" if signed else "llvm.umin", [x, y])
 
 
-def _clamp(
-    apply: Callable[..., Value | None], low: Value, x: Value, high: Value
-) -> Value | None:  # fmt: skip
+def _clamp(apply: Callable[..., Value | None], low: Value, x: Value, high: Value) -> Value | None:
     raised = apply("max", low, x)
     return raised and apply("min", raised, high)
 

@@ -35,7 +35,7 @@ def _is_integer(dtype: np.dtype) -> bool:
 
 # --- arithmetic ---------------------------------------------------------------------------------
 
-_subtract, _divide = by_ufunc(np.subtract), by_ufunc(np.divide)
+_subtract, _divide = by_ufunc(np.subtract, light=True), by_ufunc(np.divide, light=True)
 
 
 def _sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -58,14 +58,14 @@ def _rem(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(zero, x, np.fmod(x, np.where(zero, np.ones((), y.dtype), y)))
 
 
-declare("add", by_ufunc(np.add), operands=2, code="arithmetic.add", half="basic")
+declare("add", by_ufunc(np.add, light=True), operands=2, code="arithmetic.add", half="basic")
 declare("sub", _sub, operands=2, code="arithmetic.sub", half="basic")
-declare("mul", by_ufunc(np.multiply), operands=2, code="arithmetic.mul", half="basic")
+declare("mul", by_ufunc(np.multiply, light=True), operands=2, code="arithmetic.mul", half="basic")
 declare("div", _div, operands=2, cost=4, code="arithmetic.div", half="basic")
 declare("rem", _rem, operands=2, cost=12, code="arithmetic.rem")
-declare("neg", by_ufunc(np.negative), code="arithmetic.neg", half="closed")
-declare("square", by_ufunc(np.square), code="arithmetic.square", half="basic")
-declare("sqrt", by_ufunc(np.sqrt), cost=6, code="arithmetic.sqrt", half="basic")
+declare("neg", by_ufunc(np.negative, light=True), code="arithmetic.neg", half="closed")
+declare("square", by_ufunc(np.square, light=True), code="arithmetic.square", half="basic")
+declare("sqrt", by_ufunc(np.sqrt, light=True), cost=6, code="arithmetic.sqrt", half="basic")
 
 
 # --- signs and rounding -------------------------------------------------------------------------
@@ -103,16 +103,14 @@ def _round_to_float16(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float16).astype(x.dtype)
 
 
-declare("abs", by_ufunc(np.abs), result=real, code="arithmetic.absolute", half="closed")
+declare("abs", by_ufunc(np.abs, light=True), result=real, code="arithmetic.absolute", half="closed")
 declare("sign", _sign, code="arithmetic.sign", half="closed")
-declare("floor", by_ufunc(np.floor), code="arithmetic.floor", half="closed")
-declare("ceil", by_ufunc(np.ceil), code="arithmetic.ceil", half="closed")
-declare("round_even", by_ufunc(np.rint), code="arithmetic.round_even", half="closed")
-declare(
-    "round_away", halves_in_float32(_round_away), code="arithmetic.round_away", half="closed"
-)  # fmt: skip
+declare("floor", by_ufunc(np.floor, light=True), code="arithmetic.floor", half="closed")
+declare("ceil", by_ufunc(np.ceil, light=True), code="arithmetic.ceil", half="closed")
+declare("round_even", by_ufunc(np.rint, light=True), code="arithmetic.round_even", half="closed")
+declare("round_away", halves_in_float32(_round_away), code="arithmetic.round_away", half="closed")
 declare("nextafter", _nextafter, operands=2, code="arithmetic.nextafter", half="own")
-declare("is_finite", by_ufunc(np.isfinite), result=boolean, code="floats.is_finite")
+declare("is_finite", by_ufunc(np.isfinite, light=True), result=boolean, code="floats.is_finite")
 # float32 numbers rounded to 16 bits: how kernels hold them (`kernels/wide.py`).
 declare("round_to_bfloat16", _round_to_bfloat16, code="casts.round_to_bfloat16")
 declare("round_to_float16", _round_to_float16, code="casts.round_to_float16")
@@ -144,9 +142,7 @@ def _complex_extreme(exceeds: np.ufunc) -> Reference:
 
 
 _maximum = with_complex(_extreme(np.maximum, np.add), _complex_extreme(np.greater))
-_minimum = with_complex(
-    _extreme(np.minimum, lambda x, y: -(-x - y)), _complex_extreme(np.less)
-)  # fmt: skip
+_minimum = with_complex(_extreme(np.minimum, lambda x, y: -(-x - y)), _complex_extreme(np.less))
 
 
 def _clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -157,9 +153,13 @@ declare("max", _maximum, operands=2, code="arithmetic.maximum", half="closed")
 declare("min", _minimum, operands=2, code="arithmetic.minimum", half="closed")
 declare("clamp", _clamp, operands=3, code="arithmetic.clamp", half="closed")
 declare(
-    "select", np.where, operands=3, accepts=predicate_and_choices,
-    code="arithmetic.select", half="closed",
-)  # fmt: skip
+    "select",
+    np.where,
+    operands=3,
+    accepts=predicate_and_choices,
+    code="arithmetic.select",
+    half="closed",
+)
 
 
 def _ordered(x: np.ndarray) -> np.ndarray:
@@ -175,17 +175,21 @@ def _total(order: np.ufunc) -> Reference:
     return lambda x, y: order(_ordered(x), _ordered(y))
 
 
-for _name, _order in {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-    "gt": np.greater, "ge": np.greater_equal,
-}.items():  # fmt: skip
-    declare(
-        _name, by_ufunc(_order), operands=2, result=boolean, code=f"comparisons.{_name}",
-    )  # fmt: skip
-for _name, _order in {"eq_to": np.equal, "lt_to": np.less, "le_to": np.less_equal}.items():
-    declare(
-        _name, _total(_order), operands=2, result=boolean, code=f"comparisons.{_name}", half="own"
-    )
+def _compare(order: np.ufunc) -> Reference:
+    return by_ufunc(order, light=True)
+
+
+declare("eq", _compare(np.equal), operands=2, result=boolean, code="comparisons.eq")
+declare("ne", _compare(np.not_equal), operands=2, result=boolean, code="comparisons.ne")
+declare("lt", _compare(np.less), operands=2, result=boolean, code="comparisons.lt")
+declare("le", _compare(np.less_equal), operands=2, result=boolean, code="comparisons.le")
+declare("gt", _compare(np.greater), operands=2, result=boolean, code="comparisons.gt")
+declare("ge", _compare(np.greater_equal), operands=2, result=boolean, code="comparisons.ge")
+
+_eq_to, _lt_to, _le_to = _total(np.equal), _total(np.less), _total(np.less_equal)
+declare("eq_to", _eq_to, operands=2, result=boolean, code="comparisons.eq_to", half="own")
+declare("lt_to", _lt_to, operands=2, result=boolean, code="comparisons.lt_to", half="own")
+declare("le_to", _le_to, operands=2, result=boolean, code="comparisons.le_to", half="own")
 
 
 # --- parts of complex numbers: memory has them, and `split_complex` takes them apart --------------
@@ -208,7 +212,5 @@ def _complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 declare("real", _real, accepts=complex_operands, result=real, ulp=None)
 declare("imag", _imag, accepts=complex_operands, result=real, ulp=None)
-declare("conj", by_ufunc(np.conj), accepts=complex_operands, ulp=None)
-declare(
-    "complex", _complex, operands=2, accepts=parts_of_complex, result=complex_of, ulp=None
-)  # fmt: skip
+declare("conj", by_ufunc(np.conj, light=True), accepts=complex_operands, ulp=None)
+declare("complex", _complex, operands=2, accepts=parts_of_complex, result=complex_of, ulp=None)

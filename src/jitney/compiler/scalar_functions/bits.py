@@ -73,14 +73,16 @@ def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 declare("and", np.bitwise_and, operands=2, code="bits.and_")
 declare("or", np.bitwise_or, operands=2, code="bits.or_")
-declare("xor", by_ufunc(np.bitwise_xor), operands=2, code="bits.xor")
+declare("xor", by_ufunc(np.bitwise_xor, light=True), operands=2, code="bits.xor")
 declare("not", np.invert, code="bits.not_")
 declare("shift_left", _shift_left, operands=2, code="bits.shift_left")
 declare("shift_right_logical", _shift_right_logical, operands=2, code="bits.shift_right_logical")
 declare(
-    "shift_right_arithmetic", _shift_right_arithmetic, operands=2,
+    "shift_right_arithmetic",
+    _shift_right_arithmetic,
+    operands=2,
     code="bits.shift_right_arithmetic",
-)  # fmt: skip
+)
 declare("population_count", _population_count, code="bits.population_count")
 declare("clz", _clz, code="bits.clz")
 declare("mulhi", _mulhi, operands=2, code="bits.mulhi")

@@ -62,10 +62,6 @@ _declare_parts("sin", cost=120, code="complexes.sin")
 _declare_parts("cos", cost=120, code="complexes.cos")
 _declare_parts("tan", cost=180, code="complexes.tan")
 _declare_parts("sign", cost=40, code="complexes.sign")
-_declare_parts(
-    "div", cost=40, code="complexes.div", narrow_code="complexes.narrow_div", operands=2
-)  # fmt: skip
+_declare_parts("div", cost=40, code="complexes.div", narrow_code="complexes.narrow_div", operands=2)
 _declare_parts("pow", cost=160, code="complexes.power", operands=2)
-_declare_parts(
-    "abs", cost=16, code="complexes.absolute", narrow_code="complexes.narrow_absolute"
-)  # fmt: skip
+_declare_parts("abs", cost=16, code="complexes.absolute", narrow_code="complexes.narrow_absolute")

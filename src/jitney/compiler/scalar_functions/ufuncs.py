@@ -16,12 +16,6 @@ LARGE, LARGE_IF_LIGHT = 1 << 17, 1 << 19
 Threaded = Callable[[np.ufunc, tuple[np.ndarray, ...]], np.ndarray | None]
 _threaded: Threaded | None = None
 
-_LIGHT = frozenset([
-    np.negative, np.abs, np.square, np.floor, np.ceil, np.isfinite, np.sqrt, np.conj, np.add,
-    np.subtract, np.multiply, np.divide, np.bitwise_xor, np.equal, np.not_equal, np.less,
-    np.less_equal, np.greater, np.greater_equal, np.rint,
-])  # fmt: skip
-
 
 def use_threads(apply_ufunc: Threaded) -> None:
     """Has large arrays computed by `apply_ufunc`(ufunc, operands), which may decline with None."""
@@ -29,9 +23,12 @@ def use_threads(apply_ufunc: Threaded) -> None:
     _threaded = apply_ufunc
 
 
-def by_ufunc(ufunc: np.ufunc) -> Reference:
-    """The function that `ufunc` computes; it has the ufunc's name."""
-    large = LARGE_IF_LIGHT if ufunc in _LIGHT else LARGE
+def by_ufunc(ufunc: np.ufunc, *, light: bool = False) -> Reference:
+    """The function that `ufunc` computes; it has the ufunc's name.
+
+    `light`: an element takes little more than to read and to write it.
+    """
+    large = LARGE_IF_LIGHT if light else LARGE
 
     def compute(*xs: np.ndarray) -> np.ndarray:
         if (xs[0].size >= large or xs[-1].size >= large) and _threaded is not None:
