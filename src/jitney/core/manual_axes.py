@@ -34,7 +34,7 @@ class ManualAxisType:
         self.varying = frozenset(varying)
         self.unreduced = frozenset(unreduced)
         self.reduced = frozenset(reduced)
-        if sum(map(len, self._key())) != len(frozenset().union(*self._key())):
+        if sum(map(len, self._key())) != len(self.varying | self.unreduced | self.reduced):
             raise ValueError(
                 f"an axis is varying, unreduced or reduced, and only one of them: {self}"
             )

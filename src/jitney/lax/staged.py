@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from jitney.api.jit import jit_when_traced
-from jitney.primitives.indexing import slice as slices
+from jitney.primitives.indexing import dynamic_slice
 from jitney.primitives.signal import fft as fourier
 
 # Elements from which a transform by several threads is much faster than SciPy's.
 _LARGE_TRANSFORM = 1 << 15
 
 dynamic_index_in_dim = jit_when_traced(
-    slices.dynamic_index_in_dim, static_argnames=("axis", "keepdims", "allow_negative_indices")
+    dynamic_slice.dynamic_index_in_dim,
+    static_argnames=("axis", "keepdims", "allow_negative_indices"),
 )
 dynamic_update_index_in_dim = jit_when_traced(
-    slices.dynamic_update_index_in_dim, static_argnames=("axis", "allow_negative_indices")
+    dynamic_slice.dynamic_update_index_in_dim, static_argnames=("axis", "allow_negative_indices")
 )
 fft = jit_when_traced(
     fourier.fft, static_argnames=("fft_type", "fft_lengths"), compiled_from=_LARGE_TRANSFORM

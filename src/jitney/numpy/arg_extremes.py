@@ -11,8 +11,8 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import promotion, reductions
+from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where as choose
-from jitney.numpy.unary_math import isnan
 from jitney.primitives.array.shape import canonical_axis, reshape
 from jitney.primitives.reduction import reduce
 

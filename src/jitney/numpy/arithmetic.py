@@ -1,4 +1,4 @@
-"""Elementwise arithmetic of two operands: sums, products, quotients, powers, remainders.
+"""Elementwise arithmetic of two operands: sums, products, quotients, powers, divisors.
 
 `add`, `multiply` and their like are `ufunc` objects; the plain functions under them, which the
 operators of arrays call, are here.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, SupportsInt, TypeAlias, TypeGuard
+from typing import Any, SupportsInt, TypeGuard
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
+from jitney.numpy.division import floor_divide, zero_like
+from jitney.numpy.float_classes import isnan
+from jitney.numpy.functions import BinaryFunction, public
 from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
 from jitney.numpy.selection import where
-from jitney.numpy.unary_math import absolute, isnan, public
+from jitney.numpy.unary_math import absolute
 from jitney.primitives.array import creation
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
 from jitney.primitives.elementwise.large import LARGE
@@ -28,8 +31,6 @@ from jitney.runtime.array import ArrayImpl
 
 _BOOL = np.dtype(bool)
 
-
-BinaryFunction: TypeAlias = "Callable[[ArrayLike, ArrayLike], Array]"
 
 _OPERANDS = """
     Args:
@@ -150,141 +151,6 @@ nextafter = float_arithmetic(
 )  # fmt: skip
 
 
-# --- division with remainder ----------------------------------------------------------------------
-
-
-def _zero(x: ArrayLike) -> ArrayLike:
-    """0 as a scalar of the type of `x`."""
-    return promotion.scalar_like(x, 0)
-
-
-@jit_when_traced
-def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The largest integer not above x1 / x2; also written x1 // x2.
-
-    Args:
-      x1: dividends; booleans count as int32.
-      x2: divisors, broadcast against `x1`.
-
-    Returns: quotients of the common dtype: of integers an integer, of floats a float.
-
-    Raises:
-      TypeError: for complex operands.
-
-    Division of integers by zero gives a number without meaning, no error.
-
-    Example:
-      >>> jnp.floor_divide(jnp.array([7, -7]), 2)
-      Array([ 3, -4], dtype=int32)
-    """
-    x1, x2 = promote_args_numeric("floor_divide", x1, x2)
-    dtype = promotion.dtype_of(x1)
-    if dtypes.issubdtype(dtype, np.unsignedinteger):
-        return binary.div(x1, x2)
-    if promotion.is_integer(dtype):
-        q = binary.div(x1, x2)
-        differ = compare.ne(unary.sign(x1), unary.sign(x2))
-        inexact = compare.ne(binary.rem(x1, x2), _zero(x1))
-        differ, inexact = (promotion.as_type(p, _BOOL, False) for p in (differ, inexact))
-        below = binary.bitwise_and(differ, inexact)
-        return where(below, binary.sub(q, convert.scalar_operand(1, *promotion.type_of(q))), q)
-    if promotion.is_complex(dtype):
-        raise TypeError("floor_divide does not support complex-valued inputs")
-    return _float_divmod(x1, x2)[0]
-
-
-@jit_when_traced
-def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
-    """Quotients and remainders: (floor_divide(x1, x2), remainder(x1, x2)).
-
-    Args:
-      x1: dividends.
-      x2: divisors, broadcast against `x1`.
-
-    Returns: two arrays of the common dtype.
-
-    Example:
-      >>> jnp.divmod(jnp.array([7, -7]), 3)
-      (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
-    """
-    x1, x2 = promote_args_numeric("divmod", x1, x2)
-    if promotion.is_integer(promotion.dtype_of(x1)):
-        return floor_divide(x1, x2), remainder(x1, x2)
-    return _float_divmod(x1, x2)
-
-
-def _float_divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
-    mod = binary.rem(x1, x2)
-    by_zero = compare.eq(x2, _zero(x2))
-    div = binary.div(where(by_zero, x1, binary.sub(x1, mod)), x2)
-    inexact = compare.ne(mod, _zero(mod))
-    differ = compare.ne(unary.sign(x2), unary.sign(mod))
-    adjust = binary.bitwise_and(inexact, differ)
-    mod = select.select(adjust, binary.add(mod, x2), mod)
-    div = select.select(
-        adjust, binary.sub(div, convert.scalar_operand(1, *promotion.type_of(div))), div
-    )
-    return select.round(div), mod
-
-
-@jit_when_traced
-def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 - x2 floor(x1 / x2): the remainder that has the sign of x2; also written x1 % x2.
-
-    Args:
-      x1: dividends; booleans count as int32.
-      x2: divisors, broadcast against `x1`.
-
-    Returns: remainders of the common dtype. By 0 it is 0 for integers and NaN for floats.
-
-    Example:
-      >>> jnp.remainder(jnp.array([7, -7]), 3)
-      Array([1, 2], dtype=int32)
-      >>> jnp.fmod(jnp.array([7, -7]), 3)
-      Array([ 1, -1], dtype=int32)
-    """
-    x1, x2 = promote_args_numeric("remainder", x1, x2)
-    if promotion.is_integer(promotion.dtype_of(x1)):
-        x2 = _guard_zero(x2)
-    mod = binary.rem(x1, x2)
-    inexact = compare.ne(mod, _zero(mod))
-    differ = compare.ne(compare.lt(mod, _zero(mod)), compare.lt(x2, _zero(x2)))
-    return select.select(binary.bitwise_and(differ, inexact), binary.add(mod, x2), mod)
-
-
-def _guard_zero(x: ArrayLike) -> ArrayLike:
-    """`x` with 1 in place of 0."""
-    is_zero = compare.eq(x, _zero(x))
-    return where(
-        is_zero,
-        creation.full_like(x, 1) if promotion.shape_of(x) else promotion.scalar_like(x, 1),
-        x,
-    )
-
-
-mod: BinaryFunction = public(lambda x1, x2, /: remainder(x1, x2), "mod", remainder.__doc__ or "")
-
-
-@jit_when_traced
-def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The remainder of x1 / x2 that has the sign of x1.
-
-    Args:
-      x1: dividends; booleans count as int32.
-      x2: divisors, broadcast against `x1`.
-
-    Returns: remainders of the common dtype; see `remainder` for those with the sign of x2.
-
-    Example:
-      >>> jnp.fmod(jnp.array([7.5, -7.5]), 2)
-      Array([ 1.5, -1.5], dtype=float32)
-    """
-    promotion.check_arraylike("fmod", x1, x2)
-    if promotion.is_integer(dtypes.result_type(x1, x2)):
-        x2 = _guard_zero(convert.as_value(x2))
-    return binary.rem(*promote_args_numeric("fmod", x1, x2))
-
-
 # --- powers -------------------------------------------------------------------------------------
 
 
@@ -331,7 +197,7 @@ def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[Support
 @jit_when_traced(inline=True, compiled_from=LARGE)
 def _integer_power(x: ArrayLike, n: ArrayLike) -> Array:
     """x**n of integers, by squaring, over the bits of n that can matter."""
-    is_zero = binary.bitwise_and(compare.eq(x, _zero(x)), compare.ne(n, _zero(n)))
+    is_zero = binary.bitwise_and(compare.eq(x, zero_like(x)), compare.ne(n, zero_like(n)))
     dtype = promotion.dtype_of(x)
     acc = where(
         is_zero, convert.scalar_operand(0, dtype, False), convert.scalar_operand(1, dtype, False)
@@ -394,7 +260,7 @@ def _wrap_between(x: ArrayLike, bound: float) -> Array:
     """`x` brought into [-bound, bound) by multiples of 2 bound."""
     width = promotion.scalar_like(x, 2 * bound)
     moved = binary.rem(binary.add(x, promotion.scalar_like(x, bound)), width)
-    moved = select.select(compare.lt(moved, _zero(moved)), binary.add(moved, width), moved)
+    moved = select.select(compare.lt(moved, zero_like(moved)), binary.add(moved, width), moved)
     return binary.sub(moved, promotion.scalar_like(x, bound))
 
 
@@ -504,8 +370,8 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         compare.eq(x2, promotion.scalar_like(x2, np.inf)),
     )
     high, low = binary.max(x1, x2), binary.min(x1, x2)
-    is_zero = compare.eq(high, _zero(high))
-    safe = where(compare.eq(high, _zero(high)), creation.full_like(high, 1), high)
+    is_zero = compare.eq(high, zero_like(high))
+    safe = where(compare.eq(high, zero_like(high)), creation.full_like(high, 1), high)
     ratio = unary.square(binary.div(low, safe))
     length = binary.mul(high, unary.sqrt(binary.add(promotion.scalar_like(ratio, 1), ratio)))
     return where(infinite, promotion.scalar_like(high, np.inf), where(is_zero, high, length))
@@ -526,8 +392,8 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       Array([0. , 0.5, 1. ], dtype=float32)
     """
     x1, x2 = promote_args_inexact("heaviside", x1, x2)
-    negative = compare.lt(x1, _zero(x1))
-    positive = compare.gt(x1, _zero(x1))
+    negative = compare.lt(x1, zero_like(x1))
+    positive = compare.gt(x1, zero_like(x1))
     middle = where(isnan(x1), x1, x2)
     return where(
         negative,
@@ -586,10 +452,10 @@ def _or(x: ArrayLike, y: ArrayLike) -> Array:
 
 def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
     x1, x2 = state
-    unfinished = compare.ne(x2, _zero(x2))
+    unfinished = compare.ne(x2, zero_like(x2))
     x1, x2 = (
         where(unfinished, x2, x1),
-        where(compare.ne(x2, _zero(x2)), binary.rem(x1, x2), promotion.scalar_like(x2, 0)),
+        where(compare.ne(x2, zero_like(x2)), binary.rem(x1, x2), promotion.scalar_like(x2, 0)),
     )
     return where(compare.lt(x1, x2), x2, x1), where(compare.lt(x1, x2), x1, x2)
 
@@ -638,7 +504,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = _integers("lcm", x1, x2)
     x1, x2 = absolute(x1), absolute(x2)
     divisor = gcd(x1, x2)
-    none = compare.eq(divisor, _zero(divisor))
+    none = compare.eq(divisor, zero_like(divisor))
     return where(none, promotion.scalar_like(divisor, 0), binary.mul(x1, floor_divide(x2, divisor)))
 
 

@@ -129,26 +129,26 @@ class ArrayMethods(_Base):
     @property
     def real(self) -> Array:
         """Real parts."""
-        from jitney.numpy.unary_math import real
+        from jitney.numpy.complex_parts import real
 
         return real(self)
 
     @property
     def imag(self) -> Array:
         """Imaginary parts."""
-        from jitney.numpy.unary_math import imag
+        from jitney.numpy.complex_parts import imag
 
         return imag(self)
 
     def conj(self) -> Array:
         """Complex conjugates."""
-        from jitney.numpy.unary_math import conjugate
+        from jitney.numpy.complex_parts import conjugate
 
         return conjugate(self)
 
     def conjugate(self) -> Array:
         """Complex conjugates."""
-        from jitney.numpy.unary_math import conjugate
+        from jitney.numpy.complex_parts import conjugate
 
         return conjugate(self)
 

@@ -11,12 +11,13 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
+from jitney.numpy.functions import public
 from jitney.numpy.promotion import promote_args
-from jitney.numpy.unary_math import bitwise_invert, bitwise_not, invert, public
+from jitney.numpy.unary_math import bitwise_invert, bitwise_not, invert
 from jitney.primitives.elementwise import binary, convert
 
 if TYPE_CHECKING:
-    from jitney.numpy.arithmetic import BinaryFunction
+    from jitney.numpy.functions import BinaryFunction
 
 __all__ = [
     "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",

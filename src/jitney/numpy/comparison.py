@@ -15,8 +15,10 @@ from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
+from jitney.numpy.float_classes import isfinite, isnan
+from jitney.numpy.functions import public
 from jitney.numpy.promotion import promote_args
-from jitney.numpy.unary_math import isfinite, isnan, logical_not, public, to_bool
+from jitney.numpy.unary_math import logical_not, to_bool
 from jitney.primitives.array.creation import full
 from jitney.primitives.array.shape import broadcast_shapes, shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select, unary

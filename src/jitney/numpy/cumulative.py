@@ -11,8 +11,8 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
+from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where
-from jitney.numpy.unary_math import isnan
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import broadcast_to, canonical_axis, reshape
 from jitney.primitives.elementwise import convert

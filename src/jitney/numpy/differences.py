@@ -12,8 +12,8 @@ from jitney.core import dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import promotion
-from jitney.numpy.arithmetic import remainder
 from jitney.numpy.cumulative import cumsum
+from jitney.numpy.division import remainder
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted

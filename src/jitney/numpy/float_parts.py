@@ -10,8 +10,8 @@ from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import zeros_like
+from jitney.numpy.float_classes import isinf, isnan, signbit
 from jitney.numpy.selection import where
-from jitney.numpy.unary_math import isinf, isnan, signbit
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import bitcast_convert_type, convert
 

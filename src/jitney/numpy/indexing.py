@@ -35,8 +35,9 @@ from jitney.primitives.array.shape import (
 from jitney.primitives.elementwise import binary, compare, select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.elementwise.large import LARGE
+from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_slice_p
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
-from jitney.primitives.indexing.slice import dynamic_slice, dynamic_slice_p, slice as lax_slice
+from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 _INT32 = np.dtype(np.int32)

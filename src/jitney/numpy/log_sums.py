@@ -10,9 +10,9 @@ from jitney import lax
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import reductions
+from jitney.numpy.float_classes import isfinite
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.numpy.selection import where as choose
-from jitney.numpy.unary_math import isfinite
 from jitney.primitives.array.shape import broadcast_to, expand_dims
 from jitney.primitives.elementwise.convert import as_value
 

@@ -1,4 +1,4 @@
-"""Changes of shape and order: `reshape`, `transpose`, `broadcast_to`, `flip`, `roll`, `tile`."""
+"""Changes of shape and order: `reshape`, `transpose`, `broadcast_to`, `tile`, `repeat`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error, is_concrete
+from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Axis, ShapeLike
 from jitney.numpy import promotion
+from jitney.numpy.flips import roll
 from jitney.numpy.joining import stack
 from jitney.numpy.triangular import diagonal
 from jitney.primitives.array import concatenation, shape as lax_shape
@@ -25,17 +26,16 @@ from jitney.primitives.array.shape import (
     canonical_shape,
 )
 from jitney.primitives.elementwise import binary
-from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
-from jitney.primitives.indexing.slice import dynamic_slice, slice as lax_slice
+from jitney.primitives.elementwise.convert import as_value, scalar_operand
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
 
 __all__ = [
-    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "diagonal", "expand_dims", "flip",
-    "fliplr", "flipud", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat",
-    "reshape", "roll", "rollaxis", "rot90", "squeeze", "stack", "swapaxes", "tile", "transpose",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "diagonal", "expand_dims",
+    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat",
+    "reshape", "rollaxis", "squeeze", "stack", "swapaxes", "tile", "transpose",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -369,179 +369,6 @@ def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
     if not shapes:
         return ()
     return lax_shape.broadcast_shapes(*[canonical_shape(s) for s in shapes])
-
-
-# --- order ----------------------------------------------------------------------------------------
-
-
-def flip(m: ArrayLike, axis: Axis = None) -> Array:
-    """Elements in reversed order.
-
-    Args:
-      m: an array.
-      axis: the axis or axes that are reversed; all by default.
-
-    Example:
-      >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), axis=1)
-      Array([[2, 1],
-             [4, 3]], dtype=int32)
-    """
-    promotion.check_arraylike("flip", m)
-    return _flip(m, axis=axis if axis is None else _hashable(axis))
-
-
-def _hashable(axis: Any) -> Any:
-    return tuple(axis) if isinstance(axis, Sequence | np.ndarray) else axis
-
-
-@jit_when_traced(name="_flip", static_argnames=("axis",))
-def _flip(m: ArrayLike, axis: Axis = None) -> Array:
-    m = as_value(m)
-    dims = tuple(range(m.ndim)) if axis is None else canonical_axes(axis, m.ndim)
-    return lax_shape.rev(m, dims) if dims else m
-
-
-def fliplr(m: ArrayLike) -> Array:
-    """Elements in reversed order along the second axis.
-
-    Args:
-      m: an array of rank 2 or more.
-
-    Example:
-      >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
-      Array([[2, 1],
-             [4, 3]], dtype=int32)
-    """
-    promotion.check_arraylike("fliplr", m)
-    return _flip(m, axis=1)
-
-
-def flipud(m: ArrayLike) -> Array:
-    """Elements in reversed order along the first axis.
-
-    Args:
-      m: an array of rank 1 or more.
-
-    Example:
-      >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
-      Array([[3, 4],
-             [1, 2]], dtype=int32)
-    """
-    promotion.check_arraylike("flipud", m)
-    return _flip(m, axis=0)
-
-
-@jit_when_traced(static_argnames=("k", "axes"))
-def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """`m` turned `k` times by 90 degrees in the plane of `axes`, from the first to the second.
-
-    Args:
-      m: an array of rank 2 or more.
-      k: how often; negative for the other direction.
-      axes: two different axes.
-
-    Raises:
-      ValueError: if the rank is lower, or if the axes are one.
-
-    Example:
-      >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
-      Array([[2, 4],
-             [1, 3]], dtype=int32)
-    """
-    m = promotion.ensure_arraylike("rot90", m)
-    if m.ndim < 2:
-        raise ValueError(
-            "rot90 requires its first argument to have ndim at least two, but got first argument "
-            f"of shape {m.shape}, which has ndim {m.ndim}"
-        )
-    first, second = canonical_axes(axes, m.ndim)
-    if first == second:
-        raise ValueError("Axes must be different")
-    k = k % 4
-    if k == 0:
-        return m
-    if k == 2:
-        return flip(flip(m, first), second)
-    order = list(range(m.ndim))
-    order[first], order[second] = second, first
-    if k == 1:
-        return lax_shape.transpose(flip(m, second), order)
-    return flip(lax_shape.transpose(m, order), second)
-
-
-def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
-    """Elements moved by `shift` along `axis`; what leaves at the end comes in at the start.
-
-    Args:
-      a: an array.
-      shift: how far; one for each axis, or one for all; may be traced.
-      axis: one or several; if None, the flattened array is rolled.
-
-    Returns: an array of the shape of `a`.
-
-    Example:
-      >>> jnp.roll(jnp.arange(5), 2)
-      Array([3, 4, 0, 1, 2], dtype=int32)
-    """
-    promotion.check_arraylike("roll", a)
-    a = as_value(a)
-    if axis is None:
-        return lax_shape.reshape(roll(lax_shape.reshape(a, (a.size,)), shift, 0), a.shape)
-    axes = _hashable(concrete_or_error(None, axis, "axis argument to jnp.roll()"))
-    axes = axes if isinstance(axes, tuple) else (axes,)
-    axes = canonical_axes(axes, a.ndim)
-    entries = shift if isinstance(shift, list | tuple) else (shift,)
-    if all(is_concrete(s) for s in entries):
-        shifts, at = np.broadcast_arrays(np.asarray(shift).ravel().astype(np.int64), axes)
-        if not axes:
-            return a
-        return _roll_static(a, tuple(map(int, shifts)), tuple(map(int, at)))
-    from jitney.numpy.creation import asarray
-
-    return _roll_dynamic(a, asarray(shift), axes)
-
-
-@jit_when_traced(name="_roll_static", static_argnums=(1, 2))
-def _roll_static(a: Array, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Array:
-    for shift, axis in zip(shifts, axes, strict=True):
-        n = a.shape[axis]
-        if n == 0:
-            continue
-        cut = -shift % n
-        strides = (1,) * a.ndim
-        low, high = [0] * a.ndim, list(a.shape)
-        low[axis], high[axis] = cut, n
-        tail = lax_slice(a, tuple(low), tuple(high), strides)
-        low[axis], high[axis] = 0, cut
-        head = lax_slice(a, tuple(low), tuple(high), strides)
-        a = concatenation.concatenate([tail, head], axis)
-    return a
-
-
-@jit_when_traced(name="_roll_dynamic", static_argnums=(2,))
-def _roll_dynamic(a: Array, shift: Array, axes: tuple[int, ...]) -> Array:
-    from jitney.numpy.arithmetic import remainder
-
-    count = max(len(axes), shift_size(shift))
-    shifts = broadcast_in_dim(shift, (count,), tuple(range(shift.ndim)))
-    if len(axes) == 1:
-        axes = axes * count
-    for k, axis in enumerate(axes):
-        one = lax_shape.squeeze(lax_slice(shifts, (k,), (k + 1,), (1,)), (0,))
-        n = a.shape[axis]
-        one = convert(one, _INT32)
-        extent = binary.max(scalar_operand(n, _INT32, False), scalar_operand(1, _INT32, False))
-        rest = remainder(one, extent)
-        doubled = concatenation.concatenate([a, a], axis)
-        starts: list[Any] = [0] * a.ndim
-        starts[axis] = binary.sub(scalar_operand(n, _INT32, False), rest)
-        a = dynamic_slice(doubled, starts, a.shape)
-    return a
-
-
-def shift_size(shift: Array) -> int:
-    """The number of shifts in a scalar or an array of rank 1."""
-    return shift.shape[0] if shift.ndim else 1
 
 
 # --- repetition -----------------------------------------------------------------------------------

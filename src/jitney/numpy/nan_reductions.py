@@ -16,8 +16,8 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import true_divide
+from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where as choose
-from jitney.numpy.unary_math import isnan
 from jitney.primitives.elementwise import binary, compare, convert, unary
 
 __all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]

@@ -17,9 +17,9 @@ from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error, concrete_value
 from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
 from jitney.numpy import promotion
-from jitney.numpy.arithmetic import divmod as divide, floor_divide, remainder
 from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.cumulative import cumsum
+from jitney.numpy.division import divmod as divide, floor_divide, remainder
 from jitney.numpy.indexing import get
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where

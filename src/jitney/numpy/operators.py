@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.core.array import Array
-from jitney.numpy import arithmetic, bitwise, comparison, products, unary_math
+from jitney.numpy import arithmetic, bitwise, comparison, division, products, unary_math
 from jitney.runtime.array import ArrayImpl
 
 _KNOWN_TYPES = (Array, np.ndarray, np.generic, bool, int, float, complex)
@@ -73,9 +73,9 @@ _ARITHMETIC: tuple[tuple[str, str, Callable[[Any, Any], Any]], ...] = (
     ("sub", "-", arithmetic.subtract),
     ("mul", "*", arithmetic.multiply),
     ("truediv", "/", arithmetic.true_divide),
-    ("floordiv", "//", arithmetic.floor_divide),
-    ("mod", "%", arithmetic.remainder),
-    ("divmod", "divmod", arithmetic.divmod),
+    ("floordiv", "//", division.floor_divide),
+    ("mod", "%", division.remainder),
+    ("divmod", "divmod", division.divmod),
     ("pow", "**", arithmetic.power),
     ("matmul", "@", products.matmul),
     ("and", "&", bitwise.bitwise_and),

@@ -18,7 +18,8 @@ from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import array, zeros
-from jitney.numpy.manipulation import flip, repeat
+from jitney.numpy.flips import flip
+from jitney.numpy.manipulation import repeat
 from jitney.numpy.ranges import linspace
 from jitney.primitives.array import concatenation
 from jitney.primitives.array.concatenation import concatenate

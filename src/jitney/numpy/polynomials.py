@@ -308,7 +308,7 @@ def _roots_with_zeros(p: Array, dtype: np.dtype[Any]) -> Array:
     n = p.shape[0]
     if n < 2:
         return zeros((0,), dtype)
-    from jitney.numpy.manipulation import roll
+    from jitney.numpy.flips import roll
 
     all_zero = all_true(p == 0)
     # Zeros in front go to the end: they add roots 0, of which as many are taken back.

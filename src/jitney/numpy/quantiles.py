@@ -16,8 +16,8 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import maximum, minimum
+from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where
-from jitney.numpy.unary_math import isnan
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,

@@ -15,7 +15,8 @@ from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
-from jitney.numpy.unary_math import log10, public, sign
+from jitney.numpy.functions import public
+from jitney.numpy.unary_math import log10, sign
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.shape import (

@@ -15,7 +15,7 @@ from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.bessel import i0
-from jitney.numpy.manipulation import flip
+from jitney.numpy.flips import flip
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
 from jitney.primitives.elementwise import unary

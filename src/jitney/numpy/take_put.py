@@ -19,8 +19,8 @@ from jitney.core.avals import shaped_array
 from jitney.core.trace import Tracer, concrete_value, state
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.numpy.arithmetic import remainder
 from jitney.numpy.at import IndexUpdateRef
+from jitney.numpy.division import remainder
 from jitney.numpy.indexing import empty_of_type, index_dtype, mode_of
 from jitney.numpy.selection import clip, where
 from jitney.primitives.array.concatenation import concatenate, tile

@@ -1,4 +1,4 @@
-"""Elementwise functions of one operand: `sin`, `floor`, `isnan`, `degrees` and their kind.
+"""Elementwise functions of one operand: `sin`, `floor`, `sign`, `degrees` and their kind.
 
 Integers are promoted to the default float where a function needs one. Angles are in radians.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
+from jitney.numpy.functions import UnaryFunction, public
 from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.numpy.selection import where
-from jitney.primitives.array import creation
-from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
 
 # Dtypes that floating functions take as they are.
@@ -29,22 +28,6 @@ _INEXACT: frozenset[Any] = frozenset(
         np.dtype, (np.float32, np.float64, np.float16, dtypes.bfloat16, np.complex64, np.complex128)
     )
 )
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class UnaryFunction(Protocol):
-    """A function of one operand, elementwise."""
-
-    def __call__(self, x: ArrayLike, /) -> Array: ...
-
-
-def public(function: F, name: str, doc: str) -> F:
-    """`function` with the name and place that users see."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    function.__module__ = "jax.numpy"
-    return function
 
 
 _OPERANDS = """
@@ -388,259 +371,6 @@ def rint(x: ArrayLike, /) -> Array:
     if promotion.is_complex(dtype):
         return binary.complex(rint(unary.real(x)), rint(unary.imag(x)))
     return select.round(x, select.RoundingMethod.TO_NEAREST_EVEN)
-
-
-# --- complex numbers ------------------------------------------------------------------------------
-
-
-def conjugate(x: ArrayLike, /) -> Array:
-    """Complex conjugate; real numbers are left alone.
-
-    Example:
-      >>> jnp.conjugate(jnp.array([1 + 2j]))
-      Array([1.-2.j], dtype=complex64)
-    """
-    check_arraylike("conjugate", x)
-    return unary.conj(x) if promotion.is_complex(promotion.dtype_of(x)) else convert.as_value(x)
-
-
-conj: UnaryFunction = public(lambda x, /: conjugate(x), "conj", conjugate.__doc__ or "")
-
-
-def real(val: ArrayLike, /) -> Array:
-    """Real part; real numbers are left alone.
-
-    Example:
-      >>> jnp.real(jnp.array([1 + 2j]))
-      Array([1.], dtype=float32)
-    """
-    check_arraylike("real", val)
-    return (
-        unary.real(val) if promotion.is_complex(promotion.dtype_of(val)) else convert.as_value(val)
-    )
-
-
-def imag(val: ArrayLike, /) -> Array:
-    """Imaginary part; zeros for real numbers.
-
-    Example:
-      >>> jnp.imag(jnp.array([1 + 2j]))
-      Array([2.], dtype=float32)
-    """
-    check_arraylike("imag", val)
-    return (
-        unary.imag(val)
-        if promotion.is_complex(promotion.dtype_of(val))
-        else creation.full_like(val, 0)
-    )
-
-
-@partial(jit_when_traced, static_argnames=("deg",))
-def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """Argument of complex numbers, in (-pi, pi].
-
-    Args:
-      z: numbers; that of real scalars has the default dtype of floats.
-      deg: whether to give degrees instead of radians.
-
-    Example:
-      >>> jnp.angle(jnp.array([1.0, 1j]), deg=True)
-      Array([ 0., 90.], dtype=float32)
-    """
-    check_arraylike("angle", z)
-    re, im = real(z), imag(z)
-    is_real = not promotion.is_complex(promotion.dtype_of(z))
-    if is_real and (shape_of(z) == () or not promotion.is_inexact(promotion.dtype_of(z))):
-        dtype = dtypes.canonicalize_dtype(float)
-        re, im = convert.convert(re, dtype), convert.convert(im, dtype)
-    result = binary.atan2(im, re)
-    return degrees(result) if deg else result
-
-
-@jit_when_traced
-def isreal(x: ArrayLike) -> Array:
-    """True where the imaginary part is zero.
-
-    Example:
-      >>> jnp.isreal(jnp.array([1.0, 1j]))
-      Array([ True, False], dtype=bool)
-    """
-    part = imag(x)
-    return compare.eq(part, promotion.scalar_like(part, 0))
-
-
-@jit_when_traced
-def iscomplex(x: ArrayLike) -> Array:
-    """True where the imaginary part is not zero.
-
-    Example:
-      >>> jnp.iscomplex(jnp.array([1.0, 1j]))
-      Array([False,  True], dtype=bool)
-    """
-    part = imag(x)
-    return compare.ne(part, promotion.scalar_like(part, 0))
-
-
-# --- float classes --------------------------------------------------------------------------------
-
-
-def isnan(x: ArrayLike, /) -> Array:
-    """True where x is NaN.
-
-    Example:
-      >>> jnp.isnan(jnp.array([1.0, jnp.nan]))
-      Array([False,  True], dtype=bool)
-    """
-    check_arraylike("isnan", x)
-    return compare.ne(x, x)
-
-
-def isfinite(x: ArrayLike, /) -> Array:
-    """True where x is neither infinite nor NaN.
-
-    Example:
-      >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
-      Array([ True, False, False], dtype=bool)
-    """
-    check_arraylike("isfinite", x)
-    dtype = promotion.dtype_of(x)
-    if promotion.is_floating(dtype):
-        return unary.is_finite(x)
-    if promotion.is_complex(dtype):
-        return binary.bitwise_and(unary.is_finite(unary.real(x)), unary.is_finite(unary.imag(x)))
-    return creation.full_like(x, True, dtype=np.bool_)
-
-
-@jit_when_traced
-def isinf(x: ArrayLike, /) -> Array:
-    """True where x is infinite, or a part of a complex x is.
-
-    Example:
-      >>> jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))
-      Array([False,  True, False], dtype=bool)
-    """
-    check_arraylike("isinf", x)
-    dtype = promotion.dtype_of(x)
-    if promotion.is_floating(dtype):
-        return compare.eq(unary.abs(x), promotion.strong_scalar_like(x, np.inf))
-    if promotion.is_complex(dtype):
-        re, im = unary.real(x), unary.imag(x)
-        return binary.bitwise_or(
-            compare.eq(unary.abs(re), promotion.strong_scalar_like(re, np.inf)),
-            compare.eq(unary.abs(im), promotion.strong_scalar_like(im, np.inf)),
-        )
-    return creation.full_like(x, False, dtype=np.bool_)
-
-
-def isposinf(x: ArrayLike, /, out: None = None) -> Array:
-    """True where x is +inf.
-
-    Args:
-      x: real numbers.
-      out: must be None.
-
-    Raises:
-      ValueError: for complex numbers.
-
-    Example:
-      >>> jnp.isposinf(jnp.array([jnp.inf, -jnp.inf]))
-      Array([ True, False], dtype=bool)
-    """
-    return _is_infinity("isposinf", x, np.inf, out)
-
-
-def isneginf(x: ArrayLike, /, out: None = None) -> Array:
-    """True where x is -inf.
-
-    Args:
-      x: real numbers.
-      out: must be None.
-
-    Raises:
-      ValueError: for complex numbers.
-
-    Example:
-      >>> jnp.isneginf(jnp.array([jnp.inf, -jnp.inf]))
-      Array([False,  True], dtype=bool)
-    """
-    return _is_infinity("isneginf", x, -np.inf, out)
-
-
-def _is_infinity(name: str, x: ArrayLike, infinity: float, out: None) -> Array:
-    promotion.check_no_out(name, out)
-    check_arraylike(name, x)
-    dtype = promotion.dtype_of(x)
-    if promotion.is_complex(dtype):
-        raise ValueError("isposinf/isneginf are not well defined for complex types")
-    if promotion.is_floating(dtype):
-        return compare.eq(x, promotion.strong_scalar_like(x, infinity))
-    return creation.full_like(x, False, dtype=np.bool_)
-
-
-@jit_when_traced
-def signbit(x: ArrayLike, /) -> Array:
-    """True where the sign bit is set: negative numbers, -0.0 and NaNs of that sign.
-
-    Raises:
-      ValueError: for complex numbers.
-
-    Example:
-      >>> jnp.signbit(jnp.array([-0.0, 0.0, -1.0]))
-      Array([ True, False,  True], dtype=bool)
-    """
-    check_arraylike("signbit", x)
-    dtype = promotion.dtype_of(x)
-    if promotion.is_integer(dtype):
-        return convert.convert(compare.lt(x, promotion.scalar_like(x, 0)), np.dtype(bool))
-    if dtype == np.bool_:
-        return creation.full_like(x, False, dtype=np.bool_)
-    if not promotion.is_floating(dtype):
-        raise ValueError(f"jax.numpy.signbit is not well defined for {dtypes.long_name(dtype)}")
-    bits = dtypes.itemsize_bits(dtype)
-    as_int = convert.bitcast_convert_type(x, np.dtype(f"int{bits}"))
-    shifted = binary.shift_right_arithmetic(as_int, promotion.scalar_like(as_int, bits - 1))
-    return convert.convert(shifted, np.dtype(bool))
-
-
-@partial(jit_when_traced, static_argnames=("copy",))
-def nan_to_num(
-    x: ArrayLike,
-    copy: bool = True,
-    nan: ArrayLike = 0.0,
-    posinf: ArrayLike | None = None,
-    neginf: ArrayLike | None = None,
-) -> Array:
-    """x with NaN and infinities replaced.
-
-    Args:
-      x: any array; integers are left alone.
-      copy: has no effect.
-      nan: what NaN becomes.
-      posinf: what inf becomes; the largest finite value by default.
-      neginf: what -inf becomes; the smallest finite value by default.
-
-    Example:
-      >>> jnp.nan_to_num(jnp.array([1.0, jnp.nan]), nan=-1.0)
-      Array([ 1., -1.], dtype=float32)
-    """
-    del copy
-    x = promotion.ensure_arraylike("nan_to_num", x)
-    dtype = promotion.dtype_of(x)
-    if not promotion.is_inexact(dtype):
-        return x
-    if promotion.is_complex(dtype):
-        return binary.complex(
-            nan_to_num(unary.real(x), nan=nan, posinf=posinf, neginf=neginf),
-            nan_to_num(unary.imag(x), nan=nan, posinf=posinf, neginf=neginf),
-        )
-    info = dtypes.finfo(dtype)
-    greatest: ArrayLike = info.max if posinf is None else posinf
-    least: ArrayLike = info.min if neginf is None else neginf
-    out = where(isnan(x), promotion.as_type(nan, dtype, False), x)
-    for infinity, finite in ((np.inf, greatest), (-np.inf, least)):
-        is_it = compare.eq(out, promotion.scalar_like(out, infinity))
-        out = where(is_it, promotion.as_type(finite, dtype, False), out)
-    return out
 
 
 # --- bits and truth -------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def _permute_several(
     leaf: Value, names: AxisName, pairs: Sequence[tuple[int, int]], size: int
 ) -> Any:
     """The permutation of several axes as one: everything is gathered, and the source selected."""
-    from jitney.primitives.indexing.slice import dynamic_index_in_dim
+    from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
     from jitney.primitives.parallel.collectives import axis_index
 
     source = np.full(size, size, np.int32)

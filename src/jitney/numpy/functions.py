@@ -1,0 +1,29 @@
+"""What functions of `jax.numpy` that are made from tables have in common: types and public names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class UnaryFunction(Protocol):
+    """A function of one operand, elementwise."""
+
+    def __call__(self, x: ArrayLike, /) -> Array: ...
+
+
+BinaryFunction: TypeAlias = "Callable[[ArrayLike, ArrayLike], Array]"
+"""A function of two operands, elementwise."""
+
+
+def public(function: F, name: str, doc: str) -> F:
+    """`function` with the name and place that users see."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "jax.numpy"
+    return function

@@ -1,0 +1,480 @@
+"""Slices whose starts are computed: `dynamic_slice` and `dynamic_update_slice`, with all their rules.
+
+Starts are clamped so that the slice lies within the operand; negative ones count from the end. Under
+`vmap` starts differ along the batch: the slice is a gather then, the update a scatter.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler.reference import indexing
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.shape import (
+    canonical_axis,
+    canonical_shape,
+    expand_dims,
+    shape_of,
+    squeeze,
+)
+from jitney.primitives.elementwise import binary, compare, convert, families, select
+from jitney.primitives.elementwise.families import Shape
+from jitney.primitives.indexing.gather import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    batch_gather,
+)
+from jitney.primitives.indexing.scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
+from jitney.primitives.indexing.slice import bind_values, slice as static_slice
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, ShapeLike
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
+
+
+dynamic_slice_p = declare("dynamic_slice")
+
+
+def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
+    kinds = {s.dtype for s in starts}
+    if len(kinds) > 1 or any(not dtypes.issubdtype(d, np.integer) for d in kinds):
+        listed = ", ".join(dtypes.long_name(s.dtype) for s in starts)
+        raise TypeError(
+            f"index arguments to {name} must be integers of the same type, got: {listed}"
+        )
+    if any(s.shape for s in starts):
+        listed = ", ".join(s.str_short() for s in starts)
+        raise TypeError(f"start_indices arguments to {name} must be scalars, got indices {listed}")
+
+
+@dynamic_slice_p.abstract
+def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
+    if len(starts) != x.ndim or len(slice_sizes) != x.ndim:
+        raise TypeError(
+            "dynamic_slice needs a start index and a size per axis of the operand, got "
+            f"{len(starts)} start indices and slice_sizes {slice_sizes} for operand shape {x.shape}."
+        )
+    if any(size > n for size, n in zip(slice_sizes, x.shape, strict=True)):
+        raise TypeError(
+            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
+            f"{slice_sizes} for operand shape {x.shape}."
+        )
+    if any(size < 0 for size in slice_sizes):
+        raise TypeError(
+            "slice slice_sizes must be greater than or equal to zero, got slice_sizes of "
+            f"{slice_sizes}."
+        )
+    _check_index_types("dynamic_slice", starts)
+    return x.update(shape=tuple(slice_sizes))
+
+
+@dynamic_slice_p.eager
+def _(x: np.ndarray, *starts: np.ndarray, slice_sizes: Shape) -> np.ndarray:
+    return indexing.dynamic_slice(x, starts, slice_sizes)
+
+
+@dynamic_slice_p.lower
+def _(b: Builder, x: Node, *starts: Node, slice_sizes: Shape) -> Any:
+    return b.dynamic_slice(x, starts, tuple(map(int, slice_sizes)))
+
+
+def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> list[Any]:
+    """Start indices as operands, negative ones counted from the end.
+
+    Args:
+      operand: what is to be sliced.
+      start_indices: a sequence of scalars or an array of rank 1, an index per axis.
+      wraps: whether negative indices count from the end, for all axes or each.
+
+    Raises:
+      ValueError: if there is not one index per axis, or a negative one that may not be.
+      TypeError: if `start_indices` is a scalar.
+    """
+    shape = shape_of(operand)
+    if isinstance(start_indices, list | tuple):
+        starts = list(start_indices)
+    else:
+        rows = shape_of(start_indices)
+        if len(rows) != 1:
+            raise TypeError(f"start indices must be a sequence or a vector, got shape {rows}")
+        starts = [
+            squeeze(static_slice(start_indices, (k,), (k + 1,), (1,)), (0,)) for k in range(rows[0])
+        ]
+    if len(starts) != len(shape):
+        raise ValueError(
+            "Length of slice indices must match number of operand dimensions "
+            f"({len(starts)} vs {shape})"
+        )
+    wrap = wraps if isinstance(wraps, list | tuple) else [wraps] * len(starts)
+    if len(wrap) != len(starts):
+        raise ValueError(
+            f"allow_negative_indices must have an entry per start index, got {len(wrap)} for "
+            f"{len(starts)}"
+        )
+    return [_start(s, n, w) for s, n, w in zip(starts, shape, wrap, strict=True)]
+
+
+def _start(start: Value, n: int, wraps: bool) -> Any:
+    """One start index along an axis of extent `n`. Python integers get the default dtype."""
+    if isinstance(start, int | np.integer) and not isinstance(start, bool):
+        value = int(start)
+        if value < 0 and not wraps:
+            raise ValueError(
+                f"Index {value} is out of bounds for dimension {n} if allow_negative_indices=False"
+            )
+        dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64
+        if value < 0:
+            value += n
+        return np.asarray(value).astype(dtypes.canonicalize_dtype(dtype))[()]
+    aval: Any = get_aval(start)
+    if not wraps or not dtypes.issubdtype(aval.dtype, np.signedinteger):
+        return start
+    negative = compare.lt(start, convert.scalar_operand(0, aval.dtype, aval.weak_type))
+    whole = convert.convert(start, aval.dtype, False)
+    moved = binary.add(whole, convert.scalar_operand(n, aval.dtype, False))
+    return select.select(negative, moved, start)
+
+
+def dynamic_slice(
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    slice_sizes: ShapeLike,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Array:
+    """The block of shape `slice_sizes` at `start_indices`, moved inside if it sticks out.
+
+    Args:
+      operand: any array.
+      start_indices: one integer per axis; they may be traced.
+      slice_sizes: extents, static.
+      allow_negative_indices: whether negative indices count from the end, for all axes or each.
+
+    Returns: array of shape `slice_sizes` and the operand's dtype.
+
+    Raises:
+      TypeError: if lengths or sizes do not fit.
+
+    Example:
+      >>> x = jnp.arange(12).reshape(3, 4)
+      >>> lax.dynamic_slice(x, (1, 1), (2, 2))
+      Array([[ 5,  6],
+             [ 9, 10]], dtype=int32)
+      >>> lax.dynamic_slice(x, (2, 1), (2, 2))  # moved inside
+      Array([[ 5,  6],
+             [ 9, 10]], dtype=int32)
+    """
+    starts = start_operands(operand, start_indices, allow_negative_indices)
+    return bind_values(dynamic_slice_p, operand, *starts, slice_sizes=canonical_shape(slice_sizes))
+
+
+def _one_axis(
+    operand: Value, start_index: Value, axis: int, allow_negative_indices: bool
+) -> tuple[list[Any], list[bool], int]:
+    rank = len(shape_of(operand))
+    axis = canonical_axis(axis, rank)
+    # Start indices have one dtype: that of the one given.
+    zero = 0 if isinstance(start_index, int) else np.zeros((), get_aval(start_index).dtype)[()]
+    starts: list[Any] = [zero] * rank
+    starts[axis] = start_index
+    wraps = [False] * rank
+    wraps[axis] = allow_negative_indices
+    return starts, wraps, axis
+
+
+def dynamic_slice_in_dim(
+    operand: ArrayLike,
+    start_index: ArrayLike,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """`slice_size` elements along `axis` from `start_index` on.
+
+    Args:
+      operand: any array.
+      start_index: an integer scalar, which may be traced; it is moved so that the slice is inside.
+      slice_size: number of elements, static.
+      axis: the axis to slice.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_slice_in_dim(jnp.arange(6), 2, 3)
+      Array([2, 3, 4], dtype=int32)
+    """
+    starts, wraps, axis = _one_axis(operand, start_index, axis, allow_negative_indices)
+    sizes = list(shape_of(operand))
+    sizes[axis] = operator.index(slice_size)
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=wraps)
+
+
+def dynamic_index_in_dim(
+    operand: ArrayLike,
+    index: ArrayLike,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """The element at `index` along `axis`.
+
+    Args:
+      operand: any array.
+      index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
+      axis: the axis.
+      keepdims: whether the result keeps `axis`, with extent 1.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), 1)
+      Array([6], dtype=int32)
+      >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), -1, keepdims=False)
+      Array(7, dtype=int32)
+    """
+    result = dynamic_slice_in_dim(
+        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
+    )
+    return result if keepdims else squeeze(result, (axis,))
+
+
+dynamic_update_slice_p = declare("dynamic_update_slice")
+
+
+@dynamic_update_slice_p.abstract
+def _(x: ShapedArray, update: ShapedArray, *starts: ShapedArray) -> ShapedArray:
+    if x.ndim != update.ndim:
+        raise TypeError(
+            "dynamic_update_slice update must have the same rank as operand, got update shape "
+            f"{update.shape} for operand shape {x.shape}."
+        )
+    if len(starts) != x.ndim:
+        raise TypeError(
+            "dynamic_update_slice start_indices must have length equal to the rank of operand, got "
+            f"{len(starts)} indices for operand shape {x.shape}."
+        )
+    if any(size > n for size, n in zip(update.shape, x.shape, strict=True)):
+        raise TypeError(
+            "dynamic_update_slice update shape must be smaller than operand shape, got update "
+            f"shape {update.shape} for operand shape {x.shape}."
+        )
+    families.check_same_dtypes("dynamic_update_slice", (x, update))
+    _check_index_types("dynamic_update_slice", starts)
+    return shaped_array(x.shape, x.dtype, False)
+
+
+@dynamic_update_slice_p.eager
+def _(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
+    return indexing.dynamic_update_slice(x, update, starts)
+
+
+@dynamic_update_slice_p.lower
+def _(b: Builder, x: Node, update: Node, *starts: Node) -> Any:
+    return b.dynamic_update_slice(x, update, starts)
+
+
+def dynamic_update_slice(
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Array:
+    """`operand` with the block at `start_indices` replaced by `update`.
+
+    Args:
+      operand: any array.
+      update: array of the operand's dtype and rank, in no axis longer than it.
+      start_indices: one integer per axis; they may be traced. The block is moved inside if it sticks
+        out.
+      allow_negative_indices: whether negative indices count from the end, for all axes or each.
+
+    Returns: array of the operand's shape and dtype.
+
+    Raises:
+      TypeError: if dtypes, ranks or extents do not fit.
+
+    Example:
+      >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (3,))
+      Array([0., 0., 0., 1., 1.], dtype=float32)
+    """
+    starts = start_operands(operand, start_indices, allow_negative_indices)
+    return bind_values(dynamic_update_slice_p, operand, update, *starts)
+
+
+def dynamic_update_slice_in_dim(
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """`operand` with the elements along `axis` from `start_index` on replaced by `update`.
+
+    Args:
+      operand: any array.
+      update: array of the operand's dtype and rank.
+      start_index: an integer scalar, which may be traced; it is moved so that the update is inside.
+      axis: the axis.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_update_slice_in_dim(jnp.arange(5), jnp.array([8, 9]), 1, axis=0)
+      Array([0, 8, 9, 3, 4], dtype=int32)
+    """
+    starts, wraps, _ = _one_axis(operand, start_index, axis, allow_negative_indices)
+    return dynamic_update_slice(operand, update, starts, allow_negative_indices=wraps)
+
+
+def dynamic_update_index_in_dim(
+    operand: ArrayLike,
+    update: ArrayLike,
+    index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """`operand` with the element at `index` along `axis` replaced by `update`.
+
+    Args:
+      operand: any array.
+      update: array of the operand's dtype; without `axis`, or of extent 1 there.
+      index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
+      axis: the axis.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Example:
+      >>> lax.dynamic_update_index_in_dim(jnp.array([5, 6, 7]), 9, 1, axis=0)
+      Array([5, 9, 7], dtype=int32)
+    """
+    rank = len(shape_of(operand))
+    axis = canonical_axis(axis, rank)
+    if len(shape_of(update)) != rank:
+        update = expand_dims(update, (axis,))
+    return dynamic_update_slice_in_dim(
+        operand, update, index, axis, allow_negative_indices=allow_negative_indices
+    )
+
+
+@dynamic_slice_p.jvp
+def _(primals: Primals, tangents: Tangents, *, slice_sizes: Shape) -> tuple[Any, Any]:
+    t = tangents[0]
+    if isinstance(t, Zero):
+        out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
+        return out, rules.zero_tangent(out)
+    tangent = dynamic_slice_p.bind(t, *primals[1:], slice_sizes=slice_sizes)  # first, as in JAX
+    return dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes), tangent
+
+
+@dynamic_slice_p.transpose
+def _(ct: Cotangent, x: Operand, *starts: Value, slice_sizes: Shape) -> list[Any]:
+    if isinstance(ct, Zero):
+        return [Zero(rules.aval_of(x))] + [None] * len(starts)
+    moved = dynamic_update_slice_p.bind(rules.zeros_like(x), ct, *starts)
+    return [moved] + [None] * len(starts)
+
+
+def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
+    """Start indices as index vectors, and where their batch axis is."""
+    broadcast, concatenate = rules.op("broadcast_in_dim"), rules.op("concatenate")
+    if all(d is None for d in dims):
+        parts = [broadcast(s, shape=(1,), broadcast_dimensions=(), sharding=None) for s in starts]
+        return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=0)), None
+    size = rules.batch_size(starts, dims)
+    parts = [
+        broadcast(s, shape=(size, 1), broadcast_dimensions=() if d is None else (0,), sharding=None)
+        for s, d in zip(starts, dims, strict=True)
+    ]
+    return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=1)), 0
+
+
+@dynamic_slice_p.batch
+def _(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tuple[Any, int]:
+    x, *starts = args
+    if not starts:
+        return x, 0
+    vectors, vectors_dim = _index_vectors(starts, dims[1:])
+    axes = tuple(range(len(slice_sizes)))
+    return batch_gather(
+        (x, vectors),
+        (dims[0], vectors_dim),
+        dimension_numbers=GatherDimensionNumbers(axes, (), axes),
+        slice_sizes=slice_sizes,
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )
+
+
+@dynamic_update_slice_p.jvp
+def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+    starts = primals[2:]
+    out = dynamic_update_slice_p.bind(*primals)
+    if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
+        return out, rules.zero_tangent(out)
+    t, u = map(instantiate, tangents[:2])
+    return out, dynamic_update_slice_p.bind(t, u, *starts)
+
+
+@dynamic_update_slice_p.transpose
+def _(ct: Cotangent, x: Operand, update: Operand, *starts: Value) -> list[Any]:
+    rest = [None] * len(starts)
+    if isinstance(ct, Zero):
+        return [
+            *(Zero(rules.aval_of(v)) if rules.is_linear(v) else None for v in (x, update)),
+            *rest,
+        ]
+    of_x = of_update = None
+    if rules.is_linear(x):
+        nothing = Zero(rules.aval_of(update)).instantiate()
+        of_x = dynamic_update_slice_p.bind(ct, nothing, *starts)
+    if rules.is_linear(update):
+        of_update = dynamic_slice_p.bind(ct, *starts, slice_sizes=rules.shape_of(update))
+    return [of_x, of_update, *rest]
+
+
+@dynamic_update_slice_p.batch
+def _(args: Primals, dims: Dims) -> tuple[Any, int]:
+    x, update, *starts = args
+    if not starts:
+        return rules.to_front(update, dims[1], rules.batch_size(args, dims)), 0
+    vectors, vectors_dim = _index_vectors(starts, dims[2:])
+    axes = tuple(range(len(starts)))
+    return batch_scatter(
+        scatter_p,
+        (x, vectors, update),
+        (dims[0], vectors_dim, dims[1]),
+        dimension_numbers=ScatterDimensionNumbers(axes, (), axes),
+        update_jaxpr=None,
+        update_consts=(),
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+    )
+
+
+dynamic_slice_p.jet(jet.piecewise_linear(dynamic_slice_p))
+dynamic_update_slice_p.jet(jet.piecewise_linear(dynamic_update_slice_p))
+
+for _prim in (dynamic_slice_p, dynamic_update_slice_p):
+    assert not _prim.missing(), _prim
