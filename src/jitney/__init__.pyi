@@ -41,12 +41,12 @@ from jitney.runtime.device import Device as Device
 from jitney.core.sharding.named import NamedSharding as NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as _PartitionSpec
 from jitney.core.sharding.mesh import set_mesh as set_mesh
-from jitney.api.autodiff import fwd_and_bwd as fwd_and_bwd
-from jitney.api.autodiff import grad as grad
+from jitney.api.gradient import fwd_and_bwd as fwd_and_bwd
+from jitney.api.gradient import grad as grad
 from jitney.api.autodiff import jvp as jvp
 from jitney.api.autodiff import linear_transpose as linear_transpose
 from jitney.api.autodiff import linearize as linearize
-from jitney.api.autodiff import value_and_grad as value_and_grad
+from jitney.api.gradient import value_and_grad as value_and_grad
 from jitney.api.autodiff import vjp as vjp
 from jitney.api.callbacks import pure_callback as pure_callback
 from jitney.api.caches import clear_caches as clear_caches

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from jitney.api.autodiff import (
+from jitney.api.autodiff import jvp, vjp
+from jitney.api.flat_function import check_callable
+from jitney.api.gradient import (
     argnums_partial,
-    check_callable,
     check_input_dtype,
     check_output_dtype,
     checked_argnums,
-    jvp,
-    vjp,
 )
 from jitney.api.vmap import vmap
 from jitney.core import dtypes

@@ -276,11 +276,11 @@ from jitney.numpy.sets import isin as isin
 from jitney.numpy.sets import setdiff1d as setdiff1d
 from jitney.numpy.sets import setxor1d as setxor1d
 from jitney.numpy.sets import union1d as union1d
-from jitney.numpy.sets import unique as unique
-from jitney.numpy.sets import unique_all as unique_all
-from jitney.numpy.sets import unique_counts as unique_counts
-from jitney.numpy.sets import unique_inverse as unique_inverse
-from jitney.numpy.sets import unique_values as unique_values
+from jitney.numpy.unique_elements import unique as unique
+from jitney.numpy.unique_elements import unique_all as unique_all
+from jitney.numpy.unique_elements import unique_counts as unique_counts
+from jitney.numpy.unique_elements import unique_inverse as unique_inverse
+from jitney.numpy.unique_elements import unique_values as unique_values
 from jitney.numpy.signal import bartlett as bartlett
 from jitney.numpy.signal import blackman as blackman
 from jitney.numpy.signal import convolve as convolve

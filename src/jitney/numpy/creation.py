@@ -5,7 +5,6 @@ Values are copied in: what the user does to a NumPy array afterwards does not re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,17 +12,16 @@ import numpy as np
 from jitney.api import dlpack
 from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import get_aval, is_valid_operand, shaped_array
+from jitney.core.avals import shaped_array
 from jitney.core.trace import state
 from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
+from jitney.numpy.conversion import array_of
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
-from jitney.primitives.array.annotations import copy_p
-from jitney.primitives.array.concatenation import concatenate
-from jitney.primitives.array.shape import broadcast_to, canonical_shape, expand_dims, shape_of
+from jitney.primitives.array.shape import broadcast_to, canonical_shape, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.runtime.array import MAX_AXES, array_from_numpy, copied
+from jitney.runtime.array import MAX_AXES, array_from_numpy
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
@@ -88,7 +86,7 @@ def array(
         dtype = user_dtype(dtype, "array")
     if copy and isinstance(object, np.ma.MaskedArray):
         object = object.data  # a copy is of the data, the mask is left behind
-    return _array(object, dtype, bool(copy), ndmin)
+    return array_of(object, dtype, bool(copy), ndmin)
 
 
 def asarray(
@@ -124,159 +122,7 @@ def asarray(
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
         dtype = user_dtype(dtype, "asarray")
-    return _array(a, dtype, bool(copy), 0)
-
-
-def _array(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int) -> Array:
-    kind = type(x)
-    if isinstance(x, Array):
-        out = copy_p.bind(x) if must_copy else x
-        out = out if dtype is None else convert(out, dtype)
-    elif kind in promotion.SCALARS:
-        out = _scalar(x, dtype)
-    elif isinstance(x, list | tuple):
-        out = _of_sequence(x, dtype)
-    elif hasattr(x, "__jax_array__"):
-        return _array(x.__jax_array__(), dtype, must_copy, ndmin)
-    elif x is None:
-        raise ValueError("None is not a valid value for jnp.array")
-    else:
-        out = _of_numpy(_as_ndarray(x, dtype), dtype)
-    rank = len(shape_of(out))
-    return expand_dims(out, tuple(range(ndmin - rank))) if rank < ndmin else out
-
-
-def _scalar(x: ArrayLike, dtype: Any) -> Array:
-    if dtype is None:
-        return as_value(x)
-    if type(x) is int and not dtypes.is_extended(dtype):
-        return as_value(np.array(x, dtype)[()])  # raises if it does not fit
-    return convert(x, dtype)
-
-
-def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.ndarray:
-    if isinstance(x, np.ndarray) and isinstance(x, np.ma.MaskedArray):
-        get_aval(x)  # refuses it
-    try:
-        value = np.asarray(x) if dtype is None else np.asarray(x, dtypes.physical_dtype(dtype))
-    except TypeError:
-        if isinstance(x, np.ndarray | list | tuple):
-            raise
-        value = np.asarray(x)
-    if value.dtype.type not in dtypes.numpy_scalar_types and value.dtype != dtypes.float0:
-        first = value.ravel()[0] if value.size else x
-        raise TypeError(
-            f"Value '{first}' with dtype {value.dtype} is not a valid JAX array type. Only arrays "
-            "of numeric types are supported by JAX."
-        )
-    dtypes.check_valid_dtype(value.dtype)
-    return value
-
-
-def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
-    """A NumPy array as ours, of canonical dtype."""
-    wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
-    value = copied(value, wanted)
-    if state.trace is state.eval_trace:
-        return array_from_numpy(value, shaped_array(value.shape, wanted, False))
-    return as_value(value)
-
-
-# --- sequences ------------------------------------------------------------------------------------
-
-
-def _leaves(xs: Iterable[Any]) -> Iterator[Any]:
-    """The elements of nested sequences."""
-    for x in xs:
-        if isinstance(x, list | tuple):
-            yield from _leaves(x)
-        elif not isinstance(x, Array) and hasattr(x, "__jax_array__"):
-            yield x.__jax_array__()
-        else:
-            yield x
-
-
-def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
-    leaves = list(_leaves(xs))
-    if not any(isinstance(x, Array) for x in leaves):
-        return _of_plain_sequence(xs, leaves, dtype)
-    if any(x is None for x in leaves):
-        raise ValueError("None is not a valid value for jnp.array")
-    if dtype is None:
-        dtype = _common_dtype(leaves)
-    if state.trace is state.eval_trace and not dtypes.is_extended(dtype):
-        values = [_element(x, dtype) for x in leaves]
-        if len({v.shape for v in values}) == 1:
-            found = iter(values)
-            value = np.array(_rebuilt(xs, found), dtype)
-            return array_from_numpy(value, shaped_array(value.shape, dtype, False))
-    return _joined(xs, dtype)
-
-
-def _element(x: ArrayLike, dtype: np.dtype) -> np.ndarray:
-    """A concrete element as a NumPy array of `dtype`."""
-    if isinstance(x, Array):
-        return convert(x, dtype)._value  # type: ignore[union-attr]
-    return np.asarray(x, dtype)
-
-
-def _rebuilt(xs: Sequence[Any], values: Iterator[Any]) -> list[Any]:
-    return [_rebuilt(x, values) if isinstance(x, list | tuple) else next(values) for x in xs]
-
-
-def _common_dtype(leaves: list[Any]) -> np.dtype:
-    types: list[tuple[Any, bool]] = []
-    for x in leaves:
-        types.append(promotion.type_of(x if is_valid_operand(x) else np.asarray(x)))
-    if any(dtypes.is_extended(t) for t, _ in types):
-        return types[0][0]
-    return dtypes.common_type(tuple(types))[0]
-
-
-def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Array:
-    """Without arrays of ours: NumPy does it all."""
-    if any(x is None for x in leaves):
-        raise ValueError("None is not a valid value for jnp.array")
-    if dtype is None:
-        kinds = set(map(type, leaves))
-        plain = kinds <= promotion.SCALARS
-        if not leaves:
-            dtype = dtypes.canonicalize_dtype(np.float64)
-        elif plain:
-            dtype = _dtype_of_scalars(leaves, kinds)
-        else:
-            arrays = [np.asarray(x) for x in leaves]
-            for a in arrays:
-                _as_ndarray(a, None)
-            dtype = _common_dtype([x if type(x) in promotion.SCALARS else a
-                                   for x, a in zip(leaves, arrays, strict=True)])  # fmt: skip
-    if dtypes.is_extended(dtype):
-        raise TypeError(f"jnp.array: cannot make keys of dtype {dtype} of numbers")
-    value = np.array(_rebuilt(xs, iter(leaves)), dtype)
-    return _of_numpy(value, dtype)
-
-
-_KIND_DTYPES = ((complex, np.complex128), (float, np.float64), (int, np.int64), (bool, np.bool_))
-
-
-def _dtype_of_scalars(leaves: list[Any], kinds: set[type]) -> np.dtype:
-    if kinds <= {bool, int, float, complex}:
-        wide = next(d for k, d in _KIND_DTYPES if k in kinds)
-        return dtypes.canonicalize_dtype(wide)
-    return _common_dtype(leaves)
-
-
-def _joined(xs: PyTree, dtype: dtypes.DType) -> Array:
-    """Nested sequences with arrays among them, joined level by level."""
-    if not isinstance(xs, list | tuple):
-        if isinstance(xs, Array):
-            return convert(xs, dtype)
-        if type(xs) in promotion.SCALARS:
-            return scalar_operand(xs, dtype, False)
-        return _array(xs, dtype, False, 0)
-    if not any(isinstance(x, Array) for x in _leaves(xs)):
-        return _array(xs, dtype, False, 0)
-    return concatenate([expand_dims(_joined(x, dtype), (0,)) for x in xs], 0)
+    return array_of(a, dtype, bool(copy), 0)
 
 
 # --- filled arrays --------------------------------------------------------------------------------
@@ -578,7 +424,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
       Array([0, 1, 2], dtype=int32)
     """
     promotion.check_arraylike("copy", a)
-    return _array(a, None, True, 0)
+    return array_of(a, None, True, 0)
 
 
 # --- memory of others -----------------------------------------------------------------------------

@@ -243,7 +243,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("poly", seq_of_zeros))
     shape = x.shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != 0:
-        from jitney.numpy.linalg import eigvals
+        from jitney.numpy.decompositions import eigvals
 
         x = eigvals(x)
     if x.ndim != 1:
@@ -296,7 +296,7 @@ def _roots(p: Array, dtype: np.dtype[Any]) -> Array:
     n = p.shape[0]
     if n < 2:
         return zeros((0,), dtype)
-    from jitney.numpy.linalg import eigvals
+    from jitney.numpy.decompositions import eigvals
 
     companion = diag(ones((n - 2,), p.dtype), k=-1)
     companion = companion.at[0, :].set(-p[1:] / p[0])
@@ -384,7 +384,7 @@ def polyfit(
       >>> jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(2)
       Array([2., 1.], dtype=float32)
     """
-    from jitney.numpy.linalg import inv, lstsq
+    from jitney.numpy.linear_systems import inv, lstsq
 
     promotion.check_arraylike("polyfit", x, y, *([] if w is None else [w]))
     deg = operator.index(concrete_or_error(operator.index, deg, "deg must be int"))

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import full, zeros
@@ -32,306 +30,22 @@ from jitney.numpy.reductions import (
 )
 from jitney.numpy.selection import where
 from jitney.numpy.sorting import lexsort, searchsorted, sort
+from jitney.numpy.unique_elements import (
+    concrete_operand,
+    default_index_dtype,
+    raveled,
+    spread,
+    unique,
+    unique_sorted_mask,
+)
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, transpose
+from jitney.primitives.array.shape import expand_dims, reshape
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import as_value, convert
 
-__all__ = [
-    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
-    "unique_counts", "unique_inverse", "unique_values",
-]  # fmt: skip
+__all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d"]
 
 _BOOL = np.dtype(bool)
-
-
-def _index_dtype() -> np.dtype[Any]:
-    return dtypes.canonicalize_dtype(np.int64)
-
-
-def _flat(x: Array) -> Array:
-    return reshape(x, (x.size,))
-
-
-# --- unique ---------------------------------------------------------------------------------------
-
-
-@partial(jit_when_traced, name="_unique_sorted_mask", static_argnames=("axis", "equal_nan"))
-def _unique_sorted_mask(
-    x: Array, *, axis: int, equal_nan: bool = True
-) -> tuple[Array, Array, Array]:
-    """(`x` sorted along `axis`, which of its slices differ from the one before, sorting indices)."""
-    from jitney.numpy.manipulation import moveaxis
-
-    moved = moveaxis(x, axis, 0)
-    n, *rest = moved.shape
-    rows = reshape(moved, (n, int(np.prod(rest, dtype=np.int64))))
-    columns = transpose(rows, (1, 0))
-    order = lexsort(columns[::-1])
-    ordered = moved[order]
-    later, earlier = ordered[1:], ordered[:-1]
-    differ = compare.ne(later, earlier)
-    if equal_nan and promotion.is_inexact(x.dtype):
-        both = binary.bitwise_and(compare.ne(later, later), compare.ne(earlier, earlier))
-        differ = binary.bitwise_and(differ, ~both)
-    differ = any_true(differ, axis=tuple(range(1, ordered.ndim)))
-    mask = concatenate([full((min(n, 1),), True, _BOOL), differ])
-    return moveaxis(ordered, 0, axis), mask, order
-
-
-def _unique(
-    x: Array,
-    axis: int,
-    size: int | None,
-    fill_value: ArrayLike | None,
-    wanted: tuple[bool, bool, bool],
-    equal_nan: bool = True,
-) -> tuple[Array, ...]:
-    """(values, then the wanted of index, inverse, counts)."""
-    n = x.shape[axis]
-    with_index, with_inverse, with_counts = wanted
-    index_dtype = _index_dtype()
-    if size and n == 0:
-        if fill_value is None:
-            raise ValueError(
-                "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be "
-                "specified"
-            )
-        shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-        out: tuple[Any, ...] = (full(shape, fill_value, x.dtype),)
-        out += (full((size,), 0, index_dtype),) if with_index else ()
-        out += (zeros((0,), index_dtype),) if with_inverse else ()
-        return out + ((full((size,), 0, index_dtype),) if with_counts else ())
-    ordered, mask, order = _unique_sorted_mask(x, axis=axis, equal_nan=equal_nan)
-    (places,) = nonzero(mask, size=size)
-    lead = (slice(None),) * axis
-    values = get(ordered, (*lead, places))
-    if size is not None and fill_value is not None:
-        present = compare.lt(iota(index_dtype, size), _spread(sum_of(mask), size))
-        column = expand_dims(present, tuple(range(1, values.ndim - axis)))
-        values = where(column, values, convert(fill_value, values.dtype))
-    out = (values,)
-    if with_index:
-        out += (order[places],)
-    if with_inverse:
-        positions = cumsum(mask) - 1
-        out += (full((n,), 0, index_dtype).at[order].set(positions),)
-    if with_counts:
-        out += (_counts(mask, n, size),)
-    return out
-
-
-def _spread(x: Array, size: int) -> Array:
-    from jitney.primitives.array.shape import broadcast_to
-
-    return broadcast_to(x, (size,))
-
-
-def _counts(mask: Array, n: int, size: int | None) -> Array:
-    """Distances between the places where `mask` holds, `n` counting as the last one."""
-    if n == 0:
-        return zeros((0,), _index_dtype())
-    if size is None:
-        (places,) = nonzero(mask)
-        bounds = concatenate([places, full((1,), n, places.dtype)])
-    else:
-        (places,) = nonzero(mask, size=size + 1)
-        rest = places[1:]
-        bounds = concatenate([places[:1], where(rest != 0, rest, n)])
-    return bounds[1:] - bounds[:-1]
-
-
-def _concrete(x: ArrayLike, name: str, size: int | None) -> Array:
-    """`x`, which must be known if no size is given."""
-    if size is not None:
-        return as_value(x)
-    about = (
-        f"The size of the result of {name}() depends on values of its argument; give it by `size` to "
-        f"use {name}() in traced functions."
-    )
-    return as_value(concrete_or_error(None, x, about))
-
-
-@overload
-def unique(
-    ar: ArrayLike,
-    return_index: Literal[False] = False,
-    return_inverse: Literal[False] = False,
-    return_counts: Literal[False] = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    size: int | None = None,
-    fill_value: ArrayLike | None = None,
-    sorted: bool = True,
-) -> Array: ...
-
-
-@overload
-def unique(
-    ar: ArrayLike,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    size: int | None = None,
-    fill_value: ArrayLike | None = None,
-    sorted: bool = True,
-) -> Array | tuple[Array, ...]: ...
-
-
-def unique(
-    ar: ArrayLike,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    size: int | None = None,
-    fill_value: ArrayLike | None = None,
-    sorted: bool = True,
-) -> Array | tuple[Array, ...]:
-    """The different elements, in ascending order.
-
-    Args:
-      ar: an array.
-      return_index: whether to give where each comes first.
-      return_inverse: whether to give which of them each element is.
-      return_counts: whether to give how often each comes.
-      axis: slices along it are compared; elements if None.
-      equal_nan: whether NaNs count as one value.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
-      sorted: has no effect; values are in order always.
-
-    Returns: the values, or a tuple of them and what was asked for.
-
-    Example:
-      >>> jnp.unique(jnp.array([3, 1, 3, 2]))
-      Array([1, 2, 3], dtype=int32)
-      >>> jnp.unique(jnp.array([3, 1, 3]), return_counts=True)
-      (Array([1, 3], dtype=int32), Array([1, 2], dtype=int32))
-      >>> jnp.unique(jnp.array([3, 1, 3]), size=3, fill_value=0)
-      Array([1, 3, 0], dtype=int32)
-    """
-    promotion.check_arraylike("unique", ar)
-    x = _concrete(ar, "jnp.unique", size)
-    shape = x.shape
-    if axis is None:
-        x, dim = _flat(x), 0
-    else:
-        dim = canonical_axis(int(axis), x.ndim)
-    wanted = (return_index, return_inverse, return_counts)
-    out = list(_unique(x, dim, size, fill_value, wanted, equal_nan))
-    if return_inverse and axis is None:
-        place = 1 + return_index
-        out[place] = reshape(out[place], shape)
-    return tuple(out) if any(wanted) else out[0]
-
-
-class _UniqueAllResult(NamedTuple):
-    values: Array
-    indices: Array
-    inverse_indices: Array
-    counts: Array
-
-
-class _UniqueCountsResult(NamedTuple):
-    values: Array
-    counts: Array
-
-
-class _UniqueInverseResult(NamedTuple):
-    values: Array
-    inverse_indices: Array
-
-
-def unique_all(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> _UniqueAllResult:
-    """The different elements, in ascending order, and what is known of each.
-
-    Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
-
-    Returns: a named tuple: the `values`; `indices` where each comes first; `inverse_indices`, which of
-    them each element of `x` is; `counts`.
-
-    Example:
-      >>> jnp.unique_all(jnp.array([3, 1, 3])).indices
-      Array([1, 0], dtype=int32)
-    """
-    promotion.check_arraylike("unique_all", x)
-    return _UniqueAllResult(
-        *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
-    )
-
-
-def unique_counts(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> _UniqueCountsResult:
-    """The different elements, in ascending order, and how often each comes.
-
-    Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
-
-    Returns: a named tuple of `values` and `counts`.
-
-    Example:
-      >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
-      Array([1, 2], dtype=int32)
-    """
-    promotion.check_arraylike("unique_counts", x)
-    return _UniqueCountsResult(
-        *unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
-    )
-
-
-def unique_inverse(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> _UniqueInverseResult:
-    """The different elements, in ascending order, and which of them each element is.
-
-    Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
-
-    Returns: a named tuple of `values` and `inverse_indices`, which have the shape of `x`.
-
-    Example:
-      >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
-      Array([1, 0, 1], dtype=int32)
-    """
-    promotion.check_arraylike("unique_inverse", x)
-    return _UniqueInverseResult(
-        *unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
-    )
-
-
-def unique_values(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
-) -> Array:
-    """The different elements, in ascending order.
-
-    Args:
-      x: an array; flattened. NaNs count as different.
-      size: how many values are wanted, for use under `jit`.
-      fill_value: what fills up to `size`; the least value by default.
-
-    Example:
-      >>> jnp.unique_values(jnp.array([3, 1, 3]))
-      Array([1, 3], dtype=int32)
-    """
-    promotion.check_arraylike("unique_values", x)
-    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
 # --- operations of sets ---------------------------------------------------------------------------
@@ -353,7 +67,7 @@ def union1d(
       Array([1, 2, 3], dtype=int32)
     """
     promotion.check_arraylike("union1d", ar1, ar2)
-    x, y = (_flat(_concrete(a, "union1d", size)) for a in (ar1, ar2))
+    x, y = (raveled(concrete_operand(a, "union1d", size)) for a in (ar1, ar2))
     return unique(concatenate([x, y]), size=size, fill_value=fill_value)
 
 
@@ -367,7 +81,7 @@ def _picked(x: Array, mask: Array, size: int | None, fill_value: ArrayLike | Non
 
 def _filled(values: Array, count: Array, size: int, fill_value: Any) -> Array:
     """`values` with `fill_value` from number `count` on."""
-    present = compare.lt(iota(count.dtype, size), _spread(count, size))
+    present = compare.lt(iota(count.dtype, size), spread(count, size))
     return where(present, values, convert(as_value(fill_value), values.dtype))
 
 
@@ -393,7 +107,7 @@ def setdiff1d(
       Array([1, 3], dtype=int32)
     """
     promotion.check_arraylike("setdiff1d", ar1, ar2)
-    x, y = (_flat(_concrete(a, "setdiff1d", size)) for a in (ar1, ar2))
+    x, y = (raveled(concrete_operand(a, "setdiff1d", size)) for a in (ar1, ar2))
     fill = 0 if fill_value is None else fill_value
     if size is None:
         x = x if assume_unique else unique(x)
@@ -402,7 +116,7 @@ def setdiff1d(
         return full((size,), fill, x.dtype)
     if assume_unique:
         return _picked(x, _in1d(x, y, invert=True), size, fill)
-    ordered, first, _ = _unique_sorted_mask(x, axis=0)
+    ordered, first, _ = unique_sorted_mask(x, axis=0)
     mask = binary.bitwise_and(first, _in1d(ordered, y, invert=True))
     return _picked(ordered, mask, size, fill)
 
@@ -429,7 +143,7 @@ def setxor1d(
       Array([1, 2], dtype=int32)
     """
     promotion.check_arraylike("setxor1d", ar1, ar2)
-    x, y = (_flat(_concrete(a, "setxor1d", size)) for a in (ar1, ar2))
+    x, y = (raveled(concrete_operand(a, "setxor1d", size)) for a in (ar1, ar2))
     x, y = promotion.promote_dtypes(x, y)
     if size is None:
         if not assume_unique:
@@ -438,15 +152,15 @@ def setxor1d(
         if both.size == 0:
             return both
         return both[_alone(both)]
-    both, first, order = _unique_sorted_mask(concatenate([x, y]), axis=0)
+    both, first, order = unique_sorted_mask(concatenate([x, y]), axis=0)
     if both.size == 0:
         return full((size,), 0 if fill_value is None else fill_value, both.dtype)
     # Of each run of equal elements: whether one, and not the other, of the arrays has it.
     run = cumsum(first) - 1
-    from_y = compare.ge(order, _spread(as_value(np.asarray(x.size, order.dtype)), order.shape[0]))
+    from_y = compare.ge(order, spread(as_value(np.asarray(x.size, order.dtype)), order.shape[0]))
     n = both.shape[0]
-    in_y = zeros((n,), _index_dtype()).at[run].add(convert(from_y, _index_dtype()))
-    in_x = zeros((n,), _index_dtype()).at[run].add(convert(~from_y, _index_dtype()))
+    in_y = zeros((n,), default_index_dtype()).at[run].add(convert(from_y, default_index_dtype()))
+    in_x = zeros((n,), default_index_dtype()).at[run].add(convert(~from_y, default_index_dtype()))
     one_only = ((in_x > 0) ^ (in_y > 0))[run]
     mask = binary.bitwise_and(first, one_only)
     fill = _least(both, mask) if fill_value is None else fill_value
@@ -469,16 +183,16 @@ def _alone(x: Array) -> Array:
 def _intersect_of_size(
     x: Array, y: Array, fill_value: ArrayLike | None, *, size: int, return_indices: bool
 ) -> Array | tuple[Array, Array, Array]:
-    index_dtype = _index_dtype()
+    index_dtype = default_index_dtype()
     if x.size == 0 or y.size == 0:
         values = full((size,), 0 if fill_value is None else fill_value, x.dtype)
         nowhere = full((size,), 0, index_dtype)
         return (values, nowhere, nowhere) if return_indices else values
-    both, first, order = _unique_sorted_mask(concatenate([x, y]), axis=0)
+    both, first, order = unique_sorted_mask(concatenate([x, y]), axis=0)
     run = cumsum(first) - 1
     n = both.shape[0]
     split = as_value(np.asarray(x.size, order.dtype))
-    from_y = compare.ge(order, _spread(split, n))
+    from_y = compare.ge(order, spread(split, n))
     in_y = full((n,), n, index_dtype).at[run].min(where(from_y, order, n))
     in_x = full((n,), n, index_dtype).at[run].min(where(from_y, n, order))
     shared = binary.bitwise_and((in_x < n)[run], (in_y < n)[run])
@@ -561,11 +275,11 @@ def intersect1d(
       Array([2, 3], dtype=int32)
     """
     promotion.check_arraylike("intersect1d", ar1, ar2)
-    x, y = (_flat(_concrete(a, "intersect1d", size)) for a in (ar1, ar2))
+    x, y = (raveled(concrete_operand(a, "intersect1d", size)) for a in (ar1, ar2))
     x, y = map(as_value, promotion.promote_dtypes(x, y))
     if size is not None:
         return _intersect_of_size(x, y, fill_value, size=size, return_indices=return_indices)
-    index_dtype = _index_dtype()
+    index_dtype = default_index_dtype()
     if assume_unique:
         first_x, first_y = iota(index_dtype, x.size), iota(index_dtype, y.size)
     else:
@@ -609,7 +323,7 @@ def isin(
     """
     del assume_unique
     x, y = promotion.ensure_arraylike("isin", element, test_elements)
-    found = _in1d(_flat(x), _flat(y), invert=bool(invert), method=method)
+    found = _in1d(raveled(x), raveled(y), invert=bool(invert), method=method)
     return reshape(found, x.shape)
 
 

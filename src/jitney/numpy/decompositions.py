@@ -1,0 +1,295 @@
+"""Decompositions of matrices in the manner of NumPy: Cholesky, eigenvalues, QR, singular values."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, overload
+
+from jitney.api.jit import jit_when_traced
+from jitney.core.typing import Array, ArrayLike
+from jitney.lax import linalg as lax
+from jitney.numpy.matrix_operands import inexact
+from jitney.primitives.array.shape import (
+    squeeze,
+)
+from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.convert import convert
+from jitney.primitives.elementwise.large import LARGE
+from jitney.primitives.linalg import matrix_helpers as mat
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and eigenvectors in columns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class EighResult(NamedTuple):
+    """Ascending eigenvalues, and eigenvectors in columns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class QRResult(NamedTuple):
+    """Q with orthonormal columns, R upper triangular."""
+
+    Q: Array
+    R: Array
+
+
+class SVDResult(NamedTuple):
+    """Singular vectors in columns of U and rows of Vh, singular values S descending."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+@jit_when_traced(static_argnames=("upper", "symmetrize_input"), compiled_from=LARGE)
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
+    """Lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
+
+    Args:
+      a: Hermitian positive definite matrices (..., n, n).
+      upper: whether U is returned.
+      symmetrize_input: whether (a + a^H) / 2 is taken in place of `a`.
+
+    Returns: an array of the shape of `a`; NaN where `a` is not positive definite, for which NumPy
+      raises an error.
+
+    Example:
+      >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+      Array([[2., 0.],
+             [1., 2.]], dtype=float32)
+    """
+    a = inexact("cholesky", a)
+    factor = lax.cholesky(mat.adjoint(a) if upper else a, symmetrize_input=symmetrize_input)
+    return mat.adjoint(factor) if upper else factor
+
+
+def eig(a: ArrayLike) -> EigResult:
+    """Eigenvalues and (right) eigenvectors of square matrices.
+
+    Args:
+      a: matrices (..., n, n).
+
+    Returns: complex eigenvalues (..., n) and eigenvectors (..., n, n) in columns. They are complex
+      even where they have no imaginary parts, unlike in NumPy.
+
+    Example:
+      >>> values, vectors = jnp.linalg.eig(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
+      >>> values
+      Array([2.+0.j, 3.+0.j], dtype=complex64)
+    """
+    values, vectors = lax.eig(inexact("eig", a), compute_left_eigenvectors=False)
+    return EigResult(values, vectors)
+
+
+@jit_when_traced
+def eigvals(a: ArrayLike) -> Array:
+    """Eigenvalues of square matrices.
+
+    Args:
+      a: matrices (..., n, n).
+
+    Returns: a complex array (..., n), in no special order.
+
+    Example:
+      >>> jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
+      Array([2.+0.j, 3.+0.j], dtype=complex64)
+    """
+    a = inexact("eigvals", a)
+    return lax.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+
+
+@jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+    """Eigenvalues and eigenvectors of Hermitian matrices.
+
+    Args:
+      a: matrices (..., n, n).
+      UPLO: which triangle counts, "L" (also if None) or "U".
+      symmetrize_input: whether (a + a^H) / 2 is taken.
+
+    Returns: real eigenvalues (..., n), ascending, and eigenvectors (..., n, n) in columns.
+
+    Raises:
+      ValueError: for another `UPLO`.
+
+    Example:
+      >>> values, vectors = jnp.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]))
+      >>> values.round(4)
+      Array([1., 3.], dtype=float32)
+    """
+    a = inexact("eigh", a)
+    if UPLO not in (None, "L", "U"):
+        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
+    vectors, values = lax.eigh(a, lower=UPLO != "U", symmetrize_input=symmetrize_input)
+    return EighResult(values, vectors)
+
+
+@jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
+    """Eigenvalues of Hermitian matrices.
+
+    Args:
+      a: matrices (..., n, n).
+      UPLO: which triangle counts, "L" (also if None) or "U".
+      symmetrize_input: whether (a + a^H) / 2 is taken.
+
+    Returns: a real array (..., n), ascending.
+
+    Raises:
+      ValueError: for another `UPLO`.
+
+    Example:
+      >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 1.0], [1.0, 2.0]])).round(4)
+      Array([1., 3.], dtype=float32)
+    """
+    return eigh(inexact("eigvalsh", a), UPLO, symmetrize_input).eigenvalues
+
+
+@overload
+def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
+
+
+@overload
+def qr(
+    a: ArrayLike, mode: Literal["reduced", "complete", "full", "raw"] = "reduced"
+) -> QRResult: ...
+
+
+@overload
+def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult: ...
+
+
+@jit_when_traced(static_argnames=("mode",))
+def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
+    """Q with orthonormal columns and upper triangular R such that a = Q @ R.
+
+    Args:
+      a: matrices (..., m, n).
+      mode: "reduced": Q is (..., m, k) with k = min(m, n); "complete": Q is square; "r": R alone;
+        "raw": Householder vectors and their factors.
+
+    Returns: a `QRResult`, or an array for mode "r".
+
+    Raises:
+      ValueError: for other modes.
+
+    Example:
+      >>> a = jnp.array([[3.0, 1.0], [4.0, 2.0]])
+      >>> q, r = jnp.linalg.qr(a)
+      >>> jnp.allclose(q @ r, a, atol=1e-5)
+      Array(True, dtype=bool)
+    """
+    a = inexact("qr", a)
+    if mode == "raw":
+        factors, taus = lax_geqrf(a)
+        return QRResult(mat.transpose(factors), taus)
+    if mode not in ("reduced", "r", "full", "complete"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    q, r = lax.qr(a, full_matrices=mode in ("full", "complete"))
+    return r if mode == "r" else QRResult(q, r)
+
+
+def lax_geqrf(a: Array) -> tuple[Array, Array]:
+    """(R with Householder vectors below it, their factors)."""
+    from jitney.primitives.linalg.factorizations import geqrf_p
+
+    return geqrf_p.bind(a)
+
+
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array: ...
+
+
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> SVDResult: ...
+
+
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array | SVDResult: ...
+
+
+@jit_when_traced(static_argnames=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
+def svd(
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Array | SVDResult:  # fmt: skip
+    """Singular value decomposition: a = U @ diag(S) @ Vh.
+
+    Args:
+      a: matrices (..., m, n).
+      full_matrices: whether U and Vh are square.
+      compute_uv: whether vectors are wanted.
+      hermitian: whether `a` is known to be Hermitian.
+      subset_by_index: the half-open range of singular values wanted, of reduced size.
+
+    Returns: an `SVDResult`, its S (..., min(m, n)) descending; or S alone unless `compute_uv`.
+
+    Raises:
+      ValueError: if `subset_by_index` comes with `full_matrices` and vectors.
+
+    Example:
+      >>> jnp.linalg.svd(jnp.array([[3.0, 0.0], [0.0, -4.0]]), compute_uv=False)
+      Array([4., 3.], dtype=float32)
+    """
+    a = inexact("svd", a)
+    if subset_by_index is not None and full_matrices and compute_uv:
+        raise ValueError("full_matrices and subset_by_index cannot both be set")
+    if not hermitian:
+        out = lax.svd(
+            a, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index
+        )
+        return SVDResult(*out) if compute_uv else out
+    vectors, values = lax.eigh(a)
+    sizes = unary.abs(values)
+    from jitney.numpy.sorting import argsort
+
+    order = argsort(sizes, axis=-1, descending=True)
+    if subset_by_index is not None:
+        order = order[..., subset_by_index[0] : subset_by_index[1]]
+    sizes = squeeze(mat.take_rows(mat.as_column(sizes), order), (sizes.ndim,))
+    if not compute_uv:
+        return sizes
+    rows = mat.take_rows(mat.transpose(vectors), order)
+    signs = mat.take_rows(mat.as_column(unary.sign(values)), order)
+    right = binary.mul(unary.conj(rows) if mat.is_complex(rows) else rows, convert(signs, a.dtype))
+    return SVDResult(mat.transpose(rows), sizes, right)
+
+
+@jit_when_traced
+def svdvals(x: ArrayLike, /) -> Array:
+    """Singular values.
+
+    Args:
+      x: matrices (..., m, n).
+
+    Returns: a real array (..., min(m, n)), descending.
+
+    Example:
+      >>> jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, -4.0]]))
+      Array([4., 3.], dtype=float32)
+    """
+    return svd(x, compute_uv=False)

@@ -1,0 +1,273 @@
+"""Systems of linear equations in the manner of NumPy: `solve`, inverses, least squares."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import partial
+
+import numpy as np
+
+from jitney.api.custom_jvp import custom_jvp
+from jitney.api.jit import jit
+from jitney.core import dtypes
+from jitney.core.typing import Array, ArrayLike
+from jitney.numpy import promotion
+from jitney.numpy.decompositions import svd
+from jitney.numpy.matrix_operands import check_square, inexact, of_dtype
+from jitney.numpy.selection import where
+from jitney.primitives.array.shape import (
+    broadcast_shapes,
+    broadcast_to,
+    expand_dims,
+    reshape,
+    squeeze,
+)
+from jitney.primitives.elementwise import unary
+from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.linalg import linear_systems, matrix_helpers as mat
+from jitney.primitives.reduction.reduce import reduce_sum
+
+
+@jit  # eager, too: the program of the system's solution is to be compiled once
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
+    """X with a @ X = b.
+
+    Args:
+      a: matrices (..., n, n).
+      b: right sides: a vector (n,), or matrices (..., n, k).
+
+    Returns: an array (n,) or (..., n, k); without meaning, but without an error, where `a` is
+      singular.
+
+    Raises:
+      ValueError: if `a` is not square or shapes do not go together.
+
+    Example:
+      >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
+      Array([1. , 0.5], dtype=float32)
+    """
+    a, b = inexact("solve", a, b)
+    return solve_arrays(a, b)
+
+
+def solve_arrays(a: Array, b: Array) -> Array:
+    """`solve` of arrays of one inexact dtype."""
+    check_square("solve", a, ".")
+    n = a.shape[-1]
+    if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
+        raise ValueError(
+            f"Invalid shapes for solve: {a.shape}, {b.shape}. Prior to JAX v0.5.0, this would have "
+            "been treated as a batched 1-dimensional solve. To recover this behavior, use "
+            "solve(a, b[..., None]).squeeze(-1)."
+        )
+    vector = b.ndim == 1
+    right = expand_dims(b, (1,)) if vector else b
+    if right.shape[-2] != n:
+        core = "(m,m),(m)->(m)" if vector else "(m,m),(m,n)->(m,n)"
+        raise ValueError(
+            f"inconsistent size for core dimension 'm': {right.shape[-2]} vs {n} on vectorized "
+            f"function with excluded=frozenset() and signature='{core}'"
+        )
+    batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    out = linear_systems.solve(
+        broadcast_to(a, (*batch, n, n)), broadcast_to(right, (*batch, *right.shape[-2:]))
+    )
+    return squeeze(out, (out.ndim - 1,)) if vector else out
+
+
+@jit  # eager, too: the program of the system's solution is to be compiled once
+def inv(a: ArrayLike) -> Array:
+    """The inverse of square matrices; to solve systems, `solve` is faster and more exact.
+
+    Args:
+      a: matrices (..., n, n).
+
+    Returns: an array of the shape of `a`; infinities and NaN where `a` is singular, for which NumPy
+      raises an error.
+
+    Raises:
+      ValueError: if `a` is not square.
+
+    Example:
+      >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+      Array([[0.5 , 0.  ],
+             [0.  , 0.25]], dtype=float32)
+    """
+    a = inexact("inv", a)
+    check_square("inv", a, ".")
+    n = a.shape[-1]
+    return solve_arrays(a, mat.eye(n, n, a))
+
+
+@partial(custom_jvp, nondiff_argnums=(2,))
+def _pinv(a: Array, rtol: Array, hermitian: bool) -> Array:
+    u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
+    limit = (rtol[..., None] * s[..., :1]) if s.shape[-1] else s
+    kept = s > limit
+    reciprocal = where(kept, 1 / where(kept, s, of_dtype(1, s)), of_dtype(0, s))
+    return mat.matmul(mat.adjoint(vh), convert(reciprocal, a.dtype)[..., None] * mat.adjoint(u))
+
+
+@_pinv.defjvp
+def _pinv_jvp(
+    hermitian: bool, primals: tuple[Array, ...], tangents: tuple[Array, ...]
+) -> tuple[Array, Array]:
+    a, rtol = primals
+    t = tangents[0]
+    p = _pinv(a, rtol, hermitian)
+    m, n = a.shape[-2:]
+    mm, adj = mat.matmul, mat.adjoint
+    left = mat.eye(n, n, a) - mm(p, a)
+    right = mat.eye(m, m, a) - mm(a, p)
+    out = -mm(p, mm(t, p)) + mm(mm(p, adj(p)), mm(adj(t), right))
+    return p, out + mm(mm(left, adj(t)), mm(adj(p), p))
+
+
+def pinv(
+    a: ArrayLike,
+    rtol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rcond: ArrayLike | None = None,
+) -> Array:
+    """The Moore-Penrose inverse.
+
+    Args:
+      a: matrices (..., m, n).
+      rtol: singular values up to this times the greatest count as 0; 10 max(m, n) eps by default.
+      hermitian: whether `a` is known to be Hermitian.
+      rcond: an older name for `rtol`.
+
+    Returns: an array (..., n, m).
+
+    Example:
+      >>> jnp.linalg.pinv(jnp.array([[2.0, 0.0], [0.0, 0.0]]))
+      Array([[0.5, 0. ],
+             [0. , 0. ]], dtype=float32)
+    """
+    a = inexact("pinv", a)
+    m, n = a.shape[-2:]
+    real = dtypes.finfo(a.dtype).dtype
+    rtol = rcond if rtol is None else rtol
+    if rtol is None:
+        rtol = 10.0 * max(m, n) * float(dtypes.finfo(a.dtype).eps)
+    rtol = broadcast_to(convert(as_value(np.asarray(rtol) if isinstance(rtol, float | int) else rtol),
+                                real), a.shape[:-2])  # fmt: skip
+    return _pinv(a, rtol, hermitian)
+
+
+def lstsq(
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
+) -> tuple[Array, Array, Array, Array]:
+    """The least squares problem: x such that the norm of a @ x - b is minimal.
+
+    Args:
+      a: a matrix (m, n).
+      b: right sides (m,) or (m, k).
+      rcond: singular values up to this times the greatest count as 0; max(m, n) eps by default.
+      numpy_resid: whether residuals are empty where NumPy's are.
+
+    Returns: (solution, residuals, rank of `a`, singular values of `a`).
+
+    Raises:
+      TypeError: for other ranks.
+      ValueError: if `a` and `b` differ in length.
+
+    Example:
+      >>> a = jnp.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+      >>> x, _, rank, _ = jnp.linalg.lstsq(a, jnp.array([1.0, 3.0, 5.0]))
+      >>> x.round(3)
+      Array([1., 2.], dtype=float32)
+    """
+    a, b = inexact("lstsq", a, b)
+    if a.shape[:1] != b.shape[:1]:
+        raise ValueError("Leading dimensions of input arrays must match")
+    if a.ndim != 2:
+        raise TypeError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if b.ndim not in (1, 2):
+        raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
+    vector = b.ndim == 1
+    right = expand_dims(b, (1,)) if vector else b
+    m, n = a.shape
+    if a.size == 0:
+        s = mat.zeros((0,), a)
+        squares = _squares_of_columns(right) if m else s
+        return mat.zeros((n, *b.shape[1:]), a), squares, as_value(np.int32(0)), s
+    eps = float(dtypes.finfo(a.dtype).eps)
+    cutoff = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
+    u, s, vt = svd(a, full_matrices=False)
+    mask = (s > 0) & (s >= convert(as_value(cutoff), s.dtype) * s[0])
+    rank = reduce_sum(convert(mask, np.dtype(np.int32)), (0,))
+    inverse = where(mask, 1 / where(mask, s, of_dtype(1, s)), of_dtype(0, s))
+    inner = mat.matmul(mat.adjoint(u), right)
+    x = mat.matmul(mat.adjoint(vt), convert(inverse, a.dtype)[:, None] * inner)
+    if numpy_resid and (m <= n or int(rank) < n):
+        residuals = mat.zeros((0,), s)
+    else:
+        residuals = _squares_of_columns(right - mat.matmul(a, x))
+    return (squeeze(x, (1,)) if vector else x), residuals, rank, s
+
+
+def _squares_of_columns(x: Array) -> Array:
+    size = unary.abs(x)
+    return reduce_sum(size * size, (0,))
+
+
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
+    """The inverse of `tensordot(a, ., ind)`.
+
+    Args:
+      a: an array; the product of its first `ind` extents is that of the others.
+      ind: how many axes are of the result of the product.
+
+    Returns: an array of shape a.shape[ind:] + a.shape[:ind].
+
+    Raises:
+      ValueError: if the products differ, or if `ind` is not positive.
+
+    Example:
+      >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(2, 2, 4), ind=2).shape
+      (4, 2, 2)
+    """
+    a = promotion.ensure_arraylike("tensorinv", a)
+    ind = operator.index(ind)
+    if ind <= 0:
+        raise ValueError(f"ind must be a positive integer; got ind={ind}")
+    front, back = a.shape[:ind], a.shape[ind:]
+    if math.prod(front) != math.prod(back):
+        raise ValueError(
+            f"product of dimensions of a.shape[:{ind}]={front} must equal that of "
+            f"a.shape[{ind}:]={back}"
+        )
+    square = reshape(a, (math.prod(front), math.prod(back)))
+    return reshape(inv(square), (*back, *front))
+
+
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
+    """X with tensordot(a, X, X.ndim) = b.
+
+    Args:
+      a: an array whose first axes are those of `b`.
+      b: the right side.
+      axes: axes of `a` that are moved to its end first.
+
+    Returns: an array of shape a.shape[b.ndim:].
+
+    Raises:
+      ValueError: if the shapes do not go together.
+
+    Example:
+      >>> jnp.linalg.tensorsolve(2 * jnp.eye(4).reshape(2, 2, 4), jnp.ones((2, 2)))
+      Array([0.5, 0.5, 0.5, 0.5], dtype=float32)
+    """
+    a, b = promotion.ensure_arraylike("tensorsolve", a, b)
+    if axes is not None:
+        import jitney.numpy as jnp
+
+        a = jnp.moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
+    shape = a.shape[b.ndim :]
+    if a.shape[: b.ndim] != b.shape or math.prod(shape) != b.size:
+        raise ValueError("After moving axes to end, leading shape of a must match shape of b.")
+    out = solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,)))
+    return reshape(out, shape)
