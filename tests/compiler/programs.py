@@ -436,6 +436,35 @@ def _dot(p: Pool) -> Node | None:
     return p.b.dot(tamed(p, x, 3), y, (cx, cy), (bx, by))
 
 
+def _convolution(p: Pool) -> Node | None:
+    c, x = p.c, p.any()
+    rank = len(x.shape) - 2
+    if rank < 0 or x.tensor_type.size > 500:
+        return None
+    x_axes, w_axes, out_axes = (tuple(random_subset(c, rank + 2, rank + 2)) for _ in range(3))
+    batch, channels = x.shape[x_axes[0]], x.shape[x_axes[1]]
+    groups = c.pick([n for n in (1, 2, 3) if channels % n == 0])
+    batch_groups = c.pick([n for n in (1, 2) if batch % n == 0]) if groups == 1 else 1
+
+    def steps(*values: int) -> tuple[int, ...]:
+        return tuple([c.pick(values) for _ in range(rank)])
+
+    window = steps(1, 2, 3)
+    shape = [0] * (rank + 2)
+    features = c.pick((1, 2, 9)) * groups * batch_groups
+    for axis, n in zip(w_axes, (features, channels // groups, *window), strict=True):
+        shape[axis] = n
+    dims = ir.ConvolutionDims(
+        x_axes, w_axes, out_axes, steps(1, 1, 2), steps(0, 1, 2, -1), steps(0, 1, 3, -1),
+        steps(1, 1, 2), steps(1, 1, 2), groups, batch_groups,
+    )  # fmt: skip
+    out = dims.result_shape(x.shape, tuple(shape))
+    if min(out) < 0 or math.prod(out) * channels * math.prod(window) > 5000:
+        return None
+    w = tamed(p, p.like(TensorType(tuple(shape), x.dtype)), 3)
+    return p.b.convolution(tamed(p, x, 3), w, dims)
+
+
 def _sort(p: Pool) -> Node | None:
     c, x = p.c, p.any()
     if not x.shape or x.dtype.kind == "c":
@@ -622,8 +651,8 @@ def _chains(p: Pool) -> Node | None:
 RULES = [
     _apply, _apply, _apply, _convert, _inexact, _bitcast, _broadcast, _reshape, _transpose, _slice,
     _reverse, _pad, _concatenate, _dynamic_slice, _dynamic_update_slice, _gather, _scatter, _reduce,
-    _reduce, _arg_reduce, _reduce_region, _cumulative, _dot, _sort, _top_k, _iota, _constant, _fence,
-    _cond, _while, _while_any, _scan, _chains,
+    _reduce, _arg_reduce, _reduce_region, _cumulative, _dot, _convolution, _sort, _top_k,
+    _iota, _constant, _fence, _cond, _while, _while_any, _scan, _chains,
 ]  # fmt: skip
 
 

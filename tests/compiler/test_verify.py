@@ -5,7 +5,7 @@ import pytest
 
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.ir import GatherDims, Region, ScatterDims, TensorType
+from jitney.compiler.hlo.ir import ConvolutionDims, GatherDims, Region, ScatterDims, TensorType
 from jitney.compiler.hlo.verify import IRError, verify
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.verify import KernelError, verify as verify_kernel
@@ -46,6 +46,14 @@ def gather(type_=ROWS_OF_X, indices=INDICES, dims=ROWS, sizes=(1, 4), mode="clip
 
 def scatter(updates=UPDATES, dims=INTO_ROWS, combine=None, mode="clip", indices=INDICES):
     return ir.Scatter(X.type, N, X, indices, updates, dims, combine, mode, False)
+
+
+IMAGE, WINDOWS = ir.Parameter(t("f4", 2, 4, 9), 9, 9), ir.Parameter(t("f4", 5, 4, 3), 10, 10)
+
+
+def convolution(w=WINDOWS, axes=(0, 1, 2), strides=(1,), low=(0,), groups=1):
+    dims = ConvolutionDims(axes, (0, 1, 2), (0, 1, 2), strides, low, (0,), (1,), (1,), groups)
+    return ir.Convolution(t("f4", 2, 5, 7), N, IMAGE, w, dims)
 
 
 TWO = ir.Fence((S.type, I.type), 50, (S, I))
@@ -119,6 +127,11 @@ WRONG = {
     "reduce_region.C3": ir.ReduceRegion((S.type,), N, (X,), (I,), (0, 1), region([])),
     "reduce_region.C4": ir.ReduceRegion((S.type,), N, (X,), (S,), (0, 1), region([t("f4")])),
     "cumulative.C1": ir.Cumulative(X.type, N, X, "add", 2, False),
+    "convolution.C1": convolution(w=INDICES),
+    "convolution.C2": convolution(axes=(0, 1, 1)),
+    "convolution.C3": convolution(strides=(0,)),
+    "convolution.C4": convolution(groups=2),
+    "convolution.type": convolution(low=(7,)),
     "cumulative.C2": ir.Cumulative(X.type, N, X, "pow", 1, False),
     "dot.C1": ir.Dot(t("f4", 3, 3), N, X, D, ((1,), (1,)), ((), ())),
     "dot.C2": ir.Dot(t("f4", 3), N, X, X, ((1,), (1,)), ((1,), (0,))),
@@ -166,7 +179,9 @@ def test_constraint(name):
         getattr(node, "updates", X),
     ]
     own = {p.index: p for p in operands if isinstance(p, ir.Parameter)}
-    given = tuple([own.get(p.index, p) for p in (X, V, S, I, B, D, C, INDICES, UPDATES)])
+    given = tuple(
+        [own.get(p.index, p) for p in (X, V, S, I, B, D, C, INDICES, UPDATES, IMAGE, WINDOWS)]
+    )
     with pytest.raises(IRError) as error:
         verify(ir.Module("f", Region(given, results, ordered)))
     assert str(error.value).startswith(name.split(" ")[0]), error.value

@@ -80,7 +80,6 @@ NOT_YET: dict[str, str] = dict(
             "sharding_unknown_axis", "sharding_rank", "shard_map_specs", "transfer_guard",
         ),
         *_because("checkify", "checkify_check", "checkify_not_functionalized"),
-        *_because("convolutions", "conv_channels"),
         *_because("references", "reference_returned"),
         *_because("the check of keys", "random_key_reuse"),
     )

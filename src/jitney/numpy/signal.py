@@ -16,11 +16,11 @@ from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.bessel import i0
 from jitney.numpy.flips import flip
-from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import broadcast_in_dim, squeeze
+from jitney.primitives.convolution.convolution import conv_general_dilated
 from jitney.primitives.elementwise import unary
-from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.primitives.linalg.dot import dot_general
+from jitney.primitives.elementwise.convert import convert, user_dtype
 from jitney.primitives.linalg.precision import PrecisionLike
 
 __all__ = [
@@ -33,14 +33,14 @@ __all__ = [
 
 def _check(
     name: str, a: ArrayLike, v: ArrayLike, mode: str, preferred: DTypeLike | None
-) -> tuple[Array, Array, np.dtype[Any]]:
-    """Operands of one inexact dtype, and the dtype of the result."""
+) -> tuple[Array, Array, np.dtype[Any] | None]:
+    """Operands of one inexact dtype, and that of the sums, if it is asked for."""
     promotion.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
         raise ValueError(f"{name}() only support 1-dimensional inputs.")
     common = dtypes.result_type(a, v)
     if preferred is None:
-        common = result = promotion.to_inexact(common)
+        common, result = promotion.to_inexact(common), None
     else:
         result = user_dtype(preferred, name)
         _check_preferred(name, common, result)
@@ -99,7 +99,7 @@ def convolve(
       v: an array.
       mode: "full": wherever they overlap; "same": as many as the longer one has elements, from the
         middle; "valid": where they overlap wholly.
-      precision: handed to `dot_general`.
+      precision: handed to `conv_general_dilated`.
       preferred_element_type: dtype of accumulation and result.
 
     Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
@@ -132,7 +132,7 @@ def correlate(
       a: an array.
       v: an array.
       mode: "valid", "same" or "full"; see `convolve`.
-      precision: handed to `dot_general`.
+      precision: handed to `conv_general_dilated`.
       preferred_element_type: dtype of accumulation and result.
 
     Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
@@ -152,10 +152,15 @@ def correlate(
 
 @partial(jit_when_traced, name="_conv", static_argnames=("mode", "flipped", "precision", "dtype"))
 def _slide(
-    a: Array, v: Array, *, mode: str, flipped: bool, precision: PrecisionLike, dtype: np.dtype[Any]
+    a: Array,
+    v: Array,
+    *,
+    mode: str,
+    flipped: bool,
+    precision: PrecisionLike,
+    dtype: np.dtype[Any] | None,
 ) -> Array:
     """Products of `v` (reversed if `flipped`) with each window of the longer `a`."""
-    weak = a.weak_type and v.weak_type
     if flipped:
         v = flip(v)
     m = v.shape[0]
@@ -165,14 +170,12 @@ def _slide(
         low, high = m // 2, m - m // 2 - 1
     else:
         low = high = 0
-    if low or high:
-        a = pad(a, scalar_operand(0, a.dtype, False), ((low, high, 0),))
-    count = a.shape[0] - m + 1
-    window = np.arange(count, dtype=np.int32)[:, None] + np.arange(m, dtype=np.int32)
-    windows = a[as_value(window)]
-    numbers = (((1,), (0,)), ((), ()))
-    out = dot_general(windows, v, numbers, precision, preferred_element_type=dtype)
-    return convert(out, dtype, weak)
+    # The batch and the features are one each.
+    x, w = (broadcast_in_dim(y, (1, 1, y.shape[0]), (2,)) for y in (a, v))
+    out = conv_general_dilated(
+        x, w, (1,), ((low, high),), precision=precision, preferred_element_type=dtype
+    )
+    return squeeze(out, (0, 1))
 
 
 # --- windows --------------------------------------------------------------------------------------

@@ -390,6 +390,11 @@ class Builder:
         type_ = (re.type, im.type)
         return self._split(self._make(ir.Dft, type_, re, im, dim, inverse, normalized))
 
+    def convolution(self, x: Node, w: Node, dims: ir.ConvolutionDims) -> Node:
+        """Sums of products of windows of `x` with `w`."""
+        type_ = TensorType(dims.result_shape(x.shape, w.shape), x.dtype)
+        return self._make(ir.Convolution, type_, x, w, dims)
+
     def sort(self, xs: Sequence[Node], dim: int, num_keys: int, stable: bool) -> list[Node]:
         """Operands sorted together along `dim`."""
         types = tuple(x.type for x in xs)

@@ -33,7 +33,7 @@ def _is_exact(node: ir.Node) -> bool:
             return node.dtype.kind != "f" or node.fn in ("max", "min")
         case ir.Scatter():
             return node.combine is None
-        case ir.Dot():
+        case ir.Dot() | ir.Convolution():
             return node.dtype.kind in "biu"
         case ir.Collective():
             return collectives.group_size(node.axes, node.groups) == 1

@@ -14,7 +14,15 @@ import numpy as np
 from jitney.compiler import library, reference
 from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.traversal import roots, topological_order
-from jitney.compiler.reference import collective, contraction, fourier, indexing, order, reduction
+from jitney.compiler.reference import (
+    collective,
+    contraction,
+    convolution,
+    fourier,
+    indexing,
+    order,
+    reduction,
+)
 from jitney.compiler.scalar_functions import lookup
 
 Env = dict[ir.Node, Any]
@@ -230,6 +238,11 @@ def _(node: ir.Dft, env: Env) -> Any:
 @rule(ir.Dot)
 def _(node: ir.Dot, env: Env) -> Any:
     return contraction.dot(env[node.x], env[node.y], node.contract, node.batch, node.dtype)
+
+
+@rule(ir.Convolution)
+def _(node: ir.Convolution, env: Env) -> Any:
+    return convolution.convolution(env[node.x], env[node.w], node.dims)
 
 
 @rule(ir.Sort)

@@ -9,7 +9,7 @@
     view   ::= Broadcast | Reshape | Transpose | Slice | Reverse | Pad | Concatenate | Bitcast
     indexed ::= DynamicSlice | DynamicUpdateSlice | Gather | Scatter
     reduction ::= Reduce | ArgReduce | ReduceRegion | Cumulative
-    contraction ::= Dot
+    contraction ::= Dot | Convolution
     order  ::= Sort | TopK
     control ::= Cond | While
     library ::= LibraryCall
@@ -32,6 +32,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from jitney.compiler.dims import (
+    ConvolutionDims as ConvolutionDims,
     GatherDims as GatherDims,
     IndexMode as IndexMode,
     ScatterDims as ScatterDims,
@@ -349,6 +350,20 @@ class Dot(Node):
     y: Node
     contract: tuple[Axes, Axes]
     batch: tuple[Axes, Axes]
+
+
+@record(eq=False)
+class Convolution(Node):
+    """Sums of products of windows of x with w; x, w and the result have the same dtype.
+
+    out[n, o, f] = sum over k, c of x[n, o * stride + k * dilation - low, c] * w[k, c, f], where o and k
+    stand for indices along all axes of space; outside of x there are zeros. float16 and bfloat16 are
+    summed in float32.
+    """
+
+    x: Node
+    w: Node
+    dims: ConvolutionDims
 
 
 @record(eq=False)

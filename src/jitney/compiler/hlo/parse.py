@@ -283,13 +283,18 @@ def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, Any]:
     return found
 
 
+_DIMS: dict[type[ir.Node], type[Any]] = {
+    ir.Gather: ir.GatherDims, ir.Scatter: ir.ScatterDims, ir.Convolution: ir.ConvolutionDims,
+}  # fmt: skip
+
+
 def _said_otherwise(kind: type[ir.Node], fields: dict[str, Any], type_: Any) -> dict[str, Any]:
     """Arguments of the builder that the text does not have as fields of their own."""
     found: dict[str, Any] = {}
     if isinstance(type_, TensorType):
         found.update(dtype=type_.dtype, shape=type_.shape)
-    if kind is ir.Gather or kind is ir.Scatter:
-        dims: type[Any] = ir.GatherDims if kind is ir.Gather else ir.ScatterDims
+    dims = _DIMS.get(kind)
+    if dims is not None:
         found["dims"] = dims(
             **{name: fields[name] for name in record.fields(dims) if name in fields}
         )

@@ -94,7 +94,7 @@ def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
             or (name == "in_order" and not value)
         ):
             continue
-        if isinstance(value, ir.GatherDims | ir.ScatterDims):
+        if isinstance(value, ir.GatherDims | ir.ScatterDims | ir.ConvolutionDims):
             for field in fields(value):
                 axes = getattr(value, field)
                 if axes or "batching" not in field:

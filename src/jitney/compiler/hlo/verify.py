@@ -379,6 +379,25 @@ def _dft(node: ir.Dft) -> Any:
     return (re.type, im.type)
 
 
+def _convolution(node: ir.Convolution) -> Any:
+    x, w, dims = node.x, node.w, node.dims
+    _need(x.dtype == w.dtype, f"convolution.C1: {x.type} with {w.type}")
+    for axes, shape in ((dims.x_axes, x.shape), (dims.w_axes, w.shape), (dims.out_axes, x.shape)):
+        _axes(axes, len(shape), "convolution.C2", ascending=False)
+        _need(len(axes) == dims.rank + 2 == len(shape), f"convolution.C2: {axes} of {shape}")
+    sizes = (dims.low, dims.high, dims.x_dilation, dims.w_dilation)
+    fine = all(len(each) == dims.rank for each in sizes)
+    steps = (*dims.strides, *dims.x_dilation, *dims.w_dilation, dims.groups, dims.batch_groups)
+    _need(fine and min(steps) >= 1, f"convolution.C3: {dims}")
+    batch, channels = x.shape[dims.x_axes[0]], x.shape[dims.x_axes[1]]
+    features, per_group = w.shape[dims.w_axes[0]], w.shape[dims.w_axes[1]]
+    fits = channels == per_group * dims.groups and features % (dims.groups * dims.batch_groups) == 0
+    _need(
+        fits and batch % dims.batch_groups == 0, f"convolution.C4: {x.type} with {w.type}, {dims}"
+    )
+    return TensorType(dims.result_shape(x.shape, w.shape), x.dtype)
+
+
 def _sort(node: ir.Sort) -> Any:
     xs = node.xs
     _need(bool(xs) and all(x.shape == xs[0].shape for x in xs), "sort.C1: shapes differ")
@@ -459,6 +478,7 @@ _checks: dict[type, Check] = {
     ir.Gather: _gather, ir.Scatter: _scatter, ir.Reduce: _reduce, ir.ArgReduce: _arg_reduce,
     ir.ReduceRegion: _reduce_region, ir.Cumulative: _cumulative, ir.Dot: _dot, ir.Dft: _dft,
     ir.Sort: _sort,
+    ir.Convolution: _convolution,
     ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while,
     ir.LibraryCall: _library_call, ir.Collective: _collective, ir.HostCall: _host_call,
     ir.Fence: _fence, ir.Project: _project,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
+from jitney.compiler.dims import dilated as dilated
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
@@ -45,11 +46,6 @@ _DIRECT = 8  # windows up to this length are folded element by element
 
 
 # --- shapes -----------------------------------------------------------------------------------------
-
-
-def dilated(n: int, dilation: int) -> int:
-    """Extent of an axis of `n` elements of which each is `dilation` after the one before."""
-    return 0 if n == 0 else (n - 1) * dilation + 1
 
 
 def padtype_to_pads(

@@ -1,0 +1,1 @@
+"""Convolutions: the primitive, dimension numbers, and the functions of its family."""

@@ -1,0 +1,415 @@
+"""`conv_general_dilated`: convolutions in any layout, with strides, dilations, groups.
+
+The transposes of a convolution are convolutions. The operand's has the window reversed, features
+exchanged, and strides and dilation of the operand exchanged (Dumoulin and Visin, A guide to convolution
+arithmetic for deep learning, 2016, section 4). The window's has batch and features exchanged, and the
+cotangent as its window, strides and dilation of the window exchanged; groups of features are groups of
+the batch there. Mapped axes go to the batch, to features, or, on both sides, to groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler.dims import ConvolutionDims, dilated
+from jitney.compiler.reference import convolution as reference, scalar
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.shape import reshape, rev
+from jitney.primitives.convolution.dimensions import (
+    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
+    Pads,
+    conv_dimension_numbers,
+    pads_of,
+    permuted,
+)
+from jitney.primitives.elementwise import families, large
+from jitney.primitives.elementwise.convert import convert_element_type
+from jitney.primitives.linalg.precision import canonical_precision
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
+    from jitney.core.typing import Array, DTypeLike
+    from jitney.primitives.linalg.precision import PrecisionLike
+    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
+
+conv_general_dilated_p = declare("conv_general_dilated")
+
+MANY_PRODUCTS = 1 << 22  # NumPy takes longer for them than it takes to compile
+
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+def _check_ranks(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> None:
+    if x.ndim != w.ndim:
+        raise ValueError(
+            "conv_general_dilated lhs and rhs must have the same number of dimensions, but got "
+            f"{x.shape} and {w.shape}"
+        )
+    for name in ("window_strides", "padding", "lhs_dilation", "rhs_dilation"):
+        if len(params[name]) != x.ndim - 2:
+            raise ValueError(
+                f"conv_general_dilated window and {name} must have the same number of dimensions, but "
+                f"got {x.ndim - 2} and {len(params[name])}"
+            )
+    for name in ("window_strides", "lhs_dilation", "rhs_dilation"):
+        if any(n < 1 for n in params[name]):
+            raise ValueError(f"conv_general_dilated: {name} must be positive, got {params[name]}")
+    window = permuted(w.shape, params["dimension_numbers"].rhs_spec[2:])
+    if 0 in window:
+        raise ValueError(f"conv_general_dilated: rhs must not be empty in space, got {w.shape}")
+
+
+def _check_groups(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> None:
+    numbers: ConvDimensionNumbers = params["dimension_numbers"]
+    groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
+    batch, channels = permuted(x.shape, numbers.lhs_spec)[:2]
+    features, per_group = permuted(w.shape, numbers.rhs_spec)[:2]
+    name = "conv_general_dilated"
+    for which, count, what, extent in (
+        ("feature_group_count", groups, "features of lhs", channels),
+        ("batch_group_count", batch_groups, "batch of lhs", batch),
+    ):
+        if count < 1:
+            raise ValueError(f"{name}: {which} must be positive, got {count}")
+        if extent % count:
+            raise ValueError(f"{name}: {which} must divide the {what}, but {extent} % {count} != 0")
+        if features % count:
+            raise ValueError(
+                f"{name}: {which} must divide the result features of rhs, but {features} % {count} != 0"
+            )
+    if channels // groups != per_group:
+        raise ValueError(
+            f"{name}: rhs of shape {w.shape} must have the features of a group of lhs of shape "
+            f"{x.shape}, {channels} // {groups}, but has {per_group}"
+        )
+    if groups > 1 and batch_groups > 1:
+        raise ValueError(
+            f"{name}: only one of feature_group_count and batch_group_count may be more than 1, got "
+            f"{groups} and {batch_groups}"
+        )
+
+
+def _check_preferred(given: np.dtype, preferred: np.dtype) -> None:
+    """Raises TypeError if products of dtype `given` cannot be summed as `preferred`."""
+
+    def is_a(dtype: np.dtype, kind: type[np.generic]) -> bool:
+        return dtypes.issubdtype(dtype, kind)
+
+    fits = (
+        (is_a(given, np.integer) and not is_a(preferred, np.complexfloating))
+        or (is_a(given, np.floating) and is_a(preferred, np.floating))
+        or (is_a(given, np.complexfloating) and is_a(preferred, np.complexfloating))
+    )
+    if not fits and given != preferred:
+        raise TypeError(
+            "Input type is incompatible with `preferred_element_type`: integers are summed as integers "
+            "or floats, floats as floats, complex numbers as complex numbers; got "
+            f"{dtypes.long_name(given)} and {dtypes.long_name(preferred)}."
+        )
+    same_kind = is_a(given, np.integer) == is_a(preferred, np.integer)
+    if same_kind and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(given):
+        raise TypeError(
+            "`preferred_element_type` must not be narrower than the original type, got "
+            f"{dtypes.long_name(preferred)} for {dtypes.long_name(given)}."
+        )
+    unsigned = is_a(given, np.signedinteger) and is_a(preferred, np.unsignedinteger)
+    if unsigned or (is_a(given, np.unsignedinteger) and is_a(preferred, np.signedinteger)):
+        raise TypeError(
+            "`preferred_element_type` must have the same signedness as the original type, got "
+            f"{dtypes.long_name(preferred)} for {dtypes.long_name(given)}."
+        )
+
+
+def _dims(params: dict[str, Any]) -> ConvolutionDims:
+    numbers: ConvDimensionNumbers = params["dimension_numbers"]
+    padding: Pads = params["padding"]
+    return ConvolutionDims(
+        tuple(numbers.lhs_spec), tuple(numbers.rhs_spec), tuple(numbers.out_spec),
+        tuple(params["window_strides"]), tuple([lo for lo, _ in padding]),
+        tuple([hi for _, hi in padding]), tuple(params["lhs_dilation"]),
+        tuple(params["rhs_dilation"]), params["feature_group_count"], params["batch_group_count"],
+    )  # fmt: skip
+
+
+@conv_general_dilated_p.abstract
+def _(x: ShapedArray, w: ShapedArray, **params: Any) -> ShapedArray:
+    _check_ranks(x, w, params)
+    _check_groups(x, w, params)
+    families.check_same_dtypes("conv_general_dilated", (x, w))
+    dtype = x.dtype
+    if params["preferred_element_type"] is not None:
+        _check_preferred(dtype, params["preferred_element_type"])
+        dtype = params["preferred_element_type"]
+    weak = x.weak_type and w.weak_type and params["preferred_element_type"] is None
+    return shaped_array(_dims(params).result_shape(x.shape, w.shape), dtype, weak)
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _carrier(dtype: np.dtype) -> np.dtype:
+    """The dtype in which sums of products are formed: true is any of them true."""
+    return np.dtype(np.int32) if dtype == np.bool_ else dtype
+
+
+@conv_general_dilated_p.eager
+def _(x: np.ndarray, w: np.ndarray, **params: Any) -> np.ndarray:
+    dtype = (
+        x.dtype if params["preferred_element_type"] is None else params["preferred_element_type"]
+    )
+    dims = _dims(params)
+    shape = dims.result_shape(x.shape, w.shape)
+    features = w.shape[dims.w_axes[0]]
+    if features and int(np.prod(shape)) * (w.size // features) >= MANY_PRODUCTS:
+        return large.compiled(conv_general_dilated_p, x, w, **params)
+    x, w = (scalar.convert(v, _carrier(dtype)) for v in (x, w))
+    return scalar.convert(reference.convolution(x, w, dims), dtype)
+
+
+@conv_general_dilated_p.lower
+def _(b: Builder, x: Node, w: Node, **params: Any) -> Node:
+    dtype = (
+        x.dtype if params["preferred_element_type"] is None else params["preferred_element_type"]
+    )
+    x, w = (b.convert(v, _carrier(dtype)) for v in (x, w))
+    return b.convert(b.convolution(x, w, _dims(params)), dtype)
+
+
+# --- the function ---------------------------------------------------------------------------------
+
+
+def conv_general_dilated(
+    lhs: Array,
+    rhs: Array,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Sums of products of windows of an array with a smaller one.
+
+    out[n, o, f] = sum over k, c of lhs[n, o * stride + k * rhs_dilation - low, c] * rhs[k, c, f], where
+    o and k stand for indices along the axes of space, of which there may be any number. What is called
+    convolution in nets: the window is not reversed.
+
+    Args:
+      lhs: array of batch, features and axes of space.
+      rhs: array of the same dtype: features of the result, features of `lhs` (of one group), space.
+      window_strides: how far windows are from each other, for each axis of space.
+      padding: "SAME", "SAME_LOWER", "VALID", or (low, high) for each axis of space: zeros around `lhs`;
+        negative numbers take elements away.
+      lhs_dilation: 1 more than the number of zeros put between elements of `lhs`.
+      rhs_dilation: how far elements of a window are from each other.
+      dimension_numbers: see `conv_dimension_numbers`.
+      feature_group_count: number of groups of features, each convolved with windows of its own.
+      batch_group_count: number of groups of the batch, likewise.
+      precision: see `jitney.primitives.linalg.precision`; on a CPU products are always exact to dtype.
+      preferred_element_type: dtype of the sums and of the result.
+      out_sharding: unused on one device.
+
+    Returns: an array of batch, features of `rhs` and space, laid out as `dimension_numbers` says.
+
+    Raises:
+      TypeError: if dtypes, or dimension numbers, do not fit.
+      ValueError: if extents or numbers of groups do not fit.
+
+    Accuracy: error <= k u / (1 - k u) * sum |lhs| |rhs|, of k products with unit roundoff u.
+
+    Example:
+      >>> x = jnp.arange(5.0).reshape(1, 1, 5)
+      >>> lax.conv_general_dilated(x, jnp.array([[[1.0, -1.0]]]), (1,), "VALID")
+      Array([[[-1., -1., -1., -1.]]], dtype=float32)
+    """
+    rank = len(lhs.shape) - 2
+    numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    numbers = ConvDimensionNumbers(*[tuple(map(int, spec)) for spec in numbers])
+    dilations = [
+        (1,) * max(rank, 0) if d is None else tuple(map(int, d))
+        for d in (lhs_dilation, rhs_dilation)
+    ]
+    strides = tuple(map(int, window_strides))
+    if isinstance(padding, str):
+        if len(strides) != rank:
+            raise ValueError(
+                "conv_general_dilated window and window_strides must have the same number of "
+                f"dimensions, but got {rank} and {len(strides)}"
+            )
+        for name, found in zip(("lhs_dilation", "rhs_dilation"), dilations, strict=True):
+            if len(found) != rank:
+                raise ValueError(
+                    f"conv_general_dilated window and {name} must have the same number of "
+                    f"dimensions, but got {rank} and {len(found)}"
+                )
+        if any(d < 1 for d in dilations[1]):
+            raise TypeError(
+                f"conv_general_dilated: rhs_dilation must be positive, got {dilations[1]}"
+            )
+    pads = pads_of(
+        padding, permuted(lhs.shape, numbers.lhs_spec[2:]),
+        permuted(rhs.shape, numbers.rhs_spec[2:]), strides, *dilations,
+    )  # fmt: skip
+    if len(pads) != rank:
+        raise TypeError(
+            f"conv_general_dilated: padding must have a pair for each of the {rank} axes of space, but "
+            f"is {pads}"
+        )
+    preferred = preferred_element_type
+    if preferred is not None:
+        dtypes.check_user_dtype_supported(preferred, "conv_general_dilated")
+        preferred = dtypes.canonicalize_dtype(preferred)
+    return conv_general_dilated_p.bind(
+        lhs, rhs, window_strides=strides, padding=pads, lhs_dilation=dilations[0],
+        rhs_dilation=dilations[1], dimension_numbers=numbers,
+        feature_group_count=int(feature_group_count), batch_group_count=int(batch_group_count),
+        precision=canonical_precision(precision), preferred_element_type=preferred,
+        out_sharding=out_sharding,
+    )  # fmt: skip
+
+
+# --- derivatives ----------------------------------------------------------------------------------
+
+
+def _space(x: Operand, spec: Sequence[int]) -> list[int]:
+    return [rules.shape_of(x)[k] for k in spec[2:]]
+
+
+def _bind(
+    x: Value, w: Value, params: dict[str, Any], numbers: Sequence[Sequence[int]], **changed: Any
+) -> Any:
+    """A convolution with other parameters; operands as the sums are."""
+    preferred = params["preferred_element_type"]
+    if preferred is not None:
+        x, w = (_as(v, preferred) for v in (x, w))
+    specs = ConvDimensionNumbers(*map(tuple, numbers))
+    return conv_general_dilated_p.bind(x, w, **(params | changed), dimension_numbers=specs)
+
+
+def _as(x: Value, dtype: np.dtype) -> Any:
+    return x if rules.aval_of(x).dtype == dtype else convert_element_type(x, dtype)
+
+
+def _lengths(x: Operand, w: Operand, ct: Operand, params: dict[str, Any]) -> list[tuple[int, ...]]:
+    """Of each axis of space the extents of operand, window, result with zeros between; low padding."""
+    lhs, rhs, out = params["dimension_numbers"]
+    return [
+        (dilated(n, dn), dilated(k, dk), dilated(o, s), low)
+        for n, dn, k, dk, o, s, (low, _) in zip(
+            _space(x, lhs), params["lhs_dilation"], _space(w, rhs), params["rhs_dilation"],
+            _space(ct, out), params["window_strides"], params["padding"], strict=True,
+        )
+    ]  # fmt: skip
+
+
+def _by_operand(ct: Value, x: Operand, w: Value, **params: Any) -> Any:
+    aval = rules.aval_of(x)
+    lhs, rhs, out = params["dimension_numbers"]
+    groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
+    pads: list[tuple[int, int]] = []
+    for n, k, o, low in _lengths(x, w, ct, params):
+        before = k - low - 1
+        pads.append((before, n + k - 1 - o - before))
+    count = groups if groups > 1 else batch_groups
+    if count > 1:
+        w = _merged(rhs[0], rhs[1], _divided(rhs[0], count, w))
+    w = rev(w, tuple(rhs[2:]))
+    made = _bind(
+        ct, w, {name: v for name, v in params.items() if name != "dimension_numbers"},
+        (out, (rhs[1], rhs[0], *rhs[2:]), lhs), padding=tuple(pads),
+        window_strides=params["lhs_dilation"], lhs_dilation=params["window_strides"],
+        feature_group_count=count, batch_group_count=1,
+    )  # fmt: skip
+    if batch_groups > 1:
+        made = _merged(lhs[1], lhs[0], _divided(lhs[1], batch_groups, made))
+    return _as(made, aval.dtype)
+
+
+def _by_window(ct: Value, x: Value, w: Operand, **params: Any) -> Any:
+    aval = rules.aval_of(w)
+    if 0 in rules.shape_of(ct):
+        return Zero(aval.to_cotangent_aval())
+    specs = [(spec[1], spec[0], *spec[2:]) for spec in params["dimension_numbers"]]
+    pads = [(low, o + k - n - 1 - low) for n, k, o, low in _lengths(x, w, ct, params)]
+    made = _bind(
+        x, ct, {name: v for name, v in params.items() if name != "dimension_numbers"},
+        (specs[0], specs[2], specs[1]), padding=tuple(pads),
+        window_strides=params["rhs_dilation"], rhs_dilation=params["window_strides"],
+        feature_group_count=params["batch_group_count"],
+        batch_group_count=params["feature_group_count"],
+    )  # fmt: skip
+    return _as(made, aval.dtype)
+
+
+rules.defbilinear(conv_general_dilated_p, _by_operand, _by_window)
+
+
+# --- batching -------------------------------------------------------------------------------------
+
+
+def _merged(source: int, to: int, x: Value) -> Any:
+    """Axis `source` merged into axis `to` of the others, as the slower one."""
+    shape = list(rules.shape_of(x))
+    order = [k for k in range(len(shape)) if k != source]
+    order.insert(to, source)
+    count = shape.pop(source)
+    shape[to] *= count
+    return reshape(x, shape, order)
+
+
+def _divided(axis: int, count: int, x: Value) -> Any:
+    """Axis `axis` as two, of which the first has `count` elements."""
+    shape = list(rules.shape_of(x))
+    shape[axis : axis + 1] = [count, shape[axis] // count]
+    return reshape(x, shape)
+
+
+@conv_general_dilated_p.batch
+def _(args: Sequence[Value], dims: Dims, **params: Any) -> Any:
+    (x, w), (dx, dw) = args, dims
+    lhs, rhs, out = params["dimension_numbers"]
+    groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
+    if dx is not None and dw is not None:
+        count = rules.shape_of(x)[dx]
+        if batch_groups > 1:
+            x, params["batch_group_count"] = _merged(dx, lhs[0], x), batch_groups * count
+        else:
+            x, params["feature_group_count"] = _merged(dx, lhs[1], x), groups * count
+        made = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
+        return _divided(out[1], count, made), out[1]
+    if dx is not None:
+        count = rules.shape_of(x)[dx]
+        if batch_groups > 1:
+            # Groups stay the slowest part of the batch.
+            x = _divided(lhs[0] + (dx <= lhs[0]), batch_groups, x)
+            dx += dx > lhs[0]
+            x = _merged(lhs[0], lhs[0], _merged(dx, lhs[0] + 1, x))
+        else:
+            x = _merged(dx, lhs[0], x)
+        made = conv_general_dilated_p.bind(x, w, **params)
+        return _divided(out[0], count, made), out[0]
+    assert dw is not None
+    count, several = rules.shape_of(w)[dw], max(groups, batch_groups)
+    if several == 1:
+        made = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
+        return _divided(out[1], count, made), out[1]
+    # Groups stay the slowest part of the features.
+    w = _divided(rhs[0] + (dw <= rhs[0]), several, w)
+    dw += dw > rhs[0]
+    w = _merged(rhs[0], rhs[0], _merged(dw, rhs[0] + 1, w))
+    made = _divided(out[1], several, conv_general_dilated_p.bind(x, w, **params))
+    made = _divided(out[1] + 1, count, made)
+    return _merged(out[1], out[1] + 1, made), out[1]

@@ -1,0 +1,269 @@
+"""Which axis of a convolution is what, padding, and shapes of results.
+
+A specification of an array's axes lists batch, feature, and the axes of space; one of a window lists
+feature of the result, feature of the operand, space. Users write them as strings such as "NHWC" and
+"HWIO": the letters of features and batch are fixed, those of space are free.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from jitney.compiler.dims import dilated
+from jitney.primitives.reduction.windows import padtype_to_pads
+
+Shape: TypeAlias = tuple[int, ...]
+Pads: TypeAlias = tuple[tuple[int, int], ...]
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """The axes of a convolution.
+
+    Attributes:
+      lhs_spec: of the operand: (batch, feature, axes of space ...).
+      rhs_spec: of the window: (feature of the result, feature of the operand, axes of space ...).
+      out_spec: of the result: (batch, feature, axes of space ...).
+    """
+
+    lhs_spec: Sequence[int]
+    rhs_spec: Sequence[int]
+    out_spec: Sequence[int]
+
+
+ConvGeneralDilatedDimensionNumbers: TypeAlias = tuple[str, str, str] | ConvDimensionNumbers | None
+"""What functions take as `dimension_numbers`: strings, specifications, or None for N, C, space."""
+
+_LETTERS = (("N", "C"), ("O", "I"), ("N", "C"))
+
+
+def conv_dimension_numbers(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
+) -> ConvDimensionNumbers:
+    """The axes of a convolution as specifications.
+
+    Args:
+      lhs_shape: shape of the operand.
+      rhs_shape: shape of the window; of as many axes.
+      dimension_numbers: three strings for operand, window and result, as in ("NHWC", "HWIO", "NHWC");
+        or what this function returns; or None for batch and feature first, in the window feature of
+        the result and of the operand.
+
+    Raises:
+      TypeError: if ranks differ, or a string does not name each axis once.
+
+    Example:
+      >>> lax.conv_dimension_numbers((2, 8, 8, 3), (5, 5, 3, 4), ("NHWC", "HWIO", "NHWC")).rhs_spec
+      (3, 2, 0, 1)
+    """
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    if len(lhs_shape) != len(rhs_shape):
+        raise TypeError(
+            "convolution: lhs and rhs must have as many axes, but they have "
+            f"{len(lhs_shape)} and {len(rhs_shape)}"
+        )
+    if dimension_numbers is None:
+        axes = tuple(range(len(lhs_shape)))
+        return ConvDimensionNumbers(axes, axes, axes)
+    if not isinstance(dimension_numbers, list | tuple):
+        raise TypeError(
+            "convolution: dimension_numbers must be a tuple of three strings, or None, but got "
+            f"{dimension_numbers!r}"
+        )
+    if len(dimension_numbers) != 3:
+        raise TypeError(
+            "convolution: dimension_numbers must have entries for lhs, rhs and result, but got "
+            f"{dimension_numbers!r}"
+        )
+    if not all(isinstance(spec, str) for spec in dimension_numbers):
+        raise TypeError(
+            "convolution: entries of dimension_numbers must be strings such as 'NHWC', but got "
+            f"{dimension_numbers!r}"
+        )
+    for i, spec in enumerate(dimension_numbers):
+        if len(spec) != len(lhs_shape):
+            raise TypeError(
+                f"convolution: dimension_numbers[{i}] must have a letter for each axis, but "
+                f"{spec!r} has {len(spec)} for lhs of shape {lhs_shape} and rhs of shape {rhs_shape}"
+            )
+    return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+
+
+def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, Shape, Shape]:
+    """The permutations that three strings stand for, to batch, feature, space in the window's order.
+
+    Raises:
+      TypeError: if a string does not have its letters once each, or axes of space differ.
+
+    Example:
+      >>> lax.conv_general_permutations(("NWHC", "HWIO", "NHWC"))
+      ((0, 3, 2, 1), (3, 2, 0, 1), (0, 3, 1, 2))
+    """
+    space: list[set[str]] = []
+    for i, (spec, letters) in enumerate(zip(dimension_numbers, _LETTERS, strict=True)):
+        if any(spec.count(letter) != 1 for letter in letters):
+            raise TypeError(
+                f"convolution: dimension_numbers[{i}] must have each of the letters {letters[0]} and "
+                f"{letters[1]} once, but is {spec!r}"
+            )
+        if len(set(spec)) != len(spec):
+            raise TypeError(f"convolution: dimension_numbers[{i}] names an axis twice: {spec!r}")
+        space.append(set(spec) - set(letters))
+    if not space[0] == space[1] == space[2]:
+        raise TypeError(
+            "convolution: entries of dimension_numbers must name the same axes of space, but are "
+            f"{tuple(dimension_numbers)}"
+        )
+    order = [letter for letter in dimension_numbers[1] if letter in space[1]]
+    found: list[Shape] = []
+    for spec, letters in zip(dimension_numbers, _LETTERS, strict=True):
+        found.append(tuple([spec.index(letter) for letter in (*letters, *order)]))
+    return found[0], found[1], found[2]
+
+
+def inverse(permutation: Sequence[int]) -> Shape:
+    """The permutation that undoes another."""
+    return tuple([int(k) for k in np.argsort(permutation)])
+
+
+def permuted(shape: Sequence[int], spec: Sequence[int]) -> Shape:
+    """The extents of `shape` in the order of `spec`."""
+    return tuple([int(shape[k]) for k in spec])
+
+
+# --- padding --------------------------------------------------------------------------------------
+
+
+def pads_of(
+    padding: str | Sequence[tuple[int, int]],
+    lhs_space: Sequence[int],
+    rhs_space: Sequence[int],
+    strides: Sequence[int],
+    lhs_dilation: Sequence[int],
+    rhs_dilation: Sequence[int],
+) -> Pads:
+    """Padding in numbers.
+
+    Raises:
+      ValueError: if it is neither a name nor pairs, or a name for an operand that is dilated.
+    """
+    if isinstance(padding, str):
+        if any(d != 1 for d in lhs_dilation):
+            raise ValueError(
+                f"convolution: padding by name ({padding!r}) is not defined where lhs is dilated, "
+                f"here by {tuple(lhs_dilation)}; give it in numbers, or use conv_transpose"
+            )
+        window = [dilated(n, d) for n, d in zip(rhs_space, rhs_dilation, strict=True)]
+        return tuple(padtype_to_pads(lhs_space, window, strides, padding))
+    try:
+        return tuple([(operator.index(lo), operator.index(hi)) for lo, hi in padding])
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            "conv_general_dilated: the padding argument must be a name or a (low, high) pair for each "
+            f"axis of space, got {padding}"
+        ) from error
+
+
+def pads_of_transpose(k: int, s: int, padding: str) -> tuple[int, int]:
+    """Padding of the convolution that is the transpose of one with window `k` and stride `s`.
+
+    Raises:
+      ValueError: if `padding` is neither "SAME" nor "VALID".
+    """
+    if padding == "SAME":
+        total = k + s - 2
+        low = k - 1 if s > k - 1 else -(-total // 2)
+    elif padding == "VALID":
+        total = k + s - 2 + max(k - s, 0)
+        low = k - 1
+    else:
+        raise ValueError(f"convolution: padding must be 'SAME' or 'VALID', but got {padding!r}")
+    return low, total - low
+
+
+# --- shapes ---------------------------------------------------------------------------------------
+
+
+def conv_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: str | Sequence[tuple[int, int]],
+    batch_group_count: int = 1,
+) -> Shape:
+    """Shape of the result of a convolution of [N, C, space] with [O, I, space], without dilation.
+
+    Raises:
+      TypeError: if padding is not given for each axis of space.
+
+    Example:
+      >>> lax.conv_shape_tuple((2, 4, 8, 8), (6, 4, 3, 3), (1, 2), "SAME")
+      (2, 6, 8, 4)
+    """
+    if isinstance(pads, str):
+        pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
+    if len(pads) != len(lhs_shape) - 2:
+        raise TypeError(
+            f"convolution: padding must have a pair for each of {len(lhs_shape) - 2} axes of space, "
+            f"but has {len(pads)}"
+        )
+    space: list[int] = []
+    for n, k, s, pad in zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True):
+        space.append(max((n + sum(pad) - k) // s + 1, 0))
+    return tuple(map(int, (lhs_shape[0] // batch_group_count, rhs_shape[0], *space)))
+
+
+def conv_general_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
+) -> Shape:
+    """Shape of the result of a convolution without dilation.
+
+    Example:
+      >>> lax.conv_general_shape_tuple(
+      ...     (2, 8, 8, 4), (3, 3, 4, 6), (2, 1), "VALID", ("NHWC", "HWIO", "NHWC")
+      ... )
+      (2, 3, 6, 6)
+    """
+    lhs, rhs, out = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    shape = conv_shape_tuple(
+        permuted(lhs_shape, lhs), permuted(rhs_shape, rhs), window_strides, padding
+    )
+    return permuted(shape, inverse(out))
+
+
+def conv_transpose_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
+) -> Shape:
+    """Shape of the result of `conv_transpose`.
+
+    Example:
+      >>> lax.conv_transpose_shape_tuple(
+      ...     (2, 8, 8, 4), (3, 3, 4, 6), (2, 1), "SAME", ("NHWC", "HWIO", "NHWC")
+      ... )
+      (2, 16, 8, 6)
+    """
+    lhs, rhs, out = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    x, w = permuted(lhs_shape, lhs), permuted(rhs_shape, rhs)
+    if isinstance(padding, str):
+        padding = [
+            pads_of_transpose(k, s, padding) for k, s in zip(w[2:], window_strides, strict=True)
+        ]
+    space = [
+        dilated(n, s) + sum(pad) - k + 1
+        for n, k, s, pad in zip(x[2:], w[2:], window_strides, padding, strict=True)
+    ]
+    return permuted((x[0], w[0], *space), inverse(out))

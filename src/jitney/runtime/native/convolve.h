@@ -1,0 +1,114 @@
+/* Convolutions by register tiles: no array of patches, neither of the image nor of a row.
+
+   Two functions of the form of a kernel, `int32_t f(void **slots, int64_t begin, int64_t end)`:
+
+     forward   out[n, o, f] = sum over k, c of x[n, o * stride + k * dilation - low, c] * w[k, c, f]
+     filter    out[i, k, c, f] = sum over the rows (n, o) of part i of
+                                 x[n, o * dilation + k * stride - low, c] * w[n, o, f]
+
+   o and k stand for three axes of space, of which leading ones may have the extent 1. Features come
+   last, so that a vector holds neighbouring features of the result. A tile is some rows of the result
+   (pixels in `forward`, channels of x in `filter`) by one or two vectors; it stays in registers while
+   its sums are formed: each element of x is loaded once for both vectors, and each vector of w once for
+   all rows. `forward` copies the rows of an image that padding cuts to a few lines of the cache, with
+   zeros around them; and w to panels as wide as a tile.
+
+   The code is compiled for each type of elements and each set of instructions (`convolve_type.h`). */
+
+#ifndef JITNEY_CONVOLVE_H
+#define JITNEY_CONVOLVE_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { JT_SPACE = 3 };
+
+/* What both functions are told, as int64s in this order: `compiler/convolutions.py` writes them. */
+typedef struct {
+    int64_t batch, channels, features, groups;
+    int64_t in[JT_SPACE];       /* extents of x */
+    int64_t window[JT_SPACE];   /* extents of k */
+    int64_t out[JT_SPACE];      /* extents of o */
+    int64_t stride[JT_SPACE];   /* forward: of o; filter: of k */
+    int64_t dilation[JT_SPACE]; /* forward: of k; filter: of o */
+    int64_t low[JT_SPACE];      /* elements of padding before the first */
+    int64_t rows;               /* how many rows of the result, or of w, are one item of work */
+    int64_t room;               /* bytes of memory that forward needs for an item */
+} jt_window;
+
+/* Bytes of panels of w that are kept at once: they share the second cache with the rows of x. */
+enum { JT_PANEL_BYTES = 1 << 19 };
+/* Bytes of rows of x and w that `filter` passes over again and again. */
+enum { JT_FILTER_BYTES = 1 << 17 };
+
+static inline int64_t jt_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t jt_max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t jt_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+#define JT_INLINE static inline __attribute__((always_inline))
+#define JT_NAME_(name, type, isa) jt_##name##_##type##_##isa
+#define JT_NAME__(name, type, isa) JT_NAME_(name, type, isa)
+#define NAME(name) JT_NAME__(name, TYPE, ISA)
+
+/* The sets of instructions: name, bytes of a vector, rows of a tile (registers, less those of w). */
+#define ISA base
+#define TARGET
+#define VECTOR 16
+#define ROWS 5
+#include "convolve_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
+#undef ROWS
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define JT_X86 1
+
+#define ISA avx2
+#define TARGET __attribute__((target("avx2,fma")))
+#define VECTOR 32
+#define ROWS 6
+#include "convolve_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
+#undef ROWS
+
+#define ISA avx512
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")))
+#define VECTOR 64
+#define ROWS 12
+#include "convolve_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
+#undef ROWS
+#endif
+
+enum { JT_CONVOLVE_TYPES = 4, JT_CONVOLVE_KINDS = 2 };
+
+#define JT_TABLE(isa)                                                                              \
+    {{(void *)jt_forward_f32_##isa, (void *)jt_filter_f32_##isa},                                  \
+     {(void *)jt_forward_f64_##isa, (void *)jt_filter_f64_##isa},                                  \
+     {(void *)jt_forward_i32_##isa, (void *)jt_filter_i32_##isa},                                  \
+     {(void *)jt_forward_i64_##isa, (void *)jt_filter_i64_##isa}}
+
+/* Address of `forward` (kind 0) or `filter` (1) for float32, float64, int32, int64 (types 0 to 3), for
+   the best instructions up to `level` that the processor has. */
+static void *jt_convolution(int kind, int type, int level) {
+    static void *const base[JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = JT_TABLE(base);
+#ifdef JT_X86
+    static void *const avx2[JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = JT_TABLE(avx2);
+    static void *const avx512[JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = JT_TABLE(avx512);
+    __builtin_cpu_init();
+    if (level >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+        return avx512[type][kind];
+    if (level >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return avx2[type][kind];
+#endif
+    (void)level;
+    return base[type][kind];
+}
+
+#endif

@@ -1,0 +1,187 @@
+"""Convolutions: derivatives, batching, programs, functions of the family, and errors are JAX's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax import lax as oracle
+from tests.helpers.rule_checks import Case, check_jvp, check_vjp, check_vmap, same_text
+
+import jitney
+from jitney import lax
+
+RNG = np.random.default_rng(0)
+NHWC = ("NHWC", "HWIO", "NHWC")
+
+
+def of(shape: Any, window: Any, strides: Any, padding: Any, **options: Any) -> Case:
+    def f(lax: Any, x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(x, w, strides, padding, **options)
+
+    return Case(f, (RNG.standard_normal(shape), RNG.standard_normal(window)))
+
+
+CASES = {
+    "one axis": of((2, 3, 7), (4, 3, 3), (1,), "SAME"),
+    "no axis": of((2, 3), (4, 3), (), "VALID"),
+    "two axes": of((2, 8, 9, 4), (3, 3, 4, 6), (2, 1), "SAME", dimension_numbers=NHWC),
+    "negative padding": of((2, 3, 7), (4, 3, 3), (2,), ((-1, 3),)),
+    "dilations": of(
+        (2, 3, 5, 6), (4, 3, 2, 3), (1, 2), ((1, 2), (0, 1)), lhs_dilation=(2, 1),
+        rhs_dilation=(1, 2),
+    ),
+    "layouts": of(
+        (5, 2, 3, 6), (3, 2, 3, 4), (1, 1), "SAME", dimension_numbers=("HNCW", "WHIO", "CWHN")
+    ),
+    "groups": of((2, 6, 5), (9, 2, 2), (1,), "VALID", feature_group_count=3),
+    "groups of the batch": of((4, 6, 5), (6, 6, 2), (1,), "VALID", batch_group_count=2),
+    "of each feature": of(
+        (2, 6, 6, 5), (3, 3, 1, 5), (1, 1), "SAME", dimension_numbers=NHWC, feature_group_count=5
+    ),
+    "four axes": of((1, 2, 3, 4, 3, 3), (2, 2, 2, 1, 2, 2), (1, 2, 1, 1), "VALID"),
+    "large window": of((3, 12, 12, 2), (10, 9, 2, 5), (1, 1), "VALID", dimension_numbers=NHWC),
+    "strided window": of(
+        (3, 13, 12, 3), (9, 9, 3, 17), (1, 1), ((1, 0), (2, 1)), dimension_numbers=NHWC,
+        rhs_dilation=(1, 1),
+    ),
+    "none fits": of((2, 3, 2), (4, 3, 3), (1,), "VALID"),
+    "summed in wider numbers": of((2, 3, 7), (4, 3, 3), (1,), "SAME", preferred_element_type="float64"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_jvp(name):
+    check_jvp(CASES[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_vjp(name):
+    check_vjp(CASES[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_vmap(name):
+    check_vmap(CASES[name])
+
+
+X, W = np.ones((2, 4, 8, 8), np.float32), np.ones((6, 4, 3, 3), np.float32)
+IMAGE, WINDOW = np.ones((1, 4, 4, 3), np.float32), np.ones((3, 3, 5, 3), np.float32)
+PLACES = np.arange(360, dtype=np.float32).reshape(2, 10, 6, 3)
+
+FAMILY = {
+    "conv": lambda lax: lax.conv(X, W, (1, 2), "SAME"),
+    "conv_with_general_padding": lambda lax: lax.conv_with_general_padding(
+        X, W, (1, 1), ((1, 1), (2, 0)), (2, 1), None
+    ),
+    "transposed": lambda lax: lax.conv_transpose(
+        IMAGE, np.ones((2, 3, 3, 5), np.float32), (2, 3), "SAME"
+    ),
+    "transposed valid": lambda lax: lax.conv_transpose(
+        IMAGE, np.ones((2, 3, 3, 5), np.float32), (3, 1), "VALID", rhs_dilation=(2, 1)
+    ),
+    "transposed kernel": lambda lax: lax.conv_transpose(
+        IMAGE, WINDOW, (2, 2), ((1, 2), (0, 1)), transpose_kernel=True
+    ),
+    "transposed consistent": lambda lax: lax.conv_transpose(
+        IMAGE, WINDOW, (2, 2), ((1, 0), (0, 1)), transpose_kernel=True, use_consistent_padding=True
+    ),
+    "patches": lambda lax: lax.conv_general_dilated_patches(
+        PLACES, (2, 3), (1, 2), "SAME", dimension_numbers=("NHWC", "OIHW", "NHWC")
+    ),
+    "patches by position": lambda lax: lax.conv_general_dilated_patches(
+        PLACES, (2, 3), (1, 1), ((1, 0), (0, 0)), dimension_numbers=("NCHW", "WHIO", "HCNW")
+    ),
+    "local": lambda lax: lax.conv_general_dilated_local(
+        PLACES, np.arange(4 * 40 * 5 * 2, dtype=np.float32).reshape(5, 2, 40, 4), (1, 1), "VALID",
+        (2, 2), dimension_numbers=("NCHW", "HWIO", "NHWC"),
+    ),
+    "shapes": lambda lax: [
+        lax.conv_shape_tuple((2, 4, 8, 8), (6, 4, 3, 3), (1, 2), "SAME"),
+        lax.conv_shape_tuple((2, 4, 8), (6, 4, 9), (1,), ((0, 0),)),
+        lax.conv_general_shape_tuple((2, 8, 8, 4), (3, 3, 4, 6), (2, 1), "VALID", NHWC),
+        lax.conv_transpose_shape_tuple((2, 8, 8, 4), (3, 3, 4, 6), (2, 1), "VALID", NHWC),
+        lax.conv_transpose_shape_tuple((2, 8, 8, 4), (3, 3, 4, 6), (2, 1), ((1, 1), (0, 2)), NHWC),
+        lax.conv_general_permutations(("NWHC", "HWIO", "NHWC"))[0],
+        lax.conv_dimension_numbers((1, 2, 3), (1, 2, 3), None).rhs_spec,
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_family(name):
+    found, wanted = FAMILY[name](lax), FAMILY[name](oracle)
+    if isinstance(found, list):
+        assert [tuple(map(int, x)) for x in wanted] == found
+    else:
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+PRINTED = {
+    "patches": (lambda lax, x: lax.conv_general_dilated_patches(x, (2, 2), (1, 1), "VALID"), (X,)),
+    "transposed": (
+        lambda lax, x, w: lax.conv_transpose(x, w, (2, 2), "SAME", transpose_kernel=True),
+        (IMAGE, WINDOW),
+    ),
+    "local": (
+        lambda lax, x, w: lax.conv_general_dilated_local(x, w, (1, 1), "VALID", (2, 2)),
+        (X, np.ones((5, 16, 7, 7), np.float32)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_programs_are_jaxs(name):
+    f, operands = PRINTED[name]
+    found = jitney.make_jaxpr(lambda *xs: f(lax, *xs))(*operands)
+    wanted = jax.make_jaxpr(lambda *xs: f(oracle, *xs))(*operands)
+    same_text(str(found), str(wanted))
+
+
+def dilated(x: Any, w: Any, *args: Any, **kwargs: Any) -> Any:
+    return lambda lax: lax.conv_general_dilated(x, w, *args, **kwargs)
+
+
+ONES = np.ones((1, 1, 3), np.float32)
+ERRORS = {
+    "features": dilated(X, W[:, :3], (1, 1), "SAME"),
+    "ranks": dilated(X, W[0], (1, 1), "SAME"),
+    "strides": dilated(X, W, (1,), "SAME"),
+    "strides of zero": dilated(X, W, (1, 1), "SAME", feature_group_count=0),
+    "pads": dilated(X, W, (1, 1), ((0, 0),)),
+    "pairs": dilated(X, W, (1, 1), (1, 1)),
+    "name of padding": dilated(X, W, (1, 1), "FULL"),
+    "name of padding, dilated": dilated(X, W, (1, 1), "SAME", lhs_dilation=(2, 1)),
+    "dilation": dilated(X, W, (1, 1), "SAME", rhs_dilation=(0, 1)),
+    "groups": dilated(X, W, (1, 1), "SAME", feature_group_count=3),
+    "features of groups": dilated(X, W[:, :1], (1, 1), "SAME", feature_group_count=4),
+    "batch": dilated(X, W, (1, 1), "SAME", batch_group_count=3),
+    "features of groups of the batch": dilated(X, W[:5], (1, 1), "SAME", batch_group_count=2),
+    "both": dilated(X, W[:, :2], (1, 1), "SAME", batch_group_count=2, feature_group_count=2),
+    "dtypes": dilated(X, W.astype(np.int32), (1, 1), "SAME"),
+    "kinds": dilated(X, W, (1, 1), "SAME", preferred_element_type=np.int32),
+    "narrower": dilated(X, W, (1, 1), "SAME", preferred_element_type=np.float16),
+    "empty window": dilated(X, W[:, :, :0], (1, 1), "VALID"),
+    "two strings": dilated(X, W, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW")),
+    "axis twice": dilated(X, W, (1, 1), "SAME", dimension_numbers=("NCHH", "OIHW", "NCHW")),
+    "no batch": dilated(X, W, (1, 1), "SAME", dimension_numbers=("XCHW", "OIHW", "NCHW")),
+    "other axes": dilated(X, W, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHX", "NCHW")),
+    "few letters": dilated(X, W, (1, 1), "SAME", dimension_numbers=("NCH", "OIHW", "NCHW")),
+    "no strings": dilated(X, W, (1, 1), "SAME", dimension_numbers=3),
+    "axes": dilated(X, W, (1, 1), "SAME", dimension_numbers=((0, 1, 2, 3),) * 3),
+    "transposed": lambda lax: lax.conv_transpose(ONES, ONES, (1,), "FULL"),
+    "default layout": lambda lax: lax.conv_transpose(
+        np.ones((1,) * 6), np.ones((1,) * 6), (1,) * 4, "SAME"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    with pytest.raises(Exception) as wanted:
+        ERRORS[name](oracle)
+    with pytest.raises(type(wanted.value), match=r"conv|padding|preferred"):
+        ERRORS[name](lax)
