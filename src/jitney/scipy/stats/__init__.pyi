@@ -1,0 +1,32 @@
+"""Distributions, and summaries of samples."""
+
+from jitney.scipy.stats import bernoulli as bernoulli
+from jitney.scipy.stats import beta as beta
+from jitney.scipy.stats import betabinom as betabinom
+from jitney.scipy.stats import binom as binom
+from jitney.scipy.stats import cauchy as cauchy
+from jitney.scipy.stats import chi2 as chi2
+from jitney.scipy.stats import dirichlet as dirichlet
+from jitney.scipy.stats import expon as expon
+from jitney.scipy.stats import gamma as gamma
+from jitney.scipy.stats import gennorm as gennorm
+from jitney.scipy.stats import geom as geom
+from jitney.scipy.stats import gumbel_l as gumbel_l
+from jitney.scipy.stats import gumbel_r as gumbel_r
+from jitney.scipy.stats import laplace as laplace
+from jitney.scipy.stats import logistic as logistic
+from jitney.scipy.stats import multinomial as multinomial
+from jitney.scipy.stats import multivariate_normal as multivariate_normal
+from jitney.scipy.stats import nbinom as nbinom
+from jitney.scipy.stats import norm as norm
+from jitney.scipy.stats import pareto as pareto
+from jitney.scipy.stats import poisson as poisson
+from jitney.scipy.stats import t as t
+from jitney.scipy.stats import truncnorm as truncnorm
+from jitney.scipy.stats import uniform as uniform
+from jitney.scipy.stats import vonmises as vonmises
+from jitney.scipy.stats import wrapcauchy as wrapcauchy
+from jitney.scipy.stats.kde import gaussian_kde as gaussian_kde
+from jitney.scipy.stats.summaries import mode as mode
+from jitney.scipy.stats.summaries import rankdata as rankdata
+from jitney.scipy.stats.summaries import sem as sem

@@ -1,0 +1,43 @@
+"""The Bernoulli distribution: 1 with probability p, else 0.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlog1py, xlogy
+from jitney.scipy.stats.support import operands
+
+
+def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of k."""
+    k, p, loc = operands("bernoulli.logpmf", k, p, loc)
+    y = k - loc
+    one, zero = y == 1, y == 0
+    value = xlogy(y, p) + xlog1py(1 - y, -p)
+    return jnp.where(one | zero, value, -jnp.inf)
+
+
+def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of k."""
+    return lax.exp(logpmf(k, p, loc))
+
+
+def cdf(k: ArrayLike, p: ArrayLike) -> Array:
+    """Probability of values up to k."""
+    k, p = operands("bernoulli.cdf", k, p)
+    value = jnp.where(k < 0, 0.0, jnp.where(k < 1, 1 - p, 1.0))
+    invalid = (p < 0) | (p > 1) | jnp.isnan(p) | jnp.isnan(k)
+    return jnp.where(invalid, jnp.nan, value)
+
+
+def ppf(q: ArrayLike, p: ArrayLike) -> Array:
+    """Quantile: the value up to which the probability is q."""
+    q, p = operands("bernoulli.ppf", q, p)
+    value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, 0.0, 1.0))
+    invalid = (p < 0) | (p > 1) | jnp.isnan(p) | jnp.isnan(q) | (q < 0) | (q > 1)
+    return jnp.where(invalid, jnp.nan, value)

@@ -1,0 +1,67 @@
+"""The beta distribution, of density y**(a - 1) (1 - y)**(b - 1) / (B(a, b) scale).
+
+y is (x - loc) / scale.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlog1py, xlogy
+from jitney.scipy.special.gamma_functions import betainc, betaln
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """Logarithm of the density at x."""
+    x, a, b, loc, scale = operands("beta.logpdf", x, a, b, loc, scale)
+    y = (x - loc) / scale
+    inside = (y >= 0) & (y <= 1)
+    y = jnp.where(inside, y, 0.5)
+    value = xlogy(a - 1, y) + xlog1py(b - 1, -y) - betaln(a, b) - lax.log(scale)
+    value = jnp.where(inside, value, -jnp.inf)
+    return jnp.where((a > 0) & (b > 0) & (scale > 0), value, jnp.nan)
+
+
+def pdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, a, b, loc, scale))
+
+
+def cdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """Probability of values up to x."""
+    x, a, b, loc, scale = operands("beta.cdf", x, a, b, loc, scale)
+    y = (x - loc) / scale
+    return betainc(a, b, lax.clamp(lax.full_like(y, 0), y, lax.full_like(y, 1)))
+
+
+def logcdf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """Logarithm of the probability of values up to x."""
+    return lax.log(cdf(x, a, b, loc, scale))
+
+
+def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values above x."""
+    x, a, b, loc, scale = operands("beta.sf", x, a, b, loc, scale)
+    # 1 - I_y(a, b) = I_(1 - y)(b, a)
+    y = (scale - (x - loc)) / scale
+    return betainc(b, a, lax.clamp(lax.full_like(y, 0), y, lax.full_like(y, 1)))
+
+
+def logsf(
+    x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
+) -> Array:
+    """Logarithm of the probability of values above x."""
+    return lax.log(sf(x, a, b, loc, scale))

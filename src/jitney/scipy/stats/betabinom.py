@@ -1,0 +1,31 @@
+"""The beta-binomial distribution: successes in n trials, of a probability of distribution beta(a, b).
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.gamma_functions import betaln
+from jitney.scipy.stats.support import operands
+
+
+def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of k."""
+    k, n, a, b, loc = operands("betabinom.logpmf", k, n, a, b, loc)
+    y = jnp.floor(k) - loc
+    failures = n - y
+    inside = (y >= 0) & (y <= n)
+    safe, rest = jnp.where(inside, y, 0.0), jnp.where(inside, failures, 0.0)
+    choices = -lax.log(n + 1) - betaln(rest + 1, safe + 1)
+    value = choices + betaln(safe + a, rest + b) - betaln(a, b)
+    value = jnp.where(inside, value, -jnp.inf)
+    return jnp.where((n >= 0) & (a > 0) & (b > 0), value, jnp.nan)
+
+
+def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of k."""
+    return lax.exp(logpmf(k, n, a, b, loc))

@@ -1,0 +1,27 @@
+"""The binomial distribution: the number of successes in n trials, of probability p each.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlog1py, xlogy
+from jitney.scipy.stats.support import operands
+
+
+def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of k."""
+    k, n, p, loc = operands("binom.logpmf", k, n, p, loc)
+    y = k - loc
+    choices = lax.lgamma(n + 1) - (lax.lgamma(y + 1) + lax.lgamma(n - y + 1))
+    value = choices + (xlogy(y, p) + xlog1py(n - y, -p))
+    return jnp.where((y >= 0) & (y <= n), value, -jnp.inf)
+
+
+def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of k."""
+    return lax.exp(logpmf(k, n, p, loc))

@@ -1,0 +1,64 @@
+"""Cauchy's distribution, of density 1 / (pi scale (1 + y**2)), y = (x - loc) / scale.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x."""
+    x, loc, scale = operands("cauchy.logpdf", x, loc, scale)
+    y = (x - loc) / scale
+    return lax.neg(lax.log(math.pi * scale) + lax.log1p(y * y))
+
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, loc, scale))
+
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values up to x."""
+    x, loc, scale = operands("cauchy.cdf", x, loc, scale)
+    return 0.5 + lax.atan((x - loc) / scale) / math.pi
+
+
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values up to x."""
+    x, loc, scale = operands("cauchy.logcdf", x, loc, scale)
+    # The angle beyond the far side is small, and exact, in the lower tail.
+    return lax.log(lax.atan2(lax.full_like(x - loc, 1), (loc - x) / scale) / math.pi)
+
+
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values above x."""
+    return cdf(jnp.negative(x), jnp.negative(loc), scale)
+
+
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values above x."""
+    return logcdf(jnp.negative(x), jnp.negative(loc), scale)
+
+
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Quantile: the value up to which the probability is q."""
+    q, loc, scale = operands("cauchy.ppf", q, loc, scale)
+    y = lax.tan(math.pi * (q - 0.5))
+    valid = (q >= 0) & (q <= 1)
+    edge = jnp.where(q == 0, -jnp.inf, jnp.where(q == 1, jnp.inf, y))
+    return jnp.where(valid, edge * scale + loc, jnp.nan)
+
+
+def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The value above which the probability is q."""
+    q, loc, scale = operands("cauchy.isf", q, loc, scale)
+    return ppf(1 - q, loc, scale)

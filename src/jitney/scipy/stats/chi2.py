@@ -1,0 +1,55 @@
+"""The chi-squared distribution with df degrees of freedom.
+
+Half of its values have the gamma distribution of a = df / 2.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlogy
+from jitney.scipy.stats import gamma
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x."""
+    x, df, loc, scale = operands("chi2.logpdf", x, df, loc, scale)
+    inside = x >= loc
+    y = jnp.where(inside, (x - loc) / scale, 1.0)
+    half = df / 2
+    normalizer = lax.lgamma(half) + half * math.log(2) + lax.log(scale)
+    return jnp.where(inside, xlogy(half - 1, y) - y / 2 - normalizer, -jnp.inf)
+
+
+def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, df, loc, scale))
+
+
+def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values up to x."""
+    x, df, loc, scale = operands("chi2.cdf", x, df, loc, scale)
+    return gamma.cdf(x, df / 2, loc, scale * 2)
+
+
+def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values up to x."""
+    return lax.log(cdf(x, df, loc, scale))
+
+
+def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values above x."""
+    x, df, loc, scale = operands("chi2.sf", x, df, loc, scale)
+    return gamma.sf(x, df / 2, loc, scale * 2)
+
+
+def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values above x."""
+    return lax.log(sf(x, df, loc, scale))

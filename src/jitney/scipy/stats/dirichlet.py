@@ -1,0 +1,52 @@
+"""Dirichlet's distribution on the simplex: of shares that sum to 1."""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlogy
+from jitney.scipy.special.support import strong
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
+    """Logarithm of the density at the shares x.
+
+    Args:
+      x: shares [k, ...], or [k - 1, ...] without the last, which is what they leave to 1.
+      alpha: positive parameters [k].
+
+    Returns: array of floating dtype, of the shape of x without its first axis; -inf where shares are
+      not in [0, 1] or do not sum to 1.
+
+    Raises:
+      ValueError: if `alpha` is no vector, or x does not have k or k - 1 rows.
+    """
+    x, alpha = (strong(v) for v in (operands("dirichlet.logpdf", x)[0], operands("", alpha)[0]))
+    dtype = jnp.result_type(x, alpha)
+    x, alpha = x.astype(dtype), alpha.astype(dtype)
+    if alpha.ndim != 1:
+        raise ValueError(
+            f"dirichlet.logpdf: `alpha` must be one-dimensional; got alpha.shape={alpha.shape}"
+        )
+    if x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
+        raise ValueError(
+            "dirichlet.logpdf: x must have as many rows as alpha has elements, or one less, but got "
+            f"x.shape={x.shape} and alpha.shape={alpha.shape}"
+        )
+    if x.shape[0] != alpha.shape[0]:
+        x = jnp.concatenate([x, 1 - jnp.sum(x, axis=0, keepdims=True)], axis=0)
+    normalizer = jnp.sum(lax.lgamma(alpha)) - lax.lgamma(jnp.sum(alpha))
+    powers = alpha.reshape(-1, *(1,) * (x.ndim - 1)) - 1
+    value = jnp.sum(xlogy(powers, x), axis=0) - normalizer
+    tolerance = 10 * float(dtypes.finfo(dtype).eps) * alpha.shape[0]
+    sums = lax.abs(jnp.sum(x, axis=0) - 1) < max(tolerance, 1e-6)
+    inside = jnp.all((x >= 0) & (x <= 1), axis=0) & sums
+    return jnp.where(inside, value, -jnp.inf)
+
+
+def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
+    """Density at the shares x."""
+    return lax.exp(logpdf(x, alpha))

@@ -1,0 +1,56 @@
+"""The exponential distribution, of density exp(-y) / scale, y = (x - loc) / scale >= 0.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.stats.support import operands, within
+
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x."""
+    x, loc, scale = operands("expon.logpdf", x, loc, scale)
+    return within(x >= loc, -((x - loc) / scale + lax.log(scale)))
+
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, loc, scale))
+
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values up to x."""
+    x, loc, scale = operands("expon.cdf", x, loc, scale)
+    y = (x - loc) / scale
+    return jnp.where(y < 0, 0.0, -lax.expm1(-y))
+
+
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values up to x."""
+    x, loc, scale = operands("expon.logcdf", x, loc, scale)
+    y = (x - loc) / scale
+    return within(y > 0, lax.log1p(-lax.exp(-jnp.where(y > 0, y, 1.0))))
+
+
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values above x."""
+    return lax.exp(logsf(x, loc, scale))
+
+
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values above x."""
+    x, loc, scale = operands("expon.logsf", x, loc, scale)
+    y = (x - loc) / scale
+    return jnp.where(y < 0, 0.0, -y)
+
+
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Quantile: the value up to which the probability is q."""
+    q, loc, scale = operands("expon.ppf", q, loc, scale)
+    valid = (q >= 0) & (q <= 1)
+    return jnp.where(valid, loc - scale * lax.log1p(-q), jnp.nan)

@@ -1,0 +1,52 @@
+"""The gamma distribution, of density y**(a - 1) exp(-y) / (gamma(a) scale), y = (x - loc) / scale.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlogy
+from jitney.scipy.special.gamma_functions import gammainc, gammaincc
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x."""
+    x, a, loc, scale = operands("gamma.logpdf", x, a, loc, scale)
+    inside = x >= loc
+    y = jnp.where(inside, (x - loc) / scale, 1.0)
+    value = xlogy(a - 1, y) - y - (lax.lgamma(a) + lax.log(scale))
+    return jnp.where(inside, value, -jnp.inf)
+
+
+def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, a, loc, scale))
+
+
+def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values up to x."""
+    x, a, loc, scale = operands("gamma.cdf", x, a, loc, scale)
+    y = (x - loc) / scale
+    return jnp.where(y < 0, 0.0, gammainc(a, jnp.where(y < 0, 0.0, y)))
+
+
+def logcdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values up to x."""
+    return lax.log(cdf(x, a, loc, scale))
+
+
+def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values above x."""
+    x, a, loc, scale = operands("gamma.sf", x, a, loc, scale)
+    y = (x - loc) / scale
+    return jnp.where(y < 0, 1.0, gammaincc(a, jnp.where(y < 0, 0.0, y)))
+
+
+def logsf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values above x."""
+    return lax.log(sf(x, a, loc, scale))

@@ -1,0 +1,32 @@
+"""The generalized normal distribution, of density proportional to exp(-|x|**beta).
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.gamma_functions import gammainc
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
+    """Logarithm of the density at x."""
+    x, beta = operands("gennorm.logpdf", x, beta)
+    normalizer = lax.log(0.5 * beta) - lax.lgamma(1 / beta)
+    return normalizer - jnp.power(lax.abs(x), beta)
+
+
+def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
+    """Probability of values up to x."""
+    x, beta = operands("gennorm.cdf", x, beta)
+    inner = gammainc(1 / beta, jnp.power(lax.abs(x), beta))
+    return 0.5 * (1 + lax.sign(x) * inner)
+
+
+def pdf(x: ArrayLike, beta: ArrayLike) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, beta))

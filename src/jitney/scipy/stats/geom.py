@@ -1,0 +1,25 @@
+"""The geometric distribution: the number of trials up to the first success, of probability p.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlog1py
+from jitney.scipy.stats.support import operands
+
+
+def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of k."""
+    k, p, loc = operands("geom.logpmf", k, p, loc)
+    y = k - loc
+    return jnp.where(y <= 0, -jnp.inf, xlog1py(y - 1, -p) + lax.log(p))
+
+
+def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of k."""
+    return lax.exp(logpmf(k, p, loc))

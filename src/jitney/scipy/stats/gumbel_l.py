@@ -1,0 +1,54 @@
+"""The left-skewed Gumbel distribution, of survival function exp(-exp(y)), y = (x - loc) / scale.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.nn.activations import log1mexp
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x."""
+    x, loc, scale = operands("gumbel_l.logpdf", x, loc, scale)
+    y = (x - loc) / scale
+    return jnp.where(scale > 0, y - lax.exp(y) - lax.log(scale), jnp.nan)
+
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, loc, scale))
+
+
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values up to x."""
+    x, loc, scale = operands("gumbel_l.logcdf", x, loc, scale)
+    return log1mexp(-logsf(x, loc, scale))
+
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values up to x."""
+    x, loc, scale = operands("gumbel_l.cdf", x, loc, scale)
+    return -lax.expm1(logsf(x, loc, scale))
+
+
+def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Quantile: the value up to which the probability is p."""
+    p, loc, scale = operands("gumbel_l.ppf", p, loc, scale)
+    return jnp.where(scale > 0, loc + scale * lax.log(-lax.log1p(-p)), jnp.nan)
+
+
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values above x."""
+    return lax.exp(logsf(x, loc, scale))
+
+
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values above x."""
+    x, loc, scale = operands("gumbel_l.logsf", x, loc, scale)
+    return jnp.where(scale > 0, -lax.exp((x - loc) / scale), jnp.nan)

@@ -1,0 +1,32 @@
+"""Laplace's distribution, of density exp(-|y|) / (2 scale), y = (x - loc) / scale.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+from jitney import lax
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x."""
+    x, loc, scale = operands("laplace.logpdf", x, loc, scale)
+    return lax.neg(lax.abs(x - loc) / scale + lax.log(2 * scale))
+
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, loc, scale))
+
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values up to x."""
+    x, loc, scale = operands("laplace.cdf", x, loc, scale)
+    y = (x - loc) / scale
+    # One exponential, of what is not positive: the other would overflow.
+    tail = 0.5 * lax.exp(-lax.abs(y))
+    return lax.select(y <= 0, tail, 1 - tail)

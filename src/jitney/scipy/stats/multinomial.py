@@ -1,0 +1,34 @@
+"""The multinomial distribution: counts of outcomes in n trials, of probabilities p."""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import promote_args_numeric
+from jitney.primitives.elementwise.convert import as_value
+from jitney.scipy.special.entropies import xlogy
+from jitney.scipy.stats.support import operands
+
+
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """Logarithm of the probability of the counts x.
+
+    Args:
+      x: counts [..., k].
+      n: number of trials.
+      p: probabilities [..., k], that sum to 1.
+
+    Returns: array of floating dtype, of the shape of x without its last axis; -inf where the counts do
+      not sum to n.
+    """
+    (p,) = operands("multinomial.logpmf", p)
+    x, n = map(as_value, promote_args_numeric("multinomial.logpmf", x, n))
+    counts, trials = x.astype(p.dtype), n.astype(p.dtype)
+    value = lax.lgamma(trials + 1) + jnp.sum(xlogy(counts, p) - lax.lgamma(counts + 1), axis=-1)
+    return jnp.where(jnp.equal(jnp.sum(x, axis=-1), n), value, -jnp.inf)
+
+
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """Probability of the counts x."""
+    return lax.exp(logpmf(x, n, p))

@@ -1,0 +1,75 @@
+"""The multivariate normal distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.stats.support import TWO_PI, operands
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Array:
+    """Logarithm of the density at x.
+
+    Args:
+      x: points [..., n].
+      mean: their mean [..., n], or a scalar.
+      cov: covariance [..., n, n], symmetric and positive definite, or a scalar, a variance.
+      allow_singular: must be None.
+
+    Returns: array of floating dtype, of the shape of the batch axes, broadcast.
+
+    Raises:
+      NotImplementedError: if `allow_singular` is given.
+      ValueError: if shapes do not fit.
+
+    Example:
+      >>> jax.scipy.stats.multivariate_normal.logpdf(jnp.zeros(2), jnp.zeros(2), jnp.eye(2)).round(4)
+      Array(-1.8379, dtype=float32)
+    """
+    if allow_singular is not None:
+        raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not supported")
+    x, mean, cov = operands_of(x, mean, cov)
+    if not mean.ndim:
+        return -0.5 * lax.square(x - mean) / cov - 0.5 * (jnp.log(TWO_PI) + lax.log(cov))
+    size = mean.shape[-1]
+    if not cov.ndim:
+        y = x - mean
+        total = jnp.einsum("...i,...i->...", y, y)
+        return -0.5 * total / cov - 0.5 * size * (jnp.log(TWO_PI) + lax.log(cov))
+    if cov.ndim < 2 or cov.shape[-2:] != (size, size):
+        raise ValueError(
+            f"multivariate_normal.logpdf: cov must have the shape {(size, size)} after its batch axes, "
+            f"but got mean.shape={mean.shape} and cov.shape={cov.shape}"
+        )
+    factor = lax.linalg.cholesky(cov)
+    y = _residual(x, mean, factor.shape[:-2])
+    factor = jnp.broadcast_to(factor, (*y.shape[:-1], size, size))
+    solved = lax.linalg.triangular_solve(
+        factor, y[..., None], left_side=True, lower=True, transpose_a=False
+    )[..., 0]
+    logs = jnp.sum(lax.log(jnp.diagonal(factor, axis1=-1, axis2=-2)), axis=-1)
+    squares = jnp.einsum("...i,...i->...", solved, solved)
+    return -0.5 * squares - 0.5 * size * jnp.log(TWO_PI).astype(x.dtype) - logs
+
+
+def operands_of(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> list[Array]:
+    """The three of one dtype; their ranks are their own."""
+    dtype = jnp.result_type(*[operands("multivariate_normal.logpdf", v)[0] for v in (x, mean, cov)])
+    return [operands("", v)[0].astype(dtype) for v in (x, mean, cov)]
+
+
+def _residual(x: Array, mean: Array, batch: Sequence[int]) -> Array:
+    """x - mean, with the batch axes of the covariance."""
+    axes = jnp.broadcast_shapes(x.shape, mean.shape, (*batch, 1))
+    return jnp.broadcast_to(x, axes) - jnp.broadcast_to(mean, axes)
+
+
+def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
+    """Density at x: the exponential of `logpdf`."""
+    return lax.exp(logpdf(x, mean, cov))

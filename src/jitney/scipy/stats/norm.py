@@ -1,0 +1,73 @@
+"""The normal distribution, of density exp(-((x - loc) / scale)**2 / 2) / (scale sqrt(2 pi)).
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype. Functions that go by the error function take float32 and float64.
+"""
+
+from __future__ import annotations
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.error_functions import log_ndtr, ndtr, ndtri
+from jitney.scipy.special.support import strong
+from jitney.scipy.stats.support import TWO_PI, operands
+
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x.
+
+    Example:
+      >>> jax.scipy.stats.norm.logpdf(jnp.array([0.0, 2.0])).round(4)
+      Array([-0.9189, -2.9189], dtype=float32)
+    """
+    x, loc, scale = operands("norm.logpdf", x, loc, scale)
+    variance = lax.square(scale)
+    normalizer = lax.log(TWO_PI * variance)
+    return (normalizer + lax.square(x - loc) / variance) / -2.0
+
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, loc, scale))
+
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values up to x.
+
+    Example:
+      >>> jax.scipy.stats.norm.cdf(jnp.array([-jnp.inf, 3.0]), 3.0, 2.0)
+      Array([0. , 0.5], dtype=float32)
+    """
+    x, loc, scale = operands("norm.cdf", x, loc, scale)
+    return ndtr(strong((x - loc) / scale))
+
+
+def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values up to x, precise in both tails."""
+    x, loc, scale = operands("norm.logcdf", x, loc, scale)
+    return log_ndtr(strong((x - loc) / scale))
+
+
+def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Probability of values above x."""
+    x, loc, scale = operands("norm.sf", x, loc, scale)
+    return cdf(lax.neg(x), lax.neg(loc), scale)
+
+
+def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the probability of values above x, precise in both tails."""
+    x, loc, scale = operands("norm.logsf", x, loc, scale)
+    return logcdf(lax.neg(x), lax.neg(loc), scale)
+
+
+def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Quantile: the value up to which the probability is q."""
+    (q,) = operands("norm.ppf", q)
+    return jnp.asarray(ndtri(q) * scale + loc, float)
+
+
+def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """The value above which the probability is q."""
+    (q,) = operands("norm.isf", q)
+    return ppf(1 - q, loc, scale)

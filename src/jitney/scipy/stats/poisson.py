@@ -1,0 +1,64 @@
+"""Poisson's distribution, of probabilities mu**k exp(-mu) / k!.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.special.entropies import xlogy
+from jitney.scipy.special.gamma_functions import gammaincc
+from jitney.scipy.special.support import in_float32, strong
+from jitney.scipy.stats.support import TWO_PI, operands
+
+
+def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of k; -inf where k - loc is negative or k no integer."""
+    k, mu, loc = operands("poisson.logpmf", k, mu, loc)
+    y = k - loc
+    value = xlogy(y, mu) - lax.lgamma(y + 1) - mu
+    return jnp.where((y < 0) | (jnp.round(k) != k), -jnp.inf, value)
+
+
+def pmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of k."""
+    return lax.exp(logpmf(k, mu, loc))
+
+
+def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of values up to k."""
+    k, mu, loc = operands("poisson.cdf", k, mu, loc)
+    y = k - loc
+    return jnp.where(y < 0, 0.0, gammaincc(jnp.floor(jnp.where(y < 0, 0.0, y)) + 1, mu))
+
+
+_TERMS = 72  # of the sum over k, enough up to the mean below
+_LARGE = 30.0  # from this mean on, the asymptotic series is used
+
+
+def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Entropy, in nats; NaN where mu is not positive. It does not depend on `loc`."""
+    mu, loc = operands("poisson.entropy", mu, loc)
+    mean = strong(jnp.broadcast_arrays(mu, loc)[0])
+    return in_float32(_entropy)(mean)
+
+
+def _entropy(mu: Array) -> Array:
+    small = jnp.where((mu > 0) & (mu < _LARGE), mu, 1.0)
+    # mu (1 - log(mu)) + exp(-mu) sum over k of mu^k log(k!) / k!
+    term, log_factorial = lax.exp(-small), 0.0
+    total = lax.full_like(small, 0)
+    for k in range(1, _TERMS):
+        term = term * (small / k)
+        log_factorial += math.log(k)
+        total = total + term * log_factorial
+    direct = small * (1 - lax.log(small)) + total
+    inverse = 1 / jnp.where(mu >= _LARGE, mu, _LARGE)
+    series = inverse * (1 / 12 + inverse * (1 / 24 + inverse * (19 / 360 + inverse * (9 / 80))))
+    large = 0.5 * (math.log(TWO_PI) + 1 - lax.log(inverse)) - series
+    return jnp.where(mu > 0, jnp.where(mu < _LARGE, direct, large), jnp.nan)

@@ -1,0 +1,30 @@
+"""Student's t distribution with df degrees of freedom.
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jitney import lax
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density at x."""
+    x, df, loc, scale = operands("t.logpdf", x, df, loc, scale)
+    y = (x - loc) / scale
+    half = df / 2.0
+    above = half + 0.5
+    size = lax.log(scale * scale * math.pi * df) / 2.0
+    normalizer = lax.lgamma(half) + size - lax.lgamma(above)
+    return lax.neg(normalizer + above * lax.log1p(y * y / df))
+
+
+def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, df, loc, scale))

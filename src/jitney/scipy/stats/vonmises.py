@@ -1,0 +1,26 @@
+"""Von Mises' distribution on the circle, of density proportional to exp(kappa cos(x)).
+
+Functions take arrays, broadcast against each other; integers become the default float. Results are
+arrays of floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.stats.support import operands
+
+
+def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
+    """Logarithm of the density at x."""
+    x, kappa = operands("vonmises.logpdf", x, kappa)
+    spread = kappa * (lax.cos(x) - 1) - lax.log(2 * math.pi * lax.bessel_i0e(kappa))
+    return jnp.where(kappa > 0, spread, jnp.nan)
+
+
+def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
+    """Density at x."""
+    return lax.exp(logpdf(x, kappa))

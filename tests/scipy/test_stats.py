@@ -1,0 +1,293 @@
+"""`jax.scipy.stats`: distributions against SciPy, derivatives, edges; summaries, density estimates."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import scipy.stats
+
+import jitney
+import jitney.numpy as jnp
+from jitney.scipy import stats
+
+INF, NAN = np.inf, np.nan
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution: its functions, and the parameters that it is tried with.
+
+    Attributes:
+      name: of the module.
+      parameters: of the distribution, but for `loc` and `scale`.
+      places: how many of `loc` and `scale` its functions take.
+      low, high: range of its values.
+      whole: whether its values are integers.
+      error: the largest relative error, against SciPy in float64.
+    """
+
+    name: str
+    parameters: tuple[float, ...] = ()
+    places: int = 2
+    low: float = -5.0
+    high: float = 5.0
+    whole: bool = False
+    error: float = 1e-11
+
+
+DISTRIBUTIONS = [
+    Distribution("norm", low=-30, high=30, error=1e-13),
+    Distribution("expon", low=-1, high=20),
+    Distribution("uniform", low=-1, high=3),
+    Distribution("laplace"),
+    Distribution("logistic"),
+    Distribution("cauchy", low=-1e3, high=1e3),
+    Distribution("gumbel_r"),
+    Distribution("gumbel_l"),
+    Distribution("pareto", (1.5,), low=0.5, high=20),
+    Distribution("t", (2.5,)),
+    Distribution("vonmises", (1.5,), 0, low=-3, high=3),
+    Distribution("wrapcauchy", (0.4,), 0, low=0, high=6.28),
+    Distribution("gennorm", (1.3,), 0),
+    Distribution("gamma", (2.3,), low=-1, high=20, error=1e-9),
+    Distribution("chi2", (3.0,), low=-1, high=20, error=1e-9),
+    Distribution("beta", (2.5, 1.5), low=-0.5, high=1.5, error=1e-10),
+    Distribution("truncnorm", (-1.0, 2.5), low=-2, high=3),
+    Distribution("truncnorm", (5.0, 9.0), low=4.5, high=9.5, error=1e-9),
+    Distribution("bernoulli", (0.3,), 1, low=-1, high=2, whole=True),
+    Distribution("geom", (0.3,), 1, low=-1, high=9, whole=True),
+    Distribution("binom", (8.0, 0.3), 1, low=-1, high=10, whole=True),
+    Distribution("nbinom", (3.0, 0.3), 1, low=-1, high=10, whole=True),
+    Distribution("betabinom", (8.0, 1.5, 2.5), 1, low=-1, high=10, whole=True),
+    Distribution("poisson", (2.5,), 1, low=-1, high=10, whole=True),
+]
+INVERSE = ("ppf", "isf")
+
+
+def functions() -> list[Any]:
+    found: list[Any] = []
+    for number, d in enumerate(DISTRIBUTIONS):
+        module = importlib.import_module(f"jax.scipy.stats.{d.name}")
+        names = [n for n in dir(module) if n.startswith(("log", "p", "c", "s", "i", "e"))]
+        for name in names:
+            function = getattr(module, name)
+            if inspect.isfunction(function) and function.__module__.endswith(d.name):
+                found.append(pytest.param(d, name, id=f"{d.name}{number}-{name}"))
+    return found
+
+
+def arguments(d: Distribution, name: str) -> list[Any]:
+    if name == "entropy":
+        return [np.array([0.01, 0.5, 3.0, 25.0, 35.0, 500.0])]
+    if name in INVERSE:
+        x = np.linspace(0, 1, 42)
+    elif d.whole:
+        x = np.arange(d.low, d.high + 1)
+    else:
+        x = np.linspace(d.low, d.high, 61)
+    return [x, *d.parameters]
+
+
+def takes(d: Distribution, name: str) -> int:
+    """How many of loc and scale a function takes."""
+    given = inspect.signature(getattr(getattr(stats, d.name), name)).parameters
+    return sum(n in given for n in ("loc", "scale"))
+
+
+def compare(found: Any, exact: Any, error: float) -> None:
+    found, exact = np.asarray(found), np.asarray(exact, float)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    np.testing.assert_allclose(found, exact, rtol=error, atol=1e-300)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("d", "name"), functions())
+def test_values(d: Distribution, name: str):
+    xs = arguments(d, name)
+    ours = getattr(getattr(stats, d.name), name)
+    theirs = getattr(getattr(scipy.stats, d.name), name)
+    with jitney.enable_x64(True):
+        for place in ((), (0.5, 1.5), (2.0,))[: takes(d, name) + 1]:
+            given = xs if name == "entropy" else [*xs, *place[: takes(d, name)]]
+            if d.whole and place:
+                given = [*xs, 1.0]
+            exact = theirs(*given)
+            compare(ours(*map(jnp.asarray, given)), exact, d.error)
+            compare(jitney.jit(ours)(*map(jnp.asarray, given)), exact, max(d.error, 1e-11))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("d", "name"), functions())
+def test_types_and_derivatives_are_those_of_jax(d: Distribution, name: str):
+    xs = [np.asarray(x, np.float32) for x in arguments(d, name)]
+    ours = getattr(getattr(stats, d.name), name)
+    theirs = getattr(importlib.import_module(f"jax.scipy.stats.{d.name}"), name)
+    mine, other = ours(*xs), theirs(*xs)
+    assert (mine.dtype, mine.shape) == (other.dtype, other.shape)
+    assert str(inspect.signature(ours)).count("=") == str(inspect.signature(theirs)).count("=")
+    assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters)
+    if d.whole or name in ("entropy", *INVERSE):
+        return
+    inside = np.linspace(max(d.low, 0.1), min(d.high, 3), 9)[1:-1].astype(np.float32)
+    slope = jitney.vmap(jitney.grad(lambda x: ours(x, *xs[1:])))(inside)
+    exact = jax.vmap(jax.grad(lambda x: theirs(x, *xs[1:])))(inside)
+    exact = np.asarray(exact)
+    finite = np.isfinite(exact)
+    np.testing.assert_allclose(np.asarray(slope)[finite], exact[finite], rtol=2e-3, atol=1e-5)
+
+
+def test_narrow_and_weak_operands():
+    assert stats.norm.logpdf(1).weak_type
+    assert stats.gamma.logpdf(jnp.float16(1), 2).dtype == np.float16
+    with pytest.raises(TypeError, match="ndtr"):
+        stats.norm.cdf(jnp.float16(1))
+
+
+def test_no_nan_is_made_on_the_way():
+    with jitney.debug_nans(True):
+        assert stats.gamma.pdf(0.0, 1.0, 1.0) == 0.0
+        assert float(jitney.grad(stats.beta.logpdf)(2.0, 2.0, 3.0)) == 0.0
+
+
+def test_multivariate_normal():
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=(3, 6))
+    x, mean, cov = rng.normal(size=(5, 3)), rng.normal(size=3), factor @ factor.T
+    exact = scipy.stats.multivariate_normal(mean, cov)
+    with jitney.enable_x64(True):
+        np.testing.assert_allclose(stats.multivariate_normal.logpdf(x, mean, cov), exact.logpdf(x))
+        np.testing.assert_allclose(stats.multivariate_normal.pdf(x, mean, cov), exact.pdf(x))
+        batched = stats.multivariate_normal.logpdf(x[:, None], mean, np.stack([cov, 2 * cov]))
+        assert batched.shape == (5, 2)
+        np.testing.assert_allclose(batched[:, 0], exact.logpdf(x))
+        np.testing.assert_allclose(
+            stats.multivariate_normal.logpdf(1.0, 2.0, 3.0), scipy.stats.norm.logpdf(1, 2, 3**0.5)
+        )
+        np.testing.assert_allclose(
+            stats.multivariate_normal.logpdf(x, mean, 2.0),
+            scipy.stats.multivariate_normal(mean, 2 * np.eye(3)).logpdf(x),
+        )
+    with pytest.raises(ValueError, match="cov must have the shape"):
+        stats.multivariate_normal.logpdf(jnp.ones(2), jnp.ones(3), jnp.eye(2))
+    with pytest.raises(NotImplementedError, match="allow_singular"):
+        stats.multivariate_normal.logpdf(1.0, 0.0, 1.0, allow_singular=True)
+
+
+def test_dirichlet_and_multinomial():
+    alpha, x = np.array([1.5, 2.0, 3.0]), np.array([0.2, 0.5, 0.3])
+    with jitney.enable_x64(True):
+        exact = scipy.stats.dirichlet(alpha).logpdf(x)
+        np.testing.assert_allclose(stats.dirichlet.logpdf(x, alpha), exact)
+        np.testing.assert_allclose(stats.dirichlet.logpdf(x[:2], alpha), exact)
+        np.testing.assert_allclose(
+            stats.dirichlet.pdf(np.stack([x, x], 1), alpha), [np.exp(exact)] * 2
+        )
+        exact = scipy.stats.multinomial(6, x).logpmf([1, 2, 3])
+        np.testing.assert_allclose(stats.multinomial.logpmf(np.array([1, 2, 3]), 6, x), exact)
+    assert stats.dirichlet.logpdf(jnp.array([0.2, 0.9, 0.1]), alpha) == -INF
+    assert stats.multinomial.pmf(jnp.array([1, 2]), 4, jnp.array([0.5, 0.5])) == 0
+    with pytest.raises(ValueError, match="one-dimensional"):
+        stats.dirichlet.logpdf(x, jnp.ones((3, 2)))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_mode(axis: int | None, keepdims: bool):
+    rng = np.random.default_rng(0)
+    for x in (rng.integers(0, 3, (7, 5)), np.where(rng.random((7, 5)) < 0.3, NAN, 1.0)):
+        given = x.astype(np.float32 if x.dtype.kind == "f" else np.int32)
+        exact = scipy.stats.mode(given, axis=axis, keepdims=keepdims)
+        found = stats.mode(given, axis=axis, keepdims=keepdims)
+        np.testing.assert_array_equal(np.ravel(found.mode), np.ravel(exact.mode))
+        np.testing.assert_array_equal(np.ravel(found.count), np.ravel(exact.count))
+        assert found.mode.ndim == (2 if keepdims else 0 if axis is None else 1)
+    with pytest.raises(NotImplementedError, match="nan_policy"):
+        stats.mode(jnp.ones(3), nan_policy="omit")
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_rankdata(method: str, axis: int | None):
+    rng = np.random.default_rng(0)
+    for x in (
+        rng.integers(0, 4, (6, 5)).astype(np.int32),
+        np.array([[1.0, NAN], [3.0, 3.0]], np.float32),
+    ):
+        exact = scipy.stats.rankdata(x, method, axis=axis)
+        for rank in (
+            stats.rankdata,
+            jitney.jit(stats.rankdata, static_argnames=("method", "axis")),
+        ):
+            np.testing.assert_array_equal(rank(x, method=method, axis=axis), exact)
+    with pytest.raises(ValueError, match="unknown method"):
+        stats.rankdata(jnp.arange(3), "other")
+
+
+@pytest.mark.parametrize("policy", ["propagate", "omit"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_sem(policy: str, axis: int | None):
+    x = np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]], np.float32)
+    exact = scipy.stats.sem(x, axis=axis, nan_policy=policy, keepdims=True)
+    np.testing.assert_allclose(
+        stats.sem(x, axis=axis, nan_policy=policy, keepdims=True), exact, rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="nan_policy"):
+        stats.sem(x, nan_policy="raise")
+
+
+@pytest.mark.parametrize("method", [None, "scott", "silverman", 1.5, lambda kde: kde.neff**-0.3])
+@pytest.mark.parametrize("shape", [(20,), (3, 20)])
+def test_density_estimates(method: Any, shape: tuple[int, ...]):
+    rng = np.random.default_rng(0)
+    data, points, weights = (
+        rng.normal(size=shape),
+        rng.normal(size=(*shape[:-1], 7)),
+        rng.random(20),
+    )
+    with jitney.enable_x64(True):
+        exact = scipy.stats.gaussian_kde(data, method, weights)
+        kde = stats.gaussian_kde(data, method, weights)
+        assert (kde.d, kde.n) == (exact.d, exact.n)
+        np.testing.assert_allclose(kde.covariance, exact.covariance, rtol=1e-12)
+        np.testing.assert_allclose(kde.inv_cov, exact.inv_cov, rtol=1e-10)
+        np.testing.assert_allclose(kde(points), exact(points), rtol=1e-11)
+        np.testing.assert_allclose(kde.logpdf(points), exact.logpdf(points), rtol=1e-11)
+        mean, cov = np.zeros(exact.d), np.eye(exact.d)
+        np.testing.assert_allclose(
+            kde.integrate_gaussian(mean, cov), exact.integrate_gaussian(mean, cov), rtol=1e-11
+        )
+        np.testing.assert_allclose(kde.integrate_kde(kde), exact.integrate_kde(exact), rtol=1e-11)
+        if exact.d == 1:
+            box = exact.integrate_box_1d(-0.5, INF)
+            np.testing.assert_allclose(kde.integrate_box_1d(-0.5, INF), box, rtol=1e-11)
+        jitted = jitney.jit(lambda kde, x: kde.pdf(x))(kde, points)
+        np.testing.assert_allclose(jitted, exact(points), rtol=1e-11)
+        slope = jitney.grad(lambda data: stats.gaussian_kde(data).logpdf(points).sum())(data)
+        assert np.isfinite(np.asarray(slope)).all()
+        assert kde.resample(jitney.random.key(0), (4, 2)).shape == (exact.d, 4, 2)
+
+
+def test_density_estimates_refuse():
+    kde = stats.gaussian_kde(jnp.arange(6.0).reshape(2, 3) ** 2)
+    cases = {
+        "multiple elements": lambda: stats.gaussian_kde(jnp.ones(1)),
+        "one-dimensional": lambda: stats.gaussian_kde(jnp.arange(5.0), weights=jnp.ones((2, 2))),
+        "of length n = 5": lambda: stats.gaussian_kde(jnp.arange(5.0), weights=jnp.ones(4)),
+        "bw_method": lambda: stats.gaussian_kde(jnp.arange(5.0), "other"),
+        "points have dimension 3": lambda: kde.evaluate(jnp.ones((3, 2))),
+        "mean does not have": lambda: kde.integrate_gaussian(jnp.ones(3), jnp.eye(2)),
+        "only handles 1D": lambda: kde.integrate_box_1d(0, 1),
+        "same dimensionality": lambda: kde.integrate_kde(stats.gaussian_kde(jnp.arange(4.0))),
+    }
+    for message, call in cases.items():
+        with pytest.raises(ValueError, match=message):
+            call()
+    for call in (kde.set_bandwidth, lambda: kde.integrate_box(0, 1)):
+        with pytest.raises(NotImplementedError):
+            call()
