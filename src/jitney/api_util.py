@@ -8,36 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.api.signature import CallSpec, signature_of
 from jitney.core import linear_util as lu, source_info
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify as shaped_abstractify
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import PyTree
+    from jitney.core.typing import PyTree, Value
 
 
 @lu.transformation_with_aux2
 def flatten_fun(
-    f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: PyTree
+    f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: Value
 ) -> list[PyTree]:
     """`f` on flat arguments of structure `in_tree` = (args, kwargs); the result is flat, too.
 
     The side result is the structure of the result.
     """
-    args, kwargs = pytrees.tree_unflatten(in_tree, leaves)
-    outs, out_tree = pytrees.tree_flatten(f(*args, **kwargs))
-    store.store(out_tree)
-    return outs
+    return _stored(FlatFunction(f, in_tree, has_kwargs=True), store, leaves)
 
 
 @lu.transformation_with_aux2
 def flatten_fun_nokwargs(
-    f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: PyTree
+    f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: Value
 ) -> list[PyTree]:
     """`flatten_fun` where `in_tree` is the structure of the positional arguments alone."""
-    outs, out_tree = pytrees.tree_flatten(f(*pytrees.tree_unflatten(in_tree, leaves)))
-    store.store(out_tree)
+    return _stored(FlatFunction(f, in_tree), store, leaves)
+
+
+def _stored(flat: FlatFunction, store: lu.Store, leaves: Sequence[Value]) -> list[PyTree]:
+    outs = flat(*leaves)
+    store.store(flat.out_tree)
     return outs
 
 

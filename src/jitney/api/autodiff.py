@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from jitney.api.flat_function import FlatFunction, array_values, check_callable, debug_info
+from jitney.api.differentiation import (
+    array_values,
+    check_callable,
+    debug_info,
+    flat_function,
+)
 from jitney.api.jit_call import fun_name
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
@@ -75,10 +81,10 @@ def jvp(
             f"tree structure {tree} whereas tangents have tree structure {dtree}."
         )
     given = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
-    flat = FlatFunction(fun, tree, has_aux)
+    flat = flat_function(fun, tree, has_aux)
     outs, douts = jvp_flat(flat, array_values(leaves), given)
-    value = pytrees.tree_unflatten(flat.out_tree, outs)
-    derivative = pytrees.tree_unflatten(flat.out_tree, [_instantiated(t) for t in douts])
+    value = flat.unflatten(outs)
+    derivative = flat.unflatten([_instantiated(t) for t in douts])
     return (value, derivative, flat.aux) if has_aux else (value, derivative)
 
 
@@ -132,7 +138,7 @@ def linearize(
     """
     check_callable(fun)
     leaves, tree = pytrees.tree_flatten(primals)
-    flat = FlatFunction(fun, tree, has_aux)
+    flat = flat_function(fun, tree, has_aux)
     outs, linear = linearize_flat(flat, array_values(leaves), debug_info(fun, "linearize"))
     out_tree = flat.out_tree
     avals = [get_aval(x) for x in leaves]
@@ -179,10 +185,13 @@ def pull_back(linear: Linear, consts: Sequence[Any], cts: Sequence[Any]) -> list
 
     `consts` are the values of the derivative's residuals.
     """
-    given = [ct for ct, nz in zip(cts, linear.nonzero_out, strict=True) if nz]
+    given = [*itertools.compress(cts, linear.nonzero_out)]
     operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
-    found = iter(backward_pass(linear.jaxpr, consts, operands, given))
-    return [next(found) if nz else None for nz in linear.nonzero_in]
+    found = backward_pass(linear.jaxpr, consts, operands, given)
+    if all(linear.nonzero_in):
+        return found
+    rest = iter(found)
+    return [next(rest) if nz else None for nz in linear.nonzero_in]
 
 
 @api_boundary
@@ -216,7 +225,7 @@ def vjp(
     refuse_reduce_axes("vjp", reduce_axes)
     leaves, tree = pytrees.tree_flatten(primals)
     check_operands(leaves, "vjp")
-    flat = FlatFunction(fun, tree, has_aux)
+    flat = flat_function(fun, tree, has_aux)
     outs, linear = linearize_flat(flat, array_values(leaves), debug_info(fun, "vjp"))
     out_tree = flat.out_tree
     out_avals = [get_aval(x) for x in outs]
@@ -259,9 +268,8 @@ def check_operands(leaves: Sequence[Any], name: str) -> None:
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
     """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
-    wanted = aval.to_cotangent_aval()
     if ct is None or isinstance(ct, Zero):
-        return _instantiated(Zero(wanted))
+        return _instantiated(Zero(aval.to_cotangent_aval()))
     return as_value(ct)
 
 
@@ -311,7 +319,7 @@ def linear_transpose(
     refuse_reduce_axes("linear_transpose", reduce_axes)
     leaves, tree = pytrees.tree_flatten(primals)
     avals = [abstractify(x) for x in leaves]
-    flat = FlatFunction(fun, tree)
+    flat = flat_function(fun, tree)
     jaxpr, out_avals, consts = trace_to_jaxpr(flat, avals, debug_info(fun, "linear_transpose"))
     out_tree = flat.out_tree
     for kind in (np.inexact, np.integer):

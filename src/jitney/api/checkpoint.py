@@ -10,6 +10,7 @@ from jitney.api.jit_call import JitCall, make_call
 from jitney.core import source_info
 from jitney.core.avals import is_valid_operand
 from jitney.core.errors import ConcretizationTypeError, api_boundary
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
@@ -112,19 +113,17 @@ def saved_residuals(
     call = make_call(f)
     names = call.spec.argument_names(args, kwargs, ())
 
-    def flat(*values: ArrayLike) -> list[Any]:
-        def fun(*xs: ArrayLike) -> list[Any]:
-            inner_args, inner_kwargs = pytrees.tree_unflatten(tree, xs)
-            return pytrees.tree_leaves(f(*inner_args, **inner_kwargs))
+    flat = FlatFunction(f, tree, has_kwargs=True)
 
+    def residuals(*values: ArrayLike) -> list[Any]:
         info = DebugInfo("saved_residuals", source_info.fun_sourceinfo(f))
-        return linearize_flat(fun, values, info)[1].consts
+        return linearize_flat(flat, values, info)[1].consts
 
     for x in leaves:
         if not is_valid_operand(x):
             raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
     info = DebugInfo("saved_residuals", source_info.fun_sourceinfo(f), tuple(names))
-    jaxpr, _, _ = trace_to_jaxpr(flat, [abstractify(x) for x in leaves], info)
+    jaxpr, _, _ = trace_to_jaxpr(residuals, [abstractify(x) for x in leaves], info)
     assert len(names) == len(paths)
     return _described(jaxpr, names)
 

@@ -12,6 +12,7 @@ from jitney.compiler import lower as lowering
 from jitney.core import source_info
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
@@ -77,17 +78,11 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
     def fwd(*args: PyTree, **kwargs: PyTree) -> Any:
         ans, rule = fun(*args, **kwargs)
         leaves, ans_tree = pytrees.tree_flatten(ans)
-        trees: list[Any] = []
-
-        def flat(*cts: ArrayLike) -> list[Any]:
-            outs, out_tree = pytrees.tree_flatten(rule(pytrees.tree_unflatten(ans_tree, cts)))
-            trees.append(out_tree)
-            return outs
-
+        flat = FlatFunction(rule, pytrees.treedef_tuple((ans_tree,)))
         info = DebugInfo("custom_gradient fwd", source_info.fun_sourceinfo(rule))
         avals = [get_aval(x).to_cotangent_aval() for x in leaves]
         jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
-        return ans, _Residuals(jaxpr, trees[0], consts)
+        return ans, _Residuals(jaxpr, flat.out_tree, consts)
 
     def bwd(residuals: _Residuals, cts: PyTree) -> Any:
         flat = [
@@ -120,18 +115,12 @@ def closure_convert(
       differentiated by stay closed over.
     """
     leaves, in_tree = pytrees.tree_flatten(example_args)
-    trees: list[Any] = []
-
-    def flat(*xs: ArrayLike) -> list[Any]:
-        outs, out_tree = pytrees.tree_flatten(fun(*pytrees.tree_unflatten(in_tree, xs)))
-        trees.append(out_tree)
-        return outs
-
+    flat = FlatFunction(fun, in_tree)
     info = DebugInfo("closure_convert", source_info.fun_sourceinfo(fun))
     jaxpr, _, consts = trace_to_jaxpr(flat, [get_aval(x) for x in leaves], info)
     hoisted = [isinstance(c, Tracer) and has_tangent(c.aval) for c in consts]
     n = sum(hoisted)
-    out_tree = trees[0]
+    out_tree = flat.out_tree
 
     def converted_fun(*args_and_values: PyTree) -> Any:
         count = len(args_and_values) - n
@@ -233,38 +222,24 @@ def linear_call(
     res_avals = [get_aval(x) for x in residuals]
     lin_avals = [get_aval(x) for x in linear]
     n = len(residuals)
-    trees: list[Any] = []
-
-    def flat(*xs: ArrayLike) -> list[Any]:
-        out = fun(
-            pytrees.tree_unflatten(res_tree, xs[:n]), pytrees.tree_unflatten(lin_tree, xs[n:])
-        )
-        outs, tree = pytrees.tree_flatten(out)
-        trees.append(tree)
-        return outs
-
+    flat = FlatFunction(fun, pytrees.treedef_tuple((res_tree, lin_tree)))
     info = DebugInfo("linear_call", source_info.fun_sourceinfo(fun))
     callee, outer = trace_closed(flat, [*res_avals, *lin_avals], info)
-    out_tree = trees[0]
+    out_tree = flat.out_tree
     out_avals = callee.out_avals
 
     @functools.cache
     def transpose_thunk() -> Any:
-        def flat_transpose(*xs: ArrayLike) -> list[Any]:
-            out = fun_transpose(
-                pytrees.tree_unflatten(res_tree, xs[:n]), pytrees.tree_unflatten(out_tree, xs[n:])
-            )
-            outs, tree = pytrees.tree_flatten(out)
-            if tree != lin_tree:
-                raise TypeError(
-                    f"the transpose function of linear_call {fun_name(fun_transpose)} must return a "
-                    f"pytree like the linear arguments: got {tree}, expected {lin_tree}"
-                )
-            return outs
-
+        flat = FlatFunction(fun_transpose, pytrees.treedef_tuple((res_tree, out_tree)))
         tinfo = DebugInfo("linear_call", source_info.fun_sourceinfo(fun_transpose))
         avals = [*res_avals, *(a.to_cotangent_aval() for a in out_avals)]
-        return trace_closed(flat_transpose, avals, tinfo)
+        transposed = trace_closed(flat, avals, tinfo)
+        if flat.out_tree != lin_tree:
+            raise TypeError(
+                f"the transpose function of linear_call {fun_name(fun_transpose)} must return a "
+                f"pytree like the linear arguments: got {flat.out_tree}, expected {lin_tree}"
+            )
+        return transposed
 
     outs = linear_call_p.bind(
         *outer, *residuals, *linear, callee=callee, num_callee_consts=len(outer), num_res=n,

@@ -14,6 +14,7 @@ from jitney.core import source_info
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -199,13 +200,7 @@ class custom_vmap:  # the API's name
         if state.trace is state.eval_trace:
             return owned_results(self.fun(*args))
         leaves, in_tree = pytrees.tree_flatten(tuple(args))
-        trees: list[Any] = []
-
-        def flat(*xs: ArrayLike) -> list[Any]:
-            outs, out_tree = pytrees.tree_flatten(self.fun(*pytrees.tree_unflatten(in_tree, xs)))
-            trees.append(out_tree)
-            return outs
-
+        flat = FlatFunction(self.fun, in_tree)
         info = DebugInfo("custom_vmap", source_info.fun_sourceinfo(self.fun))
         call, outer = trace_closed(flat, [get_aval(x) for x in leaves], info)
         n = len(outer)
@@ -218,7 +213,7 @@ class custom_vmap:  # the API's name
                 )
             flags = list(pytrees.tree_unflatten(in_tree, batched[n:]))
             result = rule(size, flags, *pytrees.tree_unflatten(in_tree, values[n:]))
-            return _checked(rule, result, trees[0], size)
+            return _checked(rule, result, flat.out_tree, size)
 
         outs = custom_vmap_p.bind(
             *outer,
@@ -226,9 +221,9 @@ class custom_vmap:  # the API's name
             call=call,
             rule=BatchingRule(flat_rule, rule.__name__),
             in_tree=pytrees.tree_structure(([0] * n, tuple(args))),
-            out_tree=trees[0],
+            out_tree=flat.out_tree,
         )
-        return pytrees.tree_unflatten(trees[0], outs)
+        return flat.unflatten(outs)
 
 
 def _checked(

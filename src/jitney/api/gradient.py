@@ -10,18 +10,26 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from jitney.api.autodiff import check_operands, cotangent, pull_back, refuse_reduce_axes, vjp
-from jitney.api.flat_function import FlatFunction, array_values, check_callable, debug_info
+from jitney.api.differentiation import (
+    array_values,
+    check_callable,
+    debug_info,
+    flat_function,
+)
 from jitney.core import dtypes
-from jitney.core.avals import get_aval
+from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
+from jitney.core.trace import state
+from jitney.runtime.array import array_from_numpy
 from jitney.transforms.linearize import linearize_flat
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName, PyTree
 
 
-def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> None:
+def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
+    """The type of the result; raises TypeError unless it is a scalar that `name` can differentiate."""
     try:
         aval: Any = get_aval(out)
     except TypeError:
@@ -33,6 +41,7 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> None:
             f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}."
         )
     check_output_dtype(name, holomorphic, out)
+    return aval
 
 
 P = ParamSpec("P")
@@ -108,13 +117,13 @@ def argnums_partial(
       ValueError: if a negative position lies before the first argument, or one is named twice.
     """
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    low = min(numbers, default=0)
+    low, high = min(numbers, default=0), max(numbers, default=-1)
     if -low > len(args):
         raise ValueError(
             f"argnums: positions must be in [{-len(args)}, {len(args)}) for {len(args)} positional "
             f"arguments, but got {low}"
         )
-    least = max([n + 1 for n in numbers], default=0)
+    least = max(high + 1, 0)
     if len(args) < least:
         raise TypeError(
             f"differentiating with respect to {argnums=} requires at least {least} positional "
@@ -131,7 +140,7 @@ def argnums_partial(
         return fun(*merged, **kwargs)
 
     functools.update_wrapper(partial, fun, updated=())
-    return partial, tuple(args[p] for p in places)
+    return partial, tuple([args[p] for p in places])
 
 
 def value_and_grad(
@@ -190,18 +199,20 @@ def _value_and_grad(
     partial, chosen = argnums_partial(fun, argnums, args, kwargs)
     leaves, tree = pytrees.tree_flatten(chosen)
     check_operands(leaves, name)
-    for x in leaves:
+    is_evaluated = state.trace is state.eval_trace
+    values = array_values(leaves, is_evaluated)
+    for x in values:
         check_input_dtype("grad", holomorphic, allow_int, x)
-    flat = FlatFunction(partial, tree, has_aux)
-    values = array_values(leaves)
+    flat = flat_function(partial, tree, has_aux)
     outs, linear = linearize_flat(flat, values, debug_info(fun, name))
-    value = pytrees.tree_unflatten(flat.out_tree, outs)
-    _check_scalar(value, holomorphic, "grad")
-    aval: Any = get_aval(outs[0])
-    one = np.ones((), aval.dtype)
-    ct = one.item() if aval.weak_type else one[()]
+    value = flat.unflatten(outs)
+    aval = _check_scalar(value, holomorphic, "grad")
+    one = np.array(1, aval.dtype)
+    ct: Any = one.item() if aval.weak_type else one[()]
+    if is_evaluated:
+        ct = array_from_numpy(one, aval)
     found = pull_back(linear, linear.consts, [ct])
-    gradients = [cotangent(g, get_aval(x)) for g, x in zip(found, leaves, strict=True)]
+    gradients = [cotangent(g, get_aval(x)) for g, x in zip(found, values, strict=True)]
     gradient = pytrees.tree_unflatten(tree, gradients)
     result = gradient[0] if isinstance(argnums, int) else gradient
     if has_aux:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from jitney.api.autodiff import jvp, vjp
-from jitney.api.flat_function import check_callable
+from jitney.api.differentiation import check_callable
 from jitney.api.gradient import (
     argnums_partial,
     check_input_dtype,

@@ -31,6 +31,7 @@ from jitney.api.signature import (
 from jitney.core import caches, config, jaxpr_trace, source_info
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.liveness import live_inputs
 from jitney.core.pytree import pytrees
@@ -282,21 +283,21 @@ class JitCall:
             raise RuntimeError(f"jit({self.name}) has to be traced anew, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
         info = DebugInfo(self.traced_for, source_info.fun_sourceinfo(self.fun), names)
-        out_trees: list[Any] = []
 
-        def flat_fun(*tracers: Tracer) -> list[Any]:
-            inner_args, inner_kwargs = pytrees.tree_unflatten(tree, tracers)
+        def merged(inner_args: tuple[PyTree, ...], inner_kwargs: dict[str, PyTree]) -> Any:
             full_args, full_kwargs = self.spec.merge(inner_args, inner_kwargs, static)
-            out = self.fun(*full_args, **full_kwargs)
-            outs, out_tree = pytrees.tree_flatten(out)
-            if not all(isinstance(x, Tracer) or is_valid_operand(x) for x in outs):
-                paths = [pytrees.keystr(p) for p, _ in pytrees.tree_flatten_with_path(out)[0]]
-                jaxpr_trace.check_results(outs, info, paths)
-            out_trees.append(out_tree)
-            return outs
+            return self.fun(*full_args, **full_kwargs)
 
-        closed, outer = trace_closed(flat_fun, avals, info)
-        return TraceResult(closed, out_trees[0], outer)
+        def refusal(x: object, path: str) -> str:
+            where = f" at output component {path}" if path else ""
+            return (
+                f"function {info.func_src_info} traced for {info.traced_for} returned a value of "
+                f"type {type(x)}{where}, which is not a valid JAX type"
+            )
+
+        flat = FlatFunction(merged, tree, refusal)
+        closed, outer = trace_closed(flat, avals, info)
+        return TraceResult(closed, flat.out_tree, outer)
 
     # --- calling ----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy as np
 from jitney.api.jit_call import fun_name
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
+from jitney.core.flat_function import FlatFunction
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.primitives.array.shape import canonical_axis, shape_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from typing import SupportsInt
 
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.typing import ArrayLike, AxisName, PyTree
+    from jitney.core.typing import AxisName, PyTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -95,32 +96,20 @@ def vmap(
             None if d is None else _normalized(d, len(shape_of(x)))
             for x, d in zip(values, dims, strict=True)
         ]
-        out_trees: list[Any] = []
-
-        function: Callable[..., R] = fun
-
-        def flat(*xs: ArrayLike) -> list[Any]:
-            inner_args, inner_kwargs = pytrees.tree_unflatten(tree, xs)
-            out = function(*inner_args, **inner_kwargs)
-            outs, out_tree = pytrees.tree_flatten(out)
-            for x in outs:
-                if not is_valid_operand(x):
-                    raise TypeError(
-                        f"Output from batched function {x!r} with type {type(x)} is not a valid JAX "
-                        "type"
-                    )
-            out_trees.append(out_tree)
-            return outs
-
+        flat = FlatFunction(fun, tree, _refusal, has_kwargs=True)
         data = AxisData(axis_name, size, spmd_axis_name)
         outs, out_dims = batch_flat(flat, data, values, places)
-        wanted = _flat_axes("vmap out_axes", out_trees[0], out_axes)
+        wanted = _flat_axes("vmap out_axes", flat.out_tree, out_axes)
         result = [
             _placed(fun, x, d, w, size) for x, d, w in zip(outs, out_dims, wanted, strict=True)
         ]
-        return pytrees.tree_unflatten(out_trees[0], result)
+        return flat.unflatten(result)
 
     return vmap_f
+
+
+def _refusal(x: object, path: str) -> str:
+    return f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type"
 
 
 def _is_integer(x: PyTree) -> bool:

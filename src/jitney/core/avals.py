@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import config, dtypes
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
 from jitney.core.memory_space import MemorySpace
 from jitney.core.sharding import types as sharding_types
@@ -94,7 +94,7 @@ class ShapedArray(AbstractValue):
     """
 
     __slots__ = (
-        "_hash", "_sharding", "dtype", "has_default_place", "manual_axis_type",
+        "_hash", "_sharding", "_tangent", "dtype", "has_default_place", "manual_axis_type",
         "memory_space", "shape", "weak_type",
     )  # fmt: skip
 
@@ -105,6 +105,7 @@ class ShapedArray(AbstractValue):
     memory_space: MemorySpace
     has_default_place: bool
     _sharding: NamedSharding | None  # None: on the mesh without axes
+    _tangent: ShapedArray | None  # type of tangents, once somebody has asked for it
 
     def __init__(
         self,
@@ -122,6 +123,7 @@ class ShapedArray(AbstractValue):
         self.memory_space = memory_space
         self.manual_axis_type = manual_axis_type or NOT_MANUAL
         self._sharding = None
+        self._tangent = None
         if sharding is not None:
             self._sharding = sharding_types.of_aval(sharding, self.shape)
         self.has_default_place = (
@@ -225,10 +227,11 @@ class ShapedArray(AbstractValue):
         return self.update(weak_type=False)
 
     def to_tangent_aval(self) -> ShapedArray:
-        dtype = dtypes.tangent_dtype(self.dtype)
-        if self.has_default_place:
-            return shaped_array(self.shape, dtype, self.weak_type)
-        return self.update(dtype=dtype)
+        tangent = self._tangent
+        if tangent is None:
+            # No cycle where values are their own tangents: what is interned lives long anyway.
+            tangent = self._tangent = self.update(dtype=dtypes.tangent_dtype(self.dtype))
+        return tangent
 
     def to_cotangent_aval(self) -> ShapedArray:
         """Type of the cotangents: what is unreduced along an axis is reduced there, and conversely."""
@@ -335,24 +338,34 @@ def placed_array(
 pytype_aval_mappings: dict[type, Callable[[Any], AbstractValue]] = {}
 
 
+def _python_scalar_avals(kind: type) -> tuple[ShapedArray, ShapedArray]:
+    """Types of Python numbers of a kind without and with x64."""
+    wide = dtypes.python_scalar_dtype(kind)
+    return shaped_array((), dtypes.narrowed(wide), True), shaped_array((), wide, True)
+
+
+_INTEGERS, _FLOATS, _COMPLEXES = map(_python_scalar_avals, (int, float, complex))
+_BOOL = shaped_array((), np.dtype(bool), False)
+
+
 def _integer_aval(x: int) -> ShapedArray:
-    dtype = dtypes.canonicalize_dtype(_INT)
-    bits = 8 * dtype.itemsize - 1
+    aval = _INTEGERS[config.x64_enabled()]
+    bits = 8 * aval.dtype.itemsize - 1
     if not -(1 << bits) <= x < 1 << bits:
-        raise OverflowError(f"Python int {x} too large to convert to {dtype.name}")
-    return shaped_array((), dtype, True)
+        raise OverflowError(f"Python int {x} too large to convert to {aval.dtype.name}")
+    return aval
 
 
 def _float_aval(x: float) -> ShapedArray:
-    return shaped_array((), dtypes.canonicalize_dtype(_FLOAT), True)
+    return _FLOATS[config.x64_enabled()]
 
 
 def _complex_aval(x: complex) -> ShapedArray:
-    return shaped_array((), dtypes.canonicalize_dtype(_COMPLEX), True)
+    return _COMPLEXES[config.x64_enabled()]
 
 
 def _bool_aval(x: bool) -> ShapedArray:
-    return shaped_array((), _BOOL, False)
+    return _BOOL
 
 
 def _ndarray_aval(x: np.ndarray) -> ShapedArray:
@@ -372,8 +385,6 @@ def _generic_aval(x: np.generic) -> ShapedArray:
     return shaped_array((), dtype, False)
 
 
-_BOOL = np.dtype(bool)
-_INT, _FLOAT, _COMPLEX = [dtypes.python_scalar_dtype(kind) for kind in (int, float, complex)]
 pytype_aval_mappings[bool] = _bool_aval
 pytype_aval_mappings[int] = _integer_aval
 pytype_aval_mappings[float] = _float_aval

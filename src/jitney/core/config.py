@@ -458,6 +458,27 @@ def debug_infs_enabled() -> bool:
     return debug_infs.value
 
 
+class ValueChecks:
+    """Whether anybody has ever asked to look for NaN or infinity.
+
+    While nobody has, operations need not ask for the options of their thread.
+    """
+
+    __slots__ = ("wanted",)
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    def listen(self, value: object) -> None:
+        """Remembers that one of the options was on."""
+        self.wanted = self.wanted or bool(value)
+
+
+value_checks = ValueChecks()
+debug_nans.listen(value_checks.listen)
+debug_infs.listen(value_checks.listen)
+
+
 def checks_values() -> bool:
     """Whether results are looked at for NaN or infinity."""
     if _local.values is None:

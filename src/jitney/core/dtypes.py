@@ -197,10 +197,15 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
 
 def canonicalize_dtype(d: DTypeLike | ExtendedDType, allow_extended_dtype: bool = False) -> Any:
     """The dtype that values of dtype `d` have here: 64-bit ones are narrowed unless x64 is on."""
-    dtype = _as_dtype(d)
-    if config.x64_enabled():
+    dtype = d if isinstance(d, np.dtype) else _as_dtype(d)
+    if config.x64_enabled() or isinstance(dtype, ExtendedDType):
         return dtype
-    return _NARROWED.get(dtype, dtype) if not is_extended(dtype) else dtype
+    return narrowed(dtype)
+
+
+def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """`dtype`, or the one of 32 bits a number that stands for it without x64."""
+    return _NARROWED.get(dtype, dtype)
 
 
 def check_valid_dtype(dtype: Any) -> None:

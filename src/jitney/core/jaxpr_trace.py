@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import config, dtypes, leaks, source_info
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
+from jitney.core.array import Array
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.effects import Effect
 from jitney.core.jaxpr import (
     Atom,
@@ -93,7 +94,7 @@ class JaxprTrace(Trace):
     )
 
     def __init__(self, debug_info: DebugInfo, parent: Trace) -> None:
-        super().__init__()
+        self._invalid = False
         self.debug_info = debug_info
         self.parent_trace = parent
         self.tag = None
@@ -131,10 +132,13 @@ class JaxprTrace(Trace):
     def _make_const(self, x: Value) -> DynamicJaxprTracer:
         if isinstance(x, Tracer) and not x._trace.is_valid():
             raise escaped_tracer_error(x)
-        aval = get_aval(x)
-        literal = literal_value(x, aval)
-        if literal is not None:
-            return DynamicJaxprTracer(self, aval, Literal(literal, aval), None)
+        if isinstance(x, Array):
+            aval = x.aval
+        else:
+            aval = get_aval(x)
+            literal = literal_value(x, aval)
+            if literal is not None:
+                return DynamicJaxprTracer(self, aval, Literal(literal, aval), None)
         if isinstance(x, np.ndarray):  # its owner may write to it while the program lives
             x = np.array(x, aval.dtype, order="C")
         convert = getattr(x, "__jax_array__", None)
@@ -166,36 +170,24 @@ class JaxprTrace(Trace):
                 x = self.new_const(x)
             atoms.append(x.atom)
             avals.append(x.aval)
-        out, effects = primitive.result_type(tuple(avals), params)
+        # As `result_type` does, without a call: this is the way of every operation.
+        try:
+            found = primitive.abstract_memo.get((*map(id, avals), *params.items()))
+        except TypeError:  # parameters without a hash
+            found = None
+        out, effects = found[0] if found else primitive.result_type(tuple(avals), params)
         origin = source_info.current()
-        if primitive.multiple_results:
-            outvars = [Var(aval) for aval in out]
-            self.record(atoms, outvars, primitive, params, effects, origin)
-            return [
-                DynamicJaxprTracer(self, aval, var, origin)
-                for aval, var in zip(out, outvars, strict=True)
-            ]
-        var = Var(out)
-        self.record(atoms, [var], primitive, params, effects, origin)
-        return DynamicJaxprTracer(self, out, var, origin)
-
-    default_process_primitive = process_primitive
-
-    def record(
-        self,
-        invars: list[Atom],
-        outvars: list[Var],
-        primitive: Primitive,
-        params: Params,
-        effects: frozenset[Effect] | set[Effect],
-        origin: source_info.SourceInfo | None,
-    ) -> None:
-        """Appends an equation."""
-        self.eqns.append(
-            JaxprEqn(invars, outvars, primitive, params, effects, origin, _eqn_context())
-        )
+        usual = config.threefry_partitionable_enabled()
+        context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
+        outvars = [Var(aval) for aval in out] if primitive.multiple_results else [Var(out)]
+        self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, origin, context))
         if effects:
             self.effects |= effects
+        if not primitive.multiple_results:
+            return DynamicJaxprTracer(self, out, outvars[0], origin)
+        return [DynamicJaxprTracer(self, v.aval, v, origin) for v in outvars]
+
+    default_process_primitive = process_primitive
 
     # --- values out -------------------------------------------------------------------------------
 
@@ -204,8 +196,9 @@ class JaxprTrace(Trace):
     ) -> tuple[Jaxpr, list[Any]]:
         """The jaxpr recorded so far with results `outs`, and the values of its constants."""
         outvars = [t.atom for t in outs]
-        used = {id(atom) for eqn in self.eqns for atom in eqn.invars}
-        used.update(id(atom) for atom in outvars)
+        used = set(map(id, outvars))
+        for eqn in self.eqns:
+            used.update(map(id, eqn.invars))
         constvars: list[Var] = []
         consts: list[Any] = []
         for var, value in zip(self.constvars, self.const_values, strict=True):
@@ -273,7 +266,7 @@ def literal_value(x: Value, aval: AbstractValue) -> np.ndarray | None:
     """
     if not isinstance(aval, ShapedArray) or aval.shape or dtypes.is_extended(aval.dtype):
         return None
-    if isinstance(x, int | float | complex | np.generic):
+    if isinstance(x, float | int | complex | np.generic):
         return _literal_array(x, aval.dtype)
     if isinstance(x, np.ndarray):
         return x.astype(aval.dtype)
@@ -293,10 +286,6 @@ def _literal_array(x: Value, dtype: np.dtype) -> np.ndarray:
 
 _DEFAULT_CONTEXT = JaxprEqnContext(threefry_partitionable=True)
 _OTHER_CONTEXT = JaxprEqnContext(threefry_partitionable=False)
-
-
-def _eqn_context() -> JaxprEqnContext:
-    return _DEFAULT_CONTEXT if config.threefry_partitionable_enabled() else _OTHER_CONTEXT
 
 
 def trace_to_jaxpr(
@@ -330,21 +319,9 @@ def trace_to_jaxpr(
         trace.invalidate()
 
 
-def check_results(outs: Sequence[Any], debug_info: DebugInfo, paths: Sequence[str]) -> None:
-    """Raises TypeError if one of `outs` is not a value that a traced function may return."""
-    for x, path in zip(outs, paths, strict=True):
-        if not isinstance(x, Tracer) and not is_valid_operand(x):
-            where = f" at output component {path}" if path else ""
-            raise TypeError(
-                f"function {debug_info.func_src_info} traced for {debug_info.traced_for} returned "
-                f"a value of type {type(x)}{where}, which is not a valid JAX type"
-            )
-
-
 __all__ = [
     "DynamicJaxprTracer",
     "JaxprTrace",
-    "check_results",
     "literal_value",
     "trace_to_jaxpr",
 ]

@@ -114,8 +114,8 @@ class Primitive:
         # The two rules that every bind needs, as attributes for speed.
         self.abstract_rule: Callable[..., Any] | None = None
         self.eager_rule: Callable[..., Any] | None = None
-        # (avals, params) -> (out avals, effects)
-        self.abstract_memo: dict[Any, tuple[Any, Any]] = {}
+        # (ids of avals, params) -> (out avals, effects), avals; types are interned, and kept alive here
+        self.abstract_memo: dict[Any, tuple[tuple[Any, Any], tuple[AbstractValue, ...]]] = {}
         self.effectful = False
         self.user_impl: Callable[..., Any] | None = None
         _all.add(self)
@@ -228,18 +228,17 @@ class Primitive:
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
         """`abstract_eval`, memoised by avals and parameters where these can be hashed."""
         # Parameters that are equal but of different types (1 and 1.0) never change a result's type.
-        key: Any = (avals, *params.items()) if params else avals
+        key: Any = (*map(id, avals), *params.items())
         memo = self.abstract_memo
         try:
             found = memo.get(key)
         except TypeError:
             return self.abstract_eval(*avals, **params)
         if found is None:
-            found = self.abstract_eval(*avals, **params)
             if len(memo) >= _MEMO_LIMIT:
                 memo.clear()
-            memo[key] = found
-        return found
+            found = memo[key] = self.abstract_eval(*avals, **params), avals
+        return found[0]
 
     # --- use -------------------------------------------------------------------------------------
 

@@ -84,6 +84,10 @@ class Trace:
         """A function with a reverse derivative of its own is called: results, flat."""
         return call.as_equation(leaves)
 
+    def aside(self, x: Tracer) -> Any:
+        """What a function that is transformed returns besides its results, untransformed, `x` is."""
+        return x
+
     def invalidate(self) -> None:
         """Marks the end of the trace: its tracers must not be used any more."""
         self._invalid = True

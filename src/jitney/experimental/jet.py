@@ -19,6 +19,7 @@ from jitney import lax, numpy as jnp
 from jitney.core import linear_util as lu
 from jitney.core.avals import is_valid_operand
 from jitney.core.errors import api_boundary
+from jitney.core.flat_function import FlatFunction
 from jitney.core.primitive import Primitive
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
@@ -97,22 +98,17 @@ def jet(
         [_given(t, x, k, factorial_scaled) for k, t in enumerate(_listed(ts, order), 1)]
         for x, ts in zip(values, series, strict=True)
     ]
-    tree: Any = None
 
-    def flat(*xs: ArrayLike) -> list[Any]:
-        nonlocal tree
-        leaves, tree = pytrees.tree_flatten(fun(*xs))
-        for x in leaves:
-            if not is_valid_operand(x):
-                raise TypeError(f"Value {x!r} with dtype {type(x)} is not a valid JAX array type.")
-        return leaves
+    def refusal(x: object, path: str) -> str:
+        return f"Value {x!r} with dtype {type(x)} is not a valid JAX array type."
 
+    flat = FlatFunction(fun, pytrees.treedef_tuple([pytrees.LEAF] * len(values)), refusal)
     outs, found = jet_flat(flat, values, terms, order)
     results = [
         [_shown(t, x, k, factorial_scaled) for k, t in enumerate(ts, 1)]
         for x, ts in zip(outs, found, strict=True)
     ]
-    return pytrees.tree_unflatten(tree, outs), pytrees.tree_unflatten(tree, results)
+    return flat.unflatten(outs), flat.unflatten(results)
 
 
 def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:

@@ -83,7 +83,7 @@ def promote_dtypes(*operands: ArrayLike) -> list[Any]:
     """Operands converted to their common dtype."""
     types = tuple([type_of(x) for x in operands])
     first = types[0]
-    if all(t == first for t in types) and (first != _WEAK_BOOL or len(types) == 1):
+    if types.count(first) == len(types) and (first != _WEAK_BOOL or len(types) == 1):
         return list(operands)
     dtype, weak = dtypes.common_type(types)
     return [as_type(x, dtype, weak) for x in operands]

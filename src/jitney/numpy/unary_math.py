@@ -52,7 +52,7 @@ def float_function(
     """
 
     def function(x: ArrayLike, /) -> Array:
-        if isinstance(x, Array) and x.dtype in _INEXACT:
+        if isinstance(x, Array) and x.aval.dtype in _INEXACT:
             return op(x)
         return op(*promote_args_inexact(name, x))
 

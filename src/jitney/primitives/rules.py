@@ -12,11 +12,12 @@ Other primitives are looked up by name, so that this module depends on none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.primitive import Primitive, registry
 from jitney.transforms import jet
@@ -58,10 +59,14 @@ def is_linear(x: object) -> TypeIs[UndefinedPrimal]:
     return type(x) is UndefinedPrimal
 
 
-def shape_of(x: Operand) -> tuple[int, ...]:
+def shape_of(x: Operand | Sequence[Any]) -> tuple[int, ...]:
     """Shape of an operand, linear or not."""
-    shape = getattr(x, "shape", None)
-    return shape if type(shape) is tuple else np.shape(x)  # type: ignore[arg-type]  # linear operands have a shape
+    aval = getattr(x, "aval", None)  # arrays, tracers, linear operands: not by their properties
+    if aval is not None:
+        return aval.shape
+    if isinstance(x, np.ndarray | np.generic):
+        return x.shape
+    return () if type(x) in _SCALARS else np.shape(cast("Any", x))
 
 
 def aval_of(x: Operand) -> Any:
@@ -69,6 +74,7 @@ def aval_of(x: Operand) -> Any:
     return x.aval if type(x) is UndefinedPrimal else get_aval(x)
 
 
+_SCALARS = frozenset((bool, int, float, complex))
 _PYTHON: dict[str, Any] = {"f": float, "i": int, "u": int, "c": complex}
 
 
@@ -200,9 +206,9 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
     def _(ct: Cotangent, x: Operand, y: Operand, **params: Param) -> list[Any]:
         if type(ct) is Zero:
             return [ct if is_linear(x) else None, ct if is_linear(y) else None]
-        if is_linear(x) and is_linear(y):
-            raise TypeError(f"{prim}: a product of two linear values is not linear")
-        if is_linear(x):
+        if type(x) is UndefinedPrimal:
+            if type(y) is UndefinedPrimal:
+                raise TypeError(f"{prim}: a product of two linear values is not linear")
             return [left(ct, x, y, **params), None]
         return [None, right(ct, x, y, **params)]
 
@@ -211,7 +217,8 @@ def unbroadcast(x: Operand, ct: Cotangent) -> Any:
     """The cotangent `ct` of a broadcast operand, summed down to the operand's shape."""
     if isinstance(ct, Zero):
         return Zero(aval_of(x).to_cotangent_aval())
-    shape, full = shape_of(x), shape_of(ct)
+    shape = x.aval.shape if type(x) is UndefinedPrimal else shape_of(x)
+    full = ct.aval.shape if isinstance(ct, Array) else shape_of(ct)
     if shape == full:
         return ct
     axes = tuple(k for k, n in enumerate(full) if not shape or (shape[k] == 1 and n != 1))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
@@ -40,16 +41,16 @@ JVP = declare_slot("jvp", required=True)  # (primals, tangents, **params) -> (ou
 class JVPTracer(Tracer):
     """A value with its tangent."""
 
-    __slots__ = ("primal", "tangent")
+    __slots__ = ("aval", "primal", "tangent")
+
+    aval: AbstractValue
 
     def __init__(self, trace: Trace, primal: Value, tangent: Tangent) -> None:
         self._trace = trace
+        # In a slot: rules and functions of jnp ask again and again.
+        self.aval = primal.aval if isinstance(primal, Array) else get_aval(primal)  # pyright: ignore[reportIncompatibleMethodOverride]
         self.primal = primal
         self.tangent = tangent
-
-    @property
-    def aval(self) -> AbstractValue:
-        return get_aval(self.primal)
 
     def to_concrete_value(self) -> Any:
         primal = self.primal
@@ -77,7 +78,7 @@ class JVPTrace(Trace):
     __slots__ = ("parent_trace", "tag")
 
     def __init__(self, parent: Trace, tag: TraceTag) -> None:
-        super().__init__()
+        self._invalid = False
         self.parent_trace = parent
         self.tag = tag
 
@@ -86,7 +87,7 @@ class JVPTrace(Trace):
         if isinstance(x, JVPTracer) and x._trace.tag is self.tag:
             return x.primal, x.tangent
         found = x if type(x) in plain_types else revealed(x)
-        return (x, Zero.from_primal_value(x)) if found is x else self.to_pair(found)
+        return (x, Zero(get_aval(x).to_tangent_aval())) if found is x else self.to_pair(found)
 
     def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
@@ -95,20 +96,31 @@ class JVPTrace(Trace):
     lift = pure
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
-        pairs = [self.to_pair(x) for x in args]
-        primals = [p for p, _ in pairs]
-        tangents = [t for _, t in pairs]
+        primals: list[Any] = []
+        tangents: list[Any] = []
+        is_constant = True
+        for x in args:  # a loop, and no context manager: this is the way of every operation
+            if type(x) is JVPTracer and x._trace is self:
+                primal, tangent = x.primal, x.tangent
+            else:
+                primal, tangent = self.to_pair(x)
+            primals.append(primal)
+            tangents.append(tangent)
+            is_constant = is_constant and type(tangent) is Zero
         parent = self.parent_trace
-        with set_current_trace(parent):
-            if all([type(t) is Zero for t in tangents]):
+        outer, state.trace = state.trace, parent
+        try:
+            if is_constant:
                 return parent.process_primitive(primitive, primals, params)
-            rule = JVP.rule_of(primitive)
+            rule = primitive.rules.get(JVP.name)
             if rule is None:
                 raise NotImplementedError(_missing_rule(primitive))
             out, dout = rule(primals, tangents, **params)
+        finally:
+            state.trace = outer
         if primitive.multiple_results:
             return [self.pair(p, t) for p, t in zip(out, dout, strict=True)]
-        return self.pair(out, dout)
+        return out if isinstance(dout, Zero) else JVPTracer(self, out, dout)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
         """The rule runs on the values themselves."""
@@ -121,6 +133,10 @@ class JVPTrace(Trace):
         return [self.pair(p, t) for p, t in zip(outs, douts, strict=True)]
 
     process_custom_vjp_call = process_custom_jvp_call
+
+    def aside(self, x: Tracer) -> Any:
+        """Without its tangent."""
+        return self.to_pair(x)[0]
 
     def pair(self, primal: Value, tangent: Tangent) -> Any:
         """A tracer, or the primal itself if its tangent is zero."""

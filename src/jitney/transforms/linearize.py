@@ -12,10 +12,10 @@ from typing import Any
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
-from jitney.core.jaxpr_trace import JaxprTrace
+from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
 from jitney.core.record import record
-from jitney.core.trace import TraceTag, set_current_trace, state
-from jitney.transforms.jvp import JVPTrace
+from jitney.core.trace import TraceTag, state
+from jitney.transforms.jvp import JVPTrace, JVPTracer
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero
 
@@ -68,25 +68,33 @@ def linearize_flat(
     tangents = JaxprTrace(info, parent)
     partial = PartialTrace(parent, tangents)
     trace = JVPTrace(partial, TraceTag())
-    avals = [get_aval(x) for x in primals]
-    nonzero_in = [has_tangent(a) for a in avals]
-    if differentiated is not None:
-        nonzero_in = [n and d for n, d in zip(nonzero_in, differentiated, strict=True)]
-    args = [
-        trace.pair(x, tangents.new_arg(a.to_tangent_aval()) if n else Zero(a.to_tangent_aval()))
-        for x, a, n in zip(primals, avals, nonzero_in, strict=True)
-    ]
+    args: list[Any] = []
+    nonzero_in: list[bool] = []
+    for k, x in enumerate(primals):
+        aval = get_aval(x)
+        nonzero = has_tangent(aval) and (differentiated is None or differentiated[k])
+        nonzero_in.append(nonzero)
+        args.append(JVPTracer(trace, x, tangents.new_arg(aval.to_tangent_aval())) if nonzero else x)
+    state.trace = trace
     try:
-        with set_current_trace(trace):
+        try:
             outs = fun(*args)
             del args
-        pairs = [trace.to_pair(x) for x in outs]
-        out_tangents = [t for _, t in pairs]
-        nonzero_out = [not isinstance(t, Zero) for t in out_tangents]
-        tracers = [tangents.to_tracer(t) for t in out_tangents if not isinstance(t, Zero)]
+        finally:
+            state.trace = parent
+        values: list[Any] = []
+        tracers: list[DynamicJaxprTracer] = []
+        nonzero_out: list[bool] = []
+        out_avals: list[AbstractValue] = []
+        for x in outs:
+            value, t = trace.to_pair(x)
+            values.append(value)
+            out_avals.append(get_aval(value).to_tangent_aval())
+            nonzero_out.append(not isinstance(t, Zero))
+            if not isinstance(t, Zero):
+                tracers.append(tangents.to_tracer(t))
         jaxpr, consts = tangents.to_jaxpr(tracers, info)
-        out_avals = [get_aval(p).to_tangent_aval() for p, _ in pairs]
     finally:
-        for t in (trace, partial, tangents):
-            t.invalidate()
-    return [p for p, _ in pairs], Linear(jaxpr, consts, nonzero_in, nonzero_out, out_avals)
+        trace.invalidate()  # `partial` has no tracers of its own
+        tangents.invalidate()
+    return values, Linear(jaxpr, consts, nonzero_in, nonzero_out, out_avals)

@@ -40,7 +40,7 @@ class PartialTrace(Trace):
     __slots__ = ("parent_trace", "unknown_trace")
 
     def __init__(self, parent: Trace, unknown: JaxprTrace) -> None:
-        super().__init__()
+        self._invalid = False
         self.parent_trace = parent
         self.unknown_trace = unknown
 
@@ -56,14 +56,20 @@ class PartialTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         if not plain_types.issuperset(map(type, args)):
             args = [revealed(x) for x in args]
-        unknown = [self.is_unknown(x) for x in args]
-        if not any(unknown):
-            with set_current_trace(self.parent_trace):
+        late = self.unknown_trace
+        for x in args:  # a loop, and no context manager: this is the way of every operation
+            if type(x) is DynamicJaxprTracer and x._trace is late:
+                break
+        else:
+            outer, state.trace = state.trace, self.parent_trace
+            try:
                 return self.parent_trace.process_primitive(primitive, args, params)
-        rule = PARTIAL.rule_of(primitive)
+            finally:
+                state.trace = outer
+        rule = primitive.rules.get(PARTIAL.name)
         if rule is not None:
-            return rule(self, unknown, args, params)
-        return self.unknown_trace.process_primitive(primitive, args, params)
+            return rule(self, [self.is_unknown(x) for x in args], args, params)
+        return late.process_primitive(primitive, args, params)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
         """Known operands: known results."""

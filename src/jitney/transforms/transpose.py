@@ -69,48 +69,48 @@ def backward_pass(
     known = set(values)
     linear: list[Any] = []
     for eqn in jaxpr.eqns:
-        if all(isinstance(a, Literal) or a in known for a in eqn.invars):
+        for a in eqn.invars:
+            if type(a) is not Literal and a not in known:
+                linear.append(eqn)
+                break
+        else:
             # Depends on no linear operand: computed forwards.
             outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
             outs = outs if eqn.primitive.multiple_results else [outs]
             values.update(zip(eqn.outvars, outs, strict=True))
             known.update(eqn.outvars)
-        else:
-            linear.append(eqn)
     cts: dict[Var, Any] = {}
 
-    def accumulate(atom: Atom, ct: Tangent | None) -> None:
-        if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in known:
-            return
-        cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct
+    def accumulate(atoms: Sequence[Atom], found: Sequence[Tangent | None]) -> None:
+        for atom, ct in zip(atoms, found, strict=True):
+            if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in known:
+                continue
+            cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct
 
-    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
-        accumulate(atom, ct)
+    accumulate(jaxpr.outvars, cotangents)
     for eqn in reversed(linear):
-        ct_out = [cts.pop(v, None) for v in eqn.outvars]
-        if all(ct is None for ct in ct_out):
+        if cts.keys().isdisjoint(eqn.outvars):
             continue
-        ct_out = [
-            Zero(v.aval.to_cotangent_aval()) if ct is None else ct
-            for v, ct in zip(eqn.outvars, ct_out, strict=True)
-        ]
-        operands = [
-            value_of(a, values) if isinstance(a, Literal) or a in known else UndefinedPrimal(a.aval)
-            for a in eqn.invars
-        ]
-        rule = TRANSPOSE.rule_of(eqn.primitive)
+        ct_out: list[Any] = []
+        for v in eqn.outvars:
+            ct = cts.pop(v, None)
+            ct_out.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
+        operands: list[Any] = []
+        for a in eqn.invars:
+            if type(a) is Literal:
+                operands.append(value_of(a, values))
+            else:
+                operands.append(values[a] if a in known else UndefinedPrimal(a.aval))
+        rule = eqn.primitive.rules.get(TRANSPOSE.name)
         if rule is None:
             raise NotImplementedError(_missing_rule(eqn.primitive))
         given = ct_out if eqn.primitive.multiple_results else ct_out[0]
-        ct_in = rule(given, *operands, **eqn.params)
-        for atom, ct in zip(eqn.invars, ct_in, strict=True):
-            accumulate(atom, ct)
-    return [
-        cts.get(v, Zero(v.aval.to_cotangent_aval()))
-        if v not in known
-        else Zero(v.aval.to_cotangent_aval())
-        for v in jaxpr.invars
-    ]
+        accumulate(eqn.invars, rule(given, *operands, **eqn.params))
+    found: list[Any] = []
+    for v in jaxpr.invars:
+        ct = None if v in known else cts.get(v)
+        found.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
+    return found
 
 
 def _missing_rule(primitive: Primitive) -> str:

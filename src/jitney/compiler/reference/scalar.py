@@ -16,7 +16,10 @@ import numpy as np
 from jitney.compiler.scalar_functions import lookup
 from jitney.compiler.scalar_functions.casts import convert as convert
 from jitney.compiler.scalar_functions.declaration import BOOL, Reference
-from jitney.compiler.scalar_functions.ufuncs import use_threads as use_threads
+from jitney.compiler.scalar_functions.ufuncs import (
+    for_small as for_small,
+    use_threads as use_threads,
+)
 from jitney.core import dtypes
 
 

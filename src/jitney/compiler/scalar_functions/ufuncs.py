@@ -38,7 +38,16 @@ def by_ufunc(ufunc: np.ufunc, *, light: bool = False) -> Reference:
         return ufunc(*xs)
 
     compute.__name__ = ufunc.__name__
+    _of_ufuncs[compute] = ufunc, large
     return compute
+
+
+_of_ufuncs: dict[Reference, tuple[Reference, int]] = {}
+
+
+def for_small(rule: Reference) -> tuple[Reference, int]:
+    """(what computes `rule` on small arrays, the number of elements from which they are not small)."""
+    return _of_ufuncs.get(rule, (rule, 0))
 
 
 def halves_in_float32(inner: Reference) -> Reference:

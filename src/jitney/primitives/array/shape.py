@@ -22,6 +22,7 @@ from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
+from jitney.primitives.rules import shape_of as shape_of
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
@@ -85,12 +86,6 @@ def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
     if isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str):
         return tuple([canonical_axis(a, rank) for a in axes])
     return (canonical_axis(axes, rank),)
-
-
-def shape_of(x: Value | Sequence[Any]) -> Shape:
-    """The shape of an operand."""
-    shape = getattr(x, "shape", None)
-    return shape if type(shape) is tuple else np.shape(x)
 
 
 # --- broadcast_in_dim -------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.flat_function import FlatFunction
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
@@ -12,7 +13,6 @@ from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
-    from jitney.primitives.rule_types import Value
 
 
 def batched_function(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -21,16 +21,10 @@ def batched_function(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def many(xs: PyTree) -> Any:
         leaves, tree = pytrees.tree_flatten(xs)
         size = shape_of(leaves[0])[0]
-        trees: list[Any] = []
-
-        def flat(*rows: Value) -> list[Any]:
-            outs, out_tree = pytrees.tree_flatten(f(pytrees.tree_unflatten(tree, rows)))
-            trees.append(out_tree)
-            return outs
-
+        flat = FlatFunction(f, pytrees.treedef_tuple((tree,)))
         values = [as_value(x) for x in leaves]
         outs, dims = batch_flat(flat, AxisData(None, size), values, [0] * len(values))
         whole = [move_to(as_value(x), d, 0, size) for x, d in zip(outs, dims, strict=True)]
-        return pytrees.tree_unflatten(trees[0], whole)
+        return flat.unflatten(whole)
 
     return many

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import source_info
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
@@ -53,21 +54,15 @@ def trace_function(
 ) -> Traced:
     """Traces `fun`, called with the arguments that `in_tree` makes of values of types `avals`."""
     info = DebugInfo(name, source_info.fun_sourceinfo(fun))
-    found: list[Any] = []
 
-    def flat(*leaves: Value) -> list[Any]:
-        out = fun(*pytrees.tree_unflatten(in_tree, leaves))
-        outs, tree = pytrees.tree_flatten(out)
-        for x in outs:
-            if not is_valid_operand(x):
-                raise TypeError(
-                    f"{name} function {function_name(fun)} returned a value of type {type(x)}, which "
-                    "is not a valid JAX type"
-                )
-        found.append((tree, pytrees.tree_unflatten(tree, [get_aval(x) for x in outs])))
-        return outs
+    def refusal(x: object, path: str) -> str:
+        return (
+            f"{name} function {function_name(fun)} returned a value of type {type(x)}, which is not a "
+            "valid JAX type"
+        )
 
-    jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
+    flat = FlatFunction(fun, in_tree, refusal)
+    jaxpr, out_avals, consts = trace_to_jaxpr(flat, avals, info)
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
     closed = ClosedJaxpr(
         jaxpr.replace(
@@ -77,8 +72,7 @@ def trace_function(
         ),
         [],
     )
-    tree, out = found[0]
-    return Traced(closed, consts, tree, out)
+    return Traced(closed, consts, flat.out_tree, flat.unflatten(out_avals))
 
 
 def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Any]]:

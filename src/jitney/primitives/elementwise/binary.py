@@ -129,12 +129,14 @@ def _(x: ShapedArray, y: ShapedArray, *, out_dtype: DTypeLike | None = None) -> 
 
 
 _multiply = reference.function("mul")
+_multiply_small, _LARGE = reference.for_small(_multiply)
 
 
 @mul_p.eager
 def _(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = None) -> np.ndarray:
     if out_dtype is None:
-        return _multiply(x, y)
+        small = x.size < _LARGE and y.size < _LARGE
+        return _multiply_small(x, y) if small else _multiply(x, y)
     dtype = np.dtype(out_dtype)
     return _multiply(reference.convert(x, dtype), reference.convert(y, dtype))
 
@@ -338,9 +340,9 @@ def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
     @prim.transpose
     def _(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
         return [
-            rules.unbroadcast(x, ct) if rules.is_linear(x) else None,
+            rules.unbroadcast(x, ct) if type(x) is UndefinedPrimal else None,
             rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct))
-            if rules.is_linear(y)
+            if type(y) is UndefinedPrimal
             else None,
         ]
 

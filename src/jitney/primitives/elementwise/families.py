@@ -58,7 +58,7 @@ def later(*prims: Primitive) -> None:
 
 def is_accepted(dtype: DType, accepts: Accepts) -> bool:
     """True if `dtype` is in one of the categories `accepts`."""
-    return accepts is None or any(dtypes.issubdtype(dtype, kind) for kind in accepts)
+    return accepts is None or any([dtypes.issubdtype(dtype, kind) for kind in accepts])
 
 
 def _names(accepts: Accepts) -> str:
@@ -91,7 +91,7 @@ _PROMOTING = {
 def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     """Raises TypeError unless all dtypes are equal."""
     first = avals[0].dtype
-    if all(a.dtype == first for a in avals):
+    if all([a.dtype == first for a in avals]):
         return
     found = ", ".join(dtypes.long_name(a.dtype) for a in avals)
     tip = ""
@@ -109,7 +109,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
 def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
     """The common shape of operands of equal rank (rank 0 aside), extents 1 stretching."""
     shape = avals[0].shape
-    if all(a.shape == shape for a in avals):
+    if all([a.shape == shape for a in avals]):
         return shape
     shapes = [a.shape for a in avals if a.shape]
     if len({len(s) for s in shapes}) > 1:
@@ -298,7 +298,7 @@ def nary(
     def _(*avals: ShapedArray, **_: object) -> ShapedArray:
         check_nary(name, avals, accepts, same_dtypes)
         shape = broadcast_shape(name, avals)
-        return shaped_array(shape, result(avals[0].dtype), all(a.weak_type for a in avals))
+        return shaped_array(shape, result(avals[0].dtype), all([a.weak_type for a in avals]))
 
     _set_scalar_rules(prim, fn or name, result)
     bind = prim.bind
@@ -345,11 +345,15 @@ def check_nary(
 
 def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) -> None:
     meaning = reference.function(fn)
+    of_small, large = reference.for_small(meaning)
 
     @prim.eager
     def _(*values: np.ndarray, **_: object) -> np.ndarray:
-        if values[-1].dtype.kind == "V":
+        last = values[-1]
+        if last.dtype.kind == "V":
             return reference.apply(fn, values)
+        if last.size < large and values[0].size < large:
+            return of_small(*values)
         return meaning(*values)
 
     @prim.lower

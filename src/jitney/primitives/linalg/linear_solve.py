@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jitney.compiler import lower as lowering
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
@@ -198,35 +199,32 @@ def _traced(
     has_aux: bool = False,
 ) -> tuple[ClosedJaxpr, list[Any], Any]:
     """(program: constants, operands -> results; values of the constants; structure of the aux)."""
-    aux: list[Any] = []
 
-    def flat(*xs: Value) -> list[Any]:
-        out = fun(pytrees.tree_unflatten(tree, xs))
-        rest: list[Any] = []
-        if has_aux:
-            if not isinstance(out, tuple) or len(out) != 2:
-                raise TypeError(f"{name}() must return a pair (solution, aux), got {out!r}")
-            out, more = out
-            rest, aux_tree = pytrees.tree_flatten(more)
-            aux.append(aux_tree)
-        leaves, out_tree = pytrees.tree_flatten(out)
-        if out_tree != tree:
-            raise TypeError(
-                f"{name}() output pytree structure must match b, got {out_tree} and {tree}."
-            )
-        shapes = [rules.shape_of(x) for x in leaves]
-        wanted = [a.shape for a in avals]
-        if shapes != wanted:
-            raise ValueError(f"{name}() output shapes must match b, got {shapes} and {wanted}")
-        return [*leaves, *rest]
+    def with_aux(x: PyTree) -> tuple[PyTree, PyTree]:
+        out = fun(x)
+        if not has_aux:
+            return out, None
+        if not isinstance(out, tuple) or len(out) != 2:
+            raise TypeError(f"{name}() must return a pair (solution, aux), got {out!r}")
+        return out
 
+    flat = FlatFunction(with_aux, pytrees.treedef_tuple((tree,)))
     info = DebugInfo(f"custom_linear_solve {name}", name)
-    jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
+    jaxpr, out_avals, consts = trace_to_jaxpr(flat, avals, info)
+    out_tree, aux_tree = flat.out_tree.children()
+    if out_tree != tree:
+        raise TypeError(
+            f"{name}() output pytree structure must match b, got {out_tree} and {tree}."
+        )
+    shapes = [a.shape for a in out_avals[: out_tree.num_leaves]]
+    wanted = [a.shape for a in avals]
+    if shapes != wanted:
+        raise ValueError(f"{name}() output shapes must match b, got {shapes} and {wanted}")
     whole = jaxpr.replace(
         constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],
         debug_info=jaxpr.debug_info._replace(arg_names=None),
     )  # fmt: skip
-    return ClosedJaxpr(whole, []), list(consts), aux[0] if aux else None
+    return ClosedJaxpr(whole, []), list(consts), aux_tree if has_aux else None
 
 
 def custom_linear_solve(

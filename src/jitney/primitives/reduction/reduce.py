@@ -13,6 +13,7 @@ from jitney.compiler.reference import reduction
 from jitney.core import dtypes, jaxpr_trace, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
@@ -382,18 +383,12 @@ def reduce(
                 ]
             return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
     avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]
-
-    def flat(*args: Value) -> list[Any]:
-        n = len(xs)
-        left, right = (pytrees.tree_unflatten(tree, part) for part in (args[:n], args[n:]))
-        out, out_tree = pytrees.tree_flatten(computation(left, right))
-        if out_tree != tree:
-            raise ValueError(f"reduce computation must return {tree}, got {out_tree}")
-        return out
-
+    flat = FlatFunction(computation, pytrees.treedef_tuple((tree, tree)))
     jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(
         flat, [*avals, *avals], DebugInfo("reduce", "reduce")
     )
+    if flat.out_tree != tree:
+        raise ValueError(f"reduce computation must return {tree}, got {flat.out_tree}")
     if any(isinstance(c, Tracer) for c in consts):
         raise NotImplementedError("the computation of reduce uses a value traced outside of it")
     out = reduce_p.bind(

@@ -12,6 +12,7 @@ from jitney.compiler.reference import indexing
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
@@ -254,21 +255,13 @@ def reduce_window(
     prim = _special(computation, inits[0], xs[0].dtype) if len(xs) == 1 else None
     if prim is not None:
         return pytrees.tree_unflatten(tree, [prim.bind(xs[0], **params)])
-    n = len(xs)
-
-    def flat(*values: Value) -> list[Any]:
-        out = computation(
-            pytrees.tree_unflatten(tree, values[:n]), pytrees.tree_unflatten(tree, values[n:])
-        )
-        outs, out_tree = pytrees.tree_flatten(out)
-        if out_tree != tree:
-            raise TypeError(f"reduce_window computation must return {tree}, got {out_tree}")
-        return outs
-
+    flat = FlatFunction(computation, pytrees.treedef_tuple((tree, tree)))
     avals = [shaped_array((), x.dtype) for x in xs]
     jaxpr, out_avals, consts = trace_to_jaxpr(
         flat, [*avals, *avals], DebugInfo("reduce_window", getattr(computation, "__name__", "fold"))
     )
+    if flat.out_tree != tree:
+        raise TypeError(f"reduce_window computation must return {tree}, got {flat.out_tree}")
     for aval, found in zip(avals, out_avals, strict=True):
         if found.shape != () or found.dtype != aval.dtype:
             raise TypeError(

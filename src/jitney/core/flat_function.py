@@ -1,0 +1,96 @@
+"""A user's function of pytrees as one of flat values: the form that transformations work on.
+
+Whoever transforms a function flattens its arguments, runs a `FlatFunction` on what stands for the
+leaves, and builds the result anew from flat results and `out_tree`. What functions return is checked
+here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from jitney.core.avals import is_valid_operand
+from jitney.core.pytree import pytrees
+from jitney.core.trace import Tracer, state
+
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree, Value
+
+
+class FlatFunction:
+    """A function of pytrees as one of flat values; remembers the structure of its result.
+
+    Attributes:
+      fun: the function.
+      in_tree: structure of the tuple of its positional arguments, or of the pair of this and the
+        dictionary of its keyword arguments.
+      has_kwargs: which of the two `in_tree` is.
+      has_aux: whether the function returns a pair of which the second part is not transformed.
+      refusal: (an invalid leaf of the result, its path) -> the message of the error that it is. Without
+        it results are not looked at: the trace that they reach refuses them.
+      out_tree: structure of the result of the last call.
+      aux: the second part of that result, with `has_aux`.
+    """
+
+    __slots__ = ("aux", "fun", "has_aux", "has_kwargs", "in_tree", "out_tree", "refusal")
+
+    out_tree: PyTreeDef
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        in_tree: PyTreeDef,
+        refusal: Callable[[object, str], str] | None = None,
+        *,
+        has_kwargs: bool = False,
+        has_aux: bool = False,
+    ) -> None:
+        self.fun = fun
+        self.in_tree = in_tree
+        self.refusal = refusal
+        self.has_kwargs = has_kwargs
+        self.has_aux = has_aux
+        self.aux: Any = None
+
+    def __call__(self, *leaves: Value) -> list[Any]:
+        """Flat results of the function on the arguments with `leaves`.
+
+        Raises:
+          TypeError: if a result is not a valid value, or is no pair with `has_aux`.
+        """
+        args = self.in_tree.unflatten(leaves)
+        out = self.fun(*args[0], **args[1]) if self.has_kwargs else self.fun(*args)
+        if self.has_aux:
+            out, aux = _pair(out)
+            self.aux = pytrees.tree_map(_aside, aux)
+        outs, self.out_tree = pytrees.tree_flatten(out)
+        if self.refusal is not None:
+            for x in outs:
+                if not isinstance(x, Tracer) and not is_valid_operand(x):
+                    self._refuse(outs, self.refusal)
+        return outs
+
+    def _refuse(self, outs: Sequence[object], refusal: Callable[[object, str], str]) -> None:
+        tree = pytrees.tree_unflatten(self.out_tree, outs)
+        for path, x in pytrees.tree_flatten_with_path(tree)[0]:
+            if not is_valid_operand(x):
+                raise TypeError(refusal(x, pytrees.keystr(path)))
+
+    def unflatten(self, outs: Sequence[Any]) -> Any:
+        """A result with the leaves `outs`, of the structure of the last one."""
+        return self.out_tree.unflatten(outs)
+
+
+def _pair(out: PyTree) -> Sequence[Any]:
+    if not isinstance(out, list | tuple) or len(cast("Sequence[object]", out)) != 2:
+        raise TypeError(
+            "expected function with aux output to return a two-element tuple, but got type "
+            f"{type(cast('object', out))} with value {out!r}"
+        )
+    return cast("Sequence[Any]", out)
+
+
+def _aside(x: PyTree) -> Any:
+    return state.trace.aside(x) if isinstance(x, Tracer) else x
