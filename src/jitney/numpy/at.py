@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.trace import state
 from jitney.core.typing import ArrayLike, Index
-from jitney.numpy import indexing, promotion
+from jitney.numpy import arithmetic, indexing, promotion
 from jitney.numpy.index_plan import plan
 from jitney.primitives.array.creation import full_like
 from jitney.primitives.array.shape import broadcast_to, expand_dims, rev, shape_of, squeeze
@@ -33,6 +33,119 @@ if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
 
 ScatterOp = Callable[..., Any]
+
+
+class Update(Protocol):
+    """The method of an update: takes the new values, and the keywords common to all."""
+
+    def __call__(
+        self,
+        values: ArrayLike,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array: ...
+
+
+def _scattering(
+    name: str,
+    scatter: ScatterOp,
+    ufunc: np.ufunc | None,
+    doc: str,
+    example: str,
+    printed: str,
+    returns: str = "a new array",
+) -> Update:
+    """The update that a scatter makes, in programs, and NumPy, where it may.
+
+    Args:
+      name: of the method.
+      scatter: function of lax.
+      ufunc: combines old and new elements; None: new ones replace the old.
+      doc: the first line of the method's docstring.
+      example: a call of it, as Python code, for the docstring.
+      printed: what Python shows as its result.
+      returns: what it returns, for the docstring.
+    """
+
+    def update(
+        self: IndexUpdateRef,
+        values: ArrayLike,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        if mode is None and wrap_negative_indices:
+            out = _update_at_once(self.array, self.index, values, ufunc)
+            if out is not None:
+                return out
+        return scatter_update(
+            self.array, self.index, values, scatter, mode=mode,
+            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+            wrap_negative_indices=wrap_negative_indices,
+        )  # fmt: skip
+
+    return _method(update, name, doc, example, printed, returns)
+
+
+def _combining(
+    name: str,
+    function: Callable[[Array, Array], Array],
+    doc: str,
+    example: str,
+    printed: str,
+    returns: str = "a new array",
+) -> Update:
+    """The update by a function of the whole array and of one that is 1 where nothing is updated.
+
+    Repeated positions multiply their values. For the arguments see `_scattering`.
+    """
+
+    def update(
+        self: IndexUpdateRef,
+        values: ArrayLike,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: str | GatherScatterMode | None = None,
+        out_sharding: Sharding | PartitionSpec | None = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        factors = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
+            values,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+        return function(self.array, factors)
+
+    return _method(update, name, doc, example, printed, returns)
+
+
+def _method(
+    update: Callable[..., Array], name: str, doc: str, example: str, printed: str, returns: str
+) -> Update:
+    """`update` as the documented method `name` of `IndexUpdateRef`."""
+    update.__name__, update.__qualname__ = name, f"IndexUpdateRef.{name}"
+    update.__doc__ = f"""{doc}
+
+        Args:
+          values: broadcast to the indexed shape, and converted to the dtype of the array.
+
+        Returns: {returns}.
+
+        Example:
+          >>> {example}
+          {printed}
+        """
+    return update
 
 
 class IndexUpdateHelper:
@@ -111,275 +224,42 @@ class IndexUpdateRef:
             wrap_negative_indices=wrap_negative_indices,
         )
 
-    def set(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] = values.
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array; of repeated positions one of the values is kept.
-
-        Example:
-          >>> jnp.zeros(4).at[1:3].set(7)
-          Array([0., 7., 7., 0.], dtype=float32)
-        """
-        if mode is None and wrap_negative_indices:
-            out = _update_at_once(self.array, self.index, values, None)
-            if out is not None:
-                return out
-        return self._scatter(
-            lax_scatter.scatter,
-            values,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            wrap_negative_indices,
-        )
-
-    def add(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] += values, repeated positions adding up.
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array.
-
-        Example:
-          >>> jnp.zeros(3).at[jnp.array([0, 2, 2])].add(1)
-          Array([1., 0., 2.], dtype=float32)
-        """
-        if mode is None and wrap_negative_indices:
-            out = _update_at_once(self.array, self.index, values, np.add)
-            if out is not None:
-                return out
-        return self._scatter(
-            lax_scatter.scatter_add,
-            values,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            wrap_negative_indices,
-        )
-
-    def subtract(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] -= values, repeated positions adding up.
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array.
-
-        Example:
-          >>> jnp.arange(3).at[0].subtract(5)
-          Array([-5,  1,  2], dtype=int32)
-        """
-        if mode is None and wrap_negative_indices:
-            out = _update_at_once(self.array, self.index, values, np.subtract)
-            if out is not None:
-                return out
-        return self._scatter(
-            lax_scatter.scatter_sub,
-            values,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            wrap_negative_indices,
-        )
-
-    def multiply(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] *= values, repeated positions one after the other.
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array.
-
-        Example:
-          >>> jnp.arange(4).at[2:].multiply(10)
-          Array([ 0,  1, 20, 30], dtype=int32)
-        """
-        if mode is None and wrap_negative_indices:
-            out = _update_at_once(self.array, self.index, values, np.multiply)
-            if out is not None:
-                return out
-        return self._scatter(
-            lax_scatter.scatter_mul,
-            values,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            wrap_negative_indices,
-        )
-
-    mul = multiply
-
-    def divide(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] /= values, as floats.
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array, of a float dtype.
-
-        Example:
-          >>> jnp.array([2.0, 4.0]).at[1].divide(8)
-          Array([2. , 0.5], dtype=float32)
-        """
-        from jitney.numpy.arithmetic import divide
-
-        divisors = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
-            values,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-            mode=mode,
-            wrap_negative_indices=wrap_negative_indices,
-        )
-        return divide(self.array, divisors)
-
-    def power(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] **= values.
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array.
-
-        Example:
-          >>> jnp.array([2, 3]).at[1].power(2)
-          Array([2, 9], dtype=int32)
-        """
-        from jitney.numpy.arithmetic import power
-
-        exponents = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
-            values,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-            mode=mode,
-            wrap_negative_indices=wrap_negative_indices,
-        )
-        return power(self.array, exponents)
-
-    def min(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] = minimum(x[index], values).
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array.
-
-        Example:
-          >>> jnp.array([1, 5, 9]).at[:].min(4)
-          Array([1, 4, 4], dtype=int32)
-        """
-        if mode is None and wrap_negative_indices:
-            out = _update_at_once(self.array, self.index, values, np.minimum)
-            if out is not None:
-                return out
-        return self._scatter(
-            lax_scatter.scatter_min,
-            values,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            wrap_negative_indices,
-        )
-
-    def max(
-        self,
-        values: ArrayLike,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-        out_sharding: Sharding | PartitionSpec | None = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index] = maximum(x[index], values).
-
-        Args:
-          values: broadcast to the indexed shape, and converted to the dtype of the array.
-
-        Returns: a new array.
-
-        Example:
-          >>> jnp.array([1, 5, 9]).at[:].max(4)
-          Array([4, 5, 9], dtype=int32)
-        """
-        if mode is None and wrap_negative_indices:
-            out = _update_at_once(self.array, self.index, values, np.maximum)
-            if out is not None:
-                return out
-        return self._scatter(
-            lax_scatter.scatter_max,
-            values,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            wrap_negative_indices,
-        )
+    set = _scattering(
+        "set", lax_scatter.scatter, None, "x[index] = values.",
+        "jnp.zeros(4).at[1:3].set(7)", "Array([0., 7., 7., 0.], dtype=float32)",
+        returns="a new array; of repeated positions one of the values is kept",
+    )  # fmt: skip
+    add = _scattering(
+        "add", lax_scatter.scatter_add, np.add, "x[index] += values, repeated positions adding up.",
+        "jnp.zeros(3).at[jnp.array([0, 2, 2])].add(1)", "Array([1., 0., 2.], dtype=float32)",
+    )  # fmt: skip
+    subtract = _scattering(
+        "subtract", lax_scatter.scatter_sub, np.subtract,
+        "x[index] -= values, repeated positions adding up.",
+        "jnp.arange(3).at[0].subtract(5)", "Array([-5,  1,  2], dtype=int32)",
+    )  # fmt: skip
+    multiply = mul = _scattering(
+        "multiply", lax_scatter.scatter_mul, np.multiply,
+        "x[index] *= values, repeated positions one after the other.",
+        "jnp.arange(4).at[2:].multiply(10)", "Array([ 0,  1, 20, 30], dtype=int32)",
+    )  # fmt: skip
+    min = _scattering(
+        "min", lax_scatter.scatter_min, np.minimum, "x[index] = minimum(x[index], values).",
+        "jnp.array([1, 5, 9]).at[:].min(4)", "Array([1, 4, 4], dtype=int32)",
+    )  # fmt: skip
+    max = _scattering(
+        "max", lax_scatter.scatter_max, np.maximum, "x[index] = maximum(x[index], values).",
+        "jnp.array([1, 5, 9]).at[:].max(4)", "Array([4, 5, 9], dtype=int32)",
+    )  # fmt: skip
+    divide = _combining(
+        "divide", arithmetic.divide, "x[index] /= values, as floats.",
+        "jnp.array([2.0, 4.0]).at[1].divide(8)", "Array([2. , 0.5], dtype=float32)",
+        returns="a new array, of a float dtype",
+    )  # fmt: skip
+    power = _combining(
+        "power", arithmetic.power, "x[index] **= values.",
+        "jnp.array([2, 3]).at[1].power(2)", "Array([2, 9], dtype=int32)",
+    )  # fmt: skip
 
     def apply(
         self,
@@ -415,29 +295,10 @@ class IndexUpdateRef:
 
         dtype, weak = promotion.type_of(self.array)
         zero = convert(0, dtype, weak)
-        return self._scatter(
-            op, zero, indices_are_sorted, unique_indices, mode, wrap_negative_indices
-        )
-
-    def _scatter(
-        self,
-        op: ScatterOp,
-        values: ArrayLike,
-        is_sorted: bool,
-        unique: bool,
-        mode: str | GatherScatterMode | None,
-        wrap: bool,
-    ) -> Array:
         return scatter_update(
-            self.array,
-            self.index,
-            values,
-            op,
-            mode=mode,
-            indices_are_sorted=is_sorted,
-            unique_indices=unique,
-            wrap_negative_indices=wrap,
-        )
+            self.array, self.index, zero, op, mode=mode, indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices, wrap_negative_indices=wrap_negative_indices,
+        )  # fmt: skip
 
 
 IndexUpdateHelper.__name__ = IndexUpdateHelper.__qualname__ = "_IndexUpdateHelper"
