@@ -1,4 +1,4 @@
-"""What the functions that differentiate share: functions of flat values, checks, values of arguments."""
+"""What functions that differentiate share: functions of flat values, checks, values of arguments."""
 
 from __future__ import annotations
 

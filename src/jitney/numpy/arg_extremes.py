@@ -10,7 +10,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike, Axis
-from jitney.numpy import promotion, reductions
+from jitney.numpy import promotion, reduction_table, reductions
 from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where as choose
 from jitney.primitives.array.shape import canonical_axis, reshape
@@ -41,7 +41,7 @@ def _arg(
     if flat.shape[dim] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     index = op(flat, dim, dtypes.canonicalize_dtype(np.int64))
-    return reductions.keep(index, axes, bool(keepdims))
+    return reduction_table.keep(index, axes, bool(keepdims))
 
 
 def argmax(
@@ -111,7 +111,7 @@ def nanargmax(
       Array([ 2, -1], dtype=int32)
     """
     promotion.check_no_out("nanargmax", out)
-    return _nanargmax(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
+    return _nanargmax(a, axis=reduction_table.static_axis(axis), keepdims=bool(keepdims))
 
 
 def nanargmin(
@@ -132,7 +132,7 @@ def nanargmin(
       Array(2, dtype=int32)
     """
     promotion.check_no_out("nanargmin", out)
-    return _nanargmin(a, axis=reductions.static_axis(axis), keepdims=bool(keepdims))
+    return _nanargmin(a, axis=reduction_table.static_axis(axis), keepdims=bool(keepdims))
 
 
 @jit_when_traced(name="_nanargmax", static_argnames=("axis", "keepdims"))

@@ -55,7 +55,7 @@ def _running(
         if wanted == _BOOL:
             wanted = dtypes.canonicalize_dtype(np.int64)
         elif promote:
-            from jitney.numpy.reductions import sum_dtype
+            from jitney.numpy.reduction_table import sum_dtype
 
             wanted = sum_dtype(x.dtype)
     if wanted == _BOOL:

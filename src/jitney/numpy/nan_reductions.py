@@ -5,18 +5,17 @@ Arguments are those of the reductions without `nan`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, Axis, DTypeLike
-from jitney.numpy import promotion, reductions
+from jitney.numpy import averages, promotion, reductions
 from jitney.numpy.arithmetic import true_divide
 from jitney.numpy.float_classes import isnan
+from jitney.numpy.reduction_table import MAX, MIN, PROD, SUM, Reduction, check_mask, reduced
 from jitney.numpy.selection import where as choose
 from jitney.primitives.elementwise import binary, compare, convert, unary
 
@@ -28,24 +27,27 @@ def _filled(x: Array, value: float) -> Array:
     return choose(isnan(x), convert.scalar_operand(value, x.dtype, False), x)
 
 
-def _extreme(
-    name: str,
-    reduction: Callable[..., Any],
-    fill: float,
+def _without_nan(
+    row: Reduction,
     a: ArrayLike,
     axis: Axis,
     out: None,
     keepdims: bool,
     initial: ArrayLike | None,
     where: ArrayLike | None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
+    """The reduction of a row with its neutral value in place of NaN.
+
+    Extremes of nothing but NaN are NaN.
+    """
+    name = f"nan{row.name}"
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)
-    reductions.check_mask(name, where)
-    if not promotion.is_inexact(x.dtype):
-        return reduction(x, axis, None, keepdims, initial, where)
-    value = reduction(_filled(x, fill), axis, None, keepdims, initial, where)
-    if initial is not None:
+    check_mask(name, where)
+    filled = _filled(x, row.neutral(x.dtype)) if promotion.is_inexact(x.dtype) else x
+    value = reduced(row, filled, axis, None, keepdims, initial, where, dtype=dtype)
+    if row.of_booleans is not None or initial is not None or filled is x:
         return value
     none = reductions.all(isnan(x), axis, keepdims=keepdims)
     return choose(none, convert.scalar_operand(np.nan, value.dtype, False), value)
@@ -78,7 +80,7 @@ def nanmax(
       >>> jnp.nanmax(jnp.array([1.0, jnp.nan, 3.0]))
       Array(3., dtype=float32)
     """
-    return _extreme("nanmax", reductions.max, -np.inf, a, axis, out, keepdims, initial, where)
+    return _without_nan(MAX, a, axis, out, keepdims, initial, where)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
@@ -108,18 +110,7 @@ def nanmin(
       >>> jnp.nanmin(jnp.array([1.0, jnp.nan, 3.0]))
       Array(1., dtype=float32)
     """
-    return _extreme("nanmin", reductions.min, np.inf, a, axis, out, keepdims, initial, where)
-
-
-def _fold(
-    name: str, reduction: Callable[..., Any], fill: int, a: ArrayLike, out: None, *args: Any
-) -> Array:
-    promotion.check_no_out(name, out)
-    x = promotion.ensure_arraylike(name, a)
-    axis, dtype, keepdims, initial, where = args
-    reductions.check_mask(name, where)
-    x = _filled(x, fill) if promotion.is_inexact(x.dtype) else x
-    return reduction(x, axis, dtype, None, keepdims, initial, where)
+    return _without_nan(MIN, a, axis, out, keepdims, initial, where)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
@@ -147,7 +138,7 @@ def nansum(
       >>> jnp.nansum(jnp.array([[1.0, jnp.nan], [2.0, 3.0]]), axis=0)
       Array([3., 3.], dtype=float32)
     """
-    return _fold("nansum", reductions.sum, 0, a, out, axis, dtype, keepdims, initial, where)
+    return _without_nan(SUM, a, axis, out, keepdims, initial, where, dtype)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
@@ -175,7 +166,7 @@ def nanprod(
       >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
       Array(6., dtype=float32)
     """
-    return _fold("nanprod", reductions.prod, 1, a, out, axis, dtype, keepdims, initial, where)
+    return _without_nan(PROD, a, axis, out, keepdims, initial, where, dtype)
 
 
 @partial(jit_when_traced, static_argnames=("axis", "dtype", "keepdims"))
@@ -203,9 +194,9 @@ def nanmean(
     """
     promotion.check_no_out("nanmean", out)
     x = promotion.ensure_arraylike("nanmean", a)
-    reductions.check_mask("nanmean", where)
+    check_mask("nanmean", where)
     if not promotion.is_inexact(x.dtype):
-        return reductions.mean(x, axis, dtype, None, keepdims, where=where)
+        return averages.mean(x, axis, dtype, None, keepdims, where=where)
     dtype = x.dtype if dtype is None else dtype
     defined = unary.bitwise_not(isnan(x))
     count = reductions.sum(defined, axis, dtype, keepdims=keepdims, where=where)
@@ -244,8 +235,8 @@ def nanvar(
     """
     promotion.check_no_out("nanvar", out)
     x = promotion.ensure_arraylike("nanvar", a)
-    reductions.check_mask("nanvar", where)
-    carried, result = reductions.var_dtypes(x.dtype, dtype)
+    check_mask("nanvar", where)
+    carried, result = averages.var_dtypes(x.dtype, dtype)
     x = convert.convert(x, carried)
     if mean is None:
         center = nanmean(x, axis, dtype=carried, keepdims=True, where=where)
@@ -295,7 +286,7 @@ def nanstd(
       Array(1., dtype=float32)
     """
     promotion.check_no_out("nanstd", out)
-    reductions.check_mask("nanstd", where)
+    check_mask("nanstd", where)
     return unary.sqrt(
         nanvar(a, axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
     )

@@ -274,13 +274,13 @@ def _ramp(x: Array, axis: int, low: int, high: int, *, ends: Callable[[int, int]
 def _statistic(
     x: Array, axis: int, low: int, high: int, *, mode: str, lengths: Widths | None
 ) -> Array:
-    from jitney.numpy import quantiles, reductions
+    from jitney.numpy import averages, quantiles, reductions
     from jitney.numpy.rounding import round as round_to
 
     functions: dict[str, Callable[..., Any]] = {
         "maximum": reductions.max,
         "minimum": reductions.min,
-        "mean": reductions.mean,
+        "mean": averages.mean,
         "median": quantiles.median,
     }
     function = functions[mode]

@@ -99,9 +99,9 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
     ) -> Array:
         """The mean."""
-        from jitney.numpy import reductions
+        from jitney.numpy import averages
 
-        return reductions.mean(self, axis, dtype, out, keepdims, where=where)
+        return averages.mean(self, axis, dtype, out, keepdims, where=where)
 
     def sum(
         self,
@@ -151,9 +151,9 @@ class ReductionMethods(_Base):
         correction: float | None = None,
     ) -> Array:
         """The standard deviation."""
-        from jitney.numpy import reductions
+        from jitney.numpy import averages
 
-        return reductions.std(
+        return averages.std(
             self, axis, dtype, out, ddof, keepdims, where=where, correction=correction
         )
 
@@ -169,9 +169,9 @@ class ReductionMethods(_Base):
         correction: float | None = None,
     ) -> Array:
         """The variance."""
-        from jitney.numpy import reductions
+        from jitney.numpy import averages
 
-        return reductions.var(
+        return averages.var(
             self, axis, dtype, out, ddof, keepdims, where=where, correction=correction
         )
 

@@ -15,11 +15,12 @@ from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
+from jitney.numpy.averages import average
 from jitney.numpy.creation import array, asarray, full, ones_like, zeros
 from jitney.numpy.joining import atleast_2d, concatenate
 from jitney.numpy.products import dot
 from jitney.numpy.ranges import linspace
-from jitney.numpy.reductions import average, max as max_of, min as min_of, ptp, sum as sum_of
+from jitney.numpy.reductions import max as max_of, min as min_of, ptp, sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
 from jitney.numpy.triangular import diag

@@ -24,6 +24,7 @@ from jitney.numpy import (
     comparison,
     cumulative,
     promotion,
+    reduction_table,
     reductions,
     unary_math,
 )
@@ -479,10 +480,10 @@ def _bit_fold(
     ) -> Array:
         from jitney.numpy.selection import where as choose
 
-        axes = reductions.reduced_axes(reductions.static_axis(axis), x.ndim)
+        axes = reduction_table.reduced_axes(reduction_table.static_axis(axis), x.ndim)
         if where is not None:
             x = choose(where, x, full((), neutral, x.dtype))
-        out = reductions.keep(monoid(x, axes), axes, keepdims)
+        out = reduction_table.keep(monoid(x, axes), axes, keepdims)
         return out if initial is None else op(out, convert(as_value(initial), out.dtype))
 
     return fold

@@ -1,0 +1,211 @@
+"""The table of reductions, and how all of them go about.
+
+A row says once what sums, products, extremes and truth over axes are; the functions of `jax.numpy`,
+with and without NaN, give it to `reduced` or `reduced_truth`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.record import record
+from jitney.core.trace import concrete_or_error
+from jitney.core.typing import ArrayLike, Axis, DTypeLike
+from jitney.numpy import promotion
+from jitney.numpy.selection import where as choose
+from jitney.primitives.array.shape import canonical_axes, expand_dims, shape_of
+from jitney.primitives.elementwise import binary, convert, unary
+from jitney.primitives.reduction import reduce
+
+_BOOL = np.dtype(bool)
+_F32 = np.dtype(np.float32)
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def least(dtype: np.dtype[Any]) -> float:
+    """The least value of a dtype."""
+    if dtype == _BOOL:
+        return False
+    return int(dtypes.iinfo(dtype).min) if promotion.is_integer(dtype) else -np.inf
+
+
+def greatest(dtype: np.dtype[Any]) -> float:
+    """The greatest value of a dtype."""
+    if dtype == _BOOL:
+        return True
+    return int(dtypes.iinfo(dtype).max) if promotion.is_integer(dtype) else np.inf
+
+
+@record(frozen=True)
+class Reduction:
+    """What a reduction is.
+
+    Attributes:
+      name: of the function.
+      fold: (array, axes) -> the reduced array, by lax.
+      combine: (x, y) -> of two results; how `initial` goes with them.
+      neutral: dtype -> the value that changes no result, which stands for elements that are left out.
+      of_booleans: of sums and products: the row for booleans. They are carried in wider dtypes, and
+        have a result over nothing; rows without it have one only from an `initial`.
+    """
+
+    name: str
+    fold: Callable[..., Array]
+    combine: Callable[..., Array]
+    neutral: Callable[[np.dtype[Any]], float]
+    of_booleans: Reduction | None = None
+
+
+ALL = Reduction("all", reduce.reduce_and, binary.bitwise_and, lambda _: True)
+ANY = Reduction("any", reduce.reduce_or, binary.bitwise_or, lambda _: False)
+SUM = Reduction("sum", reduce.reduce_sum, binary.add, lambda _: 0, of_booleans=ANY)
+PROD = Reduction("prod", reduce.reduce_prod, binary.mul, lambda _: 1, of_booleans=ALL)
+MAX = Reduction("max", reduce.reduce_max, binary.max, least)
+MIN = Reduction("min", reduce.reduce_min, binary.min, greatest)
+
+
+# --- what they share ------------------------------------------------------------------------------
+
+
+def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
+    """An `axis` argument as ints: None, one, or a tuple of them."""
+    if axis is None or type(axis) is int or type(axis) is tuple:
+        return axis
+    known: Any = concrete_or_error(None, axis, "axis argument to a jnp reduction")
+    if isinstance(known, Array | np.ndarray):
+        axes = np.asarray(known)
+        return operator.index(axes[()]) if axes.ndim == 0 else tuple(axes.tolist())
+    try:
+        return operator.index(known)
+    except TypeError:
+        return tuple([operator.index(k) for k in known])
+
+
+def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
+    """The axes to reduce over, counted from the front."""
+    if axis is None:
+        return tuple(range(rank))
+    axes = canonical_axes(axis, rank)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"duplicate value in 'axis': {axis}")
+    return tuple(sorted(axes))
+
+
+def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which sums of `dtype` are carried."""
+    return _F32 if dtype.itemsize == 2 and promotion.is_floating(dtype) else dtype
+
+
+def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype[Any]:
+    """dtype of the sum of values of `dtype`."""
+    if not (dtype == _BOOL or (promote and promotion.is_integer(dtype))):
+        return dtype
+    unsigned = dtypes.issubdtype(dtype, np.unsignedinteger)
+    default = dtypes.canonicalize_dtype(np.uint64 if unsigned else np.int64)
+    return default if dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(default) else dtype
+
+
+def keep(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """`result` with the reduced axes put back if `keepdims`."""
+    return expand_dims(result, axes) if keepdims and axes else result
+
+
+def truth_mask(name: str, where: ArrayLike) -> ArrayLike:
+    """`where`, which must be boolean."""
+    check_mask(name, where)
+    return where
+
+
+def check_mask(name: str, where: ArrayLike | None) -> None:
+    """Raises unless `where` is a boolean array, or not given."""
+    if where is None:
+        return
+    promotion.check_arraylike(name, where)
+    dtype = promotion.dtype_of(where)
+    if dtype != _BOOL:
+        raise ValueError(
+            f"jnp.{name}: where must be None or a boolean array; got where.dtype={dtype!r}."
+        )
+
+
+def reduced(
+    row: Reduction,
+    a: ArrayLike,
+    axis: Axis,
+    out: None,
+    keepdims: bool,
+    initial: ArrayLike | None,
+    where: ArrayLike | None,
+    *,
+    dtype: DTypeLike | None = None,
+    promote_integers: bool = True,
+) -> Array:
+    """The reduction of a row of numbers; for the arguments see `numpy.reductions`."""
+    name = row.name
+    promotion.check_no_out(name, out)
+    if isinstance(a, Array):
+        x: Any = a
+    else:
+        promotion.check_arraylike(name, a)
+        x = convert.as_value(a)
+    shape = x.shape
+    axes = reduced_axes(static_axis(axis), len(shape))
+    old = x.dtype
+    result, carried = old, old
+    if row.of_booleans is not None:
+        if dtype is not None:
+            result = convert.user_dtype(dtype, name)
+            carried = result
+        else:
+            result = sum_dtype(old, promote_integers)
+            carried = carrier(result)
+        if result == _BOOL:  # whether there is a nonzero one; whether all are
+            x, row = convert.convert(x, _BOOL), row.of_booleans
+        elif old == _BOOL:
+            x = convert.convert(x, dtypes.canonicalize_dtype(np.int64))
+    elif initial is None:
+        if where is not None:
+            raise ValueError(
+                f"reduction operation {name} does not have an identity, so to use a where mask one "
+                "has to specify 'initial'"
+            )
+        if 0 in [shape[k] for k in axes]:
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+    x = convert.convert(x, carried)
+    if where is not None:
+        fill = convert.scalar_operand(row.neutral(carried), carried, False)
+        x = choose(truth_mask(name, where), x, fill)
+    value = row.fold(x, axes)
+    if initial is not None:
+        if shape_of(initial):
+            raise ValueError(
+                f"initial value must be a scalar. Got array of shape {shape_of(initial)}"
+            )
+        value = row.combine(promotion.as_type(initial, carried, False), value)
+    if carried != result:
+        value = convert.convert(value, result)
+    return keep(value, axes, keepdims)
+
+
+def reduced_truth(
+    row: Reduction, a: ArrayLike, axis: Axis, out: None, keepdims: bool, where: ArrayLike | None
+) -> Array:
+    """The reduction of a row of truth values: of whether elements are not zero."""
+    name = row.name
+    promotion.check_no_out(name, out)
+    x = promotion.ensure_arraylike(name, a)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        x = unary.real(x)  # as in JAX, the imaginary part does not count
+    x = convert.convert(x, _BOOL)
+    axes = reduced_axes(static_axis(axis), x.ndim)
+    if where is not None:
+        x = choose(truth_mask(name, where), x, np.bool_(row.neutral(_BOOL)))
+    return keep(row.fold(x, axes), axes, keepdims)
