@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from jitney.api.inner_rules import inner_rule
 from jitney.api.jit_call import fun_name, trace_closed
 from jitney.api.signature import positional
-from jitney.compiler import lower as lowering
 from jitney.core import source_info
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
@@ -20,6 +19,7 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
 from jitney.primitives import rules
+from jitney.primitives.call.inlined import calls_program
 from jitney.primitives.control import mapping
 from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.batch import AxisData, batch_flat
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
 
 custom_vmap_p = declare("custom_vmap_call", multiple_results=True)
-custom_vmap_p.effectful = True
+calls_program(custom_vmap_p, "call")
 
 
 class BatchingRule:
@@ -44,16 +44,6 @@ class BatchingRule:
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} at 0xXXXXXXXXXXXX>"
-
-
-@custom_vmap_p.abstract
-def _(*avals: Any, call: ClosedJaxpr, **_: Any) -> Any:
-    return call.out_avals, call.effects
-
-
-@custom_vmap_p.lower
-def _(b: Any, *nodes: Any, call: ClosedJaxpr, **_: Any) -> Any:
-    return lowering.inline(b, call, nodes)
 
 
 custom_vmap_p.absent(

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.compiler import lower as lowering
 from jitney.core import text
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
 from jitney.core.trace import set_current_trace
+from jitney.primitives.call.inlined import calls_program, transposed_call
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
@@ -25,12 +25,9 @@ from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
-        Builder,
         Cotangent,
         Dims,
-        Node,
         Operand,
         Primals,
         Tangents,
@@ -39,19 +36,7 @@ if TYPE_CHECKING:
     from jitney.transforms import jet
 
 jit_p = declare("jit", multiple_results=True)
-jit_p.effectful = True
-
-
-@jit_p.abstract
-def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return jaxpr.out_avals, jaxpr.effects
-
-
-@jit_p.lower
-def _(b: Builder, *nodes: Node, jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return lowering.inline(b, jaxpr, nodes)
-
-
+calls_program(jit_p, "jaxpr")
 jit_p.absent(
     "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
 )
@@ -143,14 +128,12 @@ def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int | None
 
 @jit_p.transpose
 def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object) -> list[Any]:
-    linear = tuple(type(x) is UndefinedPrimal for x in args)
-    nonzero = tuple(type(ct) is not Zero for ct in cts)
-    program, has_ct = transposed_program(jaxpr, linear, nonzero)
-    given: list[Any] = [x for x, lin in zip(args, linear, strict=True) if not lin]
-    given += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(jit_p.bind(*given, **call_params(params, program)))
-    found = iter(has_ct)
-    return [next(outs) if lin and next(found) else None for lin in linear]
+    return transposed_call(
+        lambda linear, nonzero: transposed_program(jaxpr, linear, nonzero),
+        lambda program, given: jit_p.bind(*given, **call_params(params, program)),
+        cts,
+        args,
+    )
 
 
 @memoize_by_identity

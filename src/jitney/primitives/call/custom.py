@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.compiler import lower as lowering
 from jitney.core import dtypes, text
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.primitive import declare
 from jitney.primitives import rules
+from jitney.primitives.call.inlined import calls_program
 from jitney.transforms.batch import AxisData, BatchTrace, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jet import jet_flat
 from jitney.transforms.jvp import jvp_flat
@@ -27,10 +27,8 @@ from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
-        Builder,
         Cotangent,
         Dims,
-        Node,
         Operand,
         Param,
         Primals,
@@ -58,17 +56,7 @@ class FlatRule:
 # --- custom_jvp ---------------------------------------------------------------------------------
 
 custom_jvp_call_p = declare("custom_jvp_call", multiple_results=True)
-custom_jvp_call_p.effectful = True
-
-
-@custom_jvp_call_p.abstract
-def _(*avals: AbstractValue, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return call_jaxpr.out_avals, call_jaxpr.effects
-
-
-@custom_jvp_call_p.lower
-def _(b: Builder, *nodes: Node, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return lowering.inline(b, call_jaxpr, nodes)
+calls_program(custom_jvp_call_p, "call_jaxpr")
 
 
 def with_axis(zero: Zero, size: int) -> Zero:
@@ -241,17 +229,7 @@ text.printing_rules["custom_jvp_call"] = _print_custom_jvp
 # --- custom_vjp ---------------------------------------------------------------------------------
 
 custom_vjp_call_p = declare("custom_vjp_call", multiple_results=True)
-custom_vjp_call_p.effectful = True
-
-
-@custom_vjp_call_p.abstract
-def _(*avals: AbstractValue, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return call_jaxpr.out_avals, call_jaxpr.effects
-
-
-@custom_vjp_call_p.lower
-def _(b: Builder, *nodes: Node, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return lowering.inline(b, call_jaxpr, nodes)
+calls_program(custom_vjp_call_p, "call_jaxpr")
 
 
 @custom_vjp_call_p.jvp
@@ -421,22 +399,12 @@ text.printing_rules["custom_vjp_call"] = _print_custom_vjp
 # The forward function of a custom_vjp function in programs. Where nobody reads its residuals, as in
 # the part of a checkpointed function that is computed first, it is the function itself.
 remat_opt_p = declare("remat_opt", multiple_results=True)
-remat_opt_p.effectful = True
-
-
-@remat_opt_p.abstract
-def _(*avals: AbstractValue, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return fwd_jaxpr.out_avals, fwd_jaxpr.effects
+calls_program(remat_opt_p, "fwd_jaxpr")
 
 
 @remat_opt_p.def_impl
 def _(*args: Value, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
     return eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *args)
-
-
-@remat_opt_p.lower
-def _(b: Builder, *nodes: Node, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return lowering.inline(b, fwd_jaxpr, nodes)
 
 
 @remat_opt_p.jvp

@@ -32,6 +32,7 @@ from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare, registry
 from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
+from jitney.primitives.call.inlined import transposed_call
 from jitney.primitives.call.remat_policies import Policy, divide, without_calls
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet
@@ -346,14 +347,12 @@ text.printing_rules["remat2"] = _print_remat
 
 @remat_p.transpose
 def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: object) -> list[Any]:
-    linear = tuple(type(x) is UndefinedPrimal for x in args)
-    nonzero = tuple(type(ct) is not Zero for ct in cts)
-    program, has_ct = _transposed(jaxpr, linear, nonzero)
-    given = [x for x, lin in zip(args, linear, strict=True) if not lin]
-    given += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(bind_program(program, given, params))
-    found = iter(has_ct)
-    return [next(outs) if lin and next(found) else None for lin in linear]
+    return transposed_call(
+        lambda linear, nonzero: _transposed(jaxpr, linear, nonzero),
+        lambda program, given: bind_program(program, given, params),
+        cts,
+        args,
+    )
 
 
 @memoize_by_identity

@@ -1,0 +1,56 @@
+"""What primitives that call a program share: types and effects, lowering in place, transposition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.compiler import lower as lowering
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.primitive import Primitive
+    from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand
+
+
+def calls_program(prim: Primitive, parameter: str) -> None:
+    """Results, effects and code of `prim` are those of the program in its parameter `parameter`."""
+    prim.effectful = True
+
+    @prim.abstract
+    def _(*_avals: object, **params: ClosedJaxpr) -> Any:
+        program = params[parameter]
+        return program.out_avals, program.effects
+
+    @prim.lower
+    def _(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> Any:
+        return lowering.inline(b, params[parameter], nodes)
+
+
+def transposed_call(
+    transposed: Callable[
+        [tuple[bool, ...], tuple[bool, ...]], tuple[ClosedJaxpr, tuple[bool, ...]]
+    ],
+    bind: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
+    cts: Sequence[Cotangent],
+    args: Sequence[Operand],
+) -> list[Any]:
+    """Cotangents of the operands of a call, by a call of the transposed program.
+
+    Args:
+      transposed: (which operands are linear, which results have a cotangent) -> the program from the
+        other operands and these cotangents, and which linear operands have one.
+      bind: calls a program.
+      cts: cotangents of the results.
+      args: operands.
+    """
+    linear = tuple([type(x) is UndefinedPrimal for x in args])
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
+    program, has_ct = transposed(linear, nonzero)
+    given: list[Any] = [x for x, lin in zip(args, linear, strict=True) if not lin]
+    given += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(bind(program, given))
+    found = iter(has_ct)
+    return [next(outs) if lin and next(found) else None for lin in linear]
