@@ -17,7 +17,7 @@ from jitney.compiler.plan.verify import verify_plan
 from jitney.core import config
 from jitney.core.avals import shaped_array
 from jitney.core.record import replace
-from jitney.runtime import lazy_compiler
+from jitney.runtime import client, lazy_compiler
 from jitney.runtime.native._native import Program
 
 # The host's own code, and code without masks, without fused multiply-add, with other vector widths.
@@ -70,9 +70,11 @@ def run_program(built: CompiledProgram, inputs: Sequence[np.ndarray]) -> list[np
         [shaped_array(t.shape, t.dtype) for t in built.outputs],
         built.arena_bytes,
         built.releases_gil,
+        client.default_device(),
         built,
     )
-    return [np.asarray(x._value) for x in native.run(list(inputs))]
+    call = native.device.queue.enqueue(native.prepare(list(inputs)))
+    return [np.asarray(x._value) for x in call.complete()]
 
 
 def differs(got: np.ndarray, want: np.ndarray, inexact: bool = False) -> bool:

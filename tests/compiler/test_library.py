@@ -98,8 +98,14 @@ def test_errors_of_a_reference_implementation_reach_the_caller(registry):
         compiled(calling("test.fail", (), (2,)), np.zeros(2, np.float32))
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int64, ctypes.c_int64)
-def reverse_rows(slots, begin, end):
+@ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.c_int64,
+    ctypes.c_int64,
+)
+def reverse_rows(call, slots, begin, end):
     """Rows reversed, by way of the workspace."""
     n = ctypes.cast(slots[0], ctypes.POINTER(ctypes.c_int64))[0]
     x, out, workspace = (ctypes.cast(slots[i], ctypes.POINTER(ctypes.c_float)) for i in (1, 2, 3))

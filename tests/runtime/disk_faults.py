@@ -32,6 +32,7 @@ from jitney import lax
 from jitney.compiler.hlo.digest import digest
 from jitney.core import config
 from jitney.runtime import disk_cache
+from jitney.runtime.assignment import assign
 from jitney.runtime.executable import Executable
 
 X = np.linspace(-2, 2, 50, dtype=np.float32)
@@ -56,7 +57,7 @@ class Kept:
         program = disk_cache.find(place, self.key, low.module)
         if program is None:
             return False
-        self.check(Executable("kept", program, low.in_avals, low.out_avals))
+        self.check(Executable("kept", program, low.in_avals, low.out_avals, assign(())))
         return True
 
     def check(self, executable: Executable) -> None:

@@ -5,8 +5,7 @@ import pytest
 
 import jitney.numpy as jnp
 from jitney.compiler.scalar_functions import rows
-from jitney.runtime import elementwise
-from jitney.runtime.native import _native
+from jitney.runtime import elementwise, host_path
 
 # The ufuncs that are reference implementations as they are.
 UFUNCS = [
@@ -84,7 +83,7 @@ def test_loops_of_python_functions_cover_each_index_once():
     def body(begin, end):
         counts[begin:end] += 1
 
-    _native.parallel_for(body, 1000, 7)
+    host_path.threads().parallel_for(body, 1000, 7)
     assert (counts == 1).all()
 
 

@@ -55,6 +55,26 @@ PRODUCT = jitney.jit(lambda y: y @ y)
 """
 
 PROGRAMS = {
+    "with_several_pools": """
+        from jitney.runtime.native._native import ThreadPool
+
+        def covers(pool):
+            chunks = []
+            pool.parallel_for(lambda begin, end: chunks.extend(range(begin, end)), 64, 1)
+            assert sorted(chunks) == list(range(64))
+
+        pools = [ThreadPool(n) for n in (1, 2, 4)]
+        for pool in pools:
+            covers(pool)
+
+        def works():
+            for pool in (*pools, ThreadPool(3)):
+                covers(pool)
+            pools.clear()  # ends threads that are here, not the parent's
+
+        ended_well(child(works))
+        works()
+    """,
     "while_the_compiler_is_loaded": """
         jnp.ones(3) + 1  # starts to load it
         time.sleep(float(sys.argv[1]) / 1000)

@@ -1,6 +1,6 @@
-"""The pool of native threads: `runtime/native/threads.h`. Part of the runs under sanitizers."""
+"""Pools of native threads: `runtime/native/threads.h`. Part of the runs under sanitizers."""
 
-import ctypes
+import os
 import threading
 
 import numpy as np
@@ -8,60 +8,87 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
-from jitney.runtime import device
-from jitney.runtime.native import _native
-
-SUCCEEDED = 1  # what a kernel returns: JT_SUCCEEDED
-Kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-parallel_for = ctypes.CFUNCTYPE(
-    ctypes.c_int32, Kernel, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
-)(_native.parallel_for_address())
+from jitney.runtime.native._native import ThreadPool
 
 
 @pytest.fixture(params=[1, 2, 5])
-def threads(request):
-    _native.set_threads(request.param)
-    yield request.param
-    _native.set_threads(device.thread_count())
+def pool(request):
+    return ThreadPool(request.param)
 
 
-def covered(n, grain):
+def covered(pool, n, grain):
     """The chunks that a loop is divided into."""
     chunks = []
-
-    def kernel(_, begin, end):
-        chunks.append((begin, end))
-        return SUCCEEDED
-
-    assert parallel_for(Kernel(kernel), None, n, grain) == SUCCEEDED
+    pool.parallel_for(lambda begin, end: chunks.append((begin, end)), n, grain)
     return sorted(chunks)
 
 
 @pytest.mark.parametrize("n, grain", [(0, 1), (1, 1), (7, 1), (100, 7), (1000, 1000), (64, 100)])
-def test_every_index_is_done_once(n, grain, threads):
-    chunks = covered(n, grain)
-    done = [i for begin, end in chunks for i in range(begin, end)]
+def test_every_index_is_done_once(n, grain, pool):
+    done = [i for begin, end in covered(pool, n, grain) for i in range(begin, end)]
     assert done == list(range(n))
 
 
-def test_loops_in_a_row_and_within(threads):
+def test_loops_in_a_row_and_within(pool):
     counts = np.zeros(50, np.int64)
 
-    def inner(_, begin, end):
+    def inner(begin, end):
         counts[begin:end] += 1
-        return SUCCEEDED
 
-    def outer(_, begin, end):
-        assert len(covered(9, 2)) >= 1  # a loop within is its caller's alone
-        return SUCCEEDED
+    def outer(begin, end):
+        assert len(covered(pool, 9, 2)) >= 1  # a loop within is its caller's alone
 
     for _ in range(20):
-        parallel_for(Kernel(inner), None, 50, 3)
-        parallel_for(Kernel(outer), None, 4, 1)
+        pool.parallel_for(inner, 50, 3)
+        pool.parallel_for(outer, 4, 1)
     np.testing.assert_array_equal(counts, 20)
 
 
-def test_loops_of_several_threads(threads):
+def test_what_a_part_raises_is_raised_once(pool):
+    def body(begin, end):
+        raise KeyError(begin)
+
+    for _ in range(5):
+        with pytest.raises(KeyError):
+            pool.parallel_for(body, 100, 3)
+        assert covered(pool, 10, 3)  # the next loop works
+
+
+def test_pools_are_independent():
+    """A loop on one pool, while another's threads wait in a loop for it."""
+    first, second = ThreadPool(2), ThreadPool(3)
+    done = threading.Event()
+
+    def wait(begin, end):
+        assert done.wait(60)
+
+    waiting = threading.Thread(target=first.parallel_for, args=(wait, 2, 1))
+    waiting.start()
+    assert [i for b, e in covered(second, 100, 7) for i in range(b, e)] == list(range(100))
+    done.set()
+    waiting.join()
+
+
+def native_threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux's /proc")
+def test_threads_end_with_their_pool():
+    before = native_threads()
+    pool = ThreadPool(6)
+    covered(pool, 100, 1)
+    assert native_threads() == before + 5
+    del pool
+    assert native_threads() == before
+
+
+def test_pools_have_threads():
+    with pytest.raises(ValueError, match="at least one"):
+        ThreadPool(0)
+
+
+def test_loops_of_several_threads():
     x = np.linspace(0, 1, 300_000, dtype=np.float32)
     program = jax.jit(lambda x, y: (jnp.exp(x) + y, (x * y).sum()))
     expected = [np.asarray(r) for r in program(x, 2.0)]

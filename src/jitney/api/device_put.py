@@ -17,15 +17,15 @@ from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.primitives.array import placement
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import device as _device
+from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
+from jitney.runtime.device import Device
 from jitney.runtime.sharding import Format, as_sharding
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
-    from jitney.runtime.device import Device
 
-_PLACES = (_device.Device, Sharding, PartitionSpec, Format)
+_PLACES = (Device, Sharding, PartitionSpec, Format)
 
 
 def device_put(
@@ -158,31 +158,31 @@ def copy_to_host_async(x: PyTree) -> PyTree:
     return x
 
 
-def devices(backend: str | None = None) -> list[_device.Device]:
+def devices(backend: str | None = None) -> list[Device]:
     """All devices of `backend`."""
-    return _device.devices(backend)
+    return client.client(backend).devices()
 
 
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
-) -> list[_device.Device]:
+) -> list[Device]:
     """The devices of this process."""
-    return _device.devices(backend)
+    return client.client(backend).local_devices()
 
 
 def device_count(backend: str | None = None) -> int:
     """How many devices there are."""
-    return len(_device.devices(backend))
+    return client.client(backend).device_count()
 
 
 def local_device_count(backend: str | None = None) -> int:
     """How many devices this process has."""
-    return len(_device.devices(backend))
+    return client.client(backend).local_device_count()
 
 
 def process_index(backend: str | None = None) -> int:
     """The number of this process: 0."""
-    return 0
+    return client.client(backend).process_index()
 
 
 def process_count(backend: str | None = None) -> int:
@@ -200,4 +200,4 @@ host_count, host_id, host_ids = process_count, process_index, process_indices
 
 def default_backend() -> str:
     """The platform that programs run on: "cpu"."""
-    return "cpu"
+    return client.client().platform

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from jitney.runtime import device
+from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
 from jitney.version import PACKAGE_VERSION
 
@@ -19,20 +19,20 @@ def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
     Args:
       platform: "cpu" or None.
     """
-    device.devices(platform)
+    client.client(platform)
     return [x for x in gc.get_objects() if type(x) is ArrayImpl]
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
     """Prints versions and devices, or returns them as a string: put it into reports of errors."""
-    cpu = device.cpu
+    devices = client.client().devices()
     text = "\n".join(
         (
             f"jitney: {PACKAGE_VERSION}",
             f"numpy:  {np.__version__}",
             f"python: {sys.version}",
-            f"device info: {cpu.device_kind}, {len(device.devices())} local devices, "
-            f"{device.thread_count()} threads",
+            f"device info: {devices[0].device_kind}, {len(devices)} local devices, "
+            f"{sum([d.pool.threads for d in devices])} threads",
             "process_count: 1",
             f"platform: {platform.uname()}",
         )

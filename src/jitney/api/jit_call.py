@@ -40,6 +40,7 @@ from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
 from jitney.runtime import dispatch, signatures
+from jitney.runtime.assignment import assign
 from jitney.runtime.sharding import UNSPECIFIED
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ class JitCall:
           args: positional arguments.
           kwargs: keyword arguments.
           remember: told of calls that were evaluated and that native code can make: (signature,
-            program, result tree, which flat arguments are gone).
+            program, result tree, assignment).
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
@@ -324,15 +325,12 @@ class JitCall:
             signature = None
             if remember is not None:
                 signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
+            assignment = assign(leaves, consumed)
             outs = dispatch.run(
-                program.closed,
-                leaves,
-                donated=consumed,
-                keep_unused=self.keep_unused,
-                name=self.name,
+                program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
             )
             if remember is not None and signature is not None:
-                remember(signature, program.closed, program.out_tree, consumed)
+                remember(signature, program.closed, program.out_tree, assignment)
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)

@@ -12,7 +12,7 @@ from jitney.api.device_put import device_put
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.sharding import Sharding
-from jitney.runtime import device as devices
+from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.sharding import SingleDeviceSharding
 
@@ -51,8 +51,8 @@ def make_mesh(
     return Mesh(grid, axis_names, types)
 
 
-def _all_devices() -> list[devices.Device]:
-    return devices.devices()
+def _all_devices() -> list[Device]:
+    return client.client().devices()
 
 
 def make_single_device_sharding(

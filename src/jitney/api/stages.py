@@ -18,6 +18,7 @@ from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch, sharding
+from jitney.runtime.assignment import assign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,11 +186,11 @@ class Compiled(Stage):
 
     @property
     def input_shardings(self) -> Any:
-        return pytrees.tree_map(lambda _: sharding.default, self.in_avals)
+        return pytrees.tree_map(lambda _: sharding.default(), self.in_avals)
 
     @property
     def output_shardings(self) -> Any:
-        return pytrees.tree_map(lambda _: sharding.default, self.out_avals)
+        return pytrees.tree_map(lambda _: sharding.default(), self.out_avals)
 
     @property
     def input_formats(self) -> Any:
@@ -212,7 +213,8 @@ class Compiled(Stage):
                 f"called with input pytree {tree}" + "".join(_differences(self.in_tree, tree))
             )
         self._check_types(leaves)
-        outs = self._executable.run(leaves, self.program.consumed())
+        executable = self._executable.assigned(assign(leaves, self.program.consumed()))
+        outs = executable.run(leaves)
         return pytrees.tree_unflatten(self.out_tree, outs)
 
     def _check_types(self, leaves: list[Any]) -> None:
@@ -246,7 +248,7 @@ def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iter
 
 
 def _format_of(aval: AbstractValue) -> sharding.Format:
-    return sharding.Format(sharding.Layout(tuple(range(len(aval.shape)))), sharding.default)
+    return sharding.Format(sharding.Layout(tuple(range(len(aval.shape)))), sharding.default())
 
 
 def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Traced:

@@ -78,7 +78,7 @@ class Call:
 class NativeCode:
     """Machine code of a library function, which computes a range of a batch.
 
-        int32 f(ptr slots, int64 begin, int64 end)             1 if all went well
+        int32 f(ptr call, ptr slots, int64 begin, int64 end)   1 if all went well
 
     `slots` has the addresses of the options, of the operands, of the results, and of the workspace if
     the function has one. Threads divide a batch, so it may run for several ranges at once.

@@ -1,13 +1,13 @@
 """`jax.extend.backend`: the device that programs run on."""
 
 from jitney.api.caches import clear_caches
-from jitney.core import config
-from jitney.runtime import device
+from jitney.runtime import client
+from jitney.runtime.device import Device
 
 
-def get_default_device() -> device.Device:
+def get_default_device() -> Device:
     """The device of values that nobody placed."""
-    return config.default_device.value or device.cpu
+    return client.default_device()
 
 
 def clear_backends() -> None:

@@ -16,7 +16,6 @@ import numpy as np
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
-from jitney.core.trace import state
 from jitney.core.typing import ArrayLike, Index
 from jitney.numpy import arithmetic, indexing, promotion
 from jitney.numpy.index_plan import plan
@@ -26,7 +25,7 @@ from jitney.primitives.elementwise.convert import as_value, convert, warn_if_ima
 from jitney.primitives.indexing import scatter as lax_scatter
 from jitney.primitives.indexing.gather import GatherScatterMode
 from jitney.primitives.indexing.scatter import ScatterDimensionNumbers
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime import host_path
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
@@ -315,16 +314,17 @@ def _update_at_once(
 
     `ufunc` combines old and new elements; without one, new ones replace the old.
     """
-    if type(x) is not ArrayImpl or state.trace is not state.eval_trace:
+    old = host_path.eager_data(x)
+    if old is None:
         return None
     dtype = x.dtype
     if ufunc is not None and dtype.kind not in "iuf":
         return None
     kind = type(values)
-    if type(values) is ArrayImpl:
-        if values.dtype != dtype:
+    new = host_path.host_data(values)
+    if new is not None:
+        if get_aval(values).dtype != dtype:
             return None
-        new = values._value
     elif dtype.kind in _HOLDS.get(kind, ""):
         try:
             new = np.asarray(values, dtype)
@@ -335,7 +335,6 @@ def _update_at_once(
     found = indexing.numpy_index(index)
     if found is None:
         return None
-    old = x._value
     try:
         part = None
         if found and all([type(k) is np.ndarray and k.dtype.kind != "b" for k in found]):
@@ -356,7 +355,7 @@ def _update_at_once(
                 out[found] = ufunc(part, new)
     except (IndexError, ValueError):
         return None  # out of range, or an error to explain
-    return array_from_numpy(out, x.aval)
+    return host_path.array_from_numpy(out, x.aval)
 
 
 # Python scalar -> kinds of dtypes that hold it without promotion.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.avals import shaped_array
 from jitney.core.typing import Array
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import convert, scalar_operand
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime import host_path
 
 
 def _steps(dtype: np.dtype) -> int:
@@ -25,13 +26,13 @@ def gcd_of(x: Array, y: Array) -> Array:
 
     The least integer, which has no absolute value, counts by its magnitude.
     """
-    if type(x) is ArrayImpl and type(y) is ArrayImpl:
-        magnitude = [
-            a._value.view(a.dtype.str.replace("i", "u")) if a.dtype.kind == "i" else a._value
-            for a in (x, y)
+    a, b = host_path.host_data(x), host_path.host_data(y)
+    if a is not None and b is not None:
+        magnitudes = [
+            v.view(v.dtype.str.replace("i", "u")) if v.dtype.kind == "i" else v for v in (a, b)
         ]
-        out = np.gcd(*magnitude).astype(x.dtype)
-        return array_from_numpy(out, x.aval.update(weak_type=_is_weak(x, y)))
+        out = np.gcd(*magnitudes).astype(x.dtype)
+        return host_path.array_from_numpy(out, shaped_array(out.shape, x.dtype, _is_weak(x, y)))
     dtype, weak = x.dtype, _is_weak(x, y)
     magnitude = np.dtype(dtype.str.replace("i", "u"))
     x, y = convert(x, magnitude), convert(y, magnitude)

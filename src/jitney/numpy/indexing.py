@@ -19,7 +19,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
-from jitney.core.trace import concrete_or_error, state
+from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Index, Shape
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, plan
 from jitney.primitives.array.concatenation import concatenate
@@ -38,7 +38,8 @@ from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_slice_p
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.primitives.indexing.slice import slice as lax_slice
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime import host_path
+from jitney.runtime.array import ArrayImpl
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -82,8 +83,8 @@ def _numpy_item(x: Index) -> Any:
     if kind in _BASIC_TYPES:
         return x
     if kind is ArrayImpl:
-        x = x._value
-        if type(x) is not np.ndarray:  # deleted
+        x = host_path.host_data(x)
+        if x is None:
             return _REFUSED
     elif kind is not np.ndarray:
         return _REFUSED
@@ -92,14 +93,14 @@ def _numpy_item(x: Index) -> Any:
 
 def getitem(x: Array, index: Index) -> Array:
     """`x[index]`."""
-    if type(x) is ArrayImpl and state.trace is state.eval_trace:
-        value = x._value
+    value = host_path.eager_data(x)
+    if value is not None:
         if type(index) is int and value.ndim:
             if -value.shape[0] <= index < value.shape[0]:
-                aval = x.aval
-                out = value[index]
-                return array_from_numpy(out, shaped_array(out.shape, aval.dtype, aval.weak_type))
-        elif type(value) is np.ndarray:
+                aval, out = x.aval, value[index]
+                out_aval = shaped_array(out.shape, aval.dtype, aval.weak_type)
+                return host_path.array_from_numpy(out, out_aval)
+        else:
             found = numpy_index(index)
             if found is not None:
                 if found and type(found[0]) is np.ndarray and found[0].size >= LARGE:
@@ -110,8 +111,8 @@ def getitem(x: Array, index: Index) -> Array:
                     out = np.asarray(value[found])
                 except IndexError:
                     return get(x, index)  # out of range, or an error to explain
-                aval = x.aval
-                return array_from_numpy(out, shaped_array(out.shape, aval.dtype, aval.weak_type))
+                out_aval = shaped_array(out.shape, x.aval.dtype, x.aval.weak_type)
+                return host_path.array_from_numpy(out, out_aval)
     return get(x, index)
 
 

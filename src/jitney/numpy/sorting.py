@@ -28,7 +28,7 @@ from jitney.primitives.elementwise.convert import (
 )
 from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.reduction import sort as lax_sort
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime import host_path
 
 __all__ = [
     "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
@@ -316,10 +316,11 @@ def searchsorted(
     dtype = _index_dtype(a.shape[0])
     if a.shape[0] == 0:
         return full_like(v, 0, dtype)
-    native = a.dtype.kind in "biuf" and a.dtype.itemsize > 2
-    if native and type(a) is ArrayImpl and type(v) is ArrayImpl:
-        found = np.searchsorted(a._value, v._value, side)
-        return as_value(np.asarray(found).astype(dtype))
+    if a.dtype.kind in "biuf" and a.dtype.itemsize > 2:  # NumPy's order of them is ours
+        ordered, values = host_path.host_data(a), host_path.host_data(v)
+        if ordered is not None and values is not None:
+            found = np.searchsorted(ordered, values, side)
+            return as_value(np.asarray(found).astype(dtype))
     a, v = _ordered(a), _ordered(v)
     if method == "compare_all":
         return _count_below(a, v, side, dtype)

@@ -16,7 +16,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
-from jitney.core.trace import Tracer, concrete_value, state
+from jitney.core.trace import Tracer, concrete_value
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.at import IndexUpdateRef
@@ -38,7 +38,8 @@ from jitney.primitives.elementwise import binary, compare, select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.primitives.indexing.slice import slice as lax_slice
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime import host_path
+from jitney.runtime.array import ArrayImpl
 
 _INT32 = np.dtype(np.int32)
 
@@ -118,13 +119,14 @@ def _at_once(
     function: Callable[..., np.ndarray], a: ArrayImpl, indices: ArrayImpl, axis: int | None
 ) -> Array | None:
     """What a NumPy function takes, outside of any trace; None if positions are out of range."""
-    if state.trace is not state.eval_trace or indices.dtype.kind not in "iu":
+    value, positions = host_path.eager_data(a), host_path.eager_data(indices)
+    if value is None or positions is None or positions.dtype.kind not in "iu":
         return None
     try:
-        out = np.asarray(function(a._value, indices._value, axis))
+        out = np.asarray(function(value, positions, axis))
     except (IndexError, ValueError, TypeError):
         return None  # out of range, or an error to explain
-    return array_from_numpy(out, shaped_array(out.shape, a.aval.dtype, a.aval.weak_type))
+    return host_path.array_from_numpy(out, shaped_array(out.shape, a.aval.dtype, a.aval.weak_type))
 
 
 def _take_body(

@@ -1,8 +1,11 @@
 """Arrays that hold data: a read-only ndarray with a type of ours.
 
-`_value` may be strided (a transposed array is a view); compiled programs are given a contiguous
-copy where it is. It is flat where there are more axes than NumPy's arrays can have: operations on such
-arrays are compiled programs. Key arrays hold one uint64 a key (see `primitives.random.bits`).
+An array has a type, a place where the user may have put it, and a `Buffer` of each device that it lies
+on, which knows its owner, the call that computes it, and whether it was given up. `_value` is the data
+of the one there is, waited for. It may be strided (a transposed array is a view); compiled programs are
+given a contiguous copy where it is. It is flat where there are more axes than NumPy's arrays can have:
+operations on such arrays are compiled programs. Key arrays hold one uint64 a key (see
+`primitives.random.bits`).
 Operators and the methods that compute are put on the base class by `jitney.wiring`.
 """
 
@@ -16,8 +19,10 @@ import numpy as np
 from jitney.core import dtypes, errors
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
-from jitney.runtime import array_text, device, sharding
-from jitney.runtime.native._native import NativeArray, empty
+from jitney.core.sharding.sharding import Sharding
+from jitney.runtime import array_text, sharding
+from jitney.runtime.device import Device
+from jitney.runtime.native._native import NativeArray, array_from_numpy, empty
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -55,9 +60,8 @@ class ArrayImpl(NativeArray, Array):
 
     __slots__ = ()
 
-    _value: np.ndarray
     aval: ShapedArray  # type: ignore[override]  # in a slot
-    placement: sharding.Sharding | None
+    placement: Sharding | None
 
     # --- type -----------------------------------------------------------------------------------
 
@@ -92,20 +96,25 @@ class ArrayImpl(NativeArray, Array):
     # --- place ------------------------------------------------------------------------------------
 
     @property
-    def sharding(self) -> sharding.Sharding:
-        return self.placement or sharding.default
+    def sharding(self) -> Sharding:
+        return self.placement or sharding.single_device(self.device)
 
     @property
     def format(self) -> sharding.Format:
         return sharding.Format(sharding.Layout(tuple(range(self.ndim))), self.sharding)
 
     @property
-    def device(self) -> device.Device:
-        return device.cpu
+    def device(self) -> Device:
+        return self._buffers[0].device
 
-    def devices(self) -> set[device.Device]:
-        """The devices that hold the array."""
-        return {device.cpu}
+    def devices(self) -> set[Device]:
+        """The devices that hold the array.
+
+        Raises:
+          RuntimeError: if it was deleted: it is nowhere.
+        """
+        self._check_not_deleted()
+        return {buffer.device for buffer in self._buffers}
 
     @property
     def committed(self) -> bool:
@@ -132,12 +141,12 @@ class ArrayImpl(NativeArray, Array):
         return [self][index]
 
     def to_device(
-        self, device: device.Device | sharding.Sharding | sharding.Format, *, stream: object = None
+        self, device: Device | Sharding | sharding.Format, *, stream: object = None
     ) -> ArrayImpl:
         """The array on `device`: a Device or a Sharding."""
         return self.placed(sharding.as_sharding(device))
 
-    def placed(self, placement: sharding.Sharding) -> ArrayImpl:
+    def placed(self, placement: Sharding) -> ArrayImpl:
         """The array where `placement` says; the data stay where they are."""
         out = ArrayImpl(self._data(), self.aval)
         out.placement = placement
@@ -145,7 +154,7 @@ class ArrayImpl(NativeArray, Array):
 
     def platform(self) -> str:
         """The platform of the device: "cpu"."""
-        return device.cpu.platform
+        return self.device.platform
 
     @property
     def traceback(self) -> None:
@@ -159,10 +168,12 @@ class ArrayImpl(NativeArray, Array):
 
     def copy_to_host_async(self) -> None:
         """Starts a copy to the host, where the data is already."""
-        self._data()
+        self._check_not_deleted()
 
     def is_ready(self) -> bool:
-        return True
+        """Whether the data are computed."""
+        self._check_not_deleted()
+        return all([buffer.is_ready for buffer in self._buffers])
 
     def on_device_size_in_bytes(self) -> int:
         return self._data().nbytes
@@ -174,11 +185,16 @@ class ArrayImpl(NativeArray, Array):
 
     def delete(self) -> None:
         """Gives up the data; the array must not be used any more."""
-        self._value = None  # type: ignore[assignment]  # the new class says that it is gone
-        self.__class__ = DeletedArray  # type: ignore[assignment]  # of the same layout
+        for buffer in self._buffers:
+            buffer.delete()
 
     def is_deleted(self) -> bool:
-        return False
+        """Whether the data were deleted, or donated to a call."""
+        return self._buffers[0].is_deleted
+
+    def _check_not_deleted(self) -> None:
+        if self.is_deleted():
+            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
 
     # --- value ------------------------------------------------------------------------------------
 
@@ -268,8 +284,10 @@ class ArrayImpl(NativeArray, Array):
     __hash__ = None  # type: ignore[assignment]  # equality is elementwise
 
     def __repr__(self) -> str:
+        name = dtypes.long_name(self.dtype)
+        if self.is_deleted():
+            return f"Array(<deleted>, shape={self.aval.shape}, dtype={name})"
         if len(self.aval.shape) > MAX_AXES:
-            name = dtypes.long_name(self.dtype)
             return f"Array(<{self.ndim} axes>, shape={self.shape}, dtype={name})"
         return array_text.array_repr(self._value, self.aval)
 
@@ -297,45 +315,19 @@ class ArrayImpl(NativeArray, Array):
 ArrayImpl.__module__ = "jaxlib._jax"
 
 
-class DeletedArray(ArrayImpl):
-    """An array without its data, which was deleted or donated: only its type is left."""
-
-    __slots__ = ()
-
-    @property
-    def _value(self) -> np.ndarray:  # type: ignore[override]  # in place of the slot
-        raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
-
-    def delete(self) -> None:
-        """There is nothing left to give up."""
-
-    def is_deleted(self) -> bool:
-        return True
-
-    def devices(self) -> set[device.Device]:
-        """Fails: the array is nowhere."""
-        self._data()
-        return set()
-
-    def __repr__(self) -> str:
-        name = dtypes.long_name(self.dtype)
-        return f"Array(<deleted>, shape={self.aval.shape}, dtype={name})"
-
-
-DeletedArray.__name__ = "ArrayImpl"
-DeletedArray.__module__ = "jaxlib._jax"
-
-
 class Shard:
     """The part of an array that is on one device: here, all of it."""
 
     __slots__ = ("data",)
 
     replica_id = 0
-    device = device.cpu
 
     def __init__(self, data: ArrayImpl) -> None:
         self.data = data
+
+    @property
+    def device(self) -> Device:
+        return self.data.device
 
     @property
     def index(self) -> tuple[slice, ...]:
@@ -351,14 +343,6 @@ def _writeable_alias(value: np.ndarray) -> np.ndarray:
     interface["data"] = (interface["data"][0], False)
     holder = type("_Holder", (), {"__array_interface__": interface, "base": value})()
     return np.asarray(holder)
-
-
-def array_from_numpy(value: np.ndarray, aval: ShapedArray) -> ArrayImpl:
-    """An array over `value`, which nobody may write to any more; a NumPy scalar is taken, too."""
-    if type(value) is not _ndarray:
-        value = np.asarray(value)
-    value.setflags(write=False)
-    return ArrayImpl(value, aval)
 
 
 def array_of(value: Value, weak_type: bool = False) -> ArrayImpl:

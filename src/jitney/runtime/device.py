@@ -1,9 +1,31 @@
-"""Devices: where arrays live and programs run. There is one, the host's CPU."""
+"""Devices: where arrays lie and programs run.
+
+A device is a part of the host's CPU: it has threads of its own, which divide the loops of its programs,
+and a queue, which runs the calls of its programs. Its memory is the host's.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jitney.core.errors import JaxRuntimeError
+from jitney.runtime.native._native import Queue, ThreadPool
+
+if TYPE_CHECKING:
+    from jitney.compiler.llvm.target import Target
+
+# Kinds of memory, the default one first. On a CPU they are the same memory.
+MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
+
+
+class Platform(Protocol):
+    """What devices know of the client that owns them: `jitney.runtime.client` has the class."""
+
+    @property
+    def platform(self) -> str: ...
+    def process_index(self) -> int: ...
+    def device(self, id: int) -> Device: ...  # noqa: A002
 
 
 class Device:
@@ -11,22 +33,32 @@ class Device:
 
     Attributes:
       id: number, unique among devices of all kinds.
-      platform: "cpu".
+      client: the client that owns it.
       device_kind: a description of the hardware.
-      process_index: the process that owns it.
+      pool: its threads.
+      queue: the calls of its programs, in order.
     """
 
-    __slots__ = ("device_kind", "id", "platform", "process_index")
+    __slots__ = ("_memories", "client", "device_kind", "id", "pool", "queue")
 
-    def __init__(self, id: int, platform: str, device_kind: str) -> None:  # noqa: A002
+    def __init__(self, id: int, client: Platform, device_kind: str, threads: int) -> None:  # noqa: A002
         self.id = id
-        self.platform = platform
+        self.client = client
         self.device_kind = device_kind
-        self.process_index = 0
+        self.pool = ThreadPool(threads)
+        self.queue = Queue(self.pool)
+        self._memories = tuple(
+            [Memory(len(MEMORY_KINDS) * id + k, kind, self) for k, kind in enumerate(MEMORY_KINDS)]
+        )
 
     @property
-    def client(self) -> Client:
-        return client
+    def platform(self) -> str:
+        return self.client.platform
+
+    @property
+    def process_index(self) -> int:
+        """The number of the process that owns it."""
+        return self.client.process_index()
 
     @property
     def host_id(self) -> int:
@@ -35,6 +67,34 @@ class Device:
     @property
     def local_hardware_id(self) -> int:
         return self.id
+
+    @property
+    def target(self) -> Target:
+        """What code for it may use: the processor's instructions and registers."""
+        from jitney.compiler.llvm import target
+
+        return target.host()
+
+    def addressable_memories(self) -> list[Memory]:
+        """The memories that programs on it can use."""
+        return list(self._memories)
+
+    def default_memory(self) -> Memory:
+        """The memory of values that nobody put elsewhere."""
+        return self._memories[0]
+
+    def memory(self, kind: str) -> Memory:
+        """The memory of a kind: "device", "pinned_host" or "unpinned_host".
+
+        Raises:
+          JaxRuntimeError: if it has none of that kind.
+        """
+        for memory in self._memories:
+            if memory.kind == kind:
+                return memory
+        raise JaxRuntimeError(
+            f"device {self} has no memory of kind {kind!r}, but these: {', '.join(MEMORY_KINDS)}"
+        )
 
     def memory_stats(self) -> None:
         """Nothing is known of the host's memory use."""
@@ -47,50 +107,39 @@ class Device:
         return f"{self.platform}:{self.id}"
 
     def __reduce__(self) -> Any:
-        return _device_by_id, (self.id,)
+        return self.client.device, (self.id,)
 
 
-class Client:
-    """What owns the devices of one platform."""
+class Memory:
+    """A kind of memory that a device can use.
 
-    platform = "cpu"
-    platform_version = "jitney"
-    runtime_type = "jitney"
-
-    def devices(self) -> list[Device]:
-        return [cpu]
-
-    local_devices = devices
-
-    def device_count(self) -> int:
-        return 1
-
-    local_device_count = device_count
-
-    def process_index(self) -> int:
-        return 0
-
-
-cpu = Device(0, "cpu", "cpu")
-client = Client()
-
-
-def _device_by_id(id: int) -> Device:  # noqa: A002
-    return cpu
-
-
-def devices(backend: str | None = None) -> list[Device]:
-    """All devices of `backend`.
-
-    Raises:
-      RuntimeError: if there is no such backend.
+    Attributes:
+      id: number, unique among memories of all devices.
+      kind: "device", "pinned_host" or "unpinned_host".
     """
-    if backend not in (None, "cpu"):
-        raise RuntimeError(
-            f"Unknown backend: '{backend}' requested, but no platforms that are instances of "
-            f"{backend} are present. Platforms present are: cpu"
-        )
-    return [cpu]
+
+    __slots__ = ("_device", "id", "kind")
+
+    def __init__(self, id: int, kind: str, device: Device) -> None:  # noqa: A002
+        self.id = id
+        self.kind = kind
+        self._device = device
+
+    @property
+    def platform(self) -> str:
+        return self._device.platform
+
+    @property
+    def process_index(self) -> int:
+        return self._device.process_index
+
+    def addressable_by_devices(self) -> list[Device]:
+        """The devices whose programs can use it."""
+        return [self._device]
+
+    def __repr__(self) -> str:
+        name = "CPU_DEVICE" if self.kind == "device" else self.kind.upper()
+        return f"{name}_{self.id}"
 
 
 def thread_count() -> int:

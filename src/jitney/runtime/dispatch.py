@@ -15,7 +15,8 @@ from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
 from jitney.runtime import signatures
-from jitney.runtime.array import ArrayImpl, DeletedArray
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.native._native import FastFunction, hide_calls
 
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
 
-# Traced program -> its executable, for as long as the program is in use.
+# Traced program -> its executable for some assignment, for as long as the program is in use. That one
+# knows those for others.
 _executables: weakref.WeakKeyDictionary[ClosedJaxpr, Executable] = weakref.WeakKeyDictionary()
 caches.register(
-    "executables", "the traced program", __name__,
+    "executables", "the traced program; devices, shardings, donation", __name__,
     entries=_executables.__len__, clear=_executables.clear,
 )  # fmt: skip
 # Native code compares the settings' epoch before it looks at a signature.
@@ -36,12 +38,12 @@ caches.register(
 )  # fmt: skip
 
 
-def executable_of(closed: ClosedJaxpr, name: str) -> Executable:
-    """The executable of `closed`, compiled at the first request."""
+def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Executable:
+    """The executable of `closed` for `assignment`; the program is compiled at the first request."""
     found = _executables.get(closed)
     if found is None:
         found = _executables[closed] = lower(closed, name).compile()
-    return found
+    return found.assigned(assignment)
 
 
 def is_compiled(closed: ClosedJaxpr) -> bool:
@@ -57,8 +59,8 @@ def keep_executable(closed: ClosedJaxpr, executable: Executable) -> None:
 def run(
     closed: ClosedJaxpr,
     leaves: Sequence[Any],
+    assignment: Assignment | None = None,
     *,
-    donated: Sequence[bool] = (),
     keep_unused: bool = True,
     name: str = "main",
 ) -> list[ArrayImpl]:
@@ -67,20 +69,24 @@ def run(
     Args:
       closed: the program.
       leaves: its operands.
-      donated: for each operand, whether its buffer is given up; empty if none is.
+      assignment: where it runs, and what is donated; by default where the operands are, and nothing.
       keep_unused: whether operands that no result depends on must be there, too.
       name: what the program is called.
     """
     if config.no_execution.value:
         raise RuntimeError(f"jit({name}) was to be executed, but no_execution is set")
-    if not keep_unused and any([type(x) is DeletedArray for x in leaves]):
+    if not keep_unused and any(map(_is_deleted, leaves)):
         leaves = [
-            x if type(x) is not DeletedArray or is_live else _zeros(aval)
+            x if is_live or not _is_deleted(x) else _zeros(aval)
             for x, is_live, aval in zip(
                 leaves, live_inputs(closed.jaxpr), closed.in_avals, strict=True
             )
         ]
-    return executable_of(closed, name).run(leaves, donated)
+    return executable_of(closed, name, assignment or assign(leaves)).run(leaves)
+
+
+def _is_deleted(x: object) -> bool:
+    return type(x) is ArrayImpl and x.is_deleted()
 
 
 def _zeros(aval: AbstractValue) -> np.ndarray:
@@ -121,7 +127,7 @@ class PjitFunction(FastFunction):
         signature: signatures.Signature,
         closed: ClosedJaxpr,
         out_tree: PyTreeDef,
-        consumed: Sequence[bool],
+        assignment: Assignment,
     ) -> None:
         """Enters the signature of a call that has been made."""
         executable = _executables.get(closed)
@@ -131,9 +137,9 @@ class PjitFunction(FastFunction):
             config.call_epoch(),
             signature.patterns,
             signature.names,
-            executable.native,
+            executable.assigned(assignment).native,
             signatures.unflatten_function(out_tree),
-            tuple([i for i, gone in enumerate(consumed) if gone]),
+            tuple([i for i, gone in enumerate(assignment.donated) if gone]),
         )
 
     def __init_subclass__(cls) -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.runtime import device, numpy_errstate
+from jitney.runtime import host_path, numpy_errstate
 from jitney.runtime.native import _native
 
 _MAX = 1 << 20  # elements of a part: a thread that is ahead then takes parts of others'
-_threads = device.thread_count()
 
 
 def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | None:
@@ -46,5 +45,6 @@ def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | Non
         finally:
             numpy_errstate.variable.reset(token)
 
-    _native.parallel_for(part, n, min(-(-n // _threads), _MAX))
+    pool = host_path.threads()
+    pool.parallel_for(part, n, min(-(-n // pool.threads), _MAX))
     return out

@@ -1,4 +1,4 @@
-"""Executables: compiled programs with what it takes to call them on arrays."""
+"""Executables: compiled programs with what it takes to call them on arrays, on certain devices."""
 
 # The data of arrays (`_data`, `_value`) is private to the package.
 # pyright: reportPrivateUsage=false
@@ -17,6 +17,7 @@ from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
 from jitney.runtime import debug_checks
 from jitney.runtime.array import ArrayImpl, memory_shape
+from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.lazy_compiler import compiler, linker
 from jitney.runtime.native._native import Program
 
@@ -50,7 +51,10 @@ class MemoryAnalysis:
 
 
 class Executable:
-    """A compiled program that takes and returns flat sequences of arrays."""
+    """A compiled program that takes and returns flat sequences of arrays, for one assignment.
+
+    Executables of one program, for several assignments, share its machine code.
+    """
 
     def __init__(
         self,
@@ -58,11 +62,16 @@ class Executable:
         program: linking.CompiledProgram,
         in_avals: Sequence[AbstractValue],
         out_avals: Sequence[AbstractValue],
+        assignment: Assignment,
+        others: dict[Assignment, Executable] | None = None,
     ) -> None:
         self.name = name
         self.program = program
         self.in_avals = tuple(in_avals)
         self.out_avals = tuple(out_avals)
+        self.assignment = assignment
+        self._by_assignment = {} if others is None else others
+        self._by_assignment[assignment] = self
         self.in_dtypes = tuple([dtypes.physical_dtype(a.dtype) for a in in_avals])
         self.native = Program(
             program.entry,
@@ -71,6 +80,7 @@ class Executable:
             self.out_avals,
             program.arena_bytes,
             program.releases_gil,
+            assignment.devices[0],
             program,
         )
 
@@ -79,12 +89,23 @@ class Executable:
         """Seconds that each stage of compilation took."""
         return self.program.timings
 
-    def run(self, leaves: Sequence[Any], donated: Sequence[bool] = ()) -> list[ArrayImpl]:
+    def assigned(self, assignment: Assignment) -> Executable:
+        """The executable of the same program for another assignment."""
+        if assignment is self.assignment:
+            return self
+        found = self._by_assignment.get(assignment)
+        return found or Executable(
+            self.name, self.program, self.in_avals, self.out_avals, assignment, self._by_assignment
+        )
+
+    def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
         """Results of the program on arrays, NumPy arrays or scalars of the right types."""
-        if any(donated):
+        donated = self.assignment.donated
+        if donated:
             _check_donated_once(leaves, donated)
         inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
-        results = self.native.run(inputs)
+        # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
+        results = self.native.device.queue.enqueue(self.native.prepare(inputs)).complete()
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
         for x, is_donated in zip(leaves, donated, strict=False):
@@ -165,7 +186,9 @@ class Lowering:
         """Machine code for the program, compiled once, or found on disk."""
         if self._executable is None:
             program = _machine_code(self.module)
-            self._executable = Executable(self.module.name, program, self.in_avals, self.out_avals)
+            self._executable = Executable(
+                self.module.name, program, self.in_avals, self.out_avals, assign(())
+            )
         return self._executable
 
 

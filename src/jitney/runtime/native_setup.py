@@ -9,7 +9,7 @@ from jitney.compiler import blas, lapack
 from jitney.compiler.reference import scalar, threefry
 from jitney.core import config
 from jitney.core.trace import state
-from jitney.runtime import device, elementwise, numpy_errstate
+from jitney.runtime import client, elementwise, numpy_errstate
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native import _native
 
@@ -23,7 +23,8 @@ def install(operators: type) -> None:
       operators: a class whose methods do arithmetic where native code cannot: on operands that are
         not two arrays of one type, or an array and a Python number, and under transformations.
     """
-    _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch)
+    device = client.default_device()
+    _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch, device)
     if numpy_errstate.quiet is not None:
         _native.use_error_state(numpy_errstate.variable, numpy_errstate.quiet)
     for option in (config.debug_nans, config.debug_infs):
@@ -33,10 +34,9 @@ def install(operators: type) -> None:
     _native.set_main_thread(threading.main_thread().ident or 0)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _native.set_main_thread(threading.get_ident()))
-    _native.set_threads(device.thread_count())
     _native.keep_freed_memory()
-    if device.thread_count() > 1:
+    if device.pool.threads > 1:
         scalar.use_threads(elementwise.apply_ufunc)
     threefry.use_rounds(_native.threefry)
-    lapack.use_native(_native.factorization_address, _native.set_lapack, _native.factorize)
+    lapack.use_native(_native.factorization_address, _native.set_lapack, device.pool.factorize)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)

@@ -1,12 +1,13 @@
-"""Shardings: how an array lies on devices. On one device there is one way."""
+"""Shardings on single devices, layouts in memory, and what a placement may be given as."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from jitney.core.record import record
 from jitney.core.sharding.sharding import Sharding
-from jitney.runtime import device as devices
+from jitney.runtime import client
 from jitney.runtime.device import Device
 
 
@@ -62,13 +63,21 @@ class SingleDeviceSharding(Sharding):
         return SingleDeviceSharding, (self._device,)
 
 
-default = SingleDeviceSharding(devices.cpu)
+@cache
+def single_device(device: Device) -> SingleDeviceSharding:
+    """All of an array in the default memory of `device`."""
+    return SingleDeviceSharding(device)
+
+
+def default() -> SingleDeviceSharding:
+    """That of arrays which nobody put anywhere."""
+    return single_device(client.default_device())
 
 
 def as_sharding(place: Device | Sharding | Format) -> Sharding:
     """A device, a sharding or a format as a sharding."""
     if isinstance(place, Format):
-        place = place.sharding or default
+        place = place.sharding or default()
     return SingleDeviceSharding(place) if isinstance(place, Device) else place
 
 

@@ -2,7 +2,8 @@
 
     pattern ::= aval | (code, ...)
 
-An aval stands for an array of that type; the codes are those of the native core. Patterns are made of
+An aval stands for an array of that type that nobody has put anywhere; the codes are those of the native
+core, of which "placed" stands for an array of a type with a placement. Patterns are made of
 what a call was traced with, its leaves and their structure, before the program runs: the function's
 arguments may be other ones afterwards, as it may call Python functions that change the containers.
 Results are put into their containers by a function made for their structure.
@@ -20,7 +21,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.pytree import pytrees
 from jitney.core.record import record
-from jitney.runtime.array import ArrayImpl, DeletedArray
+from jitney.runtime.array import ArrayImpl
 from jitney.runtime.native._native import CODES
 
 if TYPE_CHECKING:
@@ -105,10 +106,10 @@ def _pattern(tree: PyTreeDef, rest: Iterator[tuple[Any, Any]]) -> Pattern:
 def _leaf(x: Any, aval: AbstractValue) -> Pattern:
     """The pattern of a leaf that a program takes as `aval`."""
     kind = cast("type[Any]", type(x))
-    if kind is ArrayImpl or kind is DeletedArray:  # a donated one
-        if x.aval.shape == aval.shape and x.aval.dtype == aval.dtype:
-            return x.aval
-        raise _NoPatternError
+    if kind is ArrayImpl:
+        if x.aval.shape != aval.shape or x.aval.dtype != aval.dtype:
+            raise _NoPatternError
+        return x.aval if x.placement is None else (CODES["placed"], x.aval, x.placement)
     if kind in _SCALARS:
         if aval.shape == () and aval.dtype.kind == dtypes.python_scalar_dtype(kind).kind:
             return (_SCALARS[kind], aval.dtype.itemsize)

@@ -83,8 +83,8 @@ def test_nothing_is_written_past_the_end(dtype: str, columns: int) -> None:
     x = np.asarray(_numbers((columns, 3), dtype))
     built = lazy_compiler.compiler().compile_module(jitney.jit(f).lower(x).compiler_ir())
     out = np.full(x.nbytes + 128, 0xEE, np.uint8)
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(built.entry)
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)(built.entry)
     arena = np.zeros(built.arena_bytes + 64, np.uint8)
     inputs, outputs = [(ctypes.c_void_p * 1)(a.ctypes.data) for a in (x, out)]
-    assert entry(inputs, outputs, arena.ctypes.data) == 1
+    assert entry(None, inputs, outputs, arena.ctypes.data) == 1
     assert (out[x.nbytes :] == 0xEE).all()

@@ -1,9 +1,10 @@
 """The entry of a compiled program: its steps in order, with native loops and branches.
 
-    i32 entry(ptr inputs, ptr outputs, ptr arena)        1 if it came to its end
+    i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)        1 if it came to its end
 
 Whatever else it returns is a failure: success is said, and said last. The same holds for its parts and
-for the functions of the runtime that it calls. The thread's current exception says what has failed.
+for the functions of the runtime that it calls. `call` is the runtime's own: kernels and functions of
+the runtime get it first. It has the threads of the device, and what the call has failed with.
 
 Kernels are compiled once and shared among programs. They, functions of the runtime and constants are
 symbols of the module, which get their addresses when it is loaded: the code itself can be kept.
@@ -83,7 +84,7 @@ class DriverWriter:
         e = self.e
         self._steps(self.plan.steps)
         cells = f"  %cells = alloca [{self.cell_count} x ptr], align 16"
-        head = f"define i32 @{self.name}(ptr %inputs, ptr %outputs, ptr %arena)"
+        head = f"define i32 @{self.name}(ptr %call, ptr %inputs, ptr %outputs, ptr %arena)"
         function = self._function(head, [cells])
         return "\n".join([*self.functions, function, e.module_text()])
 
@@ -148,7 +149,7 @@ class DriverWriter:
         self.e, self.slots = Emitter(self.target, self.e), 1
         self._few_steps(steps)
         name = f"part.{len(self.functions)}"
-        pointers = [f"ptr %{place}" for place in ("inputs", "outputs", "arena", "cells")]
+        pointers = [f"ptr %{place}" for place in ("call", "inputs", "outputs", "arena", "cells")]
         head = f"define internal i32 @{name}({', '.join(pointers)}) noinline"
         self.functions.append(self._function(head, []))
         self.e, self.slots = outside
@@ -194,12 +195,14 @@ class DriverWriter:
         name, is_outside = self.code_of(kernel)
         code = Value(f"@{name}", "ptr")
         if is_outside:
-            e.declarations.add(f"declare i32 {code.text}(ptr, i64, i64)")
+            e.declarations.add(f"declare i32 {code.text}(ptr, ptr, i64, i64)")
         extent = outer_extent(kernel)
         work = body_cost(kernel) * kernel.points
         is_ordered = bool(ordered_axes(kernel))
         if work < (COSTS.poll_steps if is_ordered else COSTS.parallel_above) or extent < 2:
-            status = e.emit(f"call i32 {code.text}(ptr %slots, i64 0, i64 {extent})", "i32")
+            status = e.emit(
+                f"call i32 {code.text}(ptr %call, ptr %slots, i64 0, i64 {extent})", "i32"
+            )
             if polls.looks(kernel):
                 polls.check(e, status)
             return
@@ -209,8 +212,8 @@ class DriverWriter:
         if outermost(plan) == plan.vector:
             grain = -(-grain // 64) * 64
         way = "in_order" if is_ordered else "parallel_for"
-        run = self.native(way, "i32", "ptr, ptr, i64, i64")
-        call = f"call {run}(ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
+        run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
+        call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
         polls.check(e, e.emit(call, "i32"))
         self.unseen = 0
 
@@ -240,12 +243,11 @@ class DriverWriter:
         self._fill_slots([options, *step.args, *step.results, *workspace])
         self.natives[native.symbol] = None
         e.declarations.add(f"@jitney.{native.symbol} = external global i8")
-        run = self.native("over_batch", "i32", "ptr, ptr, i64, i64, i32")
+        run = self.native("over_batch", "i32", "ptr, ptr, ptr, i64, i64, i32")
         alone = int(native.keeps_to_one_thread)
         sizes = f"i64 {native.batch}, i64 {native.grain}, i32 {alone}"
-        polls.check(
-            e, e.emit(f"call {run}(ptr @jitney.{native.symbol}, ptr %slots, {sizes})", "i32")
-        )
+        call = f"call {run}(ptr %call, ptr @jitney.{native.symbol}, ptr %slots, {sizes})"
+        polls.check(e, e.emit(call, "i32"))
         self.unseen = 0
 
     def _collective(self, step: ir.Collective) -> None:
@@ -274,8 +276,8 @@ class DriverWriter:
         self.python_calls[name] = called
         e.declarations.add(f"@{name} = external global i64")
         number = e.emit(f"load i64, ptr @{name}", "i64")
-        call = self.native("host", "i32", "i64, ptr")
-        polls.check(e, e.emit(f"call {call}({number!r}, ptr %slots)", "i32"))
+        host = self.native("host", "i32", "ptr, i64, ptr")
+        polls.check(e, e.emit(f"call {host}(ptr %call, {number!r}, ptr %slots)", "i32"))
 
     def _loop(self, step: ir.Loop) -> None:
         e = self.e
@@ -336,7 +338,7 @@ class DriverWriter:
     def _gemm(self, step: ir.Gemm) -> None:
         operands = [self._pointer(b) for b in (step.x, step.y, step.out)]
         name = self._gemm_function(step)
-        call = f"call i32 @{name}({', '.join(map(repr, operands))})"
+        call = f"call i32 @{name}(ptr %call, {', '.join(map(repr, operands))})"
         polls.check(self.e, self.e.emit(call, "i32"))
 
     def _gemm_function(self, step: ir.Gemm) -> str:
@@ -365,7 +367,7 @@ def _step_cost(step: ir.Step) -> int:
 
 
 class _GemmWriter:
-    """Writes the function of a product, or a batch of them: i32 gemm(ptr x, ptr y, ptr out).
+    """Writes the function of a product, or a batch of them: i32 gemm(ptr call, ptr x, ptr y, ptr out).
 
     The work of a large one, or of a batch, is in a function of the range of rows (of products), as in
     kernels, so that it can be divided among the runtime's threads; BLAS keeps to one thread meanwhile.
@@ -401,7 +403,7 @@ class _GemmWriter:
         e.line(f"call {self.driver.native('blas_leave', 'void', '')}()")
 
     def _function(self, e: Emitter, stack: str) -> str:
-        head = f"define internal i32 @{self.name}(ptr %x, ptr %y, ptr %out) noinline"
+        head = f"define internal i32 @{self.name}(ptr %call, ptr %x, ptr %y, ptr %out) noinline"
         body = ["entry:", stack, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
@@ -413,11 +415,12 @@ class _GemmWriter:
         extent = step.batch if step.batch > 1 else step.m
         self._keep_to_one_thread(e)
         if work < COSTS.parallel_product_above or extent < 2 or not blas.is_guarded():
-            status = e.emit(f"call i32 @{self.name}.part(ptr %slots, i64 0, i64 {extent})", "i32")
+            part = f"@{self.name}.part(ptr %call, ptr %slots, i64 0, i64 {extent})"
+            status = e.emit(f"call i32 {part}", "i32")
         else:
             grain = -(-extent // min(extent, max(symbols.threads(), 2)))
-            run = self.driver.native("parallel_for", "i32", "ptr, ptr, i64, i64")
-            part = f"ptr @{self.name}.part, ptr %slots"
+            run = self.driver.native("parallel_for", "i32", "ptr, ptr, ptr, i64, i64")
+            part = f"ptr %call, ptr @{self.name}.part, ptr %slots"
             status = e.emit(f"call {run}({part}, i64 {extent}, i64 {grain})", "i32")
         self._release_threads(e)
         e.line(f"ret {status!r}")
@@ -452,7 +455,7 @@ class _GemmWriter:
             out = self._offset(out, begin, step.n)
             self._call(x, y, out, e.sub(end, begin))
         e.line(f"ret {polls.SUCCEEDED!r}")
-        head = f"define internal i32 @{self.name}.part(ptr %slots, i64 %begin, i64 %end)"
+        head = f"define internal i32 @{self.name}.part(ptr %call, ptr %slots, i64 %begin, i64 %end)"
         stack = f"  %blas = alloca [{self.count} x i64], align 16"
         body = ["entry:", stack, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])

@@ -1,6 +1,6 @@
 """Kernels as LLVM functions: loops, vector lanes, masks, accumulators.
 
-    i32 kernel(ptr params, i64 begin, i64 end)        1 if it came to its end
+    i32 kernel(ptr call, ptr params, i64 begin, i64 end)        1 if it came to its end
 
 `params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel can
 be divided among threads, and one whose only loop is the outermost serves every extent.
@@ -112,7 +112,7 @@ class KernelWriter:
             self.pointers.append(e.emit(f"load ptr, ptr {at.text}", "ptr"))
         self._nest(0)
         e.line(f"ret {polls.SUCCEEDED!r}")
-        head = f"define i32 @{self.name}(ptr %params, i64 %begin, i64 %end)"
+        head = f"define i32 @{self.name}(ptr %call, ptr %params, i64 %begin, i64 %end)"
         body = ["entry:", *self.allocas, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 

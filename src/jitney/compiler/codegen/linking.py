@@ -56,7 +56,7 @@ class CompiledProgram:
     """Machine code of one program.
 
     Attributes:
-      entry: address of `i32 entry(ptr inputs, ptr outputs, ptr arena)`.
+      entry: address of `i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)`.
       arena_bytes: memory that one call needs besides inputs and outputs.
       inputs, outputs: types of what it takes and returns.
       releases_gil: whether a call may take so long that other Python threads should run meanwhile.

@@ -1,10 +1,10 @@
 """Looks for signals in compiled code, by which Ctrl-C ends a loop without end.
 
-Programs call the runtime's `i32 poll()` every so often: at the ends of loops' iterations, between
-steps, between the chunks of a large kernel, within kernels where one index of the outermost loop is
-much work. Mostly it looks at the clock, which takes some 30 ns. So looks are some hundred microseconds
-apart, by the cost model: loops of little work in an iteration count down to the next look, or run in
-strips.
+Programs call the runtime's `i32 poll(ptr call)` every so often: at the ends of loops' iterations,
+between steps, between the chunks of a large kernel, within kernels where one index of the outermost
+loop is much work. Mostly it looks at the clock, which takes some 30 ns. So looks are some hundred
+microseconds apart, by the cost model: loops of little work in an iteration count down to the next
+look, or run in strips.
 
 Every function returns 1 when it has finished. If a look says that the program has to end, the
 functions return 0, from the inside out.
@@ -40,8 +40,8 @@ def poll(e: Emitter) -> None:
 
     LLVM knows that this is rare: what is moved out of registers for it is moved there.
     """
-    e.declarations.add(f"declare i32 @jitney.{POLL}() cold")
-    check(e, e.emit(f"call i32 @jitney.{POLL}()", "i32"))
+    e.declarations.add(f"declare i32 @jitney.{POLL}(ptr) cold")
+    check(e, e.emit(f"call i32 @jitney.{POLL}(ptr %call)", "i32"))
 
 
 def _period(cost: int) -> int:

@@ -13,7 +13,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families
-from jitney.runtime.native import _native
+from jitney.runtime import host_path
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
@@ -65,7 +65,7 @@ def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
 def _(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
     if which.dtype == families.BOOL:
         if which.size > _LARGE and which.shape == cases[0].shape:
-            chosen = _native.select(which, cases[-1], cases[0])
+            chosen = host_path.threads().select(which, cases[-1], cases[0])
             if chosen is not None:
                 return chosen
         return np.where(which, cases[-1], cases[0])

@@ -1,9 +1,9 @@
 /* Factorisations of batches of matrices by LAPACK, called by address: no Python in between.
 
-   Each function has the form of a kernel, `int32_t f(void **slots, int64_t begin, int64_t end)`: it
-   computes matrices [begin, end) of a batch, so that the pool divides a batch as it divides loops.
-   `slots` holds the addresses of sizes and options, of operands, and of results: each function says
-   which.
+   Each function has the form of a kernel, `int32_t f(jt_call *call, void **slots, int64_t begin,
+   int64_t end)`: it computes matrices [begin, end) of a batch, so that a pool divides a batch as it
+   divides loops. `slots` holds the addresses of sizes and options, of operands, and of results: each
+   function says which.
    Matrices are stored by rows and LAPACK's by columns: they are transposed on the way, unless the
    transpose has the same factors.
 
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "blas_threads.h"
-#include "host.h"
+#include "call.h"
 #include "threads.h"
 
 /* The routines that are called, in the order of the addresses that `jt_set_lapack` gets. */
@@ -88,14 +88,19 @@ static void *const jt_factorizations[][JT_MATRIX_TYPES] = {
 #undef JT_ALL
 };
 
-/* f(slots, begin, end) over a batch of n in chunks of `grain`, LAPACK kept to one thread if `alone`. */
-static int32_t jt_over_batch(void *f, void **slots, int64_t n, int64_t grain, int32_t alone) {
+/* f(call, slots, begin, end) over a batch of n in chunks of `grain`, LAPACK kept to one thread if
+   `alone`. */
+static int32_t jt_over_batch(jt_call *call, void *f, void **slots, int64_t n, int64_t grain,
+                             int32_t alone) {
     if (alone) jt_blas_enter();
-    int32_t status = jt_parallel_for((jt_kernel)f, slots, n, grain);
+    int32_t status = jt_parallel_for(call, (jt_kernel)f, slots, n, grain);
     if (alone) jt_blas_leave();
     if (status != JT_SUCCEEDED) { /* a handler of a signal has raised, or there was no memory */
         PyGILState_STATE before = PyGILState_Ensure();
-        if (!PyErr_Occurred()) PyErr_NoMemory();
+        if (call->type == NULL) {
+            PyErr_NoMemory();
+            jt_fail(call);
+        }
         PyGILState_Release(before);
     }
     return status;

@@ -54,7 +54,7 @@ static int NAME(asked)(const T *room) {
 }
 
 /* {n}; x, factor. Reads the lower triangle. By rows the factor is the transpose of the upper one. */
-static int32_t NAME(cholesky)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(cholesky)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], info = 0;
     for (int64_t k = begin; k < end && n > 0; k++) {
@@ -69,7 +69,7 @@ static int32_t NAME(cholesky)(void **slots, int64_t begin, int64_t end) {
 }
 
 /* {m, n}; x, factors, pivots, permutation. */
-static int32_t NAME(lu)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(lu)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n), info = 0;
     T *columns = malloc(sizeof(T) * jt_most(1, m) * (int64_t)jt_most(1, n));
@@ -94,7 +94,7 @@ static int32_t NAME(lu)(void **slots, int64_t begin, int64_t end) {
 }
 
 /* {m, n}; x, R with the vectors below it, their factors. */
-static int32_t NAME(geqrf)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(geqrf)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n), info = 0, query = -1;
     if (count == 0) return JT_SUCCEEDED;
@@ -113,7 +113,7 @@ static int32_t NAME(geqrf)(void **slots, int64_t begin, int64_t end) {
 }
 
 /* {m, n, vectors}; the vectors, their factors, the first columns of the product. */
-static int32_t NAME(householder_product)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(householder_product)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], count = (int)sizes[2], info = 0, query = -1;
     if (m == 0 || n == 0) return JT_SUCCEEDED;
@@ -133,7 +133,7 @@ static int32_t NAME(householder_product)(void **slots, int64_t begin, int64_t en
 }
 
 /* {m, n, columns of Q}; x, Q, R. */
-static int32_t NAME(qr)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], count = jt_least(m, n);
     int info = 0, query = -1, most = jt_most(n, width);
@@ -164,7 +164,7 @@ static int32_t NAME(qr)(void **slots, int64_t begin, int64_t end) {
 }
 
 /* {n, whether the lower triangle is read}; x, eigenvectors in columns, ascending eigenvalues. */
-static int32_t NAME(eigh)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(eigh)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], info = 0, query = -1, whole = 0, whole_room = 1, real_room = 0;
     const char *part = sizes[1] ? "L" : "U";
@@ -211,7 +211,7 @@ static int32_t NAME(eigh)(void **slots, int64_t begin, int64_t end) {
 
 /* {m, n, columns of U, rows of V^H}, x, descending singular values, U, V^H; the first only if the
    columns are -1. */
-static int32_t NAME(svd)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], height = (int)sizes[3];
     int count = jt_least(m, n), info = 0, query = -1, has_vectors = width >= 0, one = 1;
@@ -266,7 +266,7 @@ static int32_t NAME(svd)(void **slots, int64_t begin, int64_t end) {
 
    b, by rows, is the transpose of LAPACK's, and so is a: a solution from the left is one from the right
    with the other triangle. */
-static int32_t NAME(triangular_solve)(void **slots, int64_t begin, int64_t end) {
+static int32_t NAME(triangular_solve)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], at_left = sizes[2] != 0, order = at_left ? m : n;
     T one = 1;

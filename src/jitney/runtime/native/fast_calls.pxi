@@ -5,7 +5,8 @@
 # are being walked. So every object is held while it is looked at, and lengths are compared again at each
 # element.
 
-# Patterns of arguments: an aval stands for an array of that type, (code, ...) for the rest.
+# Patterns of arguments: an aval stands for an array of that type that nobody has put anywhere, (code,
+# ...) for the rest.
 cdef enum:
     P_NONE = 0
     P_TUPLE = 1
@@ -19,11 +20,12 @@ cdef enum:
     P_NAMEDTUPLE = 9
     P_NODE = 10
     P_SCALAR = 11
+    P_PLACED = 12
 
 CODES = {
     "none": P_NONE, "tuple": P_TUPLE, "list": P_LIST, "dict": P_DICT, "static": P_STATIC,
     "int": P_INT, "float": P_FLOAT, "bool": P_BOOL, "ndarray": P_NDARRAY,
-    "namedtuple": P_NAMEDTUPLE, "node": P_NODE, "scalar": P_SCALAR,
+    "namedtuple": P_NAMEDTUPLE, "node": P_NODE, "scalar": P_SCALAR, "placed": P_PLACED,
 }
 
 cdef enum:
@@ -35,7 +37,7 @@ cdef object _absent = object()
 cdef class _Entry:
     """One known signature."""
 
-    cdef object epoch
+    cdef long epoch
     cdef tuple patterns  # of positional arguments, then of keyword arguments
     cdef tuple names  # of keyword arguments, sorted
     cdef Program program
@@ -89,6 +91,16 @@ cdef inline void _take(Arguments *a, cnp.ndarray value) noexcept:
     a.n += 1
 
 
+cdef bint _is_placed_as(object pattern, NativeArray array) except -1:
+    """Whether an array that was put somewhere is of the type, and there, where `pattern` says."""
+    if type(pattern) is not tuple or (<tuple>pattern)[0] != P_PLACED:
+        return False
+    if array.aval is not (<tuple>pattern)[1]:
+        return False
+    placement = (<tuple>pattern)[2]
+    return array.placement is placement or bool(array.placement == placement)
+
+
 cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1:
     """Whether `arg` is as `pattern` says; its leaves' data go to `a`, and are held there.
 
@@ -98,14 +110,21 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
     cdef int code, i
     cdef cnp.ndarray value
     cdef NativeArray array
+    cdef Buffer buffer
     cdef char *place
     cdef long long whole
     cdef dict mapping
     if type(arg) is _array_type:
         array = <NativeArray>arg
-        if array.aval is not pattern or type(array._value) is not cnp.ndarray:
+        if array.placement is not None:
+            if not _is_placed_as(pattern, array):
+                return False
+        elif array.aval is not pattern:
             return False
-        value = <cnp.ndarray>array._value
+        buffer = array.buffer
+        if not _is_at_hand(buffer):
+            return False
+        value = <cnp.ndarray>buffer.data
         if not cnp.PyArray_IS_C_CONTIGUOUS(value) or a.n >= a.capacity:
             return False
         _take(a, value)
@@ -268,6 +287,7 @@ cdef class FastFunction:
         cdef Arguments a
         cdef list results, leaves
         cdef bint same
+        cdef long epoch
         cdef int i, n
         cdef tuple given = <tuple>args
         cdef dict named = <dict>kwargs
@@ -301,10 +321,10 @@ cdef class FastFunction:
                     if same and entry.donated and _has_twice(leaves):
                         same = False  # perhaps what is donated: the Python code says so
                     if same and a.n == entry.program.n_inputs:
-                        results = entry.program.call(a.pointers)
+                        results = entry.program.run(a.pointers)
                         for position in entry.donated:
                             if type(leaves[position]) is _array_type:
-                                leaves[position].delete()
+                                (<NativeArray>leaves[position]).buffer.delete()
                         if entry.unflatten is None:
                             return results[0]
                         return entry.unflatten(results)

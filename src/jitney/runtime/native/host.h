@@ -1,4 +1,4 @@
-/* Python functions that compiled programs call. */
+/* Python functions that compiled programs, and the threads of a pool, call. */
 
 #ifndef JITNEY_HOST_H
 #define JITNEY_HOST_H
@@ -6,9 +6,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-/* What entries of programs, and the functions that they call, return if all went well. All else is a
-   failure, whose exception is the thread's current one. */
-enum { JT_SUCCEEDED = 1 };
+#include "call.h"
 
 static PyObject *jt_host_function = NULL;
 
@@ -19,10 +17,25 @@ static void jt_set_host_function(PyObject *function) {
 
 /* Calls Python function `number` on the data whose addresses are at `slots`; the thread may or may not
    hold the lock of the interpreter. */
-static int32_t jt_call_host(int64_t number, void **slots) {
+static int32_t jt_call_host(jt_call *call, int64_t number, void **slots) {
     PyGILState_STATE before = PyGILState_Ensure();
     PyObject *result = PyObject_CallFunction(jt_host_function, "LK", (long long)number,
                                              (unsigned long long)(uintptr_t)slots);
+    int32_t status = result != NULL ? JT_SUCCEEDED : 0;
+    if (result == NULL) jt_fail(call);
+    Py_XDECREF(result);
+    PyGILState_Release(before);
+    return status;
+}
+
+/* A kernel whose slots are a Python function of (begin, end). */
+static int32_t jt_call_body(jt_call *call, void *body, int64_t begin, int64_t end) {
+    PyGILState_STATE before = PyGILState_Ensure();
+    PyObject *result = NULL;
+    if (!atomic_load(&call->stopped)) { /* another thread's part may have raised meanwhile */
+        result = PyObject_CallFunction((PyObject *)body, "LL", (long long)begin, (long long)end);
+        if (result == NULL) jt_fail(call);
+    }
     int32_t status = result != NULL ? JT_SUCCEEDED : 0;
     Py_XDECREF(result);
     PyGILState_Release(before);

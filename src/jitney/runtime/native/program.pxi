@@ -1,18 +1,16 @@
-# Calls of compiled programs; a part of `_native.pyx`.
-
-cdef extern from "host.h":
-    enum: JT_SUCCEEDED
-    void jt_set_host_function(object function)
-    int32_t jt_call_host(int64_t number, void **slots) nogil
-
-cdef extern from "signals.h":
-    unsigned long jt_main_thread
-    int32_t jt_poll() nogil
+# Compiled programs and their calls; a part of `_native.pyx`.
+#
+# A call has three steps. `prepare` checks the inputs and holds them, and allocates results and arena.
+# `enqueue` gives the call to the queue of a device, which runs it. `complete` raises what it has failed
+# with, or hands over the results. What a call needs in between is in an `Activation`: on the stack for
+# calls that run at once (`fast_calls.pxi`), in a `Call` for those that wait.
 
 cdef extern from "Python.h":
     PyObject *PyErr_Occurred()
 
-ctypedef int32_t (*Entry)(void **inputs, void **outputs, void *arena) noexcept nogil
+ctypedef int32_t (*Entry)(
+    jt_call *call, void **inputs, void **outputs, void *arena
+) noexcept nogil
 
 cdef enum:
     MAX_AXES = 64  # of NumPy's arrays
@@ -28,17 +26,17 @@ def use_host_function(function):
 
 
 def call_host_address():
-    """Address of `int32 call_host(int64 number, ptr slots)`, by which programs call Python functions.
+    """Address of `int32 call_host(call, int64 number, ptr slots)`: programs call Python functions by it.
 
-    It returns 1 if the function has returned. All else is a failure: the exception is then this
-    thread's current one, as it is between functions of C, until the program's caller raises it. So none
-    can be lost, or get into another thread, wherever a handler of a signal raises.
+    It returns 1 if the function has returned. All else is a failure: the call has then noted the
+    exception, and raises it when it is completed. So none can be lost, or get into another thread,
+    wherever a handler of a signal raises.
     """
     return <uintptr_t>&jt_call_host
 
 
 def poll_address():
-    """Address of `int32 poll()`: 1, or else the program has to end, as a handler of a signal raised."""
+    """Address of `int32 poll(call)`: 1, or else the program has to end, as the call has failed."""
     return <uintptr_t>&jt_poll
 
 
@@ -48,20 +46,38 @@ def set_main_thread(unsigned long number):
     jt_main_thread = number
 
 
+cdef struct Activation:
+    jt_call call
+    void **inputs  # whose data somebody holds
+    void **outputs
+    void *memory  # of the arena
+    int32_t status  # JT_SUCCEEDED once it has run to its end
+    void *few_outputs[FEW]
+
+
+cdef inline void _release(Activation *a) noexcept:
+    """Frees what `Program.allocate` took, but for the results."""
+    if a.outputs != a.few_outputs:
+        free(a.outputs)
+    free(a.memory)
+
+
+@cython.final
 cdef class Program:
     """What calling a compiled program takes.
 
-    The data of a call's inputs must be held, by references to the ndarrays, until it returns: programs
+    The data of a call's inputs must be held, by references to the ndarrays, until it is done: programs
     call Python functions and run beside other threads, and either may delete arrays, give them away or
     change the containers that they were passed in.
 
     Args:
-      entry: address of `i32 entry(ptr inputs, ptr outputs, ptr arena)`.
+      entry: address of `i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)`.
       n_inputs: number of inputs.
       out_types: (dtype, shape in memory) of each result: of 64 axes at most.
       out_avals: types of the results.
       arena_bytes: memory for temporaries.
       release: whether other Python threads run meanwhile.
+      device: what it runs on, and what owns the results.
       keep_alive: what the code needs.
     """
 
@@ -70,12 +86,16 @@ cdef class Program:
     cdef int n_outputs
     cdef Py_ssize_t arena_bytes
     cdef bint release
-    cdef public tuple out_avals
+    cdef readonly tuple out_avals
+    cdef readonly object device
+    cdef Queue queue
     cdef tuple descrs
     cdef tuple shapes
     cdef object keep_alive
 
-    def __init__(self, entry, n_inputs, out_types, out_avals, arena_bytes, release, keep_alive):
+    def __init__(
+        self, entry, n_inputs, out_types, out_avals, arena_bytes, release, device, keep_alive
+    ):
         self.entry = <Entry><uintptr_t>entry
         self.n_inputs = n_inputs
         self.n_outputs = len(out_types)
@@ -84,84 +104,199 @@ cdef class Program:
         self.out_avals = tuple(out_avals)
         self.arena_bytes = arena_bytes
         self.release = release
+        self.device = device
+        self.queue = device.queue
         self.keep_alive = keep_alive
         if max(map(len, self.shapes), default=0) > MAX_AXES:
             raise ValueError(f"no array has more than {MAX_AXES} axes in memory: {self.shapes}")
         if len(self.out_avals) != self.n_outputs:
             raise ValueError(f"{self.n_outputs} results of {len(self.out_avals)} types")
 
-    def run(self, inputs):
-        """Results on contiguous ndarrays of the right types, as a list of arrays.
+    def prepare(self, inputs):
+        """A call on contiguous ndarrays of the right types, ready to be enqueued.
 
         Raises:
           ValueError: if there are more or fewer inputs than the program has.
-          BaseException: what a Python function called by the program, or a handler of a signal, raised.
+          MemoryError: if there is no memory for results or temporaries.
         """
-        cdef tuple held = tuple(inputs)
-        cdef void **pointers
+        cdef Call call = Call.__new__(Call)
         cdef int i
-        if len(held) != self.n_inputs:
-            raise ValueError(f"a program of {self.n_inputs} inputs was given {len(held)}")
-        pointers = <void **>malloc((self.n_inputs + 1) * sizeof(void *))
-        if pointers == NULL:
+        call.program = self
+        call.held = tuple(inputs)
+        if len(call.held) != self.n_inputs:
+            raise ValueError(f"a program of {self.n_inputs} inputs was given {len(call.held)}")
+        call.pointers = <void **>malloc((self.n_inputs + 1) * sizeof(void *))
+        if call.pointers == NULL:
             raise MemoryError()
-        try:
-            for i in range(self.n_inputs):
-                pointers[i] = cnp.PyArray_DATA(<cnp.ndarray?>held[i])
-            return self.call(pointers)
-        finally:
-            free(pointers)
+        for i in range(self.n_inputs):
+            call.pointers[i] = cnp.PyArray_DATA(<cnp.ndarray?>call.held[i])
+        call.is_allocated = True
+        call.values = self.allocate(&call.activation, call.pointers)
+        return call
 
-    cdef list call(self, void **inputs):
-        """Results on the data at `inputs`, which somebody holds."""
-        cdef void *few[FEW]
-        cdef void **outputs = few
-        cdef void *arena = NULL
-        cdef void *aligned = NULL
+    cdef inline list allocate(self, Activation *a, void **inputs):
+        """Makes `a` ready for a call on the data at `inputs`; returns its results, yet without contents.
+
+        `_release` must follow, even if this fails.
+        """
         cdef int i, k, nd
-        cdef int32_t status = 0
         cdef cnp.npy_intp dims[MAX_AXES]
         cdef tuple shape
         cdef cnp.ndarray value
-        cdef list results = []
+        cdef list values = []
+        jt_call_begin(&a.call, self.queue.pool.pool)
+        a.inputs = inputs
+        a.memory = NULL
+        a.status = 0
+        a.outputs = a.few_outputs
         if self.n_outputs > FEW:
-            outputs = <void **>malloc(self.n_outputs * sizeof(void *))
-            if outputs == NULL:
+            a.outputs = <void **>malloc(self.n_outputs * sizeof(void *))
+            if a.outputs == NULL:
                 raise MemoryError()
-        try:
-            for i in range(self.n_outputs):
-                shape = <tuple>self.shapes[i]
-                nd = <int>len(shape)
-                for k in range(nd):
-                    dims[k] = shape[k]
-                value = _new_array(nd, dims, self.descrs[i])
-                outputs[i] = cnp.PyArray_DATA(value)
-                results.append(value)
-            if self.arena_bytes:
-                arena = malloc(self.arena_bytes + 64)
-                if arena == NULL:
-                    raise MemoryError(f"no memory for {self.arena_bytes} bytes of temporaries")
-                aligned = <void *>((<uintptr_t>arena + 63) & ~<uintptr_t>63)
-            if self.release:
-                with nogil:
-                    status = self.entry(inputs, outputs, aligned)
-            else:
-                status = self.entry(inputs, outputs, aligned)
-        finally:
-            if outputs != few:
-                free(outputs)
-            if arena != NULL:
-                free(arena)
-        if status != JT_SUCCEEDED:
-            _raise_current()
         for i in range(self.n_outputs):
-            PyArray_CLEARFLAGS(<cnp.ndarray>results[i], cnp.NPY_ARRAY_WRITEABLE)
-            results[i] = wrap(results[i], self.out_avals[i])
-        return results
+            shape = <tuple>self.shapes[i]
+            nd = <int>len(shape)
+            for k in range(nd):
+                dims[k] = shape[k]
+            value = _new_array(nd, dims, self.descrs[i])
+            a.outputs[i] = cnp.PyArray_DATA(value)
+            values.append(value)
+        if self.arena_bytes:
+            a.memory = malloc(self.arena_bytes + 64)
+            if a.memory == NULL:
+                raise MemoryError(f"no memory for {self.arena_bytes} bytes of temporaries")
+        return values
+
+    cdef inline void execute(self, Activation *a) noexcept:
+        """Runs a call in this thread, which holds Python's lock; `a` knows afterwards how it went."""
+        cdef void *arena = <void *>((<uintptr_t>a.memory + 63) & ~<uintptr_t>63)
+        if self.release:
+            with nogil:
+                a.status = self.entry(&a.call, a.inputs, a.outputs, arena)
+        else:
+            a.status = self.entry(&a.call, a.inputs, a.outputs, arena)
+
+    cdef inline list arrays(self, list values, Call ready):
+        """The results as arrays, in place; they are there when `ready` is complete, or at once if None."""
+        cdef int i
+        cdef Buffer buffer
+        for i in range(self.n_outputs):
+            PyArray_CLEARFLAGS(<cnp.ndarray>values[i], cnp.NPY_ARRAY_WRITEABLE)
+            buffer = _new_buffer(values[i], self.device)
+            if ready is not None:
+                buffer.ready = ready
+            values[i] = _new_array_of(buffer, self.out_avals[i])
+        return values
+
+    cdef list run(self, void **inputs):
+        """The three steps of a call at once: its results on the data at `inputs`, which somebody holds."""
+        cdef Activation a
+        cdef list values
+        try:
+            values = self.allocate(&a, inputs)
+            self.queue.run(self, &a)
+        finally:
+            _release(&a)
+        if a.status != JT_SUCCEEDED:
+            jt_raise(&a.call)
+        return self.arrays(values, None)
 
 
-cdef int _raise_current() except -1:
-    """Raises the exception that a program left as this thread's current one."""
-    if PyErr_Occurred() == NULL:
-        raise RuntimeError("a compiled program failed without saying why")
-    return -1
+@cython.final
+cdef class Call:
+    """A call of a program that was prepared: `Program.prepare` makes it, `Queue.enqueue` runs it.
+
+    It is the token of what it computes: buffers of its results refer to it until it is complete.
+    """
+
+    cdef Program program
+    cdef tuple held  # the inputs' ndarrays
+    cdef void **pointers
+    cdef list values  # the results' ndarrays
+    cdef Activation activation
+    cdef bint is_allocated
+    cdef bint is_enqueued
+    cdef readonly bint is_complete
+    cdef object error
+
+    def __dealloc__(self):
+        self.release()
+
+    cdef void release(self) noexcept:
+        """Frees what only running it needs."""
+        if self.is_allocated:
+            _release(&self.activation)
+        self.is_allocated = False
+        free(self.pointers)
+        self.pointers = NULL
+
+    @property
+    def results(self):
+        """The results as arrays, which may be waited for."""
+        return self.program.arrays(list(self.values), None if self.is_complete else self)
+
+    def complete(self):
+        """Waits for the call; its results, as a list of arrays.
+
+        Raises:
+          RuntimeError: if it was not enqueued.
+          BaseException: what a Python function that the program called, or a handler of a signal,
+            raised.
+        """
+        self.check()
+        return self.program.arrays(list(self.values), None)
+
+    cdef int check(self) except -1:
+        """Waits for the call, and raises what it has failed with, as often as it is asked."""
+        if not self.is_complete:
+            raise RuntimeError("a call was waited for that nobody had enqueued")
+        if self.error is not None:
+            raise self.error
+        return 0
+
+    cdef void end(self) noexcept:
+        """Notes that it has run: lets its inputs go, and keeps what it has failed with."""
+        self.held = None
+        self.release()
+        if self.activation.status != JT_SUCCEEDED:
+            try:
+                jt_raise(&self.activation.call)
+            except BaseException as error:
+                self.error = error
+        self.is_complete = True
+
+
+@cython.final
+cdef class Queue:
+    """The calls of one device, in their order.
+
+    Calls run in the thread that enqueues them, when it does, and are complete when `enqueue` returns: so
+    one thread's calls run one after another, and a Python function that a program calls may make calls
+    of its own. The device's threads divide their loops.
+
+    Args:
+      pool: the device's threads.
+    """
+
+    cdef readonly ThreadPool pool
+
+    def __init__(self, ThreadPool pool not None):
+        self.pool = pool
+
+    def enqueue(self, Call call not None):
+        """Runs a call that was prepared for this queue's device, and returns it.
+
+        Raises:
+          ValueError: if it was enqueued before, or prepared for another device.
+        """
+        if call.is_enqueued:
+            raise ValueError("a call was enqueued twice")
+        if call.program.queue is not self:
+            raise ValueError(f"a call of a program for {call.program.device} is in another queue")
+        call.is_enqueued = True
+        self.run(call.program, &call.activation)
+        call.end()
+        return call
+
+    cdef inline void run(self, Program program, Activation *a) noexcept:
+        program.execute(a)

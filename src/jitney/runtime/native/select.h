@@ -36,7 +36,7 @@ typedef struct {
 } jt_selection;
 
 /* Elements begin .. end of a selection: a part of the loop that threads share. */
-static int32_t jt_select_part(void *slots, int64_t begin, int64_t end) {
+static int32_t jt_select_part(jt_call *call, void *slots, int64_t begin, int64_t end) {
     const jt_selection *s = (const jt_selection *)slots;
     const void *m = s->m + begin, *x = s->x + begin * s->size * s->step_x;
     const void *y = s->y + begin * s->size * s->step_y;
@@ -53,11 +53,11 @@ static int32_t jt_select_part(void *slots, int64_t begin, int64_t end) {
 #define JT_SELECT_CHUNK (1 << 16) /* elements: some tens of microseconds */
 
 /* Selects elements: 1 if it has, 0 if it cannot for elements of `size` bytes, -1 if it was given up. */
-static int jt_select(const void *m, const void *x, const void *y, void *out, ptrdiff_t n, int size,
-                     int step_x, int step_y) {
+static int jt_select(jt_call *call, const void *m, const void *x, const void *y, void *out, ptrdiff_t n,
+                     int size, int step_x, int step_y) {
     jt_selection s = {m, x, y, out, size, step_x, step_y};
     if (size != 1 && size != 2 && size != 4 && size != 8) return 0;
-    return jt_parallel_for(jt_select_part, &s, n, JT_SELECT_CHUNK) == JT_SUCCEEDED ? 1 : -1;
+    return jt_parallel_for(call, jt_select_part, &s, n, JT_SELECT_CHUNK) == JT_SUCCEEDED ? 1 : -1;
 }
 
 #endif

@@ -1,12 +1,12 @@
-/* A pool of threads that divides a loop: the callers of kernels' `parallel_for`.
+/* Pools of threads that divide a loop: the callers of kernels' `parallel_for`. A device has one.
 
    The calling thread works along. Each thread begins with its own share of the loop, the same at every
    loop of one length, so that it finds in its caches what it wrote before; then it takes chunks of what
    is left of others' shares. Which thread computes which chunk does not change results, as kernels
-   write disjoint elements. One loop runs at a time: a
-   loop started while another runs (from a second Python thread, or from within) is run by its caller
-   alone. Workers spin for a little while after a loop, as the next one often follows at once, then
-   sleep: to wake one takes tens of microseconds, and on a virtual machine several times that. */
+   write disjoint elements. A pool runs one loop at a time: a loop started while another runs (from a
+   second Python thread, or from within) is run by its caller alone. Workers spin for a little while
+   after a loop, as the next one often follows at once, then sleep: to wake one takes tens of
+   microseconds, and on a virtual machine several times that. */
 
 #ifndef JITNEY_THREADS_H
 #define JITNEY_THREADS_H
@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "signals.h"
 
@@ -26,182 +27,243 @@
 #define JT_PAUSE() ((void)0)
 #endif
 
-#define JT_MAX_THREADS 256
+#define JT_MAX_THREADS 256        /* of a pool */
 #define JT_YIELD_AFTER 4000       /* turns of a wait, after which the processor is offered to others */
 #define JT_SPIN_NANOSECONDS 700000 /* that a worker looks out for the next loop before it sleeps */
 
 #define JT_CHUNKS_IN_TURN 32      /* that one thread alone does at a time, between looks for signals */
 #define JT_CHUNKS_BETWEEN_LOOKS 8 /* of a thread of several: a chunk is some tens of microseconds */
 
-typedef int32_t (*jt_kernel)(void *, int64_t, int64_t); /* JT_SUCCEEDED, or it was given up */
+/* kernel(call, slots, begin, end): JT_SUCCEEDED, or it was given up */
+typedef int32_t (*jt_kernel)(jt_call *, void *, int64_t, int64_t);
 
 typedef struct {
     _Alignas(64) atomic_llong next; /* first index that nobody has taken */
     int64_t end;
 } jt_share;
 
-static struct {
+typedef struct {
+    struct jt_pool *pool;
+    int number; /* from 1: the caller of a loop is 0 */
+    pthread_t thread;
+} jt_worker;
+
+typedef struct jt_pool {
     atomic_flag owned;        /* set while a loop runs */
     pthread_mutex_t mutex;    /* of `wake`; never held while a kernel runs */
     pthread_cond_t wake;
-    atomic_int wanted;
+    atomic_int wanted;        /* threads, the caller of a loop included */
     atomic_int sleeping;      /* workers that have to be woken */
     atomic_uint generation;   /* number of the last loop */
     atomic_int active;        /* threads that work on the loop */
+    atomic_int closing;       /* workers are to end */
     /* The rest is the owner's to write while nobody is active, and anybody's to read who is. */
-    int started;
+    int started; /* workers */
+    jt_call *call; /* that the loop belongs to */
     jt_kernel kernel;
     void *slots;
     int64_t grain;
     int threads; /* that the loop is divided among */
-    atomic_int consumed; /* the loop: a signal's handler has raised */
+    jt_worker workers[JT_MAX_THREADS];
     jt_share shares[JT_MAX_THREADS];
-} jt_pool = {.owned = ATOMIC_FLAG_INIT,
-             .mutex = PTHREAD_MUTEX_INITIALIZER,
-             .wake = PTHREAD_COND_INITIALIZER,
-             .wanted = 1};
+    struct jt_pool *next; /* of all pools */
+} jt_pool;
 
-static void jt_work(int self) {
+/* All pools: forks have to know them. */
+static struct {
+    pthread_mutex_t mutex;
+    int registered;
+    jt_pool *first;
+} jt_pools = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void jt_work(jt_pool *pool, int self) {
     unsigned looked = 0;
-    for (int k = 0; k < jt_pool.threads; k++) {
-        jt_share *share = &jt_pool.shares[(self + k) % jt_pool.threads];
+    jt_call *call = pool->call;
+    for (int k = 0; k < pool->threads; k++) {
+        jt_share *share = &pool->shares[(self + k) % pool->threads];
         for (;;) {
-            int64_t begin = atomic_fetch_add(&share->next, jt_pool.grain);
+            int64_t begin = atomic_fetch_add(&share->next, pool->grain);
             if (begin >= share->end) break;
-            int64_t end = begin + jt_pool.grain;
-            if ((looked++ % JT_CHUNKS_BETWEEN_LOOKS == 0 && jt_poll() != JT_SUCCEEDED) ||
-                jt_pool.kernel(jt_pool.slots, begin, end < share->end ? end : share->end) !=
+            int64_t end = begin + pool->grain;
+            if ((looked++ % JT_CHUNKS_BETWEEN_LOOKS == 0 && jt_poll(call) != JT_SUCCEEDED) ||
+                pool->kernel(call, pool->slots, begin, end < share->end ? end : share->end) !=
                     JT_SUCCEEDED) {
-                atomic_store(&jt_pool.consumed, 1);
+                atomic_store(&call->stopped, 1);
                 return;
             }
         }
     }
 }
 
-static void *jt_worker(void *number) {
-    int self = (int)(intptr_t)number;
+static void *jt_run_worker(void *data) {
+    jt_worker *self = data;
+    jt_pool *pool = self->pool;
     unsigned seen = 0;
-    jt_given_up = &jt_pool.consumed;
+    jt_is_worker = 1;
     for (;;) {
         int64_t until = jt_nanoseconds() + JT_SPIN_NANOSECONDS;
         unsigned now, spins = 0;
-        while ((now = atomic_load(&jt_pool.generation)) == seen) {
+        while ((now = atomic_load(&pool->generation)) == seen) {
             if (++spins % 64 || jt_nanoseconds() < until) {
                 JT_PAUSE();
                 continue;
             }
-            pthread_mutex_lock(&jt_pool.mutex);
+            pthread_mutex_lock(&pool->mutex);
             /* Before the last look at the generation: the owner counts a loop, then looks for sleepers. */
-            atomic_fetch_add(&jt_pool.sleeping, 1);
-            while (atomic_load(&jt_pool.generation) == seen)
-                pthread_cond_wait(&jt_pool.wake, &jt_pool.mutex);
-            atomic_fetch_sub(&jt_pool.sleeping, 1);
-            pthread_mutex_unlock(&jt_pool.mutex);
+            atomic_fetch_add(&pool->sleeping, 1);
+            while (atomic_load(&pool->generation) == seen)
+                pthread_cond_wait(&pool->wake, &pool->mutex);
+            atomic_fetch_sub(&pool->sleeping, 1);
+            pthread_mutex_unlock(&pool->mutex);
         }
         seen = now;
+        if (atomic_load(&pool->closing)) return NULL;
         /* A loop that is over already has no chunk left; its data may not be touched, and is not. */
-        int entered = atomic_load(&jt_pool.active);
+        int entered = atomic_load(&pool->active);
         while (entered > 0 &&
-               !atomic_compare_exchange_weak(&jt_pool.active, &entered, entered + 1)) {
+               !atomic_compare_exchange_weak(&pool->active, &entered, entered + 1)) {
         }
         if (entered > 0) {
-            jt_work(self);
-            atomic_fetch_sub(&jt_pool.active, 1);
+            jt_work(pool, self->number);
+            atomic_fetch_sub(&pool->active, 1);
         }
     }
-    return 0;
+}
+
+static void jt_announce(jt_pool *pool) {
+    atomic_fetch_add(&pool->generation, 1);
+    if (atomic_load(&pool->sleeping)) {
+        pthread_mutex_lock(&pool->mutex);
+        pthread_cond_broadcast(&pool->wake);
+        pthread_mutex_unlock(&pool->mutex);
+    }
 }
 
 /* Threads do not survive a fork: the child starts its own at its first loop. A loop that another thread
    runs at that moment goes on in the parent only. No kernel forks, so none is left half done. */
-static void jt_before_fork(void) { pthread_mutex_lock(&jt_pool.mutex); }
-
-static void jt_after_fork_in_parent(void) { pthread_mutex_unlock(&jt_pool.mutex); }
-
-static void jt_after_fork_in_child(void) {
-    pthread_cond_init(&jt_pool.wake, 0); /* nobody waits for it here */
-    jt_pool.started = 0;
-    atomic_store(&jt_pool.sleeping, 0);
-    atomic_store(&jt_pool.active, 0);
-    atomic_flag_clear(&jt_pool.owned);
-    pthread_mutex_unlock(&jt_pool.mutex); /* which this thread has locked before the fork */
+static void jt_before_fork(void) {
+    pthread_mutex_lock(&jt_pools.mutex);
+    for (jt_pool *pool = jt_pools.first; pool != NULL; pool = pool->next)
+        pthread_mutex_lock(&pool->mutex);
 }
 
-static void jt_start(void) {
-    while (jt_pool.started < jt_pool.wanted - 1) {
-        pthread_t thread;
-        pthread_attr_t attributes;
-        pthread_attr_init(&attributes);
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        int failed = pthread_create(&thread, &attributes, jt_worker,
-                                    (void *)(intptr_t)(jt_pool.started + 1));
-        pthread_attr_destroy(&attributes);
-        if (failed) {
-            atomic_store(&jt_pool.wanted, jt_pool.started + 1);
+static void jt_after_fork_in_parent(void) {
+    for (jt_pool *pool = jt_pools.first; pool != NULL; pool = pool->next)
+        pthread_mutex_unlock(&pool->mutex);
+    pthread_mutex_unlock(&jt_pools.mutex);
+}
+
+static void jt_after_fork_in_child(void) {
+    for (jt_pool *pool = jt_pools.first; pool != NULL; pool = pool->next) {
+        pthread_cond_init(&pool->wake, 0); /* nobody waits for it here */
+        pool->started = 0;
+        atomic_store(&pool->sleeping, 0);
+        atomic_store(&pool->active, 0);
+        atomic_flag_clear(&pool->owned);
+        pthread_mutex_unlock(&pool->mutex); /* which this thread has locked before the fork */
+    }
+    pthread_mutex_unlock(&jt_pools.mutex);
+}
+
+/* A pool of n threads, the caller of a loop included; NULL if there is no memory. Threads are started
+   when they are first needed. */
+static jt_pool *jt_pool_new(int n) {
+    void *memory = NULL;
+    if (posix_memalign(&memory, _Alignof(jt_pool), sizeof(jt_pool))) return NULL;
+    jt_pool *pool = memory;
+    atomic_flag_clear(&pool->owned);
+    pthread_mutex_init(&pool->mutex, 0);
+    pthread_cond_init(&pool->wake, 0);
+    atomic_init(&pool->wanted, n < 1 ? 1 : n > JT_MAX_THREADS ? JT_MAX_THREADS : n);
+    atomic_init(&pool->sleeping, 0);
+    atomic_init(&pool->generation, 0);
+    atomic_init(&pool->active, 0);
+    atomic_init(&pool->closing, 0);
+    pool->started = 0;
+    pthread_mutex_lock(&jt_pools.mutex);
+    if (!jt_pools.registered)
+        pthread_atfork(jt_before_fork, jt_after_fork_in_parent, jt_after_fork_in_child);
+    jt_pools.registered = 1;
+    pool->next = jt_pools.first;
+    jt_pools.first = pool;
+    pthread_mutex_unlock(&jt_pools.mutex);
+    return pool;
+}
+
+/* Ends the threads of a pool that runs no loop and will run none, and frees it. */
+static void jt_pool_free(jt_pool *pool) {
+    pthread_mutex_lock(&jt_pools.mutex);
+    jt_pool **link = &jt_pools.first;
+    while (*link != pool) link = &(*link)->next;
+    *link = pool->next;
+    pthread_mutex_unlock(&jt_pools.mutex);
+    atomic_store(&pool->closing, 1);
+    jt_announce(pool);
+    for (int k = 0; k < pool->started; k++) pthread_join(pool->workers[k].thread, NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->mutex);
+    free(pool);
+}
+
+static void jt_pool_start(jt_pool *pool) {
+    while (pool->started < atomic_load(&pool->wanted) - 1) {
+        jt_worker *worker = &pool->workers[pool->started];
+        worker->pool = pool;
+        worker->number = pool->started + 1;
+        if (pthread_create(&worker->thread, NULL, jt_run_worker, worker)) {
+            atomic_store(&pool->wanted, pool->started + 1);
             return;
         }
-        jt_pool.started++;
+        pool->started++;
     }
 }
 
-/* kernel(slots, begin, end) over chunks that make up [0, n), one after another, in order. */
-static int32_t jt_in_order(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
+/* kernel(call, slots, begin, end) over chunks that make up [0, n), one after another, in order. */
+static int32_t jt_in_order(jt_call *call, jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
     int64_t step = grain > n / JT_CHUNKS_IN_TURN ? n : grain * JT_CHUNKS_IN_TURN;
     for (int64_t begin = 0; begin < n; begin += step) {
         int64_t end = begin + step;
-        if (jt_poll() != JT_SUCCEEDED ||
-            kernel(slots, begin, end < n ? end : n) != JT_SUCCEEDED)
+        if (jt_poll(call) != JT_SUCCEEDED ||
+            kernel(call, slots, begin, end < n ? end : n) != JT_SUCCEEDED)
             return 0;
     }
     return JT_SUCCEEDED;
 }
 
-/* kernel(slots, begin, end) over chunks of `grain` that make up [0, n). */
-static int32_t jt_parallel_for(jt_kernel kernel, void *slots, int64_t n, int64_t grain) {
-    if (grain >= n || jt_pool.wanted < 2 || atomic_flag_test_and_set(&jt_pool.owned))
-        return jt_in_order(kernel, slots, n, grain);
-    if (jt_pool.started < jt_pool.wanted - 1) jt_start();
-    jt_pool.kernel = kernel;
-    jt_pool.slots = slots;
-    jt_pool.grain = grain;
-    jt_pool.threads = jt_pool.started + 1;
+/* kernel(call, slots, begin, end) over chunks of `grain` that make up [0, n). */
+static int32_t jt_parallel_for(jt_call *call, jt_kernel kernel, void *slots, int64_t n,
+                               int64_t grain) {
+    jt_pool *pool = call->pool;
+    if (grain >= n || pool->wanted < 2 || atomic_flag_test_and_set(&pool->owned))
+        return jt_in_order(call, kernel, slots, n, grain);
+    if (pool->started < pool->wanted - 1) jt_pool_start(pool);
+    pool->call = call;
+    pool->kernel = kernel;
+    pool->slots = slots;
+    pool->grain = grain;
+    pool->threads = pool->started + 1;
     int64_t chunks = (n + grain - 1) / grain, begin = 0;
-    for (int k = 0; k < jt_pool.threads; k++) {
-        int64_t end = chunks * (k + 1) / jt_pool.threads * grain;
-        atomic_store(&jt_pool.shares[k].next, begin);
-        jt_pool.shares[k].end = begin = end < n ? end : n;
+    for (int k = 0; k < pool->threads; k++) {
+        int64_t end = chunks * (k + 1) / pool->threads * grain;
+        atomic_store(&pool->shares[k].next, begin);
+        pool->shares[k].end = begin = end < n ? end : n;
     }
-    atomic_store(&jt_pool.consumed, 0);
-    atomic_store(&jt_pool.active, 1);
-    atomic_fetch_add(&jt_pool.generation, 1);
-    if (atomic_load(&jt_pool.sleeping)) {
-        pthread_mutex_lock(&jt_pool.mutex);
-        pthread_cond_broadcast(&jt_pool.wake);
-        pthread_mutex_unlock(&jt_pool.mutex);
-    }
-    jt_work(0);
-    atomic_fetch_sub(&jt_pool.active, 1);
+    atomic_store(&pool->active, 1);
+    jt_announce(pool);
+    jt_work(pool, 0);
+    atomic_fetch_sub(&pool->active, 1);
     /* On a busy machine the last worker may be waiting for this very processor. */
-    for (int spins = 0; atomic_load(&jt_pool.active) > 0;) {
+    for (int spins = 0; atomic_load(&pool->active) > 0;) {
         if (++spins < JT_YIELD_AFTER) {
             JT_PAUSE();
             continue;
         }
-        if (!atomic_load(&jt_pool.consumed) && jt_poll() != JT_SUCCEEDED)
-            atomic_store(&jt_pool.consumed, 1);
+        jt_poll(call); /* stops the workers if a handler of a signal raises */
         sched_yield();
     }
-    int32_t status = atomic_load(&jt_pool.consumed) ? 0 : JT_SUCCEEDED;
-    atomic_flag_clear(&jt_pool.owned);
+    int32_t status = atomic_load(&call->stopped) ? 0 : JT_SUCCEEDED;
+    atomic_flag_clear(&pool->owned);
     return status;
-}
-
-static void jt_set_threads(int n) {
-    static int registered = 0;
-    if (!registered) pthread_atfork(jt_before_fork, jt_after_fork_in_parent, jt_after_fork_in_child);
-    registered = 1;
-    atomic_store(&jt_pool.wanted, n < 1 ? 1 : n > JT_MAX_THREADS ? JT_MAX_THREADS : n);
 }
 
 #endif

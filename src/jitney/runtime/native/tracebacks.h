@@ -5,7 +5,7 @@ static ternaryfunc jt_inner_call = NULL;
 
 // The inner call's own entry is the first of the traceback: an error of the user's function is to
 // show the user's frames.
-static PyObject *jt_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+static PyObject *jt_hidden_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *type, *value, *traceback;
     PyObject *out = jt_inner_call(self, args, kwargs);
     if (out != NULL)
@@ -27,5 +27,5 @@ static PyObject *jt_call(PyObject *self, PyObject *args, PyObject *kwargs) {
 static void jt_hide_call(PyObject *base, PyObject *type) {
     if (jt_inner_call == NULL)
         jt_inner_call = ((PyTypeObject *)base)->tp_call;
-    ((PyTypeObject *)type)->tp_call = jt_call;
+    ((PyTypeObject *)type)->tp_call = jt_hidden_call;
 }

@@ -1,0 +1,210 @@
+# Arrays and their operators; a part of `_native.pyx`.
+
+cdef class NativeArray:
+    """An array: its type, where it was put, and the buffer that it lies in.
+
+    Attributes:
+      aval: its ShapedArray.
+      placement: where the user put it; None where nobody said.
+    """
+
+    cdef Buffer buffer
+    cdef public object aval
+    cdef public object placement
+    cdef object __weakref__
+
+    def __init__(self, value, aval):
+        self.buffer = _new_buffer(value, _host_device)
+        self.aval = aval
+
+    @property
+    def _value(self):
+        """The data, a read-only ndarray; waits for them.
+
+        Raises:
+          RuntimeError: if they were given up.
+          BaseException: what the call that was to compute them failed with.
+        """
+        if _is_at_hand(self.buffer):
+            return self.buffer.data
+        value = _wait(self.buffer)
+        if value is None:
+            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
+        return value
+
+    @property
+    def _buffers(self):
+        """The buffer of each device that the array lies on."""
+        return (self.buffer,)
+
+    def __getbuffer__(self, Py_buffer *buffer, int flags):
+        # NumPy drops what is raised here and tries `__array__`: no code of Python's runs as a rule, in
+        # which a handler of a signal could raise.
+        value = self.buffer.data
+        if (
+            not _is_at_hand(self.buffer)
+            or not isinstance(self.aval.dtype, cnp.dtype)
+            or cnp.PyArray_NDIM(<cnp.ndarray>value) != len(self.aval.shape)
+        ):
+            value = self._numpy()
+        try:
+            PyObject_GetBuffer(value, buffer, flags)
+        except ValueError as error:
+            raise BufferError(f"an array of {self.aval} gives no buffer: {error}") from None
+
+    def __releasebuffer__(self, Py_buffer *buffer):
+        pass
+
+    def __add__(self, other):
+        return _arithmetic(self, other, "__add__", np_add, False)
+
+    def __sub__(self, other):
+        return _arithmetic(self, other, "__sub__", np_subtract, False)
+
+    def __mul__(self, other):
+        return _arithmetic(self, other, "__mul__", np_multiply, False)
+
+    def __radd__(self, other):
+        return _arithmetic(self, other, "__radd__", np_add, True)
+
+    def __rsub__(self, other):
+        return _arithmetic(self, other, "__rsub__", np_subtract, True)
+
+    def __rmul__(self, other):
+        return _arithmetic(self, other, "__rmul__", np_multiply, True)
+
+
+cdef inline NativeArray _new_array_of(Buffer buffer, object aval):
+    cdef NativeArray array = NativeArray.__new__(_array_type)
+    array.buffer = buffer
+    array.aval = aval
+    return array
+
+
+def array_from_numpy(value, aval):
+    """An array over `value`, which nobody may write to any more; a NumPy scalar is taken, too."""
+    if type(value) is not cnp.ndarray:
+        value = np.asarray(value)
+    PyArray_CLEARFLAGS(<cnp.ndarray>value, cnp.NPY_ARRAY_WRITEABLE)
+    return _new_array_of(_new_buffer(value, _host_device), aval)
+
+
+def host_data(x):
+    """The data of an array that lies on this host, whole and computed: an ndarray. None of all else."""
+    if type(x) is _array_type and _is_at_hand((<NativeArray>x).buffer):
+        return (<NativeArray>x).buffer.data
+    return None
+
+
+def eager_data(x):
+    """The same outside of any trace; None within one."""
+    if (
+        type(x) is _array_type
+        and _is_at_hand((<NativeArray>x).buffer)
+        and _state.trace is _eval_trace
+    ):
+        return (<NativeArray>x).buffer.data
+    return None
+
+
+# --- arithmetic ---------------------------------------------------------------------------------
+
+cdef object np_add = np.add
+cdef object np_subtract = np.subtract
+cdef object np_multiply = np.multiply
+
+cdef dict _slow_operators = {}
+cdef bint _values_are_checked = False  # whether NaN and infinities ever were to be errors
+
+cdef enum:
+    SHARED_FROM = 131072  # elements from which the runtime's threads share a function of NumPy's
+
+
+def set_operator(name, function):
+    """Sets the Python function for an operator where native code does not do it."""
+    _slow_operators[name] = function
+
+
+def check_values():
+    """From now on Python does all arithmetic: it looks for NaN and infinity where that is asked for."""
+    global _values_are_checked
+    _values_are_checked = True
+
+
+cdef object _arithmetic(
+    NativeArray x, object other, str operator, object ufunc, bint is_reflected
+):
+    """Arithmetic of an array with one of its type and device, or with a Python number, by NumPy.
+
+    All else is done by the operator's Python function: see `_operand`.
+    """
+    cdef object value, token
+    cdef object operand = _operand(x, other)
+    if operand is not None:
+        token = _set_errors.set(_quiet)
+        try:
+            if is_reflected:
+                value = ufunc(operand, x.buffer.data)
+            else:
+                value = ufunc(x.buffer.data, operand)
+        finally:
+            _set_errors.reset(token)
+        if type(value) is not cnp.ndarray:
+            value = np.asarray(value)
+        PyArray_CLEARFLAGS(<cnp.ndarray>value, cnp.NPY_ARRAY_WRITEABLE)
+        return _new_array_of(_new_buffer(value, x.buffer.device), x.aval)
+    return _slow_operators[operator](x, other)
+
+
+cdef inline object _operand(NativeArray x, object other):
+    """`other` as NumPy takes it beside the data of `x`; None if arithmetic is not NumPy's here.
+
+    So it is on two arrays of one type, but for booleans and subclasses, and on an array and a number
+    that its type can hold. Elements of 64 bits and numbers are left to Python, which minds
+    `jax_enable_x64`; large arrays and numbers as well, which the runtime's threads share there.
+    """
+    cdef Buffer mine = x.buffer, its
+    cdef cnp.ndarray a
+    if (
+        not _is_at_hand(mine)
+        or not _is_plain(<cnp.ndarray>mine.data)
+        or _state.trace is not _eval_trace
+        or _quiet is None
+        or _values_are_checked
+    ):
+        return None
+    if type(other) is type(x):
+        its = (<NativeArray>other).buffer
+        if (
+            (<NativeArray>other).aval is x.aval
+            and _is_at_hand(its)
+            and its.device is mine.device
+        ):
+            return its.data
+        return None
+    a = <cnp.ndarray>mine.data
+    if cnp.PyArray_ITEMSIZE(a) > 4 or cnp.PyArray_SIZE(a) >= SHARED_FROM:
+        return None
+    if type(other) is float:
+        return other if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT else None
+    if type(other) is int:
+        return other if _holds(a, other) else None
+    return None
+
+
+cdef inline bint _holds(cnp.ndarray a, object number):
+    """Whether a whole number is one of int32, and of the elements' type: integers of up to 32 bits."""
+    cdef int overflow = 0
+    cdef int bits = 8 * <int>cnp.PyArray_ITEMSIZE(a)
+    cdef long long value = PyLong_AsLongLongAndOverflow(number, &overflow)
+    if overflow or not -0x80000000LL <= value <= 0x7FFFFFFFLL:
+        return False
+    if cnp.PyArray_ISUNSIGNED(a):
+        return 0 <= value < 1LL << bits
+    return cnp.PyArray_ISFLOAT(a) or -(1LL << (bits - 1)) <= value < 1LL << (bits - 1)
+
+
+cdef inline bint _is_plain(cnp.ndarray a):
+    """Whether elements are of a built-in number type but bool, and uint64, which carries keys."""
+    cdef int kind = cnp.PyArray_TYPE(a)
+    return cnp.NPY_BOOL < kind <= cnp.NPY_DOUBLE and kind != cnp.NPY_UINT64

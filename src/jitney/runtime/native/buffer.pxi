@@ -1,0 +1,109 @@
+# Memory of devices, and the arrays that lie in it; a part of `_native.pyx`.
+
+# Bytes below which NumPy keeps freed memory at hand, and lines of the cache matter little.
+cdef enum:
+    SMALL = 1024
+
+@cython.final
+@cython.freelist(64)
+cdef class _Memory:
+    """The base of an array: what its data lies in, and is freed with."""
+
+    cdef void *start
+
+    def __dealloc__(self):
+        free(self.start)
+
+
+cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):
+    """An array without contents, at the beginning of a line of the cache if it is not small."""
+    cdef Py_ssize_t nbytes = (<cnp.dtype>descr).itemsize
+    cdef int k
+    for k in range(nd):
+        nbytes *= dims[k]
+    if nbytes < SMALL:
+        Py_INCREF(descr)  # PyArray_Empty takes a reference, as PyArray_NewFromDescr does
+        return PyArray_Empty(nd, dims, <cnp.PyArray_Descr *>descr, 0)
+    cdef _Memory memory = _Memory.__new__(_Memory)
+    memory.start = jt_allocate(nbytes)
+    if memory.start == NULL:
+        raise MemoryError(f"no memory for an array of {nbytes} bytes")
+    Py_INCREF(descr)
+    array = PyArray_NewFromDescr(
+        cnp.ndarray, <cnp.PyArray_Descr *>descr, nd, dims, NULL, memory.start,
+        cnp.NPY_ARRAY_CARRAY, NULL,
+    )
+    cnp.set_array_base(array, memory)
+    return array
+
+
+def empty(tuple shape, descr):
+    """An array of `shape` and dtype `descr` without contents, where vectors lie in lines of the cache."""
+    cdef cnp.npy_intp dims[64]
+    cdef int k
+    if len(shape) > 64:
+        raise ValueError(f"NumPy's arrays have at most 64 axes; an array was to have {len(shape)}")
+    for k in range(len(shape)):
+        dims[k] = shape[k]
+    return _new_array(<int>len(shape), dims, descr)
+
+
+@cython.final
+@cython.no_gc  # refers to no array
+@cython.freelist(64)
+cdef class Buffer:
+    """Memory of one device that an array, or its part there, lies in.
+
+    Arrays do not share buffers, though buffers may share memory: each is given up for itself.
+
+    Attributes:
+      device: the device that owns the memory.
+    """
+
+    cdef object data  # a read-only ndarray; None once it is given up
+    cdef Call ready  # the call that computes the data; None if they are there
+    cdef readonly object device
+
+    @property
+    def is_deleted(self):
+        """Whether the data were given up: deleted, or donated to a call."""
+        return self.data is None
+
+    @property
+    def is_ready(self):
+        """Whether the data are computed, or given up."""
+        return self.ready is None or self.ready.is_complete or self.data is None
+
+    def delete(self):
+        """Gives the data up; calls that read them hold them until they are done."""
+        self.data = None
+        self.ready = None
+
+    def wait(self):
+        """The data, computed: an ndarray; None if they were given up.
+
+        Raises:
+          BaseException: what the call that was to compute them failed with.
+        """
+        return _wait(self)
+
+
+cdef inline Buffer _new_buffer(object data, object device):
+    """A buffer of data that are there: a read-only ndarray."""
+    cdef Buffer buffer = Buffer.__new__(Buffer)
+    buffer.data = data
+    buffer.device = device
+    return buffer
+
+
+cdef inline bint _is_at_hand(Buffer buffer) noexcept:
+    """Whether the data are there and in NumPy's hands, so that nothing is to be waited for."""
+    return type(buffer.data) is cnp.ndarray and buffer.ready is None
+
+
+cdef object _wait(Buffer buffer):
+    cdef Call call = buffer.ready
+    if call is not None:
+        call.check()
+        buffer.ready = None
+    return buffer.data

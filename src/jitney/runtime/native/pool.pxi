@@ -1,0 +1,132 @@
+# Pools of threads, and NumPy's and LAPACK's work that they divide; a part of `_native.pyx`.
+
+@cython.final
+cdef class ThreadPool:
+    """The threads of a device, which divide the loops of its programs.
+
+    Args:
+      threads: how many work on a loop, the one that asks for it included; they start at the first loop.
+
+    Raises:
+      ValueError: if there are fewer than one.
+    """
+
+    cdef jt_pool *pool
+    cdef readonly int threads
+
+    def __cinit__(self, int threads):
+        if threads < 1:
+            raise ValueError(f"a pool has at least one thread, not {threads}")
+        self.threads = threads
+        self.pool = jt_pool_new(threads)
+        if self.pool == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        if self.pool != NULL:
+            jt_pool_free(self.pool)
+
+    def parallel_for(self, body, int64_t n, int64_t grain):
+        """body(begin, end) over chunks of `grain` that make up [0, n).
+
+        The body pays where it gives up Python's lock for most of its time, as functions of NumPy do on
+        large arrays. It runs in contexts of other threads: it has to set context variables itself.
+        """
+        cdef jt_call call
+        cdef int32_t status
+        cdef void *slots = <void *>body
+        jt_call_begin(&call, self.pool)
+        with nogil:
+            status = jt_parallel_for(&call, jt_call_body, slots, n, grain)
+        if status != JT_SUCCEEDED:
+            jt_raise(&call)
+
+    def select(self, cnp.ndarray mask, cnp.ndarray on_true, cnp.ndarray on_false):
+        """`on_true` where `mask` (booleans), else `on_false`; None if NumPy has to do it.
+
+        Values have the shape of the mask or are repeated (broadcast) scalars; all of one dtype.
+        """
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(mask)
+        cdef int size = <int>cnp.PyArray_ITEMSIZE(on_true)
+        cdef int step_x = _step(on_true, mask)
+        cdef int step_y = _step(on_false, mask)
+        cdef cnp.ndarray out
+        cdef jt_call call
+        if step_x < 0 or step_y < 0 or not cnp.PyArray_IS_C_CONTIGUOUS(mask) or size > 8:
+            return None
+        out = _new_array(cnp.PyArray_NDIM(mask), cnp.PyArray_DIMS(mask), on_true.dtype)
+        jt_call_begin(&call, self.pool)
+        cdef int done = jt_select(
+            &call, cnp.PyArray_DATA(mask), cnp.PyArray_DATA(on_true), cnp.PyArray_DATA(on_false),
+            cnp.PyArray_DATA(out), n, size, step_x, step_y,
+        )
+        if done < 0:
+            jt_raise(&call)
+        return out if done else None
+
+    def factorize(
+        self, int which, int dtype, tuple arrays, int64_t batch, int64_t grain, bint alone
+    ):
+        """Calls a function of factorize.h on contiguous arrays: sizes, operands, results.
+
+        Args:
+          which, dtype: numbers of the function and of the dtype.
+          arrays: those whose addresses become its slots.
+          batch: how many matrices there are.
+          grain: how many are enough for a thread.
+          alone: whether LAPACK keeps to one thread.
+        """
+        cdef void *slots[MAX_OPERANDS]
+        cdef int32_t status
+        cdef int k
+        cdef jt_call call
+        assert len(arrays) <= MAX_OPERANDS
+        for k in range(len(arrays)):
+            assert cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray?>arrays[k])
+            slots[k] = cnp.PyArray_DATA(<cnp.ndarray>arrays[k])
+        cdef void *f = jt_factorizations[which][dtype]
+        jt_call_begin(&call, self.pool)
+        with nogil:
+            status = jt_over_batch(&call, f, slots, batch, grain, alone)
+        if status != JT_SUCCEEDED:
+            jt_raise(&call)
+
+
+cdef enum:
+    MAX_OPERANDS = 8  # of a factorisation: sizes, operands and results
+
+
+cdef int _step(cnp.ndarray x, cnp.ndarray mask):
+    """1 for contiguous data of the mask's size, 0 for one repeated element, -1 for the rest."""
+    cdef int k
+    if cnp.PyArray_SIZE(x) == cnp.PyArray_SIZE(mask) and cnp.PyArray_IS_C_CONTIGUOUS(x):
+        return 1
+    for k in range(cnp.PyArray_NDIM(x)):
+        if cnp.PyArray_STRIDE(x, k) != 0 and cnp.PyArray_DIM(x, k) != 1:
+            return -1
+    return 0
+
+
+def parallel_for_address():
+    """Address of `int32 parallel_for(call, kernel, slots, n, grain)`."""
+    return <uintptr_t>&jt_parallel_for
+
+
+def in_order_address():
+    """Address of `int32 in_order(call, kernel, slots, n, grain)`: by one thread, and in order."""
+    return <uintptr_t>&jt_in_order
+
+
+def set_lapack(int dtype, int routine, address):
+    """Sets the address of a routine of LAPACK's or BLAS's; the numbers are those of factorize.h."""
+    jt_set_lapack(dtype, routine, <void *><uintptr_t>address)
+
+
+def factorization_address(int which, int dtype):
+    """Address of a function of factorize.h: `int32 f(call, ptr slots, int64 begin, int64 end)`."""
+    return <uintptr_t>jt_factorizations[which][dtype]
+
+
+def over_batch_address():
+    """Address of `int32 over_batch(call, f, slots, n, grain, alone)`, which calls such a function."""
+    return <uintptr_t>&jt_over_batch
