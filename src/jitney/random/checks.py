@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jitney import lax
 from jitney.core import dtypes
 from jitney.primitives.array.shape import canonical_shape
 
 if TYPE_CHECKING:
-    from jitney.core.typing import DTypeLike, ShapeLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
 
 Shape = tuple[int, ...]
 
@@ -75,3 +76,20 @@ def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape
             f"shapes {shapes} for shape argument {asked}"
         )
     return asked
+
+
+def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
+    """Parameters of a distribution as arrays of the dtype that is drawn.
+
+    Raises:
+      TypePromotionError: if one is of a dtype that does not promote to `dtype`, such as float64 to
+        float32.
+    """
+    for x in parameters:
+        own = dtypes.result_type(x)
+        if dtypes.result_type(x, dtype) != dtype:
+            raise dtypes.TypePromotionError(
+                f"{name}: parameters must promote to {dtype}, which is drawn, but one is of dtype "
+                f"{own}: cast it, or ask for dtype={own}"
+            )
+    return [lax.convert_element_type(x, dtype) for x in parameters]

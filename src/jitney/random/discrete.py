@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
+from jitney.core.errors import ConcretizationTypeError
+from jitney.core.trace import Tracer
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.random.checks import shape_of
 from jitney.random.keys import check_key, random_bits, split
@@ -55,11 +58,11 @@ def permutation(
              [5, 6]], dtype=int32)
     """
     key, _ = check_key("permutation", key)
+    axis = _axis_of(axis, max(np.ndim(x), 1))
     if not np.ndim(x):
         if not dtypes.issubdtype(get_aval(x).dtype, np.integer):
             raise TypeError("x must be an integer or at least 1-dimensional")
         return _shuffle(key, jnp.arange(_count_of(x)), 0)
-    axis = _axis_of(axis, np.ndim(x))
     if independent or np.ndim(x) == 1:
         return _shuffle(key, x, axis)
     order = _shuffle(key, jnp.arange(np.shape(x)[axis]), 0)
@@ -67,6 +70,8 @@ def permutation(
 
 
 def _count_of(n: Any) -> int:
+    if isinstance(n, Tracer):
+        raise ConcretizationTypeError(n, "A number of elements is a shape: make it static.")
     return operator.index(n)
 
 
@@ -122,6 +127,8 @@ def choice(
       Array([0, 1, 4], dtype=int32)
     """
     key, _ = check_key("choice", key)
+    if not isinstance(shape, Sequence):
+        raise TypeError(f"choice: shape must be a sequence, but got {shape!r}")
     shape = shape_of(shape)
     array = None if not np.ndim(a) else jnp.asarray(a)
     if array is None:

@@ -7,6 +7,7 @@ a last axis of two words (`PRNGKey`). Every function takes either; results are o
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def is_key_array(x: object) -> bool:
 
 def _resolve(impl: PRNGLike | None, dtype: dtypes.KeyDType | None = None) -> prng.PRNGImpl:
     if impl is not None and dtype is not None:
-        raise ValueError("key: give impl or dtype, not both")
+        raise ValueError("key: Cannot specify both `impl` and `dtype`: give one of them")
     chosen = impl if impl is not None else dtype
     return prng.resolve(config.default_prng_impl() if chosen is None else chosen)
 
@@ -41,11 +42,16 @@ def _seeded(seed: ArrayLike, impl: prng.PRNGImpl) -> Array:
     if isinstance(seed, int) and not isinstance(seed, bool | Tracer):
         # Python integers wider than the default integer keep their low 32 bits only, as in JAX;
         # ones that do not fit into 64 bits are refused.
-        wide = np.int64(seed) if seed < 1 << 63 else np.uint64(seed).astype(np.int64)
+        if seed >= 1 << 63:
+            raise OverflowError(f"key: seeds must fit into 64 bits with their sign, but got {seed}")
+        wide = np.int64(seed)
         seed = wide if config.enable_x64() else wide.astype(np.int32)
     aval = get_aval(seed)
     if not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    offset = config.random_seed_offset.value
+    if offset:
+        seed = jnp.asarray(seed) + offset
     return ops.random_seed_p.bind(jnp.asarray(seed), impl=impl)
 
 
@@ -73,7 +79,7 @@ def key(
       Array((), dtype=key<fry>) overlaying:
       [ 0 42]
     """
-    if np.ndim(seed) and not is_key_array(seed):
+    if np.ndim(seed):
         raise TypeError(
             "key accepts a scalar seed, but was given an array of shape "
             f"{np.shape(seed)} != (). Use jax.vmap for batching"
@@ -97,7 +103,7 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
       >>> random.PRNGKey(42)
       Array([ 0, 42], dtype=uint32)
     """
-    if np.ndim(seed) and not is_key_array(seed):
+    if np.ndim(seed):
         raise TypeError(
             "PRNGKey accepts a scalar seed, but was given an array of shape "
             f"{np.shape(seed)} != (). Use jax.vmap for batching"
@@ -120,12 +126,24 @@ def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array
     wrapped = not is_key_array(keys)
     given: Any = keys
     typed: Array = wrap_key_data(given, impl=config.default_prng_impl()) if wrapped else given
+    if wrapped and config.legacy_prng_key.value != "allow":
+        _discourage_raw_key(name)
     if single and typed.shape != ():
         raise ValueError(
             f"{name} accepts a single key, but was given a key array of shape {typed.shape} != (). "
             "Use jax.vmap for batching."
         )
     return typed, wrapped
+
+
+def _discourage_raw_key(name: str) -> None:
+    message = (
+        f"{name}: Legacy uint32 key array passed as key to jax.random function. Make typed keys by "
+        "jax.random.key, or set jax_legacy_prng_key='allow'"
+    )
+    if config.legacy_prng_key.value == "error":
+        raise ValueError(message)
+    warnings.warn(message, stacklevel=4)
 
 
 def wrap_key_data(

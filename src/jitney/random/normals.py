@@ -10,7 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, shape_of
-from jitney.random.keys import check_key, split
+from jitney.random.keys import check_key, random_bits, split
 from jitney.random.uniforms import uniform_between
 
 if TYPE_CHECKING:
@@ -180,7 +180,8 @@ def gumbel(
       key: a key.
       shape: of the result.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      mode: "low" (the default) draws one uniform number each, "high" two, for finer upper tails.
+      mode: "low" (the default) draws one uniform number each, "high" two, for finer upper tails;
+        "highest" makes one floating number of two words, fine at both ends (float32; else "high").
       out_sharding: unused on one device.
 
     Raises:
@@ -193,8 +194,8 @@ def gumbel(
     key, _ = check_key("gumbel", key)
     asked = inexact_dtype("gumbel", dtype)
     mode = "low" if mode is None else mode
-    if mode not in ("high", "low"):
-        raise ValueError(f'gumbel mode must be "high" or "low", got {mode!r}')
+    if mode not in ("highest", "high", "low"):
+        raise ValueError(f'gumbel: mode must be "low", "high" or "highest", but got {mode!r}')
     return _gumbel(key, shape=shape_of(shape), dtype=asked, mode=mode)
 
 
@@ -203,11 +204,56 @@ def _gumbel(key: Array, *, shape: Shape, dtype: np.dtype, mode: str) -> Array:
     if mode == "low":
         u = uniform_between(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
         return -jnp.log(-jnp.log(u))
+    if mode == "highest" and dtype == np.float32:
+        return _gumbel_of_64_bits(key, shape)
     high, low = uniform_between(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
     step = _constant(2.0 ** -dtypes.finfo(dtype).nmant, dtype)
     # Near one the second number adds the bits that the first cannot hold.
     u = jnp.where(high >= 0.5, high, high + step * low + _tiny(dtype))
     return -jnp.log(-jnp.log1p(-u))
+
+
+def _gumbel_of_64_bits(key: Array, shape: Shape) -> Array:
+    """Gumbel numbers of uniform fixed-point numbers of 64 bits, in float32.
+
+    A number in the upper half is taken as its distance from one, so both tails have all the bits that a
+    floating number has of a small one.
+    """
+
+    def word(value: int) -> Any:
+        return np.array(value, np.uint32)
+
+    high, low = random_bits(key, 32, (2, *shape))
+    is_lower = high < word(1 << 31)
+    flipped = ~low
+    carry = lax.convert_element_type(flipped == word(0xFFFFFFFF), np.uint32)
+    high = lax.select(is_lower, high, ~high + carry)
+    low = lax.select(is_lower, low, flipped + word(1))
+    small = _float_of_64_bits(high, low)
+    of_lower = -jnp.log(-jnp.log(small))
+    of_upper = -jnp.log(-jnp.log1p(-small))
+    return lax.select(is_lower, of_upper, of_lower)
+
+
+def _float_of_64_bits(high: Array, low: Array) -> Array:
+    """(high 2^32 + low) / 2^64, below one, rounded down to a float32."""
+
+    def word(value: int) -> Any:
+        return np.array(value, np.uint32)
+
+    zeros, zeros_of_low = lax.clz(high), lax.clz(low)
+    only_low = zeros == word(32)
+    # Shifts by 32 give zero.
+    tail = lax.select(
+        only_low,
+        lax.shift_left(low, zeros_of_low),
+        lax.shift_right_logical(low, word(32) - zeros),
+    )
+    leading = lax.shift_left(high, zeros) | tail
+    mantissa = lax.shift_right_logical(leading, word(8)) & word(0x7FFFFF)
+    exponent = word(126) - lax.select(only_low, word(32) + zeros_of_low, zeros)
+    bits = (lax.shift_left(exponent, word(23)) & word(0x3FC00000)) | mantissa
+    return lax.bitcast_convert_type(bits, np.float32)
 
 
 def laplace(

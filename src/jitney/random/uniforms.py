@@ -12,6 +12,7 @@ from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.primitives.elementwise import convert
 from jitney.primitives.elementwise.large import LARGE
+from jitney.primitives.random.floats import bits_per_float, unit_floats
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of
 from jitney.random.keys import check_key, random_bits, split
 
@@ -94,19 +95,7 @@ def uniform_between(
     maxval = lax.convert_element_type(maxval, dtype)
     minval = lax.broadcast_to_rank(minval, len(shape))
     maxval = lax.broadcast_to_rank(maxval, len(shape))
-    info = dtypes.finfo(dtype)
-    n_bits, n_mantissa = info.bits, info.nmant
-    # Formats with short mantissas need few bits.
-    drawn_bits = 8 if n_mantissa < 8 else n_bits
-    unsigned = np.dtype(f"uint{n_bits}")
-    drawn = random_bits(key, drawn_bits, shape)
-    if drawn_bits != n_bits:
-        drawn = lax.convert_element_type(drawn, unsigned)
-    # Mantissa bits under the exponent of one give [1, 2).
-    shift = np.array(drawn_bits - n_mantissa, unsigned)
-    one = np.ones((), dtype).view(unsigned)
-    float_bits = lax.bitwise_or(lax.shift_right_logical(drawn, shift), one)
-    floats = lax.bitcast_convert_type(float_bits, dtype) - np.ones((), dtype)
+    floats = unit_floats(random_bits(key, bits_per_float(dtype), shape), dtype)
     scaled = floats * (maxval - minval) + minval
     return lax.max(minval, lax.reshape(scaled, shape))
 

@@ -266,7 +266,12 @@ def fold_in_keys(on: _Operations[X], keys: X, data: X) -> X:
 # --- primitives -----------------------------------------------------------------------------------
 
 
-def _key_dtype(aval: ShapedArray, name: str) -> Any:
+def key_dtype_of(aval: ShapedArray, name: str) -> Any:
+    """The dtype of a key array, an operand of the operation `name`.
+
+    Raises:
+      TypeError: if it is of another.
+    """
     if not dtypes.issubdtype(aval.dtype, dtypes.prng_key):
         raise TypeError(f"{name} requires a key array, got {aval}")
     return aval.dtype
@@ -323,7 +328,7 @@ def _(b: Builder, seeds: Node, *, impl: PRNGImpl) -> Node:
 
 @random_split_p.abstract
 def _(keys: ShapedArray, *, shape: Shape) -> ShapedArray:
-    return shaped_array((*keys.shape, *shape), _key_dtype(keys, "random_split"))
+    return shaped_array((*keys.shape, *shape), key_dtype_of(keys, "random_split"))
 
 
 @random_split_p.eager
@@ -339,7 +344,7 @@ def _(b: Builder, keys: Node, *, shape: Shape) -> Node:
 @random_fold_in_p.abstract
 def _(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
     shape = np.broadcast_shapes(keys.shape, data.shape)
-    return shaped_array(shape, _key_dtype(keys, "random_fold_in"))
+    return shaped_array(shape, key_dtype_of(keys, "random_fold_in"))
 
 
 @random_fold_in_p.eager
@@ -361,7 +366,7 @@ def _(b: Builder, keys: Node, data: Node) -> Node:
 
 @random_bits_p.abstract
 def _(keys: ShapedArray, *, bit_width: int, shape: Shape) -> ShapedArray:
-    _key_dtype(keys, "random_bits")
+    key_dtype_of(keys, "random_bits")
     return shaped_array((*keys.shape, *shape), np.dtype(f"uint{bit_width}"))
 
 
@@ -393,7 +398,7 @@ def _(b: Builder, data: Node, *, impl: PRNGImpl) -> Node:
 
 @random_unwrap_p.abstract
 def _(keys: ShapedArray) -> ShapedArray:
-    _key_dtype(keys, "random_unwrap")
+    key_dtype_of(keys, "random_unwrap")
     return shaped_array((*keys.shape, 2), _U32)
 
 

@@ -1,0 +1,26 @@
+"""Draws in which every element has a key of its own: what loops over rejected elements are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jitney.primitives.indexing.slice import index_in_dim
+from jitney.primitives.random.bits import random_bits_p, random_split_p
+from jitney.primitives.random.floats import bits_per_float, unit_floats
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+
+
+def split_elements(keys: Array, n: int) -> list[Array]:
+    """`n` new keys from each of the keys [*shape]: arrays of keys of the same shape."""
+    new = random_split_p.bind(keys, shape=(n,))
+    axis = len(keys.shape)
+    return [index_in_dim(new, i, axis, keepdims=False) for i in range(n)]
+
+
+def uniform_elements(keys: Array, dtype: np.dtype) -> Array:
+    """A number in [0, 1) from each of the keys."""
+    return unit_floats(random_bits_p.bind(keys, bit_width=bits_per_float(dtype), shape=()), dtype)

@@ -1,0 +1,410 @@
+"""The gamma distribution, and what is made of gamma numbers: beta, Dirichlet, chi-square, F, t."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.primitives.random.gamma import random_gamma_p
+from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, promoted, shape_of
+from jitney.random.keys import check_key, split
+from jitney.random.normals import exponential, normal
+from jitney.random.uniforms import rademacher
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
+
+
+def gamma(
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Gamma numbers of shape parameter `a` and scale one: density x^(a - 1) exp(-x) / Gamma(a), x > 0.
+
+    Differentiable by `a`, implicitly: at a fixed value of the distribution function.
+
+    Args:
+      key: a key.
+      a: shape parameters, positive.
+      shape: of the result; `a`'s by default, which broadcasts to it.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or `a` does not broadcast to `shape`.
+
+    Accuracy: of small parameters most numbers underflow to zero; `loggamma` gives their logarithms.
+
+    Example:
+      >>> random.gamma(random.key(0), 2.0, (1000,)).shape
+      (1000,)
+    """
+    key, _ = check_key("gamma", key)
+    asked = inexact_dtype("gamma", dtype)
+    final = broadcast_shape("gamma", shape, np.shape(a))
+    return _gamma(key, a, shape=final, dtype=asked)
+
+
+def loggamma(
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Logarithms of gamma numbers, exact where the numbers themselves would underflow.
+
+    Not the logarithms of what `gamma` draws with the same key.
+
+    Args:
+      key: a key.
+      a: shape parameters, positive.
+      shape: of the result; `a`'s by default, which broadcasts to it.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or `a` does not broadcast to `shape`.
+
+    Example:
+      >>> bool(random.loggamma(random.key(0), 1e-4) < -100)
+      True
+    """
+    key, _ = check_key("loggamma", key)
+    asked = inexact_dtype("gamma", dtype)
+    final = broadcast_shape("gamma", shape, np.shape(a))
+    return _gamma(key, a, shape=final, dtype=asked, log_space=True)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype", "log_space"))
+def _gamma(
+    key: Array, a: ArrayLike, *, shape: Shape, dtype: np.dtype, log_space: bool = False
+) -> Array:
+    a = lax.convert_element_type(a, dtype)
+    if a.shape != shape:
+        a = jnp.broadcast_to(a, shape)
+    return random_gamma_p.bind(key, a, log_space=log_space)
+
+
+def beta(
+    key: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Beta numbers: density x^(a - 1) (1 - x)^(b - 1) / B(a, b) on (0, 1).
+
+    x / (x + y) with gamma numbers x and y of parameters `a` and `b`, computed from their logarithms.
+    Differentiable by both.
+
+    Args:
+      key: a key.
+      a: parameters, positive.
+      b: parameters, positive, broadcast against `a`.
+      shape: of the result; that of the parameters by default.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
+        promote to `dtype`.
+
+    Example:
+      >>> x = random.beta(random.key(0), 2.0, 3.0, (1000,))
+      >>> bool(((x > 0) & (x < 1)).all())
+      True
+    """
+    key, _ = check_key("beta", key)
+    asked = inexact_dtype("beta", dtype)
+    a, b = promoted("beta", asked, a, b)
+    final = broadcast_shape("beta", shape, np.shape(a), np.shape(b))
+    return _beta(key, a, b, shape=final, dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _beta(key: Array, a: Array, b: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    key_a, key_b = split(key)
+    a, b = jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape)
+    log_x = _gamma(key_a, a, shape=shape, dtype=dtype, log_space=True)
+    log_y = _gamma(key_b, b, shape=shape, dtype=dtype, log_space=True)
+    largest = lax.max(log_x, log_y)
+    x, y = lax.exp(log_x - largest), lax.exp(log_y - largest)
+    return x / (x + y)
+
+
+def dirichlet(
+    key: ArrayLike,
+    alpha: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Dirichlet vectors: positive numbers of sum one, density proportional to prod x_i^(alpha_i - 1).
+
+    Gamma numbers of parameters `alpha` over their sum, computed from their logarithms. Differentiable.
+
+    Args:
+      key: a key.
+      alpha: parameters [*batch, n], positive.
+      shape: of the batch; `alpha`'s by default, which broadcasts to it.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Returns: floats [*shape, n].
+
+    Raises:
+      ValueError: if the dtype is another, `alpha` is a scalar, or its batch does not broadcast to
+        `shape`.
+
+    Example:
+      >>> x = random.dirichlet(random.key(0), jnp.array([1.0, 2.0, 3.0]), (4,))
+      >>> x.shape, bool(jnp.allclose(x.sum(-1), 1))
+      ((4, 3), True)
+    """
+    key, _ = check_key("dirichlet", key)
+    asked = inexact_dtype("dirichlet", dtype)
+    if np.ndim(alpha) < 1:
+        raise ValueError(
+            f"dirichlet requires alpha.ndim >= 1, but alpha is of shape {np.shape(alpha)}"
+        )
+    batch = broadcast_shape("dirichlet", shape, np.shape(alpha)[:-1])
+    return _dirichlet(key, alpha, shape=batch, dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _dirichlet(key: Array, alpha: ArrayLike, *, shape: Shape, dtype: np.dtype) -> Array:
+    alpha = lax.convert_element_type(alpha, dtype)
+    full = (*shape, alpha.shape[-1])
+    log_x = _gamma(key, alpha, shape=full, dtype=dtype, log_space=True)
+    largest = jnp.max(log_x, axis=-1, keepdims=True, initial=-np.inf)
+    x = lax.exp(log_x - lax.stop_gradient(largest))
+    return x / jnp.sum(x, axis=-1, keepdims=True)
+
+
+def chisquare(
+    key: ArrayLike,
+    df: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Chi-square numbers: sums of `df` squares of normal numbers.
+
+    Args:
+      key: a key.
+      df: degrees of freedom, positive, not only whole numbers.
+      shape: of the result; `df`'s by default, which broadcasts to it.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or `df` does not broadcast to `shape`, or does not promote to
+        `dtype`.
+
+    Example:
+      >>> round(float(random.chisquare(random.key(0), 3.0, (10_000,)).mean()), 1)
+      3.0
+    """
+    key, _ = check_key("chisquare", key)
+    asked = inexact_dtype("chisquare", dtype)
+    (df,) = promoted("chisquare", asked, df)
+    final = broadcast_shape("chisquare", shape, np.shape(df))
+    return _chisquare(key, df, shape=final, dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _chisquare(key: Array, df: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    two = _constant(2, dtype)
+    log_x = _gamma(key, df / two, shape=shape, dtype=dtype, log_space=True)
+    return lax.exp(log_x) * two
+
+
+def f(
+    key: ArrayLike,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """F numbers: quotients of two chi-square numbers, each over its degrees of freedom.
+
+    Args:
+      key: a key.
+      dfnum: degrees of freedom of the numerator, positive.
+      dfden: of the denominator, positive, broadcast against `dfnum`.
+      shape: of the result; that of the parameters by default.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
+        promote to `dtype`.
+
+    Example:
+      >>> random.f(random.key(0), 3.0, jnp.array([5.0, 7.0])).shape
+      (2,)
+    """
+    key, _ = check_key("f", key)
+    asked = inexact_dtype("f", dtype)
+    dfnum, dfden = promoted("f", asked, dfnum, dfden)
+    final = broadcast_shape("f", shape, np.shape(dfnum), np.shape(dfden))
+    return _f(key, dfnum, dfden, shape=final, dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _f(key: Array, dfnum: Array, dfden: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    key_den, key_num = split(key)
+    x = _chisquare(key_num, dfnum, shape=shape, dtype=dtype)
+    y = _chisquare(key_den, dfden, shape=shape, dtype=dtype)
+    return (x / dfnum) / (y / dfden)
+
+
+def t(
+    key: ArrayLike,
+    df: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Student's t numbers: normal ones over the root of chi-square numbers over `df`.
+
+    Args:
+      key: a key.
+      df: degrees of freedom, positive.
+      shape: of the result; `df`'s by default, which broadcasts to it.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or `df` does not broadcast to `shape`, or does not promote to
+        `dtype`.
+
+    Example:
+      >>> random.t(random.key(0), 5.0, (2, 3)).shape
+      (2, 3)
+    """
+    key, _ = check_key("t", key)
+    asked = inexact_dtype("t", dtype)
+    (df,) = promoted("t", asked, df)
+    final = broadcast_shape("t", shape, np.shape(df))
+    return _t(key, df, shape=final, dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _t(key: Array, df: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    key_normal, key_gamma = split(key)
+    x = normal(key_normal, shape, dtype)
+    half = df / _constant(2, dtype)
+    return x * lax.sqrt(half / _gamma(key_gamma, half, shape=shape, dtype=dtype))
+
+
+def generalized_normal(
+    key: ArrayLike,
+    p: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Numbers of density proportional to exp(-|x|^p): Laplace for p = 1, normal of variance 1/2 for 2.
+
+    The p-th power of |x| is a gamma number of parameter 1/p.
+
+    Args:
+      key: a key.
+      p: the exponent, positive.
+      shape: of the result.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Raises:
+      ValueError: if the dtype is another, or `p` does not broadcast to `shape`.
+
+    Example:
+      >>> random.generalized_normal(random.key(0), 1.5, (3,)).shape
+      (3,)
+    """
+    key, _ = check_key("generalized_normal", key)
+    asked = inexact_dtype("generalized_normal", dtype)
+    return _generalized_normal(key, p, shape=shape_of(shape), dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"))
+def _generalized_normal(key: Array, p: ArrayLike, *, shape: Shape, dtype: np.dtype) -> Array:
+    keys = split(key)
+    power = gamma(keys[0], _inverse(p), shape, dtype)
+    sign = rademacher(keys[1], shape, dtype)
+    return sign * power ** _inverse(p)
+
+
+def _inverse(p: ArrayLike) -> Any:
+    return 1 / jnp.asarray(p)
+
+
+def ball(
+    key: ArrayLike,
+    d: int,
+    p: ArrayLike = 2,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Points spread evenly over the unit ball of the p-norm in `d` dimensions.
+
+    F. Barthe, O. Guédon, S. Mendelson and A. Naor, "A probabilistic approach to the geometry of the
+    l_p^n ball", Annals of Probability 33 (2005): generalised normal numbers g and an exponential number
+    e give g / (sum |g|^p + e)^(1/p).
+
+    Args:
+      key: a key.
+      d: dimensions.
+      p: of the norm, at least one.
+      shape: of the batch of points.
+      dtype: a floating dtype; float32 (float64 under x64) by default.
+      out_sharding: unused on one device.
+
+    Returns: floats [*shape, d].
+
+    Raises:
+      ValueError: if the dtype is another.
+
+    Example:
+      >>> x = random.ball(random.key(0), 3, shape=(100,))
+      >>> bool((jnp.linalg.norm(x, axis=-1) <= 1).all())
+      True
+    """
+    key, _ = check_key("ball", key)
+    asked = inexact_dtype("ball", dtype)
+    (d,) = shape_of(d)
+    return _ball(key, p, d=d, shape=shape_of(shape), dtype=asked)
+
+
+@jit_when_traced(static_argnames=("d", "shape", "dtype"))
+def _ball(key: Array, p: ArrayLike, *, d: int, shape: Shape, dtype: np.dtype) -> Array:
+    key_direction, key_radius = split(key)
+    g = generalized_normal(key_direction, p, (*shape, d), dtype)
+    e = exponential(key_radius, shape, dtype)
+    size = (jnp.abs(g) ** jnp.asarray(p)).sum(-1) + e
+    return g / (size ** _inverse(p))[..., None]
+
+
+def _constant(value: float, dtype: np.dtype) -> Any:
+    return np.array(value, dtype)

@@ -1,0 +1,142 @@
+"""Vectors of given covariance, and orthogonal matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.numpy.promotion import promote_dtypes_inexact
+from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, shape_of
+from jitney.random.keys import check_key
+from jitney.random.normals import normal
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
+
+_METHODS = ("cholesky", "eigh", "svd")
+
+
+def multivariate_normal(
+    key: ArrayLike,
+    mean: ArrayLike,
+    cov: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    method: Literal["cholesky", "eigh", "svd"] = "cholesky",
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Normal vectors of given means and covariance.
+
+    Standard normal vectors, times a root of `cov`, plus `mean`.
+
+    Args:
+      key: a key.
+      mean: [*batch, n].
+      cov: covariances [*batch, n, n], symmetric and positive semidefinite.
+      shape: of the batch; that of the parameters by default, which broadcast to it.
+      dtype: a floating dtype of the standard normal numbers; that of the parameters by default.
+      method: how the root is taken: "cholesky", the quickest, which wants a positive definite `cov`;
+        "eigh" or "svd".
+      out_sharding: unused on one device.
+
+    Returns: floats [*shape, n].
+
+    Raises:
+      ValueError: if the dtype or the method is another, or shapes do not fit.
+
+    Example:
+      >>> cov = jnp.array([[2.0, 0.5], [0.5, 1.0]])
+      >>> random.multivariate_normal(random.key(0), jnp.zeros(2), cov, (3,)).shape
+      (3, 2)
+    """
+    key, _ = check_key("multivariate_normal", key)
+    parameters: list[Array] = promote_dtypes_inexact(jnp.asarray(mean), jnp.asarray(cov))
+    m, c = parameters
+    asked = inexact_dtype("multivariate_normal", m.dtype if dtype is None else dtype)
+    if method not in _METHODS:
+        raise ValueError(f"method must be one of {{'svd', 'eigh', 'cholesky'}}, got {method!r}")
+    if m.ndim < 1:
+        raise ValueError("multivariate_normal requires mean.ndim >= 1, but mean is a scalar")
+    if c.ndim < 2:
+        raise ValueError(
+            f"multivariate_normal requires cov.ndim >= 2, but cov is of shape {c.shape}"
+        )
+    n = m.shape[-1]
+    if c.shape[-2:] != (n, n):
+        raise ValueError(
+            f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, the size of mean, but "
+            f"cov is of shape {c.shape}"
+        )
+    batch = broadcast_shape("multivariate_normal", shape, m.shape[:-1], c.shape[:-2])
+    return _multivariate_normal(key, m, c, shape=batch, dtype=asked, method=method)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype", "method"))
+def _multivariate_normal(
+    key: Array, mean: Array, cov: Array, *, shape: Shape, dtype: np.dtype, method: str
+) -> Array:
+    if method == "svd":
+        u, s, _ = jnp.linalg.svd(cov)
+        root = u * jnp.sqrt(s[..., None, :])
+    elif method == "eigh":
+        w, v = jnp.linalg.eigh(cov)
+        root = v * jnp.sqrt(w[..., None, :])
+    else:
+        root = jnp.linalg.cholesky(cov)
+    standard = normal(key, (*shape, mean.shape[-1]), dtype)
+    centred = jnp.einsum("...ij,...j->...i", root, standard)
+    return lax.broadcast_to_rank(mean, centred.ndim) + centred
+
+
+def orthogonal(
+    key: ArrayLike,
+    n: int,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    m: int | None = None,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """Orthogonal matrices (unitary, of complex dtypes), spread evenly by Haar's measure.
+
+    F. Mezzadri, "How to generate random matrices from the classical compact groups", Notices of the
+    AMS 54 (2007): the Q of normal matrices, with the signs that make R's diagonal positive.
+
+    Args:
+      key: a key.
+      n: rows.
+      shape: of the batch.
+      dtype: a floating or complex dtype; float32 (float64 under x64) by default.
+      m: columns; `n` by default. If they differ, the rows or columns that there are fewer of are
+        orthonormal.
+      out_sharding: unused on one device.
+
+    Returns: [*shape, n, m].
+
+    Raises:
+      ValueError: if the dtype is another, or an extent is negative.
+
+    Example:
+      >>> q = random.orthogonal(random.key(0), 3)
+      >>> bool(jnp.allclose(q @ q.T, jnp.eye(3), atol=1e-6))
+      True
+    """
+    key, _ = check_key("orthogonal", key)
+    columns = n if m is None else m
+    if n < 0 or columns < 0:
+        raise ValueError(f"orthogonal: extents must not be negative, got n={n} and m={m}")
+    asked = inexact_dtype("normal", dtype, allow_complex=True)
+    return _orthogonal(key, n=n, m=columns, shape=shape_of(shape), dtype=asked)
+
+
+@jit_when_traced(static_argnames=("n", "m", "shape", "dtype"))
+def _orthogonal(key: Array, *, n: int, m: int, shape: Shape, dtype: np.dtype) -> Array:
+    z = normal(key, (*shape, max(n, m), min(n, m)), dtype)
+    q, r = jnp.linalg.qr(z)
+    q = q * lax.sign(jnp.diagonal(r, 0, -2, -1))[..., None, :]
+    return jnp.matrix_transpose(q) if n < m else q

@@ -1,0 +1,153 @@
+"""Where the elements of a draw get their random numbers from, while a loop goes on for some of them.
+
+Samplers that repeat a step until each element has come to its end draw numbers for all elements in
+each round, from keys that are split from round to round. Of a generator whose words are functions of
+key and position alone (threefry, `jax_threefry_partitionable`), an element can compute its own word of
+a round, and so take as many rounds as it needs itself: the loop is sunk into the lanes of vectors and
+no array goes through memory between rounds. The numbers are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.core import config
+from jitney.primitives.random import bits as ops, prng
+from jitney.primitives.random.elements import split_elements
+from jitney.primitives.random.floats import bits_per_float, unit_floats
+from jitney.random.keys import key_impl, random_bits, split
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+    from jitney.random.checks import Shape
+
+State = list[Any]
+Step = Callable[[list[Any], Sequence[Any], State], tuple[Any, State]]
+Proposal = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def repeat(
+    key: Array,
+    shape: Shape,
+    dtype: np.dtype,
+    parts: Sequence[str],
+    step: Step,
+    parameters: Sequence[Array],
+    active: Array,
+    state: State,
+) -> State:
+    """Repeats `step` for each element until it is not active any more; returns the last states.
+
+    Args:
+      key: a key.
+      shape: of the draw.
+      dtype: floating, of the uniform numbers that a step uses.
+      parts: what becomes of the keys that the key of a round is split into: "next", the key of the next
+        round, or "draw", a uniform number in [0, 1) for each element.
+      step: (uniform numbers, parameters, state) -> (whether to go on, next state), elementwise. An
+        element that is not active keeps its state.
+      parameters: arrays [*shape] that stay as they are.
+      active: [*shape], whether an element takes the first round.
+      state: arrays [*shape].
+    """
+    if _words_are_independent(key) and math.prod(shape) < 1 << 32:
+        return _repeat_per_element(key, shape, dtype, parts, step, parameters, active, state)
+
+    def one_round(carry: Sequence[Any]) -> State:
+        active, keys, *state = carry
+        new = split(keys, len(parts))
+        drawn = [_uniform(new[i], shape, dtype) for i in _draws(parts)]
+        still, state_after = step(drawn, parameters, state)
+        kept = [lax.select(active, x, y) for x, y in zip(state_after, state, strict=True)]
+        return [active & still, new[parts.index("next")], *kept]
+
+    return list(lax.while_loop(_any_active, one_round, [active, key, *state])[2:])
+
+
+def redraw_until_accepted(key: Array, shape: Shape, dtype: np.dtype, propose: Proposal) -> Array:
+    """What `propose` gave last among what it accepted, in rounds that end when all have accepted once.
+
+    An element that has accepted goes on: its value depends on how long the others take, as in JAX.
+
+    Args:
+      key: a key.
+      shape: of the draw.
+      dtype: floating, of the uniform numbers and the values.
+      propose: two uniform numbers in [0, 1) -> (value, whether it is accepted), arrays [*shape].
+    """
+
+    def one_round(carry: Sequence[Any]) -> State:
+        missing, keys, value = carry
+        following, first, second = (split(keys, 3)[i] for i in range(3))
+        proposed, accepted = propose(*(_uniform(k, shape, dtype) for k in (first, second)))
+        return [missing & ~accepted, following, lax.select(accepted, proposed, value)]
+
+    start = [lax.full(shape, True), key, lax.full(shape, -1, dtype)]
+    return lax.while_loop(_any_active, one_round, start)[2]
+
+
+def _any_active(carry: Sequence[Any]) -> Any:
+    return jnp.any(carry[0])
+
+
+def _draws(parts: Sequence[str]) -> list[int]:
+    return [i for i, part in enumerate(parts) if part == "draw"]
+
+
+def _words_are_independent(key: Array) -> bool:
+    return key_impl(key) == prng.threefry.name and config.threefry_partitionable_enabled()
+
+
+def _uniform(key: Array, shape: Shape, dtype: np.dtype) -> Array:
+    return unit_floats(random_bits(key, bits_per_float(dtype), shape), dtype)
+
+
+def _repeat_per_element(
+    key: Array,
+    shape: Shape,
+    dtype: np.dtype,
+    parts: Sequence[str],
+    step: Step,
+    parameters: Sequence[Array],
+    active: Array,
+    state: State,
+) -> State:
+    """`repeat` with a key for each element, all of which start as `key`."""
+    size = math.prod(shape)
+    position = lax.iota(np.dtype(np.uint32), size)
+
+    def flat(x: Array) -> Array:
+        return lax.reshape(x, (size,))
+
+    of_elements = [flat(x) for x in parameters]
+
+    def one_round(carry: Sequence[Any]) -> State:
+        active, keys, *state = carry
+        new = split_elements(keys, len(parts))
+        drawn = [unit_floats(_word_at(new[i], position, dtype), dtype) for i in _draws(parts)]
+        still, state_after = step(drawn, of_elements, state)
+        after = [still, new[parts.index("next")], *state_after]
+        return [lax.select(active, x, y) for x, y in zip(after, carry, strict=True)]
+
+    keys = jnp.broadcast_to(key, (size,))
+    out = lax.while_loop(_any_active, one_round, [flat(active), keys, *map(flat, state)])
+    return [lax.reshape(x, shape) for x in out[2:]]
+
+
+def _word_at(keys: Array, position: Array, dtype: np.dtype) -> Array:
+    """The word that a draw of many from `keys` has at `position`."""
+    # Folding in is the same hash of (0, position) that a draw takes.
+    pairs = ops.random_unwrap_p.bind(ops.random_fold_in_p.bind(keys, position))
+    first, second = (lax.index_in_dim(pairs, i, 1, keepdims=False) for i in range(2))
+    n_bits = bits_per_float(dtype)
+    if n_bits == 64:
+        high = lax.convert_element_type(first, np.uint64)
+        low = lax.convert_element_type(second, np.uint64)
+        return lax.bitwise_or(lax.shift_left(high, np.uint64(32)), low)
+    word = lax.bitwise_xor(first, second)
+    return word if n_bits == 32 else lax.convert_element_type(word, np.dtype(f"uint{n_bits}"))
