@@ -1,0 +1,3 @@
+"""Clusters."""
+
+from jitney.scipy.cluster import vq as vq

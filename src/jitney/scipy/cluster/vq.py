@@ -1,0 +1,48 @@
+"""`jax.scipy.cluster.vq`: vector quantization."""
+
+from __future__ import annotations
+
+from jitney import numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import check_arraylike, promote_dtypes_inexact
+from jitney.primitives.elementwise.convert import as_value
+
+
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
+    """The nearest code of each observation, and its distance.
+
+    Args:
+      obs: observations [m, n], or [m].
+      code_book: codes [k, n], or [k].
+      check_finite: accepted for compatibility.
+
+    Returns: (index of the code, distance), each [m].
+
+    Raises:
+      ValueError: if ranks differ, or are neither 1 nor 2.
+
+    Example:
+      >>> jax.scipy.cluster.vq.vq(jnp.array([1.0, 4.0]), jnp.array([0.0, 5.0]))
+      (Array([0, 1], dtype=int32), Array([1., 1.], dtype=float32))
+    """
+    del check_finite
+    check_arraylike("scipy.cluster.vq.vq", obs, code_book)
+    x, codes = (as_value(v) for v in promote_dtypes_inexact(obs, code_book))
+    if x.ndim != codes.ndim:
+        raise ValueError(
+            f"vq: Observation and code_book should have the same rank, but got {x.ndim} and "
+            f"{codes.ndim}"
+        )
+    if x.ndim not in (1, 2):
+        raise ValueError(f"vq: ndim different than 1 or 2 are not supported, but got {x.ndim}")
+    return _vq(x, codes)
+
+
+@jit_when_traced
+def _vq(x: Array, codes: Array) -> tuple[Array, Array]:
+    if x.ndim == 1:
+        x, codes = x[:, None], codes[:, None]
+    distances = jnp.linalg.norm(x[:, None] - codes[None], axis=-1)
+    return jnp.argmin(distances, axis=-1), jnp.min(distances, axis=-1)

@@ -1,0 +1,27 @@
+"""`jax.scipy.integrate`: integrals of samples."""
+
+from __future__ import annotations
+
+from jitney import numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+
+
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> Array:
+    """The integral of samples by the trapezoidal rule: `jax.numpy.trapezoid`.
+
+    Args:
+      y: samples.
+      x: where they are, [n] or of the shape of y; equidistant by default.
+      dx: their distance if x is not given.
+      axis: along which to integrate.
+
+    Returns: array of the shape of y without the axis, of inexact dtype.
+
+    Example:
+      >>> jax.scipy.integrate.trapezoid(jnp.array([0.0, 1.0, 4.0]))
+      Array(3., dtype=float32)
+    """
+    return jnp.trapezoid(y, x, dx, axis)

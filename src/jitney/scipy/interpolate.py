@@ -1,0 +1,145 @@
+"""`jax.scipy.interpolate`: interpolation on a grid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.core.array import Array
+from jitney.core.trace import is_concrete
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import check_arraylike, is_inexact, promote_dtypes_inexact
+
+_METHODS = ("linear", "nearest")
+
+
+def _unknown(method: object) -> str:
+    return f"RegularGridInterpolator: method must be one of {_METHODS}, but got {method!r}"
+
+
+class RegularGridInterpolator:
+    """Interpolation of values on a grid of rectangles.
+
+    Args:
+      points: n vectors of ascending coordinates, the grid's.
+      values: [*lengths of the vectors, ...] at the grid's points.
+      method: "linear" or "nearest".
+      bounds_error: must be False.
+      fill_value: value outside of the grid; None to extrapolate.
+
+    Raises:
+      ValueError: for other methods, or shapes that do not fit.
+      NotImplementedError: if `bounds_error` is set.
+
+    Example:
+      >>> grid = (jnp.array([0.0, 1.0]), jnp.array([0.0, 2.0]))
+      >>> at = jax.scipy.interpolate.RegularGridInterpolator(grid, jnp.array([[0.0, 2.0], [4.0, 6.0]]))
+      >>> at(jnp.array([[0.5, 1.0]]))
+      Array([3.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        points: Sequence[ArrayLike],
+        values: ArrayLike,
+        method: str = "linear",
+        bounds_error: bool = False,
+        fill_value: float | None = np.nan,
+    ) -> None:
+        if method not in _METHODS:
+            raise ValueError(_unknown(method))
+        if bounds_error:
+            raise NotImplementedError("RegularGridInterpolator: bounds_error=True is not supported")
+        check_arraylike("RegularGridInterpolator", values, *points)
+        self.method = method
+        self.bounds_error = bounds_error
+        self.fill_value = fill_value
+        self.values = jnp.asarray(values)
+        if not is_inexact(self.values.dtype):
+            self.values = jnp.asarray(promote_dtypes_inexact(self.values)[0])
+        if len(points) > self.values.ndim:
+            raise ValueError(
+                f"RegularGridInterpolator: there are {len(points)} point arrays, but values has "
+                f"{self.values.ndim} dimensions"
+            )
+        self.grid = tuple([jnp.asarray(p) for p in points])
+        for axis, p in enumerate(self.grid):
+            if p.ndim != 1:
+                raise ValueError(
+                    f"RegularGridInterpolator: the points in dimension {axis} must be 1-dimensional"
+                )
+            if self.values.shape[axis] != p.shape[0]:
+                raise ValueError(
+                    f"RegularGridInterpolator: there are {p.shape[0]} points and "
+                    f"{self.values.shape[axis]} values in dimension {axis}"
+                )
+            if is_concrete(p) and np.any(np.diff(np.asarray(p)) <= 0):
+                raise ValueError(
+                    f"RegularGridInterpolator: the points in dimension {axis} must be strictly "
+                    "ascending"
+                )
+
+    def __call__(self, xi: ArrayLike | Sequence[ArrayLike], method: str | None = None) -> Array:
+        """Values at points [..., n], or at those that n arrays of coordinates broadcast to.
+
+        Raises:
+          ValueError: for another method, or points of another dimension.
+        """
+        method = self.method if method is None else method
+        if method not in _METHODS:
+            raise ValueError(_unknown(method))
+        count = len(self.grid)
+        if isinstance(xi, tuple):
+            places = jnp.stack(jnp.broadcast_arrays(*xi), axis=-1)
+        else:
+            places = jnp.asarray(xi)
+            places = places[:, None] if places.ndim == 1 and count == 1 else places
+        if places.shape[-1:] != (count,):
+            raise ValueError(
+                f"RegularGridInterpolator: points must have {count} coordinates, but got an array of "
+                f"shape {places.shape}"
+            )
+        shape = places.shape[:-1]
+        flat = places.reshape(-1, count)
+        if not is_inexact(flat.dtype):
+            flat = flat.astype(self.values.dtype)
+        cells = [self._cell(x, p) for x, p in zip(flat.T, self.grid, strict=True)]
+        result = self._linear(cells) if method == "linear" else self._nearest(cells)
+        if self.fill_value is not None:
+            outside = jnp.zeros(flat.shape[0], bool)
+            for x, p in zip(flat.T, self.grid, strict=True):
+                outside = outside | (x < p[0]) | (x > p[-1])
+            outside = outside.reshape(-1, *(1,) * (result.ndim - 1))
+            result = jnp.where(outside, jnp.asarray(self.fill_value, result.dtype), result)
+        return result.reshape(*shape, *self.values.shape[count:])
+
+    def _cell(self, x: Array, p: Array) -> tuple[Array, Array]:
+        """(index of the cell, position within it from 0 to 1; beyond outside of the grid)."""
+        if p.shape[0] == 1:
+            return jnp.zeros(x.shape, np.int32), jnp.zeros_like(x)
+        index = jnp.clip(jnp.searchsorted(p, x, side="right") - 1, 0, p.shape[0] - 2)
+        return index, (x - p[index]) / (p[index + 1] - p[index])
+
+    def _linear(self, cells: list[tuple[Array, Array]]) -> Array:
+        total: Array | None = None
+        for corner in itertools.product((0, 1), repeat=len(cells)):
+            last = [size - 1 for size in self.values.shape]
+            index = [
+                jnp.minimum(i + up, end)
+                for (i, _), up, end in zip(cells, corner, last, strict=False)
+            ]
+            found = self.values[tuple(index)]
+            weight = jnp.ones((), cells[0][1].dtype)
+            for (_, position), up in zip(cells, corner, strict=True):
+                weight = weight * (position if up else 1 - position)
+            found = found * weight.reshape(-1, *(1,) * (found.ndim - 1)).astype(found.dtype)
+            total = found if total is None else total + found
+        assert total is not None
+        return total
+
+    def _nearest(self, cells: list[tuple[Array, Array]]) -> Array:
+        # The nearer end of the cell, the lower one in the middle
+        return self.values[tuple([i + (position > 0.5) for i, position in cells])]

@@ -1,0 +1,613 @@
+"""Factorizations and linear systems with SciPy's interface, batched over leading axes.
+
+`overwrite_a`, `overwrite_b`, `check_finite`, `lapack_driver`, `lwork`, `debug` and `turbo` are accepted
+for compatibility, and change nothing.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import is_complex, promote_dtypes_inexact
+from jitney.numpy.vectorization import vectorize
+from jitney.primitives.elementwise.convert import as_value
+
+
+def _inexact(*xs: ArrayLike) -> list[Array]:
+    return [as_value(x) for x in promote_dtypes_inexact(*xs)]
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The complex dtype of the precision of `dtype`."""
+    wide = np.dtype(dtype) in (np.float64, np.complex128)
+    return np.dtype(np.complex128 if wide else np.complex64)
+
+
+def _square(name: str, a: Array) -> None:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"{name}: a must be a (batched) square matrix, but got shape {a.shape}")
+
+
+def cholesky(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Array:
+    """The Cholesky factor U with a = U^H @ U, or L with a = L @ L^H.
+
+    Args:
+      a: Hermitian, positive definite matrices [..., n, n]; (a + a^H) / 2 is taken.
+      lower: whether L is wanted.
+      overwrite_a, check_finite: see above.
+
+    Returns: array of the shape of a; NaN where a is not positive definite.
+
+    Example:
+      >>> jax.scipy.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+      Array([[2., 1.],
+             [0., 2.]], dtype=float32)
+    """
+    del overwrite_a, check_finite
+    return _cholesky(*_inexact(a), lower=lower)
+
+
+@partial(jit_when_traced, static_argnames="lower")
+def _cholesky(a: Array, *, lower: bool) -> Array:
+    # The upper factor of a is the conjugate transpose of the lower one of a itself.
+    factor = lax.linalg.cholesky(a if lower else jnp.conj(a))
+    return factor if lower else jnp.matrix_transpose(factor)
+
+
+def cho_factor(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, bool]:
+    """(`cholesky(a, lower)`, lower), for `cho_solve`."""
+    return cholesky(a, lower, overwrite_a, check_finite), lower
+
+
+def cho_solve(
+    c_and_lower: tuple[ArrayLike, bool],
+    b: ArrayLike,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
+    """The solution of a @ x = b, by the factor of a that `cho_factor` gives.
+
+    Args:
+      c_and_lower: what `cho_factor(a)` gives.
+      b: right sides [..., n] or [..., n, k].
+      overwrite_b, check_finite: see above.
+
+    Returns: array of the shape of b.
+
+    Raises:
+      ValueError: if shapes do not fit.
+    """
+    del overwrite_b, check_finite
+    c, lower = c_and_lower
+    return _cho_solve(*_inexact(c, b), lower=bool(lower))
+
+
+@partial(jit_when_traced, static_argnames="lower")
+def _cho_solve(c: Array, b: Array, *, lower: bool) -> Array:
+    _square("cho_solve", c)
+    is_vector = b.ndim == 1
+    right = b[:, None] if is_vector else b
+    solve_one = partial(_triangular_solve, lower=lower, unit_diagonal=False)
+    between = solve_one(c, right, trans=0 if lower else 2)
+    x = solve_one(c, between, trans=2 if lower else 0)
+    return x[..., 0] if is_vector else x
+
+
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Array | tuple[Array, Array, Array]:
+    """(U, singular values, V^H) with a = (U * s) @ V^H, or the values alone; they descend.
+
+    Args:
+      a: matrices [..., m, n].
+      full_matrices: whether U and V^H are square.
+      compute_uv: whether they are wanted.
+      overwrite_a, check_finite, lapack_driver: see above.
+    """
+    del overwrite_a, check_finite, lapack_driver
+    found = lax.linalg.svd(*_inexact(a), full_matrices=full_matrices, compute_uv=compute_uv)
+    return tuple(found) if compute_uv else found
+
+
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    """The determinant of square matrices [..., n, n]."""
+    del overwrite_a, check_finite
+    return jnp.linalg.det(a)
+
+
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    """The inverse of square matrices [..., n, n]."""
+    del overwrite_a, check_finite
+    return jnp.linalg.inv(a)
+
+
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Array | tuple[Array, Array]:
+    """(ascending eigenvalues, eigenvectors in columns) of Hermitian matrices.
+
+    Args:
+      a: matrices [..., n, n].
+      b: must be None.
+      lower: which triangle counts.
+      eigvals_only: whether the vectors are left out.
+      eigvals: must be None.
+      type: must be 1.
+      overwrite_a, overwrite_b, turbo, check_finite: see above.
+
+    Raises:
+      NotImplementedError: for generalized problems and parts of the spectrum.
+
+    Example:
+      >>> jax.scipy.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True)
+      Array([1., 2.], dtype=float32)
+    """
+    del overwrite_a, overwrite_b, turbo, check_finite
+    for name, ok in (
+        ("b=None", b is None),
+        ("type=1", type == 1),
+        ("eigvals=None", eigvals is None),
+    ):
+        if not ok:
+            raise NotImplementedError(f"Only the {name} case of eigh is implemented.")
+    vectors, values = lax.linalg.eigh(*_inexact(a), lower=lower)
+    return values if eigvals_only else (values, vectors)
+
+
+def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
+    """(T, Z) with a = Z @ T @ Z^H, Z unitary, T upper triangular.
+
+    Args:
+      a: square matrices [..., n, n].
+      output: "real": of real matrices, T and Z are real, T with 2 x 2 blocks on its diagonal for pairs
+        of complex eigenvalues; "complex": T is triangular.
+
+    Raises:
+      ValueError: for another output.
+
+    Example:
+      >>> t, z = jax.scipy.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 3.0]]))
+      >>> t
+      Array([[2., 1.],
+             [0., 3.]], dtype=float32)
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(
+            f"Expected 'output' to be either 'real' or 'complex', got output={output!r}."
+        )
+    return _schur(*_inexact(a), output=output)
+
+
+@partial(jit_when_traced, static_argnames="output")
+def _schur(a: Array, *, output: str) -> tuple[Array, Array]:
+    if output == "complex" and not is_complex(a.dtype):
+        a = a.astype(complex_dtype(a.dtype))
+    t, z = lax.linalg.schur(a)
+    return t, z
+
+
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
+    """A real Schur form (T, Z) as a complex one, by a rotation for each 2 x 2 block.
+
+    Args:
+      T: quasi-triangular matrices [..., n, n].
+      Z: orthogonal matrices [..., n, n].
+      check_finite: see above.
+
+    Raises:
+      ValueError: if they are not square, and of one shape.
+    """
+    del check_finite
+    t, z = _inexact(T, Z)
+    for name, x in (("T", t), ("Z", z)):
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            raise ValueError(f"rsf2csf: input {name!r} must be square, but got shape {x.shape}")
+    if t.shape[-1] != z.shape[-1]:
+        raise ValueError(f"rsf2csf: sizes must be equal, but got shapes {t.shape} and {z.shape}")
+    dtype = complex_dtype(t.dtype)
+    return _rsf2csf(t.astype(dtype), z.astype(dtype))
+
+
+@jit_when_traced
+@partial(vectorize, signature="(n,n),(n,n)->(n,n),(n,n)")
+def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
+    n = t.shape[0]
+    if n < 2:
+        return t, z
+    epsilon = float(dtypes.finfo(t.dtype).eps)
+
+    def rotate(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        t, z = carry
+        m = n - 1 - k
+        block = lax.dynamic_slice(t, (m - 1, m - 1), (2, 2))
+        (a, b), (c, d) = (block[0, 0], block[0, 1]), (block[1, 0], block[1, 1])
+        coupled = jnp.abs(c) > epsilon * (jnp.abs(a) + jnp.abs(d))
+        # An eigenvalue of the block, less d
+        half = (a - d) / 2
+        shift = half + lax.sqrt(half * half + b * c)
+        length = jnp.sqrt(jnp.abs(shift) ** 2 + jnp.abs(c) ** 2)
+        length = jnp.where(coupled, length, 1.0).astype(t.dtype)
+        cosine = jnp.where(coupled, shift / length, 1.0)
+        sine = jnp.where(coupled, c / length, 0.0)
+        g = jnp.stack([jnp.stack([jnp.conj(cosine), sine]), jnp.stack([-sine, cosine])])
+        rows = g @ lax.dynamic_slice(t, (m - 1, 0), (2, n))
+        t = lax.dynamic_update_slice(t, rows, (m - 1, 0))
+        back = jnp.conj(g.T)
+        t = lax.dynamic_update_slice(t, lax.dynamic_slice(t, (0, m - 1), (n, 2)) @ back, (0, m - 1))
+        z = lax.dynamic_update_slice(z, lax.dynamic_slice(z, (0, m - 1), (n, 2)) @ back, (0, m - 1))
+        return t.at[m, m - 1].set(0), z
+
+    t, z = lax.fori_loop(0, max(n - 1, 0), rotate, (t, z))
+    return jnp.triu(t), z
+
+
+def lu_factor(
+    a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, Array]:
+    """(L below the diagonal and U, int32 pivots): the factorization that `lu_solve` takes.
+
+    Args:
+      a: matrices [..., m, n].
+      overwrite_a, check_finite: see above.
+    """
+    del overwrite_a, check_finite
+    factors, pivots, _ = lax.linalg.lu(*_inexact(a))
+    return factors, pivots
+
+
+def lu_solve(
+    lu_and_piv: tuple[Array, ArrayLike],
+    b: ArrayLike,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
+    """The solution of a @ x = b, by the factorization of a that `lu_factor` gives.
+
+    Args:
+      lu_and_piv: what `lu_factor(a)` gives.
+      b: right sides [..., n] or [..., n, k].
+      trans: 0, or 1 for a^T @ x = b, or 2 for a^H @ x = b.
+      overwrite_b, check_finite: see above.
+
+    Raises:
+      ValueError: for another `trans`, or shapes that do not fit.
+    """
+    del overwrite_b, check_finite
+    if trans not in (0, 1, 2):
+        raise ValueError(f"lu_solve: 'trans' value must be 0, 1, or 2, got {trans}")
+    factors, pivots = lu_and_piv
+    matrix, right = _inexact(factors, b)
+    return _lu_solve(matrix, right, pivots, trans=trans)
+
+
+@partial(jit_when_traced, static_argnames="trans")
+def _lu_solve(factors: Array, b: Array, pivots: ArrayLike, *, trans: int) -> Array:
+    _square("lu_solve", factors)
+    n = factors.shape[-1]
+    order = lax.linalg.lu_pivots_to_permutation(pivots, n)
+    is_vector = b.ndim == 1
+    right = b[:, None] if is_vector else b
+    lower = partial(_triangular_solve, lower=True, unit_diagonal=True)
+    upper = partial(_triangular_solve, lower=False, unit_diagonal=False)
+    if trans == 0:
+        right = jnp.take_along_axis(right, _like(order, right), axis=-2)
+        x = upper(factors, lower(factors, right, trans=0), trans=0)
+    else:
+        x = lower(factors, upper(factors, right, trans=trans), trans=trans)
+        x = jnp.take_along_axis(x, _like(jnp.argsort(order), x), axis=-2)
+    return x[:, 0] if is_vector else x
+
+
+def _like(order: Array, x: Array) -> Array:
+    """A permutation of rows as indices for `take_along_axis`."""
+    return jnp.broadcast_to(order[..., None], (*x.shape[:-2], order.shape[-1], 1))
+
+
+def lu(
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, Array] | tuple[Array, Array, Array]:
+    """(P, L, U) with a = P @ L @ U, or (P @ L, U) if `permute_l`.
+
+    Args:
+      a: matrices [..., m, n].
+      permute_l: whether P and L are multiplied.
+      overwrite_a, check_finite: see above.
+
+    Example:
+      >>> p, l, u = jax.scipy.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
+      >>> u
+      Array([[4., 4.],
+             [0., 1.]], dtype=float32)
+    """
+    del overwrite_a, check_finite
+    return _lu(*_inexact(a), permute_l=permute_l)
+
+
+@partial(jit_when_traced, static_argnames="permute_l")
+def _lu(a: Array, *, permute_l: bool) -> tuple[Array, Array] | tuple[Array, Array, Array]:
+    factors, _, order = lax.linalg.lu(a)
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    ones = jnp.broadcast_to(jnp.eye(m, k, dtype=a.dtype), (*a.shape[:-2], m, k))
+    lower = jnp.tril(factors[..., :, :k], -1) + ones
+    upper = jnp.triu(factors[..., :k, :])
+    if permute_l:
+        inverse = jnp.argsort(order, axis=-1)
+        return jnp.take_along_axis(lower, inverse[..., None], axis=-2), upper
+    rows = jnp.arange(m).reshape(*(1,) * (a.ndim - 2), m, 1)
+    real = dtypes.finfo(a.dtype).dtype
+    permutation = (rows == order[..., None, :]).astype(real)
+    return permutation, lower, upper
+
+
+def qr(
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> tuple[Array] | tuple[Array, Array] | tuple[Array, Array, Array]:
+    """(Q, R) with a = Q @ R; (Q, R, P) with a[:, P] = Q @ R if `pivoting`.
+
+    Args:
+      a: matrices [..., m, n].
+      mode: "full": Q is square; "economic": it has min(m, n) columns; "r": it is left out.
+      pivoting: whether columns are permuted so that the diagonal of R descends.
+      overwrite_a, lwork, check_finite: see above.
+
+    Raises:
+      ValueError: for another mode.
+    """
+    del overwrite_a, lwork, check_finite
+    if mode not in ("full", "r", "economic"):
+        raise ValueError(f"Unsupported QR decomposition mode {mode!r}")
+    found = lax.linalg.qr(*_inexact(a), pivoting=pivoting, full_matrices=mode != "economic")
+    return _as_results(found[1:] if mode == "r" else found)
+
+
+def _as_results(found: Any) -> Any:
+    """Results of `qr`, a tuple of one to three arrays."""
+    return tuple(found)
+
+
+def qr_multiply(
+    a: ArrayLike,
+    c: ArrayLike,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple[Array, Array] | tuple[Array, Array, Array]:
+    """(c @ Q, R) or (Q @ c, R) of a = Q @ R, Q with min(m, n) columns; with P too if `pivoting`.
+
+    Args:
+      a: matrices [..., m, n].
+      c: matrices, or a vector.
+      mode: "right" or "left": on which side of c Q stands.
+      pivoting: as that of `qr`.
+      conjugate: whether Q is conjugated.
+      overwrite_a, overwrite_c: see above.
+
+    Raises:
+      ValueError: for another mode, or shapes that do not fit.
+    """
+    del overwrite_a, overwrite_c
+    if mode not in ("right", "left"):
+        raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
+    x, y = _inexact(a, c)
+    q, *rest = lax.linalg.qr(x, pivoting=pivoting, full_matrices=False)
+    if conjugate:
+        q = jnp.conj(q)
+    extents = q.shape[-2:]
+    inner = y.shape[-1] if mode == "right" else y.shape[0 if y.ndim == 1 else -2]
+    if mode == "left" and inner == extents[0] != extents[1]:
+        q = lax.linalg.qr(x, pivoting=pivoting, full_matrices=True)[0]
+        q = jnp.conj(q) if conjugate else q
+    elif inner != extents[0 if mode == "right" else 1]:
+        raise ValueError(
+            f"qr_multiply: shapes must fit with mode={mode!r}, but a has {x.shape} and c {y.shape}"
+        )
+    product = y @ q if mode == "right" else q @ y
+    return _as_results([product, *rest])
+
+
+def solve(
+    a: ArrayLike,
+    b: ArrayLike,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Array:
+    """The solution of a @ x = b.
+
+    Args:
+      a: square matrices [..., n, n].
+      b: right sides [..., n] or [..., n, k].
+      lower: which triangle of `a` counts, of positive definite ones.
+      assume_a: "gen", "sym" or "her" for matrices in general, "pos" for positive definite ones.
+      overwrite_a, overwrite_b, debug, check_finite: see above.
+
+    Raises:
+      ValueError: for another `assume_a`, or shapes that do not fit.
+
+    Example:
+      >>> jax.scipy.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 8.0]))
+      Array([1., 2.], dtype=float32)
+    """
+    del overwrite_a, overwrite_b, debug, check_finite
+    valid = ["gen", "sym", "her", "pos"]
+    if assume_a not in valid:
+        raise ValueError(f"Expected assume_a to be one of {valid}; got {assume_a!r}")
+    x, y = _inexact(a, b)
+    if assume_a != "pos":
+        return jnp.linalg.solve(x, y[..., None])[..., 0] if y.ndim == 1 else jnp.linalg.solve(x, y)
+    _square("solve", x)
+    triangle = jnp.tril(x) if lower else jnp.triu(x)
+    other = jnp.conj(jnp.matrix_transpose(jnp.tril(x, -1) if lower else jnp.triu(x, 1)))
+    factor = lax.linalg.cholesky(triangle + other, symmetrize_input=False)
+    return _cho_solve(factor, y, lower=True)
+
+
+def solve_triangular(
+    a: ArrayLike,
+    b: ArrayLike,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    debug: Any = None,
+    check_finite: bool = True,
+) -> Array:
+    """The solution of a @ x = b for triangular a.
+
+    Args:
+      a: square matrices [..., n, n]; the other triangle is not read.
+      b: right sides [..., n] or [..., n, k].
+      trans: 0 or "N"; 1 or "T" for a^T @ x = b; 2 or "C" for a^H @ x = b.
+      lower: which triangle counts.
+      unit_diagonal: whether the diagonal counts as ones.
+      overwrite_b, debug, check_finite: see above.
+
+    Raises:
+      ValueError: for another `trans`, or shapes that do not fit.
+
+    Example:
+      >>> jax.scipy.linalg.solve_triangular(jnp.array([[2.0, 1.0], [0.0, 4.0]]), jnp.array([4.0, 8.0]))
+      Array([1., 2.], dtype=float32)
+    """
+    del overwrite_b, debug, check_finite
+    codes: dict[object, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
+    if trans not in codes:
+        raise ValueError(f"solve_triangular: Invalid 'trans' value {trans}; it must be 0, 1 or 2")
+    x, y = _inexact(a, b)
+    return _solve_triangular(x, y, trans=codes[trans], lower=lower, unit_diagonal=unit_diagonal)
+
+
+@partial(jit_when_traced, static_argnames=("trans", "lower", "unit_diagonal"))
+def _solve_triangular(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
+    _square("solve_triangular", a)
+    return _triangular_solve(a, b, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
+
+
+def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
+    """`lax.linalg.triangular_solve` with batch axes broadcast, and vectors of right sides."""
+    is_vector = b.ndim == 1
+    right = b[:, None] if is_vector else b
+    if right.shape[-2] != a.shape[-1]:
+        raise ValueError(
+            f"right sides must have {a.shape[-1]} rows, as the matrix has, but got shapes {a.shape} "
+            f"and {b.shape}"
+        )
+    batch = jnp.broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    x = lax.linalg.triangular_solve(
+        jnp.broadcast_to(a, (*batch, *a.shape[-2:])),
+        jnp.broadcast_to(right, (*batch, *right.shape[-2:])),
+        left_side=True,
+        lower=lower,
+        transpose_a=trans > 0,
+        conjugate_a=trans == 2,
+        unit_diagonal=unit_diagonal,
+    )
+    return x[..., 0] if is_vector else x
+
+
+def hessenberg(
+    a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Array | tuple[Array, Array]:
+    """The Hessenberg form H, zero below the first subdiagonal; (H, Q) with a = Q @ H @ Q^H if `calc_q`.
+
+    Args:
+      a: square matrices [..., n, n].
+      calc_q: whether Q, unitary, is wanted.
+      overwrite_a, check_finite: see above.
+    """
+    del overwrite_a, check_finite
+    (x,) = _inexact(a)
+    _square("hessenberg", x)
+    n = x.shape[-1]
+    if n == 0:
+        return (jnp.zeros_like(x), jnp.zeros_like(x)) if calc_q else jnp.zeros_like(x)
+    form, taus = lax.linalg.hessenberg(x)
+    h = jnp.triu(form, -1)
+    if not calc_q:
+        return h
+    q = lax.linalg.householder_product(form[..., 1:, :-1], taus)
+    batch = x.shape[:-2]
+    corner = jnp.broadcast_to(jnp.eye(1, n, dtype=x.dtype), (*batch, 1, n))
+    below = jnp.concatenate([jnp.zeros((*batch, n - 1, 1), x.dtype), q], axis=-1)
+    return h, jnp.concatenate([corner, below], axis=-2)
+
+
+def polar(
+    a: ArrayLike,
+    side: str = "right",
+    *,
+    method: str = "qdwh",
+    eps: float | None = None,
+    max_iterations: int | None = None,
+) -> tuple[Array, Array]:
+    """(U, P): a = U @ P, or a = P @ U, with U of orthonormal rows or columns, P positive semidefinite.
+
+    Args:
+      a: matrices [..., m, n].
+      side: "right" for a = U @ P, "left" for a = P @ U.
+      method: "qdwh" or "svd"; both are computed from singular values.
+      eps, max_iterations: accepted for compatibility; there are no iterations.
+
+    Raises:
+      ValueError: for other sides or methods, or if `a` is no matrix.
+      NotImplementedError: for 16-bit floats.
+
+    Example:
+      >>> u, p = jax.scipy.linalg.polar(jnp.array([[-2.0, 0.0], [0.0, 3.0]]))
+      >>> p
+      Array([[2., 0.],
+             [0., 3.]], dtype=float32)
+    """
+    del eps, max_iterations
+    (x,) = _inexact(a)
+    if x.ndim < 2:
+        raise ValueError(f"polar: a must be a (batched) matrix, but got shape {x.shape}")
+    if side not in ("right", "left"):
+        raise ValueError(f"polar: `side` must be either 'right' or 'left', but got {side!r}")
+    if method not in ("qdwh", "svd"):
+        raise ValueError(f"polar: unknown method {method!r}; it must be 'qdwh' or 'svd'")
+    if x.dtype.itemsize == 2:
+        raise NotImplementedError(f"polar: unsupported dtype {x.dtype}; convert to float32")
+    u, s, vh = lax.linalg.svd(x, full_matrices=False)
+    factors = jnp.conj(jnp.matrix_transpose(vh)) if side == "right" else u
+    scaled = factors * s.astype(factors.dtype)[..., None, :]
+    definite = scaled @ jnp.conj(jnp.matrix_transpose(factors))
+    return u @ vh, definite

@@ -1,0 +1,127 @@
+"""`jax.scipy.ndimage`: values of an array between its elements."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import is_integer
+
+
+def _mirror(index: Array, size: int) -> Array:
+    """Reflected about the middles of the first and of the last element."""
+    last = size - 1
+    return jnp.abs((index + last) % (2 * last) - last) if last else jnp.zeros_like(index)
+
+
+def _reflect(index: Array, size: int) -> Array:
+    """Reflected about the outer edges of the first and of the last element."""
+    return _mirror(2 * index + 1, 2 * size + 1) // 2
+
+
+# Mode -> which element an index outside stands for.
+_INDEX: dict[str, Callable[[Array, int], Array]] = {
+    "constant": lambda index, size: index,
+    "nearest": lambda index, size: jnp.clip(index, 0, size - 1),
+    "wrap": lambda index, size: index % size,
+    "mirror": _mirror,
+    "reflect": _reflect,
+}
+
+_Node = tuple[Array, "Array | float"]
+
+
+def _nearest_node(coordinate: Array) -> list[_Node]:
+    return [(_round_half_up(coordinate), 1.0)]
+
+
+def _round_half_up(x: Array) -> Array:
+    return x if is_integer(x.dtype) else jnp.floor(x + 0.5).astype(np.int32)
+
+
+def _linear_nodes(coordinate: Array) -> list[_Node]:
+    lower = jnp.floor(coordinate)
+    upper = coordinate - lower
+    index = lower.astype(np.int32)
+    return [(index, 1 - upper), (index + 1, upper)]
+
+
+def map_coordinates(
+    input: ArrayLike,
+    coordinates: Sequence[ArrayLike],
+    order: int,
+    mode: str = "constant",
+    cval: ArrayLike = 0.0,
+) -> Array:
+    """Values of `input` at coordinates, by interpolation.
+
+    Args:
+      input: array of n axes.
+      coordinates: n arrays of one shape, in units of elements.
+      order: 0 for the nearest element, 1 for linear interpolation.
+      mode: what stands outside: "constant" (`cval`), "nearest", "wrap", "mirror" or "reflect".
+      cval: the value outside, with mode="constant".
+
+    Returns: array of the shape of the coordinates and of the dtype of `input`; integers are rounded.
+
+    Raises:
+      NotImplementedError: for other orders and modes.
+      ValueError: if there are not as many coordinates as axes.
+
+    Example:
+      >>> image = jnp.array([[0.0, 2.0], [4.0, 6.0]])
+      >>> jax.scipy.ndimage.map_coordinates(image, [jnp.array([0.5]), jnp.array([0.5])], order=1)
+      Array([3.], dtype=float32)
+    """
+    return _map_coordinates(input, coordinates, order=operator.index(order), mode=mode, cval=cval)
+
+
+@partial(jit_when_traced, static_argnames=("order", "mode"))
+def _map_coordinates(
+    input: ArrayLike, coordinates: Sequence[ArrayLike], *, order: int, mode: str, cval: ArrayLike
+) -> Array:
+    x = jnp.asarray(input)
+    places = [jnp.asarray(c) for c in coordinates]
+    if len(places) != x.ndim:
+        raise ValueError(
+            f"map_coordinates: coordinates must be a sequence of length input.ndim = {x.ndim}, but "
+            f"there are {len(places)}"
+        )
+    if mode not in _INDEX:
+        raise NotImplementedError(
+            f"map_coordinates: mode must be one of {', '.join(_INDEX)}, but got {mode!r}"
+        )
+    if order not in (0, 1):
+        raise NotImplementedError(f"map_coordinates: order must be 0 or 1, but got {order}")
+    outside = jnp.asarray(cval, x.dtype)
+    nodes = _nearest_node if order == 0 else _linear_nodes
+    by_axis = [
+        [
+            (_INDEX[mode](index, size), (index >= 0) & (index < size), weight)
+            for index, weight in nodes(place)
+        ]
+        for place, size in zip(places, x.shape, strict=True)
+    ]
+    total: Array | None = None
+    for corner in itertools.product(*by_axis):
+        found = x[tuple([index for index, _, _ in corner])]
+        if mode == "constant":
+            inside = math.prod([valid for _, valid, _ in corner[1:]], start=corner[0][1])
+            found = jnp.where(inside, found, outside)
+        for _, _, weight in corner:
+            found = found * weight
+        total = found if total is None else total + found
+    if total is None:  # no axes
+        return x
+    if is_integer(x.dtype) and not is_integer(total.dtype):
+        total = lax.round(total, lax.RoundingMethod.AWAY_FROM_ZERO)
+    return total.astype(x.dtype)

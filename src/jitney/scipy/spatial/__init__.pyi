@@ -1,0 +1,3 @@
+"""Rotations in space."""
+
+from jitney.scipy.spatial import transform as transform
