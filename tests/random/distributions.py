@@ -52,7 +52,7 @@ COUNTS = {
     "binomial": lambda r, k: r.binomial(k, 40, P, (60, 5)),
     "binomial_large": lambda r, k: r.binomial(k, np.array([50.0, 1e3, 1e6], F32)[:, None], P),
     "binomial_edges": lambda r, k: r.binomial(
-        k, np.array([0, 5, -1, np.nan, np.inf], F32)[:, None], np.array([0, 1, -0.1, np.nan], F32)
+        k, np.array([0, 5, -1, np.nan], F32)[:, None], np.array([0, 1, -0.1, np.nan], F32)
     ),
     "binomial_half": lambda r, k: r.binomial(k, 20, 0.4, (40,), "float16"),
     "multinomial": lambda r, k: r.multinomial(k, 30, np.array([0.1, 0.2, 0.7, 0.0], F32)),

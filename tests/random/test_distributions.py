@@ -202,3 +202,10 @@ ONES = np.ones((2, 3), np.float32)
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+def test_binomial_of_infinitely_many_trials():
+    """JAX does not come to an end here."""
+    p = np.array([0, 0.3, 1, -0.1, np.nan], np.float32)
+    got = np.asarray(random.binomial(KEY, np.float32(np.inf), p))
+    np.testing.assert_array_equal(got, [np.inf, np.inf, np.inf, np.nan, np.nan])

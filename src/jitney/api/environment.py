@@ -20,7 +20,7 @@ def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
       platform: "cpu" or None.
     """
     client.client(platform)
-    return [x for x in gc.get_objects() if type(x) is ArrayImpl]
+    return [x for x in gc.get_objects() if type(x) is ArrayImpl and not x.is_deleted()]
 
 
 def print_environment_info(return_string: bool = False) -> str | None:

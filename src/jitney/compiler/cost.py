@@ -94,6 +94,9 @@ class CostModel:
     library_call: int = 5_000  # additions: work of one call beside that on elements
     written_out_rows: int = 6  # of a matrix whose factorization is written out
     written_out_products: int = 150  # of a triangular system that is
+    transform_points: int = (
+        1 << 19
+    )  # of a Fourier transform by kernels: their constants are as many
     sorted_elements: int = 128  # along an axis that is sorted by comparing all pairs
     sorted_pairs: int = 1 << 17  # that are compared so
 

@@ -189,7 +189,9 @@ def _binomial(key: Array, n: Array, p: Array, *, shape: Shape) -> Array:
     n_is_infinite = jnp.isinf(n)
     q = lax.select(q_is_bad, spread(0.01), q)
     trials = lax.floor(n)
-    walks = n_is_bad | (n * q <= _constant(_SMALL_MEAN, dtype))
+    # What has no number of trials, or no end of them, takes the walk of none; the result says so.
+    trials = lax.select(n_is_infinite, spread(0), trials)
+    walks = n_is_bad | (trials * q <= _constant(_SMALL_MEAN, dtype))
     walked = _binomial_walk(key, lax.select(walks, trials, spread(0)), q)
     drawn = _unless_all(
         walks,

@@ -17,6 +17,7 @@ from jitney.compiler.tensor_type import TensorType
 from jitney.core.avals import shaped_array
 from jitney.core.trace import extend_axis_env
 from jitney.runtime import dispatch
+from jitney.runtime.assignment import assign
 from jitney.runtime.executable import Executable
 
 N = 4
@@ -107,7 +108,7 @@ def test_steps_of_one_participant(name):
     assert f"collective {kind}{{i=1" in pipeline.TEXTS[pipeline.PLAN](plan)
     program = pipeline.run(plan, first="codegen", last="codegen")
     avals = [[shaped_array(t.shape, t.dtype)] for t in (*plan.inputs, *plan.outputs)]
-    (found,) = Executable("f", program, *avals).run([X[0]])
+    (found,) = Executable("f", program, *avals, assign([])).run([X[0]])
     np.testing.assert_array_equal(found, expected)
     assert found.dtype == expected.dtype
     assert "collective" not in pipeline.as_text(module, "simplify")

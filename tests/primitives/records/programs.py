@@ -139,6 +139,11 @@ def solved(jax: Any, b: Any) -> Any:
     return jax.lax.custom_linear_solve(lambda v: a @ v, b, solve, symmetric=True)
 
 
+def gamma(jax: Any, a: Any) -> Any:
+    key = jax.random.wrap_key_data(KEY)
+    return jax.random.gamma(key, a, dtype=a.dtype), jax.random.gamma(key, a, dtype="float32")
+
+
 def key_bits(jax: Any, data: Any) -> Any:
     key = jax.random.wrap_key_data(data)
     key, other = jax.random.split(jax.random.clone(jax.random.fold_in(key, 3)))
@@ -238,6 +243,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "psum_scatter": (over_axis(lambda jax, x: jax.lax.psum_scatter(x[:4], "i")), (IMAGE,)),
     "axis_index": (over_axis(lambda jax, x: x * jax.lax.axis_index("i")), (IMAGE,)),
     "random": (key_bits, (KEY,)),
+    "random_gamma": (gamma, (np.abs(V) + 1,)),
     "random_seed": (lambda jax, n: jax.random.key_data(jax.random.key(n)), (np.int32(7),)),
     "reduce_window": (least_window, (IMAGE,)),
     "cholesky": (lambda jax, x: jax.lax.linalg.cholesky(x @ x.T), (M,)),

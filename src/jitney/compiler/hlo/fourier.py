@@ -20,8 +20,6 @@ from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.reference.fourier import ComplexArray, unit_roots
 
-LARGEST_FACTOR = 13  # of lengths for which there are kernels
-
 Pair = tuple[ir.Node, ir.Node]
 
 

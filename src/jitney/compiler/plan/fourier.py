@@ -25,6 +25,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.hlo.fourier import is_good
 from jitney.compiler.kernels.build import KernelBuilder, row_major
@@ -32,8 +33,6 @@ from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.plan import ir
 from jitney.compiler.reference.fourier import unit_roots
 from jitney.core.record import record
-
-MOST_POINTS = 1 << 19  # of a transform that kernels compute: their constants are as many
 
 # Factors of lengths, by preference. More elements at a time mean fewer passes over memory, up to what
 # the registers hold.
@@ -45,7 +44,7 @@ Part: TypeAlias = tuple[int, int]  # statements of the real and of the imaginary
 def has_kernels(node: hlo.Dft) -> bool:
     """Whether kernels compute `node`."""
     n = node.re.shape[node.dim]
-    return is_good(n) and n <= MOST_POINTS
+    return is_good(n) and n <= COSTS.transform_points
 
 
 def factors(n: int) -> list[int]:

@@ -26,6 +26,7 @@ from jitney.primitives.convolution.dimensions import (
     ConvGeneralDilatedDimensionNumbers,
     Pads,
     conv_dimension_numbers,
+    operand_shapes,
     pads_of,
     permuted,
 )
@@ -235,8 +236,9 @@ def conv_general_dilated(
       >>> lax.conv_general_dilated(x, jnp.array([[[1.0, -1.0]]]), (1,), "VALID")
       Array([[[-1., -1., -1., -1.]]], dtype=float32)
     """
-    rank = len(lhs.shape) - 2
-    numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    lhs_shape, rhs_shape = operand_shapes("conv_general_dilated", lhs, rhs)
+    rank = len(lhs_shape) - 2
+    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     numbers = ConvDimensionNumbers(*[tuple(map(int, spec)) for spec in numbers])
     dilations = [
         (1,) * max(rank, 0) if d is None else tuple(map(int, d))
@@ -260,8 +262,8 @@ def conv_general_dilated(
                 f"conv_general_dilated: rhs_dilation must be positive, got {dilations[1]}"
             )
     pads = pads_of(
-        padding, permuted(lhs.shape, numbers.lhs_spec[2:]),
-        permuted(rhs.shape, numbers.rhs_spec[2:]), strides, *dilations,
+        padding, permuted(lhs_shape, numbers.lhs_spec[2:]),
+        permuted(rhs_shape, numbers.rhs_spec[2:]), strides, *dilations,
     )  # fmt: skip
     if len(pads) != rank:
         raise TypeError(

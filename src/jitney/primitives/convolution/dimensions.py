@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from jitney.compiler.dims import dilated
+from jitney.primitives.elementwise import families
 from jitney.primitives.reduction.windows import padtype_to_pads
+from jitney.primitives.rules import shape_of
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Operand
 
 Shape: TypeAlias = tuple[int, ...]
 Pads: TypeAlias = tuple[tuple[int, int], ...]
@@ -95,6 +100,22 @@ def conv_dimension_numbers(
     return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
 
 
+def operand_shapes(name: str, lhs: Operand, rhs: Operand) -> tuple[Shape, Shape]:
+    """Shapes of an operand and a window.
+
+    Raises:
+      TypeError: if they are no arrays with axes of batch and features, as many of each.
+    """
+    families.check_operands(name, lhs, rhs)
+    shapes = shape_of(lhs), shape_of(rhs)
+    if len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 2:
+        raise TypeError(
+            f"{name}: lhs and rhs must have as many axes as each other, two at least, but have the "
+            f"shapes {shapes[0]} and {shapes[1]}"
+        )
+    return shapes
+
+
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, Shape, Shape]:
     """The permutations that three strings stand for, to batch, feature, space in the window's order.
 
@@ -105,6 +126,13 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
       >>> lax.conv_general_permutations(("NWHC", "HWIO", "NHWC"))
       ((0, 3, 2, 1), (3, 2, 0, 1), (0, 3, 1, 2))
     """
+    if (
+        not isinstance(dimension_numbers, (tuple, list))
+        or [isinstance(spec, str) for spec in dimension_numbers] != [True] * 3
+    ):
+        raise TypeError(
+            f"convolution: dimension_numbers must be three strings, but is {dimension_numbers!r}"
+        )
     space: list[set[str]] = []
     for i, (spec, letters) in enumerate(zip(dimension_numbers, _LETTERS, strict=True)):
         if any(spec.count(letter) != 1 for letter in letters):

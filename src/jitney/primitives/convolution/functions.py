@@ -13,6 +13,7 @@ from jitney.primitives.convolution.convolution import conv_general_dilated
 from jitney.primitives.convolution.dimensions import (
     ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
+    operand_shapes,
     pads_of_transpose,
 )
 
@@ -118,16 +119,16 @@ def conv_transpose(
       >>> lax.conv_transpose(x, w, (2, 2), "SAME").shape
       (1, 8, 8, 5)
     """
-    assert len(lhs.shape) == len(rhs.shape) and len(lhs.shape) >= 2
-    rank = len(lhs.shape) - 2
+    lhs_shape, rhs_shape = operand_shapes("conv_transpose", lhs, rhs)
+    rank = len(lhs_shape) - 2
     if dimension_numbers is None:
         if rank + 2 not in _DEFAULT_LAYOUTS:
             raise ValueError(
                 f"conv_transpose: there is no default for {rank} axes of space; give dimension_numbers"
             )
         dimension_numbers = _DEFAULT_LAYOUTS[rank + 2]
-    numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
-    window = np.take(rhs.shape, numbers.rhs_spec)[2:].tolist()
+    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    window = np.take(rhs_shape, numbers.rhs_spec)[2:].tolist()
     spread = (1,) * rank if rhs_dilation is None else tuple(rhs_dilation)
     reach = [dilated(k, d) for k, d in zip(window, spread, strict=True)]
     if isinstance(padding, str):

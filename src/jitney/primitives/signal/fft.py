@@ -121,7 +121,7 @@ def _(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) -> ShapedArray
     if fft_type is FftType.RFFT:
         n = fft_lengths[-1]
         shape = (*x.shape[:-1], n // 2 + 1 if n else 0)
-        return x.update(shape=shape, dtype=_complex_of(x.dtype))
+        return x.update(shape=shape, dtype=np.result_type(x.dtype, np.complex64))
     if fft_type is FftType.IRFFT:
         real = np.dtype(np.float32 if x.dtype == np.complex64 else np.float64)
         return x.update(shape=(*x.shape[:-1], fft_lengths[-1]), dtype=real)

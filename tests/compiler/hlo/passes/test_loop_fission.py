@@ -221,7 +221,7 @@ def test_random_programs(monkeypatch):
         return build(b, loop, division)
 
     monkeypatch.setattr(loop_fission, "_divided", noted)
-    for seed in range(120):
+    for seed in range(180):
         module, inputs, inexact = program(Chooser(5000 + seed), 24)
         check(module, inputs, inexact)
     assert len(divided) > 50 and any(d.early for d in divided) and any(d.filled for d in divided)
