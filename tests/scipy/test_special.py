@@ -17,6 +17,8 @@ import jitney
 import jitney.numpy as jnp
 from jitney.scipy import special
 
+NEW_SCIPY = hasattr(scipy.special, "sph_harm_y")
+
 INF, NAN = np.inf, np.nan
 EDGES = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -0.5, INF, -INF, NAN)
 
@@ -148,6 +150,8 @@ def test_narrow_dtypes(function: Function, dtype: Any):
 def test_edges(function: Function):
     if not function.edges:
         pytest.skip("no special values of its own")
+    if not NEW_SCIPY and function.name in ("expi", "gamma", "gammasgn"):
+        pytest.skip("older SciPy has other values at poles and far away")
     grid = np.meshgrid(*[function.edges] * len(function.ranges))
     exact = np.asarray(function.of(scipy.special)(*grid))
     with jitney.enable_x64(True):
@@ -310,6 +314,7 @@ def test_bessel_jn(v: int, z: float, n_iter: int):
     np.testing.assert_array_equal(special.bessel_jn(jnp.zeros(2), v=1), [[1, 1], [0, 0]])
 
 
+@pytest.mark.skipif(not NEW_SCIPY, reason="older SciPy has no sph_harm_y")
 def test_spherical_harmonics():
     rng = np.random.default_rng(0)
     m = rng.integers(-9, 10, 80)
