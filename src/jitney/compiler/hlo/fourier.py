@@ -49,21 +49,18 @@ def fft(b: Builder, x: ir.Node, kind: str, lengths: Sequence[int]) -> ir.Node:
     return b.apply("complex", *z)
 
 
-def _complex(b: Builder, z: Pair, dim: int, inverse: bool, normalized: bool = True) -> Pair:
-    """The transform along `dim`; an inverse one divides by the length, where it is `normalized`."""
+def _complex(b: Builder, z: Pair, dim: int, inverse: bool) -> Pair:
+    """The transform along `dim`; an inverse one divides by the length."""
     n = z[0].shape[dim]
-    normalized = normalized and inverse
     if is_good(n):
-        re, im = b.dft(*z, dim, inverse, normalized)
+        re, im = b.dft(*z, dim, inverse, normalized=inverse)
         return re, im
-    if inverse:  # the transform of what has its parts exchanged, with its parts exchanged
-        im, re = _bluestein(b, (z[1], z[0]), dim)
-    else:
-        re, im = _bluestein(b, z, dim)
-    if normalized:
-        factor = b.full(re.shape, 1 / n, re.dtype)
-        return b.apply("mul", re, factor), b.apply("mul", im, factor)
-    return re, im
+    if not inverse:
+        return _bluestein(b, z, dim)
+    # The transform of what has its parts exchanged, with its parts exchanged.
+    im, re = _bluestein(b, (z[1], z[0]), dim)
+    factor = b.full(re.shape, 1 / n, re.dtype)
+    return b.apply("mul", re, factor), b.apply("mul", im, factor)
 
 
 def _bluestein(b: Builder, z: Pair, dim: int) -> Pair:
