@@ -172,10 +172,14 @@ def test_compiled_draws_call_no_python(name):
 def test_not_partitionable(name):
     """The other way of using threefry, in which an element's word depends on the draw's size."""
     function = {**DRAWS, **COUNTS}[name]
+    usual = _draw(function, "eager")  # what is kept of this draw is none of the other way's
     with jax.threefry_partitionable(False), jitney.threefry_partitionable(False):
         want = function(jax_random, JAX_KEY)
-        got = function(random, KEY)
+        got = _draw(function, "eager")
+        traced = jitney.jit(lambda k: function(random, k)).trace(KEY)
     np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=3e-5, atol=1e-30)
+    np.testing.assert_array_equal(traced.lower().compile()(KEY), got)  # settings of the trace
+    np.testing.assert_array_equal(_draw(function, "eager"), usual)
 
 
 ONES = np.ones((2, 3), np.float32)

@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var, settings_of
 from jitney.core.primitive import declare_slot
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
                 f"primitive '{eqn.primitive}' has no rule for compilation; register one by "
                 "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
-        out = rule(b, *[read(atom) for atom in eqn.invars], **eqn.params)
+        with settings_of(eqn):
+            out = rule(b, *[read(atom) for atom in eqn.invars], **eqn.params)
         if eqn.primitive.multiple_results:
             env.update(zip(eqn.outvars, out, strict=True))
         else:

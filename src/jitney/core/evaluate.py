@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import source_info
-from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, settings_of
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -43,7 +43,8 @@ def eval_jaxpr(
             if propagate_source_info:
                 come_from(eqn.source_info)
             operands = [value_of(atom, env) for atom in eqn.invars]
-            out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+            with settings_of(eqn):
+                out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, out, strict=True))
             else:

@@ -172,8 +172,8 @@ def run_compiled(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 def _program_of(
     primitive: Primitive, avals: tuple[AbstractValue, ...], params: dict[str, Any], out: Any
 ) -> ClosedJaxpr:
-    """A program of one equation; the same object for the same arguments where they hash."""
-    key: Any = (primitive, avals, tuple(params.items()))
+    """A program of one equation; the same one for what hashes alike."""
+    key: Any = (primitive, avals, tuple(params.items()), config.trace_epoch())
     try:
         found = _programs.get(key)
     except TypeError:
