@@ -28,7 +28,8 @@ VALUES = [
     "cholesky(H, upper=True)", "cholesky(-S)", "eigvalsh(S)", "eigvalsh(H, 'U')", "eigh(S)",
     "eigvals(S)", "eig(A)", "svd(A)", "svd(C)", "svd(TALL, full_matrices=False)", "svd(WIDE)",
     "svd(S, hermitian=True, compute_uv=False)", "svd(STACK, compute_uv=False)", "svdvals(WIDE)",
-    "qr(A)", "qr(TALL)", "qr(TALL, 'complete')", "qr(WIDE, 'r')", "qr(TALL, 'raw')", "pinv(TALL)",
+    "qr(A)", "qr(TALL)", "qr(TALL, 'complete')", "qr(TALL, 'full')",
+    "qr(WIDE, 'r')", "qr(TALL, 'raw')", "pinv(TALL)",
     "pinv(WIDE)", "pinv(C)", "pinv(S, hermitian=True)", "pinv(SINGULAR, rtol=0.1)",
     "lstsq(TALL, TALL[:, 0])", "lstsq(TALL, TALL + 1)", "lstsq(SINGULAR, SINGULAR)",
     "matrix_rank(SINGULAR)", "matrix_rank(STACK)", "matrix_rank(V)", "cond(A)", "cond(A, 1)",
@@ -66,6 +67,9 @@ DERIVATIVES = {
     "norm 2": (lambda j, x: j.linalg.norm(x, 2), A),
     "norm 3": (lambda j, x: j.linalg.norm(x, 3), V),
     "pinv": (lambda j, x: j.linalg.pinv(x), TALL),
+    "pinv wide": (lambda j, x: j.linalg.pinv(x), WIDE),
+    "pinv complex": (lambda j, x: abs(j.linalg.pinv(x)), C[:, :3]),
+    "pinv hermitian": (lambda j, x: abs(j.linalg.pinv(x, hermitian=True)), H),
     "lstsq": (lambda j, x: j.linalg.lstsq(x, x[:, 0] + 1)[0], TALL),
     "matrix_power": (lambda j, x: j.linalg.matrix_power(x, 3), A),
     "eigvals": (lambda j, x: abs(j.linalg.eigvals(x)), A),
@@ -247,3 +251,16 @@ def test_derivatives_of_left_eigenvectors(left, right):
         np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-3)
     with pytest.raises(NotImplementedError, match="enable_eigvec_derivs=True"):
         jitney.jvp(lambda x: jitney.lax.linalg.eig(x)[1], (x,), (t,))
+
+
+def test_derivatives_of_pseudoinverses_need_no_large_square_matrix():
+    n = 50_000  # whose square would be 10 GB
+    x = jtnp.asarray(R.randn(2, n).astype(np.float32))
+    for a in (x, x.T):
+        p, dp = jitney.jvp(jtnp.linalg.pinv, (a,), (a,))
+        np.testing.assert_allclose(dp, -p, rtol=1e-4, atol=1e-8)  # of (1 + t) a
+
+
+def test_a_pseudoinverse_has_one_bound():
+    with pytest.raises(ValueError, match="only one of rtol and rcond"):
+        jtnp.linalg.pinv(A, rtol=0.1, rcond=0.1)

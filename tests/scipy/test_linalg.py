@@ -133,6 +133,17 @@ def test_schur_forms(dtype: Any):
 
 
 @dtypes
+def test_complex_schur_form_of_blocks_of_any_kind(dtype: Any):
+    """Eigenvalues of a block come in SciPy's order, whether they are a conjugate pair or not."""
+    t = np.triu(matrix(5, 5, dtype=dtype), -1)
+    t[2, 1] = t[4, 3] = 0
+    for x, expected in zip(
+        linalg.rsf2csf(t, np.eye(5)), scipy.linalg.rsf2csf(t, np.eye(5)), strict=True
+    ):
+        close(x, expected)
+
+
+@dtypes
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_hessenberg(dtype: Any, n: int):
     a = matrix(2, n, n, dtype=dtype)
@@ -304,6 +315,8 @@ def test_errors():
         ),
         "power of 2": lambda: linalg.hadamard(3),
         "scale must be": lambda: linalg.dft(2, scale="other"),
+        "dtype must be complex": lambda: linalg.dft(2, dtype=jnp.float32),
+        "positive integer": lambda: linalg.helmert(0),
         "kind to be one of": lambda: linalg.pascal(3, "other"),
         "mode must be one of": lambda: linalg.convolution_matrix(jnp.ones(3), 2, "other"),
         "Incorrect lengths": lambda: linalg.leslie(jnp.ones(3), jnp.ones(3)),

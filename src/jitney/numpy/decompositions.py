@@ -170,8 +170,8 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
 
     Args:
       a: matrices (..., m, n).
-      mode: "reduced": Q is (..., m, k) with k = min(m, n); "complete": Q is square; "r": R alone;
-        "raw": Householder vectors and their factors.
+      mode: "reduced": Q is (..., m, k) with k = min(m, n), and so by its old name "full"; "complete": Q
+        is square; "r": R alone; "raw": Householder vectors and their factors.
 
     Returns: a `QRResult`, or an array for mode "r".
 
@@ -190,7 +190,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
         return QRResult(mat.transpose(factors), taus)
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
-    q, r = lax.qr(a, full_matrices=mode in ("full", "complete"))
+    q, r = lax.qr(a, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
 

@@ -116,12 +116,24 @@ def _pinv_jvp(
     a, rtol = primals
     t = tangents[0]
     p = _pinv(a, rtol, hermitian)
-    m, n = a.shape[-2:]
-    mm, adj = mat.matmul, mat.adjoint
-    left = mat.eye(n, n, a) - mm(p, a)
-    right = mat.eye(m, m, a) - mm(a, p)
-    out = -mm(p, mm(t, p)) + mm(mm(p, adj(p)), mm(adj(t), right))
-    return p, out + mm(mm(left, adj(t)), mm(adj(p), p))
+    if hermitian:  # eigenvectors are those of the Hermitian part
+        t = mat.symmetrize(t)
+    adj = mat.adjoint
+    within = _product(p, t, p)
+    across = _product(p, adj(p), adj(t))
+    along = _product(adj(t), adj(p), p)
+    # Golub and Pereyra (1973): each with a projector, of rows or of columns.
+    across -= _product(across, a, p)
+    along -= _product(p, a, along)
+    return p, across + along - within
+
+
+def _product(x: Array, y: Array, z: Array) -> Array:
+    """x @ y @ z, where x and z have the shape of the transpose of y, by the smaller square matrix."""
+    rows, columns = x.shape[-2:]
+    if rows < columns:
+        return mat.matmul(mat.matmul(x, y), z)
+    return mat.matmul(x, mat.matmul(y, z))
 
 
 def pinv(
@@ -137,9 +149,12 @@ def pinv(
       a: matrices (..., m, n).
       rtol: singular values up to this times the greatest count as 0; 10 max(m, n) eps by default.
       hermitian: whether `a` is known to be Hermitian.
-      rcond: an older name for `rtol`.
+      rcond: another name for `rtol`.
 
     Returns: an array (..., n, m).
+
+    Raises:
+      ValueError: if both `rtol` and `rcond` are given.
 
     Example:
       >>> jnp.linalg.pinv(jnp.array([[2.0, 0.0], [0.0, 0.0]]))
@@ -149,6 +164,8 @@ def pinv(
     a = inexact("pinv", a)
     m, n = a.shape[-2:]
     real = dtypes.finfo(a.dtype).dtype
+    if rtol is not None and rcond is not None:
+        raise ValueError("pinv: only one of rtol and rcond may be specified.")
     rtol = rcond if rtol is None else rtol
     if rtol is None:
         rtol = 10.0 * max(m, n) * float(dtypes.finfo(a.dtype).eps)

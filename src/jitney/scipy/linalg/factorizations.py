@@ -241,6 +241,7 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
     if n < 2:
         return t, z
     epsilon = float(dtypes.finfo(t.dtype).eps)
+    places = jnp.arange(n)
 
     def rotate(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         t, z = carry
@@ -248,23 +249,28 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
         block = lax.dynamic_slice(t, (m - 1, m - 1), (2, 2))
         (a, b), (c, d) = (block[0, 0], block[0, 1]), (block[1, 0], block[1, 1])
         coupled = jnp.abs(c) > epsilon * (jnp.abs(a) + jnp.abs(d))
-        # An eigenvalue of the block, less d
+        # The eigenvalue of the block that is further from d, less d: the root of the sign that cancels
+        # no digits; of a conjugate pair the one above the real axis.
         half = (a - d) / 2
-        shift = half + lax.sqrt(half * half + b * c)
+        root = lax.sqrt(half * half + b * c)
+        shift = half + jnp.where((jnp.conj(half) * root).real < 0, -root, root)
         length = jnp.sqrt(jnp.abs(shift) ** 2 + jnp.abs(c) ** 2)
         length = jnp.where(coupled, length, 1.0).astype(t.dtype)
         cosine = jnp.where(coupled, shift / length, 1.0)
         sine = jnp.where(coupled, c / length, 0.0)
         g = jnp.stack([jnp.stack([jnp.conj(cosine), sine]), jnp.stack([-sine, cosine])])
-        rows = g @ lax.dynamic_slice(t, (m - 1, 0), (2, n))
+        # What lies below the blocks counts as zero, and is left alone.
+        rows = lax.dynamic_slice(t, (m - 1, 0), (2, n))
+        rows = jnp.where(places >= m - 1, g @ rows, rows)
         t = lax.dynamic_update_slice(t, rows, (m - 1, 0))
         back = jnp.conj(g.T)
-        t = lax.dynamic_update_slice(t, lax.dynamic_slice(t, (0, m - 1), (n, 2)) @ back, (0, m - 1))
+        columns = lax.dynamic_slice(t, (0, m - 1), (n, 2))
+        columns = jnp.where(places[:, None] <= m, columns @ back, columns)
+        t = lax.dynamic_update_slice(t, columns, (0, m - 1))
         z = lax.dynamic_update_slice(z, lax.dynamic_slice(z, (0, m - 1), (n, 2)) @ back, (0, m - 1))
         return t.at[m, m - 1].set(0), z
 
-    t, z = lax.fori_loop(0, max(n - 1, 0), rotate, (t, z))
-    return jnp.triu(t), z
+    return lax.fori_loop(0, n - 1, rotate, (t, z))
 
 
 def lu_factor(

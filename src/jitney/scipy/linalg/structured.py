@@ -340,7 +340,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
       dtype: complex; the default complex dtype if None.
 
     Raises:
-      ValueError: for another `scale`.
+      ValueError: for another `scale`, or a dtype that is not complex.
 
     Example:
       >>> jax.scipy.linalg.dft(2).real
@@ -349,6 +349,9 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"dft: scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
+    target = dtypes.canonicalize_dtype(np.dtype(complex if dtype is None else dtype))
+    if target.kind != "c":
+        raise ValueError(f"dft: dtype must be complex; got {target}.")
     n = _size("dft", n)
     # Multiples of n / 4 are exact.
     k = np.outer(np.arange(n), np.arange(n)) % max(n, 1)
@@ -356,7 +359,6 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     cosine = np.where(4 * k == n, 0, np.where(4 * k == 3 * n, 0, np.cos(angle)))
     sine = np.where(2 * k == n, 0, np.sin(angle))
     factor = {"sqrtn": 1 / math.sqrt(max(n, 1)), "n": 1 / max(n, 1)}.get(scale or "", 1.0)
-    target = dtypes.canonicalize_dtype(np.dtype(complex if dtype is None else dtype))
     return jnp.asarray(((cosine - 1j * sine) * factor).astype(target))
 
 
@@ -390,11 +392,16 @@ def helmert(n: int, full: bool = False) -> Array:
       n: its size.
       full: whether the constant row comes first, which makes it square; without it, (n - 1, n).
 
+    Raises:
+      ValueError: if n is not positive.
+
     Example:
       >>> jax.scipy.linalg.helmert(2).round(4)
       Array([[ 0.7071, -0.7071]], dtype=float32)
     """
     n = _size("helmert", n)
+    if n < 1:
+        raise ValueError(f"helmert: n must be a positive integer; got {n}")
     i = np.arange(n)
     rows = np.tril(np.ones((n, n)), -1) - np.diag(i)
     rows[0] = 1
@@ -447,7 +454,7 @@ def invhilbert(n: int) -> Array:
 def _kind(name: str, kind: str | None) -> str:
     kinds = ("symmetric", "lower", "upper")
     if kind is not None and kind not in kinds:
-        raise ValueError(f"{name}: expected kind to be one of {kinds}; got {kind}")
+        raise ValueError(f"Expected kind to be one of {kinds}; {name} got {kind!r}")
     return kind or "symmetric"
 
 
