@@ -173,7 +173,8 @@ def test_while_the_compiler_is_loaded(milliseconds):
 
 @pytest.mark.parametrize("when", [name for name in PROGRAMS if "loaded" not in name])
 def test_forks(when):
-    if when == "while_other_threads_compute" and os.environ.get("JITNEY_SANITIZER") == "thread":
+    threaded = ("while_other_threads_compute", "with_several_pools")
+    if when in threaded and os.environ.get("JITNEY_SANITIZER") == "thread":
         pytest.skip("ThreadSanitizer does not support threads that a child of many threads starts")
     run(PROGRAMS[when], environment={"JITNEY_NUM_THREADS": "4"})
 
