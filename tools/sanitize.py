@@ -27,6 +27,8 @@ TESTS = (
     "tests/runtime/test_native_calls.py",
     "tests/api/test_jit_threads.py",
     "tests/runtime/test_disk_cache.py",
+    "tests/runtime/test_memory.py",
+    "tests/runtime/test_input_lifetime.py",
     "tests/compiler/test_lapack.py",
 )
 
