@@ -129,6 +129,7 @@ def test_nothing_and_no_axes(use_jit):
     for shape, kind, lengths in [
         ((0,), "FFT", (0,)), ((3, 0), "FFT", (0,)), ((0, 4), "RFFT", (4,)), ((0, 3), "IRFFT", (4,)),
         ((2, 3), "FFT", ()), ((0, 4), "IFFT", (0, 4)),
+        ((2, 1), "IRFFT", (0,)), ((2, 0), "IRFFT", (0,)),
     ]:  # fmt: skip
         x = np.ones(shape, np.float32 if kind == "RFFT" else np.complex64)
 
@@ -137,6 +138,16 @@ def test_nothing_and_no_axes(use_jit):
             return (j.jit(f) if use_jit else f)(x)
 
         agrees(of(jitney), of(jax))
+
+
+def test_no_numbers_have_no_spectrum():
+    """JAX's type rule says so, too; what it compiles has another shape, which it refuses."""
+    x = np.ones((2, 0), np.float32)
+    for f in (ours.fft.rfft, jitney.jit(ours.fft.rfft)):
+        assert f(x).shape == (2, 0)
+        assert jitney.grad(lambda x, f=f: abs(f(x)).sum())(x).shape == (2, 0)
+    empty = np.ones((2, 0), np.complex64)
+    assert jitney.grad(lambda x: ours.fft.irfft(x).sum())(empty).shape == (2, 0)
 
 
 @pytest.mark.parametrize("n", [8, 15, 17])

@@ -39,13 +39,18 @@ def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
             return pocketfft.irfftn(x, s=tuple(lengths), axes=axes)
 
 
+def spectrum_extent(n: int) -> int:
+    """How many elements the half spectrum of `n` real numbers has."""
+    return n // 2 + 1 if n else 0
+
+
 def _of_nothing(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
     """The transform where no axis is transformed, or none has elements."""
     if not lengths:
         return x.copy()
     shape = list(x.shape)
     if kind == "RFFT":
-        shape[-1] = lengths[-1] // 2 + 1
+        shape[-1] = spectrum_extent(lengths[-1])
         return np.zeros(shape, np.result_type(x.dtype, np.complex64))
     if kind == "IRFFT":
         shape[-1] = lengths[-1]

@@ -430,10 +430,19 @@ def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     return out, parts[0] if len(parts) == 1 else add_any(*parts)
 
 
+def _strong(x: Value) -> Any:
+    """`x` with a strong type: slopes of powers have one, as JAX's do."""
+    aval = rules.aval_of(x)
+    if not aval.weak_type:
+        return x
+    return rules.op("convert_element_type")(x, new_dtype=aval.dtype, weak_type=False, sharding=None)
+
+
 def _pow_slope(x: Value, y: Value) -> Any:
     """y x^(y - 1); for integers y, 0 where y is 0 whatever x is."""
     aval = rules.aval_of(y)
     if not dtypes.issubdtype(aval.dtype, np.integer):
+        x, y = _strong(x), _strong(y)
         return mul(y, pow(x, sub(y, rules.const(y, 1))))
     select_n, eq = rules.op("select_n"), rules.op("eq")
     wide = rules.op("convert_element_type")(

@@ -112,15 +112,15 @@ def _(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) -> ShapedArray
     given = x.shape[x.ndim - rank :]
     wanted = fft_lengths
     if fft_type is FftType.IRFFT:
-        wanted = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1 if fft_lengths[-1] else 0)
-    if given != wanted:
+        wanted = (*fft_lengths[:-1], fourier.spectrum_extent(fft_lengths[-1]))
+    of_nothing = fft_type is FftType.IRFFT and fft_lengths[-1] == 0 and given[-1] == 1
+    if given != wanted and not (of_nothing and given[:-1] == wanted[:-1]):
         raise ValueError(
             f"fft: {name} with fft_lengths={fft_lengths} takes arrays whose last axes have the extents "
             f"{wanted}, got shape {x.shape}"
         )
     if fft_type is FftType.RFFT:
-        n = fft_lengths[-1]
-        shape = (*x.shape[:-1], n // 2 + 1 if n else 0)
+        shape = (*x.shape[:-1], fourier.spectrum_extent(fft_lengths[-1]))
         return x.update(shape=shape, dtype=np.result_type(x.dtype, np.complex64))
     if fft_type is FftType.IRFFT:
         real = np.dtype(np.float32 if x.dtype == np.complex64 else np.float64)
@@ -137,7 +137,7 @@ def _(x: np.ndarray, *, fft_lengths: Lengths, fft_type: FftType) -> np.ndarray:
 def _(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
     if not fft_lengths:
         return x
-    if 0 in x.shape:
+    if 0 in (*x.shape, *fft_lengths):
         return b.constant(fourier.fft(np.zeros(x.shape, x.dtype), fft_type.name, fft_lengths))
     return composition.fft(b, x, fft_type.name, fft_lengths)
 
@@ -173,6 +173,8 @@ def _transpose(ct: Any, x: Operand, *, fft_lengths: Lengths, fft_type: FftType) 
     """
     if not fft_lengths:
         return ct
+    if 0 in (*rules.shape_of(x), *fft_lengths):
+        return rules.zeros_like(x)
     if fft_type is FftType.RFFT:
         dtype = rules.aval_of(ct).dtype
         halved = _times(unary.conj(ct), 1 / _weights(fft_lengths, dtype))
