@@ -12,7 +12,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney import custom_batching, flatten_util, lax, nn, ops, random
+from jitney import custom_batching, flatten_util, image, lax, nn, ops, random
 from jitney.experimental import jet, ode
 from jitney.lax import linalg
 from jitney.numpy import fft
@@ -25,6 +25,8 @@ NAMESPACES: dict[str, ModuleType] = {
     "jnp.fft": fft,
     "random": random,
     "nn": nn,
+    "nn.initializers": nn.initializers,
+    "image": image,
     "ops": ops,
     "flatten_util": flatten_util,
     "jet": jet,

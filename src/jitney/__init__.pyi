@@ -102,6 +102,7 @@ from jitney import debug as debug
 from jitney import dtypes as dtypes
 from jitney import errors as errors
 from jitney import experimental as experimental
+from jitney import image as image
 from jitney import interpreters as interpreters
 from jitney import lax as lax
 from jitney import memory as memory

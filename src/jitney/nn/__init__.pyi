@@ -1,5 +1,6 @@
 """Functions for neural networks."""
 
+from jitney.nn import initializers as initializers
 from jitney.nn.activations import celu as celu
 from jitney.nn.activations import elu as elu
 from jitney.nn.activations import gelu as gelu

@@ -112,7 +112,7 @@ def standardize(
       variance: likewise.
       epsilon: added to the variance.
       where: elements to count in mean and variance.
-      algorithm: "fast": variance as the mean of squares less the square of the mean; "two_pass":
+      algorithm: "fast": variance as the mean of squares less the square of the mean; "stable":
         as the mean of squared differences.
 
     Returns: array of the shape of x.
@@ -124,13 +124,13 @@ def standardize(
       >>> nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
       Array([-1.,  1.], dtype=float32)
     """
-    if algorithm not in ("fast", "two_pass"):
-        raise ValueError(f'standardize: algorithm must be "fast" or "two_pass", got {algorithm!r}')
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f'standardize: algorithm must be "fast" or "stable", got {algorithm!r}')
     (x,) = promote_dtypes_inexact(x)
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)
     if variance is None:
-        if algorithm == "two_pass":
+        if algorithm == "stable":
             variance = jnp.var(x, axis, keepdims=True, where=where, mean=mean)
         else:
             squares = jnp.mean(jnp.square(x), axis, keepdims=True, where=where)

@@ -1,0 +1,303 @@
+"""`jax.image`: images, and arrays of any number of axes, sampled at other places.
+
+Each axis is resampled by itself: the result is a product with a matrix of weights, one column for
+each sample. The weight of an element is a kernel's value at its distance from the sample; the columns
+are divided by their sums. With `antialias`, kernels are as wide as the samples lie apart, where that
+is more than one element.
+
+Sources: Keys, Cubic convolution interpolation for digital image processing, 1981 (cubic); Duchon,
+Lanczos filtering in one and two dimensions, 1979 (lanczos3, lanczos5).
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.api.jit import jit
+from jitney.numpy.promotion import check_arraylike, is_floating, promote_dtypes_inexact
+from jitney.primitives.linalg.precision import Precision
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.linalg.precision import PrecisionLike
+
+__all__ = ["ResizeMethod", "resize", "scale_and_translate"]
+
+
+class ResizeMethod(enum.Enum):
+    """How values between elements are found; `from_string` has the names that functions accept."""
+
+    NEAREST = 0
+    LINEAR = 1
+    LANCZOS3 = 2
+    LANCZOS5 = 3
+    CUBIC = 4
+    CUBIC_PYTORCH = 5
+
+    @staticmethod
+    def from_string(s: str) -> ResizeMethod:
+        """The method of that name.
+
+        Raises:
+          ValueError: if there is none.
+        """
+        if s not in _METHODS:
+            raise ValueError(
+                f'resize: unknown resize method "{s}"; there are {", ".join(map(repr, _METHODS))}'
+            )
+        return _METHODS[s]
+
+
+_METHODS = {
+    "nearest": ResizeMethod.NEAREST,
+    **dict.fromkeys(("linear", "bilinear", "trilinear", "triangle"), ResizeMethod.LINEAR),
+    "lanczos3": ResizeMethod.LANCZOS3,
+    "lanczos5": ResizeMethod.LANCZOS5,
+    **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC),
+    **dict.fromkeys(("cubic-pytorch", "bicubic-pytorch"), ResizeMethod.CUBIC_PYTORCH),
+}
+
+
+# --- kernels: weights by distance >= 0, in elements -------------------------------------------------
+
+
+def _triangle(x: Array) -> Array:
+    return jnp.maximum(0, 1 - x)
+
+
+def _lanczos(x: Array, radius: float) -> Array:
+    """sinc(x) sinc(x / radius), cut off at `radius`."""
+    product = radius * jnp.sin(np.pi * x) * jnp.sin(np.pi * x / radius)
+    # Near 0 the quotient would be 0 / 0; the limit is good to 1e-6 there.
+    near = x <= 1e-3
+    value = jnp.where(near, 1, product / jnp.where(near, 1, np.pi**2 * x**2))
+    return jnp.where(x > radius, 0.0, value)
+
+
+def _keys_cubic(x: Array, a: float) -> Array:
+    """Keys' piecewise cubic: slope `a` at distance 1, 0 from 2 on."""
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return jnp.where(x >= 2, 0.0, jnp.where(x >= 1, outer, inner))
+
+
+_KERNELS: dict[ResizeMethod, Callable[[Array], Array]] = {
+    ResizeMethod.LINEAR: _triangle,
+    ResizeMethod.LANCZOS3: partial(_lanczos, radius=3.0),
+    ResizeMethod.LANCZOS5: partial(_lanczos, radius=5.0),
+    ResizeMethod.CUBIC: partial(_keys_cubic, a=-0.5),
+    ResizeMethod.CUBIC_PYTORCH: partial(_keys_cubic, a=-0.5),  # PyTorch's own a = -0.75 is below
+}
+
+
+def _centres(samples: int, step: ArrayLike, translation: ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """Where samples lie, in elements; both grids have their points in the middles of cells."""
+    return (jnp.arange(samples, dtype=dtype) + 0.5) * step - translation * step - 0.5
+
+
+def _normalized(weights: Array, total: Array) -> Array:
+    """Columns divided by their sums; what sees next to nothing of the image is 0."""
+    total = total[None]
+    sees = jnp.abs(total) > 1000 * float(np.finfo(np.float32).eps)
+    return jnp.where(sees, weights / jnp.where(total != 0, total, 1), 0)
+
+
+def _weights(
+    elements: int, samples: int, scale: ArrayLike, translation: ArrayLike,
+    kernel: Callable[[Array], Array], antialias: bool,
+) -> Array:  # fmt: skip
+    """How much each element counts in each sample: [elements, samples]."""
+    dtype = jnp.result_type(scale, translation)
+    step = 1 / scale  # from one sample to the next, in elements
+    width = jnp.maximum(step, 1.0) if antialias else 1.0
+    centres = _centres(samples, step, translation, dtype)
+    distance = jnp.abs(centres[None] - jnp.arange(elements, dtype=dtype)[:, None]) / width
+    weights = kernel(distance)
+    weights = _normalized(weights, jnp.sum(weights, axis=0))
+    inside = (centres >= -0.5) & (centres <= elements - 0.5)
+    return jnp.where(inside[None], weights, 0).astype(dtype)
+
+
+def _weights_beyond_borders(
+    elements: int, samples: int, scale: ArrayLike, translation: ArrayLike
+) -> Array:
+    """As `_weights`, where two elements follow on either side that equal those at the border."""
+    dtype = jnp.result_type(scale, translation)
+    centres = _centres(samples, 1 / scale, translation, dtype)
+    first = jnp.floor(centres)
+    element = jnp.arange(elements, dtype=dtype)[:, None]
+    total = jnp.zeros(samples, dtype)
+    weights = jnp.zeros((elements, samples), dtype)
+    for offset in (-1, 0, 1, 2):
+        tap = first + offset
+        exists = (tap >= -2) & (tap <= elements + 1)
+        weight = jnp.where(exists, _keys_cubic(jnp.abs(centres - tap), -0.75), 0)
+        at = element == jnp.clip(tap, 0, elements - 1)[None]
+        total = total + weight
+        weights = weights + jnp.where(at, weight[None], 0)
+    return _normalized(weights, total)
+
+
+def _resampled(
+    x: Array, shape: Sequence[int], spatial_dims: Sequence[int], scale: Sequence[float] | Array,
+    translation: Sequence[float] | Array, method: ResizeMethod, antialias: bool,
+    precision: PrecisionLike,
+) -> Array:  # fmt: skip
+    """`x` times the weights along each axis of `spatial_dims`."""
+    for k, axis in enumerate(spatial_dims):
+        grids = x.shape[axis], shape[axis], scale[k], translation[k]
+        if method is ResizeMethod.CUBIC_PYTORCH and not antialias:
+            weights = _weights_beyond_borders(*grids)
+        else:
+            weights = _weights(*grids, _KERNELS[method], antialias)
+        product = jnp.tensordot(x, weights.astype(x.dtype), axes=(axis, 0), precision=precision)
+        x = jnp.moveaxis(product, -1, axis)
+    return x
+
+
+def _nearest(x: Array, shape: Sequence[int]) -> Array:
+    """The element whose cell each sample falls into."""
+    for axis, (elements, samples) in enumerate(zip(x.shape, shape, strict=True)):
+        if elements != samples:
+            centres = (jnp.arange(samples, dtype=np.float32) + 0.5) * elements / samples
+            x = jnp.take(x, jnp.floor(centres).astype(np.int32), axis=axis, mode="clip")
+    return x
+
+
+def _method(method: str | ResizeMethod) -> ResizeMethod:
+    return ResizeMethod.from_string(method) if isinstance(method, str) else ResizeMethod(method)
+
+
+def _same_rank(name: str, x: Array, shape: Sequence[int]) -> None:
+    if len(shape) != x.ndim:
+        raise ValueError(
+            f"{name}: shape must have length equal to the number of dimensions of the image, but the "
+            f"shapes are {tuple(shape)} and {x.shape}"
+        )
+
+
+def scale_and_translate(
+    image: ArrayLike,
+    shape: Sequence[int],
+    spatial_dims: Sequence[int],
+    scale: ArrayLike,
+    translation: ArrayLike,
+    method: str | ResizeMethod,
+    antialias: bool = True,
+    precision: PrecisionLike = Precision.HIGHEST,
+) -> Array:
+    """An image scaled, then shifted, then sampled at the middles of cells.
+
+    A point x of the image comes to x * `scale` + `translation`; the upper left corner is 0.
+    Samples outside of it are 0, but for "cubic-pytorch" without `antialias`.
+
+    Args:
+      image: array of n axes; integers become floats.
+      shape: extents of the result; those of axes not in `spatial_dims` must not change.
+      spatial_dims: d axes to be scaled.
+      scale, translation: arrays of shape (d,); both may be traced, and have derivatives.
+      method: "linear" ("bilinear", "trilinear", "triangle"), "cubic" ("bicubic", "tricubic"; Keys' with
+        a = -0.5), "cubic-pytorch" ("bicubic-pytorch"; without
+        antialiasing a = -0.75, elements at the border standing for what is beyond), "lanczos3" or
+        "lanczos5".
+      antialias: whether kernels get wider where the image shrinks.
+      precision: of the products, see `lax.dot_general`.
+
+    Returns: array of `shape` and the dtype of the image, or the default float for integers.
+
+    Raises:
+      ValueError: if `shape` has not n extents, or the method is "nearest" or unknown.
+
+    Example:
+      >>> row = jnp.array([0.0, 1.0, 2.0, 3.0])
+      >>> jax.image.scale_and_translate(row, (4,), (0,), jnp.ones(1), jnp.ones(1), "linear")
+      Array([0., 0., 1., 2.], dtype=float32)
+    """
+    check_arraylike("scale_and_translate", image, scale, translation)
+    (x,) = promote_dtypes_inexact(image)
+    x, scale, translation = jnp.asarray(x), jnp.asarray(scale), jnp.asarray(translation)
+    _same_rank("scale_and_translate", x, shape)
+    way = _method(method)
+    if way is ResizeMethod.NEAREST:
+        # The derivative with respect to scale and translation would be 0 everywhere.
+        raise ValueError(
+            "scale_and_translate: nearest neighbor resampling is not currently supported; `resize` "
+            "has it"
+        )
+    axes = tuple(spatial_dims)
+    if scale.shape != (len(axes),) or translation.shape != (len(axes),):
+        raise ValueError(
+            f"scale_and_translate: scale and translation must have one element for each of the "
+            f"{len(axes)} spatial_dims, but have shapes {scale.shape} and {translation.shape}"
+        )
+    for name, operand in (("scale", scale), ("translation", translation)):
+        if not is_floating(operand.dtype):
+            raise ValueError(
+                f"scale_and_translate: {name} must be floating, but is {operand.dtype}"
+            )
+    return _scale_and_translate(
+        x, tuple(shape), axes, scale, translation, way, antialias, precision
+    )
+
+
+@partial(
+    jit, static_argnames=("shape", "spatial_dims", "method", "antialias", "precision"), inline=True
+)
+def _scale_and_translate(
+    x: Array, shape: tuple[int, ...], spatial_dims: tuple[int, ...], scale: Array,
+    translation: Array, method: ResizeMethod, antialias: bool, precision: PrecisionLike,
+) -> Array:  # fmt: skip
+    return _resampled(x, shape, spatial_dims, scale, translation, method, antialias, precision)
+
+
+def resize(
+    image: ArrayLike,
+    shape: Sequence[int],
+    method: str | ResizeMethod,
+    antialias: bool = True,
+    precision: PrecisionLike = Precision.HIGHEST,
+) -> Array:
+    """An image of another size.
+
+    Args:
+      image: array of n axes; integers become floats, unless the method is "nearest".
+      shape: the n extents of the result.
+      method: "nearest", or any of `scale_and_translate`. Samples near a border are weighted averages of
+        the elements that there are.
+      antialias: whether kernels get wider where the image shrinks; no matter with "nearest".
+      precision: of the products, see `lax.dot_general`.
+
+    Returns: array of `shape` and the dtype of the image, or the default float for integers.
+
+    Raises:
+      ValueError: if `shape` has not n extents, or the method is unknown.
+      ZeroDivisionError: if an axis without elements is to get some.
+
+    Example:
+      >>> jax.image.resize(jnp.array([[0.0, 1.0]]), (1, 4), "linear")
+      Array([[0.  , 0.25, 0.75, 1.  ]], dtype=float32)
+    """
+    check_arraylike("resize", image)
+    sizes = tuple(map(operator.index, shape))
+    return _resize(jnp.asarray(image), sizes, _method(method), antialias, precision)
+
+
+@partial(jit, static_argnames=("shape", "method", "antialias", "precision"))
+def _resize(
+    x: Array, shape: tuple[int, ...], method: ResizeMethod, antialias: bool,
+    precision: PrecisionLike,
+) -> Array:  # fmt: skip
+    _same_rank("resize", x, shape)
+    if method is ResizeMethod.NEAREST:
+        return _nearest(x, shape)
+    (x,) = promote_dtypes_inexact(x)
+    axes = [k for k, n in enumerate(shape) if n != x.shape[k]]
+    scale = [1.0 if shape[k] == 0 else shape[k] / x.shape[k] for k in axes]
+    return _resampled(x, shape, axes, scale, [0.0] * len(axes), method, antialias, precision)
