@@ -88,6 +88,7 @@ class NativeCode:
       computes: whether it can, operands of these types (*types, **params).
       options: the int64s that it is told, from the parameters.
       rank: how many axes of the first operand one item has; those before are the batch.
+      items: how many items there are (*types, **params), if they are not the batch.
       workspace: bytes for each item (*types, **params): those of item i begin `i` times as many bytes
         after the workspace's address. None if it needs no such memory.
       uses_blas: whether it calls BLAS, which then keeps to one thread unless an item is much work.
@@ -97,6 +98,7 @@ class NativeCode:
     computes: Callable[..., bool]
     options: Callable[..., Sequence[int]]
     rank: int = 2
+    items: Callable[..., int] | None = None
     workspace: Callable[..., int] | None = None
     uses_blas: bool = False
 
@@ -231,7 +233,10 @@ def native_call(call: Call) -> NativeCall | None:
     if function is None or native is None or not native.computes(*call.args, **params):
         return None
     first = call.args[0]
-    batch = math.prod(first.shape[: first.rank - native.rank])
+    if native.items is not None:
+        batch = native.items(*call.args, **params)
+    else:
+        batch = math.prod(first.shape[: first.rank - native.rank])
     work = function.work(*call.args, **params)
     return NativeCall(
         symbol=f"{call.name}.{first.dtype.name}",

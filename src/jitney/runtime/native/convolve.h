@@ -10,8 +10,9 @@
    last, so that a vector holds neighbouring features of the result. A tile is some rows of the result
    (pixels in `forward`, channels of x in `filter`) by one or two vectors; it stays in registers while
    its sums are formed: each element of x is loaded once for both vectors, and each vector of w once for
-   all rows. `forward` copies the rows of an image that padding cuts to a few lines of the cache, with
-   zeros around them; and w to panels as wide as a tile.
+   all rows. `forward` takes w in panels, JT_PANEL_ROW bytes of features after each other, with zeros after
+   the last feature; it copies the rows of an image that padding cuts to a few lines of the cache, with
+   zeros around them.
 
    The code is compiled for each type of elements and each set of instructions (`convolve_type.h`). */
 
@@ -36,7 +37,9 @@ typedef struct {
     int64_t room;               /* bytes of memory that forward needs for an item */
 } jt_window;
 
-/* Bytes of panels of w that are kept at once: they share the second cache with the rows of x. */
+/* Bytes of a row of a panel: whole tiles, whatever the instructions. */
+enum { JT_PANEL_ROW = 128 };
+/* Bytes of panels of w that are passed over for each row: they share the second cache with rows of x. */
 enum { JT_PANEL_BYTES = 1 << 19 };
 /* Bytes of rows of x and w that `filter` passes over again and again. */
 enum { JT_FILTER_BYTES = 1 << 17 };

@@ -93,7 +93,7 @@ TILE(channels, 1, apart)
 /* How many vectors wide the panels are for `features` features. */
 static inline int64_t NAME(width)(int64_t features) { return features > LANES ? 2 : 1; }
 
-/* w[taps, channels, first + :] as rows of `wide` elements, with zeros beyond the `columns` there are. */
+/* Rows of w, `pitch` elements apart, as rows of `wide`, with zeros beyond the `columns` there are. */
 static TARGET void NAME(pack)(const T *w, int64_t count, int64_t pitch, int64_t columns, int64_t wide,
                               T *panel) {
     for (int64_t k = 0; k < count; k++, w += pitch, panel += wide) {
@@ -114,7 +114,7 @@ static TARGET void NAME(padded)(const T *x, int64_t extent, int64_t channels, in
 
 /* What one item of `forward` works with. */
 typedef struct {
-    T *panels, *lines, *zeros;
+    T *lines, *zeros;
     int64_t *tags;  /* which row of x each line holds; -1: none */
     const T **base; /* of each tap of the leading axes, the row that it reads */
     NAME(run) * runs;
@@ -152,30 +152,35 @@ static TARGET void NAME(find_rows)(const jt_window *s, const T *x, NAME(room) * 
         }
 }
 
-/* One row of the result from `count` panels, the first of which is number `first`. */
-static TARGET void NAME(forward_row)(const jt_window *s, const NAME(room) * room, T *out, int64_t first,
-                                     int64_t count) {
+/* One row of the result from panels [first, last) of w. */
+static TARGET void NAME(forward_row)(const jt_window *s, const NAME(room) * room, const T *w, T *out,
+                                     int64_t first, int64_t last) {
+    const int64_t panel = JT_PANEL_ROW / sizeof(T);
     int64_t in_group = s->channels / s->groups, out_group = s->features / s->groups;
-    int64_t vectors = NAME(width)(out_group), wide = vectors * LANES, blocks = jt_up(out_group, wide);
-    int64_t taps = s->window[0] * s->window[1], last = s->window[2];
+    int64_t panels = jt_up(out_group, panel), taps = s->window[0] * s->window[1], deep = s->window[2];
     /* Neighbouring taps of all channels are one stretch of a row. */
     int joined = s->groups == 1 && s->dilation[2] == 1;
-    int64_t length = joined ? last * in_group : in_group, n_runs = joined ? taps : taps * last;
-    int64_t width = s->out[2], parts = jt_up(width, ROWS), depth = taps * last * in_group;
+    int64_t length = joined ? deep * in_group : in_group, n_runs = joined ? taps : taps * deep;
+    int64_t width = s->out[2], parts = jt_up(width, ROWS), depth = taps * deep * in_group;
     for (int64_t part = 0, pixel = 0; part < parts; part++) {
         int rows = (int)jt_up(width - pixel, parts - part);
-        for (int64_t p = first; p < first + count; p++) {
-            int64_t group = p / blocks, feature = p % blocks * wide;
-            const T *panel = room->panels + (p - first) * depth * wide;
+        for (int64_t p = first; p < last; p++) {
+            int64_t group = p / panels, feature = p % panels * panel;
             int64_t at = pixel * s->stride[2] * s->channels + group * in_group;
             for (int64_t r = 0; r < n_runs; r++) {
-                int64_t tap = joined ? r : r / last, k = joined ? 0 : r % last;
+                int64_t tap = joined ? r : r / deep, k = joined ? 0 : r % deep;
                 room->runs[r].a = room->base[tap] + at + k * s->dilation[2] * s->channels;
-                room->runs[r].b = panel + r * length * wide;
+                room->runs[r].b = w + (p * depth + r * length) * panel;
             }
-            NAME(pixels)(rows, (int)vectors, room->runs, n_runs, length, s->stride[2] * s->channels, wide,
-                         out + pixel * s->features + group * out_group + feature, s->features,
-                         jt_min64(wide, out_group - feature), 0);
+            int64_t stop = jt_min64(feature + panel, out_group);
+            while (feature < stop) {
+                int64_t vectors = NAME(width)(stop - feature), wide = vectors * LANES;
+                NAME(pixels)(rows, (int)vectors, room->runs, n_runs, length, s->stride[2] * s->channels,
+                             panel, out + pixel * s->features + group * out_group + feature, s->features,
+                             jt_min64(wide, stop - feature), 0);
+                feature += wide;
+                for (int64_t r = 0; r < n_runs; r++) room->runs[r].b += wide;
+            }
         }
         pixel += rows;
     }
@@ -186,18 +191,14 @@ static TARGET int32_t NAME(forward)(void **slots, int64_t begin, int64_t end) {
     const T *x = slots[1], *w = slots[2];
     T *out = slots[3];
     int64_t in_group = s->channels / s->groups, out_group = s->features / s->groups;
-    int64_t wide = NAME(width)(out_group) * LANES, blocks = jt_up(out_group, wide);
-    int64_t depth = s->window[0] * s->window[1] * s->window[2] * in_group;
-    int64_t panels = s->groups * blocks;
-    int64_t at_once = jt_max64(1, jt_min64(panels, JT_PANEL_BYTES / (int64_t)(depth * wide * sizeof(T))));
-    int64_t taps = s->window[0] * s->window[1];
+    int64_t taps = s->window[0] * s->window[1], depth = taps * s->window[2] * in_group;
+    int64_t panels = s->groups * jt_up(out_group, JT_PANEL_ROW / sizeof(T));
+    int64_t at_once = jt_max64(1, JT_PANEL_BYTES / (depth * JT_PANEL_ROW));
     for (int64_t item = begin; item < end; item++) {
-        char *memory = (char *)slots[4] + item * s->room;
         NAME(room) room;
         room.n_lines = s->window[0] * ((s->window[1] - 1) * s->dilation[1] + 1);
         room.pixels = (s->out[2] - 1) * s->stride[2] + (s->window[2] - 1) * s->dilation[2] + 1;
-        room.panels = (T *)memory;
-        room.zeros = room.panels + at_once * depth * wide;
+        room.zeros = (T *)((char *)slots[4] + item * s->room);
         room.lines = room.zeros + room.pixels * s->channels;
         uintptr_t next = (uintptr_t)(room.lines + room.n_lines * room.pixels * s->channels);
         room.tags = (int64_t *)((next + 7) / 8 * 8);
@@ -207,18 +208,12 @@ static TARGET int32_t NAME(forward)(void **slots, int64_t begin, int64_t end) {
         for (int64_t i = 0; i < room.n_lines; i++) room.tags[i] = -1;
         int64_t rows = s->batch * s->out[0] * s->out[1];
         int64_t first = item * s->rows, last = jt_min64(first + s->rows, rows);
-        for (int64_t p = 0; p < panels; p += at_once) {
-            int64_t count = jt_min64(at_once, panels - p);
-            for (int64_t i = p; i < p + count; i++) {
-                int64_t feature = i % blocks * wide;
-                NAME(pack)(w + i / blocks * out_group + feature, depth, s->features,
-                           jt_min64(wide, out_group - feature), wide, room.panels + (i - p) * depth * wide);
-            }
+        for (int64_t p = 0; p < panels; p += at_once)
             for (int64_t row = first; row < last; row++) {
                 NAME(find_rows)(s, x, &room, row);
-                NAME(forward_row)(s, &room, out + row * s->out[2] * s->features, p, count);
+                NAME(forward_row)(s, &room, w, out + row * s->out[2] * s->features, p,
+                                  jt_min64(p + at_once, panels));
             }
-        }
     }
     return 1;
 }

@@ -6,6 +6,8 @@
 
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
+    convolution x, w        ->  calls of native code, products; see `hlo/convolutions.py`
+
     sort x                  ->  r[i] = how many elements come before x[i];  y[r[i]] = x[i]
 
 Elsewhere called expansion, or legalization. NumPy would compute them as well, but a call of Python
@@ -26,7 +28,7 @@ import ml_dtypes
 import numpy as np
 
 from jitney.compiler.cost import COSTS
-from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo import convolutions, ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.reference.reduction import carrier
@@ -66,6 +68,10 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
         case ir.Dot():
             x, y = (b.convert(new[v], carrier(v.dtype)) for v in (node.x, node.y))
             return b.convert(b.dot(x, y, node.contract, node.batch), node.dtype)
+        case ir.Convolution():
+            wide = convolutions.carrier(node.dtype)
+            x, w = (b.convert(new[v], wide) for v in (node.x, node.w))
+            return b.convert(convolutions.convolution(b, x, w, node.dims), node.dtype)
         case ir.TopK():
             return top_k(b, new[node.x], node.k, node.dim)
         case _:
@@ -82,6 +88,8 @@ def _is_expanded(node: ir.Node) -> bool:
             )
         case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
             return carrier(node.dtype) != node.dtype and not is_small_dot(node)
+        case ir.Convolution():
+            return convolutions.is_written(node)
         case ir.TopK():
             return node.x.dtype in _SORTED and _is_short(node.x.shape, node.dim) and node.k > 0
         case _:

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo import convolutions, ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.scalar_functions import real_dtype
@@ -167,6 +167,9 @@ def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
             result = _gather(b, node, new)
         case ir.Dot():
             result = _dot(b, node, new[node.x], new[node.y])
+        case ir.Convolution():
+            x, w = (_pair(b, new[v]) for v in (node.x, node.w))
+            result = Split(*convolutions.real_and_imaginary(b, x, w, node.dims))
         case ir.Reduce(fn="add") | ir.Cumulative(fn="add") | ir.Scatter(combine=None | "add"):
             result = _of_parts(b, node, new)
         case _ if isinstance(node, _LINEAR):

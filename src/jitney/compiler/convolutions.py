@@ -1,0 +1,225 @@
+"""Convolutions by register tiles: library functions that programs call by address.
+
+`runtime/native/convolve.h` has the two, for images and for gradients of windows, and says how they are
+computed. Here is what they are told, how much memory they need, and into how many parts their work is
+divided: by sizes alone, so that results do not depend on the number of threads. Any number of axes of
+space up to three is brought to three; other layouts, and all else, are `hlo/convolutions.py`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import library
+from jitney.compiler.dims import ConvolutionDims, dilated
+from jitney.compiler.library import LibraryFunction, NativeCode, Param
+from jitney.compiler.reference import convolution
+from jitney.compiler.tensor_type import TensorType
+from jitney.core.record import record
+
+SPACE = 3  # axes
+_TYPES = {
+    np.dtype(np.float32): 0, np.dtype(np.float64): 1, np.dtype(np.int32): 2, np.dtype(np.uint32): 2,
+    np.dtype(np.int64): 3, np.dtype(np.uint64): 3,
+}  # fmt: skip
+DTYPES = tuple(_TYPES)
+
+# Products that are worth an item of work of their own, and the most items there are.
+_PRODUCTS_OF_AN_ITEM = 1 << 20
+_ITEMS = 64
+# Bytes of partial sums of a window's gradient, and the most partial sums.
+_PARTIAL_BYTES = 1 << 22
+_PARTIAL_SUMS = 16
+# Of `convolve.h`: bytes of a panel's row, and of rows that are passed over again and again.
+_PANEL_ROW, _FILTER_ROWS = 128, 1 << 17
+_LEVEL = 2  # of instructions, the highest
+
+
+@record(frozen=True)
+class Window:
+    """How windows move over the axes of space, outermost first: three of each.
+
+    Attributes:
+      extents: of the array that they move over.
+      window: extents of the window.
+      out: extents of the result.
+      strides, dilation: of windows and of elements within one.
+      low: zeros before the first element; negative ones take elements away.
+    """
+
+    extents: tuple[int, ...]
+    window: tuple[int, ...]
+    out: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+    low: tuple[int, ...]
+
+    @property
+    def high(self) -> tuple[int, ...]:
+        """Zeros after the last element."""
+        found: list[int] = []
+        for n, k, o, s, d, low in zip(
+            self.extents, self.window, self.out, self.strides, self.dilation, self.low, strict=True
+        ):
+            found.append((o - 1) * s + dilated(k, d) - n - low)
+        return tuple(found)
+
+
+def _round(n: int) -> int:
+    """`n` bytes as whole lines of the cache."""
+    return -(-n // 64) * 64
+
+
+def panel_width(dtype: np.dtype) -> int:
+    """How many features of a group are one panel."""
+    return _PANEL_ROW // dtype.itemsize
+
+
+def forward(x: TensorType, features: int, window: Window, groups: int) -> library.Routine:
+    """The function for [N, space, C], giving [N, space, features].
+
+    Its second operand are the windows in panels: [panels of a group times groups, depth, width], where
+    depth is the size of a window of the features of a group, width is `panel_width`, and zeros fill the
+    last panel of a group.
+    """
+    batch, *_, channels = x.shape
+    size, rows = x.dtype.itemsize, batch * window.out[0] * window.out[1]
+    taps = math.prod(window.window)
+    products = rows * window.out[2] * taps * channels * features // groups
+    items = max(min(products // _PRODUCTS_OF_AN_ITEM, _ITEMS, rows), 1)
+    line = (window.out[2] - 1) * window.strides[2] + dilated(window.window[2], window.dilation[2])
+    lines = window.window[0] * dilated(window.window[1], window.dilation[1])
+    room = (lines + 1) * line * channels * size + 8 * lines + 32 * taps + 64
+    return _routine("forward", batch, channels, features, groups, window, -(-rows // items), room)
+
+
+def filter_gradient(x: TensorType, w: TensorType, window: Window, groups: int) -> library.Routine:
+    """The function for [N, space, C] with [N, space, F], giving [parts, space, C of a group, F]."""
+    (batch, *_, channels), features = x.shape, w.shape[-1]
+    size = x.dtype.itemsize
+    rows = batch * window.window[0] * window.window[1]
+    results = math.prod(window.out) * channels // groups * features
+    products = results * rows * window.window[2]
+    most = min(max(_PARTIAL_BYTES // (results * size), 2), _PARTIAL_SUMS)
+    items = max(min(products // _PRODUCTS_OF_AN_ITEM, most, rows), 1)
+    in_item = -(-rows // items)
+    room = 16 * in_item + max(_FILTER_ROWS, window.window[2] * _PANEL_ROW) + 64
+    return _routine("filter", batch, channels, features, groups, window, in_item, room)
+
+
+def _routine(
+    name: str, batch: int, channels: int, features: int, groups: int, window: Window, rows: int,
+    room: int,
+) -> library.Routine:  # fmt: skip
+    return library.routine(
+        f"convolution.{name}", batch=batch, channels=channels, features=features, groups=groups,
+        extents=window.extents, window=window.window, out=window.out, strides=window.strides,
+        dilation=window.dilation, low=window.low, rows=rows, room=_round(room),
+    )  # fmt: skip
+
+
+def _items(params: dict[str, Any], along: str) -> int:
+    """How many items of work there are: rows of the axes `along` are divided."""
+    rows = params["batch"] * params[along][0] * params[along][1]
+    return -(-rows // params["rows"])
+
+
+def _options(name: str, params: dict[str, Any]) -> list[int]:
+    """What `convolve.h` is told: there a window is what moves, and what is contracted is an image."""
+    inner, outer = ("window", "out") if name == "forward" else ("out", "window")
+    order = ("batch", "channels", "features", "groups", "extents", inner, outer, "strides")
+    told: list[int] = []
+    for key in (*order, "dilation", "low", "rows", "room"):
+        value = params[key]
+        told.extend(value if isinstance(value, tuple) else (value,))
+    return told
+
+
+def _window(params: dict[str, Any]) -> Window:
+    return Window(*[params[k] for k in ("extents", "window", "out", "strides", "dilation", "low")])
+
+
+def _forward_types(x: TensorType, w: TensorType, **params: Any) -> list[TensorType]:
+    return [TensorType((params["batch"], *params["out"], params["features"]), x.dtype)]
+
+
+def _filter_types(x: TensorType, w: TensorType, **params: Any) -> list[TensorType]:
+    per_group = params["channels"] // params["groups"]
+    parts = _items(params, "window")
+    return [TensorType((parts, *params["out"], per_group, params["features"]), x.dtype)]
+
+
+def _forward(x: np.ndarray, panels: np.ndarray, **params: Any) -> list[np.ndarray]:
+    window, groups, features = _window(params), params["groups"], params["features"]
+    w = panels.reshape(groups, -1, *panels.shape[1:]).transpose(2, 0, 1, 3)
+    w = w.reshape(*w.shape[:2], -1)[..., : features // groups]
+    w = w.reshape(*window.window, -1, features)
+    dims = ConvolutionDims(
+        (0, 4, 1, 2, 3), (4, 3, 0, 1, 2), (0, 4, 1, 2, 3), window.strides, window.low, window.high,
+        (1, 1, 1), window.dilation, groups,
+    )  # fmt: skip
+    return [convolution.convolution(x, w, dims)]
+
+
+def _filter(x: np.ndarray, w: np.ndarray, **params: Any) -> list[np.ndarray]:
+    window, rows = _window(params), params["rows"]
+    dims = ConvolutionDims(
+        (4, 0, 1, 2, 3), (4, 0, 1, 2, 3), (3, 4, 0, 1, 2), window.strides, window.low, window.high,
+        (1, 1, 1), window.dilation, 1, params["groups"],
+    )  # fmt: skip
+    flat = w.reshape(-1, *w.shape[3:])
+    parts: list[np.ndarray] = []
+    for i in range(_items(params, "window")):
+        own = np.zeros_like(flat)
+        own[i * rows : (i + 1) * rows] = flat[i * rows : (i + 1) * rows]
+        parts.append(convolution.convolution(x, own.reshape(w.shape), dims))
+    return [np.stack(parts)]
+
+
+def _work(x: TensorType, w: TensorType, **params: Any) -> int:
+    """Products of an item."""
+    taps = math.prod(params["window"]) * math.prod(params["out"][2:])
+    per_group = params["channels"] // params["groups"]
+    return max(params["rows"] * taps * per_group * params["features"] // 8, 1)
+
+
+# --- the native functions -------------------------------------------------------------------------
+
+
+class _Native:
+    """What the runtime has: addresses by kind, type, level of instructions."""
+
+    address: Callable[[int, int, int], int] | None = None
+
+
+def use_native(address: Callable[[int, int, int], int]) -> None:
+    """Sets where the machine code is; see `_convolve.pyi`."""
+    _Native.address = address
+
+
+def _computes(x: TensorType, w: TensorType, **params: Param) -> bool:
+    return _Native.address is not None and x.dtype in _TYPES
+
+
+def _declare(
+    kind: int, name: str, types: Callable[..., Sequence[TensorType]],
+    reference: library.Implementation, along: str,
+) -> None:  # fmt: skip
+    def address(dtype: np.dtype) -> int:
+        assert _Native.address is not None
+        return _Native.address(kind, _TYPES[dtype], _LEVEL)
+
+    native = NativeCode(
+        address, _computes, lambda **params: _options(name, params),
+        items=lambda *_, **params: _items(params, along),
+        workspace=lambda *_, **params: params["room"],
+    )  # fmt: skip
+    library.declare(LibraryFunction(f"convolution.{name}", types, reference, native, _work))
+
+
+_declare(0, "forward", _forward_types, _forward, "out")
+_declare(1, "filter", _filter_types, _filter, "window")

@@ -1,0 +1,366 @@
+"""Convolutions as calls of native code, or by simpler nodes: which, and how they are brought there.
+
+    window of one element          a contraction
+    operand with zeros between     a convolution for each remainder of the place, interleaved
+    one feature in, one out        a sum of shifted products
+    one feature out                its neighbours as features, of shifted windows
+    few results of large windows   the gradient of a window: `convolution.filter`
+    else                           `convolution.forward`
+
+Native code takes features last, as vectors hold neighbouring ones. Other layouts are transposed:
+whoever computes the operand writes it that way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from jitney.compiler import convolutions
+from jitney.compiler.convolutions import SPACE, Window
+from jitney.compiler.dims import ConvolutionDims, dilated
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.build import Builder
+from jitney.core.record import replace
+
+# Places of a window, or of a result, that are written out.
+_WRITTEN_OUT = 16
+
+
+def is_written(node: ir.Convolution) -> bool:
+    """Whether there is something better than the reference implementation."""
+    dims = node.dims
+    window = [node.w.shape[k] for k in dims.w_axes[2:]]
+    fits = dims.rank <= SPACE or math.prod(window[: dims.rank - SPACE]) <= _WRITTEN_OUT
+    return carrier(node.dtype) in convolutions.DTYPES and fits
+
+
+def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
+    """A convolution of real numbers, written by others; see `is_written`."""
+    shape = dims.result_shape(x.shape, w.shape)
+    if 0 in shape or 0 in w.shape:
+        return b.full(shape, 0, x.dtype)
+    if _is_pointwise(w, dims):
+        return _contraction(b, x, w, dims)
+    if any(d > 1 for d in dims.x_dilation):
+        return _remainders(b, x, w, dims)
+    window = math.prod(w.shape[k] for k in dims.w_axes[2:])
+    places = math.prod(shape[k] for k in dims.out_axes[2:])
+    if window > places and dims.groups == 1 and dims.rank <= SPACE:
+        return _filter(b, x, w, dims)
+    # Space first, so that groups of the batch can become groups of features.
+    image = b.transpose(x, (dims.x_axes[0], *dims.x_axes[2:], dims.x_axes[1]))
+    filters = b.transpose(w, (*dims.w_axes[2:], dims.w_axes[1], dims.w_axes[0]))
+    groups = dims.groups
+    if dims.batch_groups > 1:
+        groups = dims.batch_groups
+        n, *space, c = image.shape
+        image = b.reshape(image, (groups, n // groups, *space, c))
+        image = b.transpose(image, (1, *range(2, len(space) + 2), 0, len(space) + 2))
+        image = b.reshape(image, (n // groups, *space, groups * c))
+    out = [shape[k] for k in dims.out_axes[2:]]
+    made = _images(b, image, filters, _moving(image, filters, out, dims), groups)
+    return _laid_out(b, made, (dims.out_axes[0], *dims.out_axes[2:], dims.out_axes[1]))
+
+
+def _moving(x: ir.Node, w: ir.Node, out: Sequence[int], dims: ConvolutionDims) -> Window:
+    """The window for `x` [N, space, C] and `w` [space, C, F]."""
+    return Window(x.shape[1:-1], w.shape[:-2], tuple(out), dims.strides, dims.w_dilation, dims.low)
+
+
+def _laid_out(b: Builder, x: ir.Node, axes: Sequence[int]) -> ir.Node:
+    """`x` with axis k as axis `axes[k]`."""
+    return b.transpose(x, [axes.index(k) for k in range(len(axes))])
+
+
+# --- simpler ones ---------------------------------------------------------------------------------
+
+
+def _is_pointwise(w: ir.Node, dims: ConvolutionDims) -> bool:
+    """Whether a result is a product of the features at one place."""
+    single = all(w.shape[k] == 1 for k in dims.w_axes[2:])
+    is_plain = not any((*dims.low, *dims.high)) and all(d == 1 for d in dims.x_dilation)
+    return single and is_plain and dims.groups == dims.batch_groups == 1
+
+
+def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
+    space = dims.x_axes[2:]
+    steps = [1] * len(x.shape)
+    for axis, stride in zip(space, dims.strides, strict=True):
+        steps[axis] = stride
+    x = b.slice(x, [0] * len(steps), x.shape, steps)
+    features = sorted(dims.w_axes[:2])
+    w = b.reshape(w, [w.shape[k] for k in features])
+    made = b.dot(x, w, ((dims.x_axes[1],), (features.index(dims.w_axes[1]),)), ((), ()))
+    # Axes now: those of x but features, in its order, then features.
+    left = [k for k in range(len(x.shape)) if k != dims.x_axes[1]]
+    places = dict(
+        zip((dims.x_axes[0], *space), (dims.out_axes[0], *dims.out_axes[2:]), strict=True)
+    )
+    return _laid_out(b, made, [*[places[k] for k in left], dims.out_axes[1]])
+
+
+def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
+    """A convolution of an operand with zeros between its elements, along the first such axis.
+
+    The places p, p + d, p + 2 d ... of the result see the same elements of the window, every d-th, and
+    neighbouring elements of the operand.
+    """
+    j = next(k for k, d in enumerate(dims.x_dilation) if d > 1)
+    step, axis, w_axis, out_axis = (
+        dims.x_dilation[j], dims.x_axes[j + 2], dims.w_axes[j + 2], dims.out_axes[j + 2]
+    )  # fmt: skip
+    if dims.strides[j] > 1 or dims.w_dilation[j] > 1 or step > _WRITTEN_OUT:
+        between = [0] * len(x.shape)
+        between[axis] = step - 1
+        none = [0] * len(x.shape)
+        x = b.pad(x, b.full((), 0, x.dtype), none, none, between)
+        return convolution(b, x, w, replace(dims, x_dilation=_with(dims.x_dilation, j, 1)))
+    shape = dims.result_shape(x.shape, w.shape)
+    count = -(-shape[out_axis] // step)
+    parts: list[ir.Node] = []
+    for place in range(step):
+        first = (dims.low[j] - place) % step
+        part_shape = _with(shape, out_axis, count)
+        if first >= w.shape[w_axis]:
+            parts.append(b.full(part_shape, 0, x.dtype))
+            continue
+        part = _sliced(b, w, w_axis, first, step)
+        low = -((place + first - dims.low[j]) // step)
+        high = count - 1 + part.shape[w_axis] - x.shape[axis] - low
+        inner = replace(
+            dims, x_dilation=_with(dims.x_dilation, j, 1), low=_with(dims.low, j, low),
+            high=_with(dims.high, j, high),
+        )  # fmt: skip
+        parts.append(convolution(b, x, part, inner))
+    spread = [b.reshape(p, (*shape[:out_axis], count, 1, *shape[out_axis + 1 :])) for p in parts]
+    whole = b.reshape(b.concatenate(spread, out_axis + 1), _with(shape, out_axis, count * step))
+    return b.slice(whole, [0] * len(shape), shape, [1] * len(shape))
+
+
+def _with(values: Sequence[int], at: int, value: int) -> tuple[int, ...]:
+    """`values` with another one at `at`."""
+    return (*values[:at], value, *values[at + 1 :])
+
+
+def _sliced(
+    b: Builder, x: ir.Node, axis: int, start: int, step: int = 1, count: int | None = None
+) -> ir.Node:
+    """Elements start, start + step ... of `axis`, all or `count` of them."""
+    starts, limits, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
+    starts[axis], steps[axis] = start, step
+    if count is not None:
+        limits[axis] = start + dilated(count, step)
+    return b.slice(x, starts, limits, steps)
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+
+def _images(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
+    """[N, space, C] with [space, C of a group, F]: [N, space, F]."""
+    is_each = w.shape[-2] == 1 and w.shape[-1] == groups
+    if is_each and math.prod(window.window) <= _WRITTEN_OUT:
+        return _shifted_products(b, x, w, window)
+    if all(k == 1 for k in window.window) and not any((*window.low, *window.high)):
+        return _products_of_groups(b, x, w, window, groups)
+    is_dense = window.strides[-1] == window.dilation[-1] == 1
+    if w.shape[-1] == 1 and is_dense and window.out[-1] >= convolutions.panel_width(w.dtype) // 4:
+        return _shifted_windows(b, x, w, window)
+    if len(window.out) > SPACE:
+        return _outermost(b, x, w, window, groups)
+    shape = (x.shape[0], *window.out, w.shape[-1])
+    x, w, window = _three(b, x, w, window)
+    routine = convolutions.forward(x.tensor_type, w.shape[-1], window, groups)
+    (out,) = b.library_call(routine.name, routine.params, [x, _panels(b, w, groups)])
+    return b.reshape(out, shape)
+
+
+def _panels(b: Builder, w: ir.Node, groups: int) -> ir.Node:
+    """[space, C of a group, F] in panels of neighbouring features, as native code reads them."""
+    depth, per_group = math.prod(w.shape[:-1]), w.shape[-1] // groups
+    width = convolutions.panel_width(w.dtype)
+    count = -(-per_group // width)
+    w = b.reshape(w, (depth, groups, per_group))
+    none = (0, 0, 0)
+    w = b.pad(w, b.full((), 0, w.dtype), none, (0, 0, count * width - per_group), none)
+    return b.transpose(b.reshape(w, (depth, groups * count, width)), (1, 0, 2))
+
+
+def _padded(b: Builder, x: ir.Node, window: Window) -> ir.Node:
+    """`x` [N, space, C] with its padding."""
+    low, high = (0, *window.low, 0), (0, *window.high, 0)
+    if not any((*low, *high)):
+        return x
+    return b.pad(x, b.full((), 0, x.dtype), low, high, [0] * len(x.shape))
+
+
+def _window_of(b: Builder, x: ir.Node, place: Sequence[int], window: Window) -> ir.Node:
+    """Of a padded `x`, what the element `place` of the window sees: [N, space of the result, C]."""
+    starts = [k * d for k, d in zip(place, window.dilation, strict=True)]
+    spans = zip(starts, window.out, window.strides, strict=True)
+    limits = [start + dilated(n, step) for start, n, step in spans]
+    return b.slice(x, (0, *starts, 0), (x.shape[0], *limits, x.shape[-1]), (1, *window.strides, 1))
+
+
+def _shifted_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
+    """Each feature by itself: a sum over the elements of the window."""
+    x = _padded(b, x, window)
+    terms: list[ir.Node] = []
+    for place in itertools.product(*map(range, window.window)):
+        seen = _window_of(b, x, place, window)
+        factor = b.slice(
+            w, (*place, 0, 0), (*[k + 1 for k in place], *w.shape[-2:]), [1] * len(w.shape)
+        )
+        factor = b.reshape(factor, (w.shape[-1],))
+        terms.append(b.apply("mul", seen, b.broadcast(factor, seen.shape, (len(seen.shape) - 1,))))
+    return reduce(lambda total, term: b.apply("add", total, term), terms)
+
+
+def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
+    """Windows of one element: a product of matrices for each group."""
+    rank = len(window.out)
+    x = _window_of(b, x, (0,) * rank, window)
+    x = b.reshape(x, (*x.shape[:-1], groups, x.shape[-1] // groups))
+    w = b.reshape(w, (w.shape[-2], groups, w.shape[-1] // groups))
+    made = b.dot(x, w, ((rank + 2,), (0,)), ((rank + 1,), (1,)))
+    made = b.transpose(made, (*range(1, rank + 2), 0, rank + 2))
+    return b.reshape(made, (*made.shape[:-2], made.shape[-2] * made.shape[-1]))
+
+
+def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
+    """One feature of the result: neighbouring places of it as features, of as many shifted windows."""
+    shifts = convolutions.panel_width(w.dtype) // 2
+    length, count = window.window[-1], -(-window.out[-1] // shifts)
+    # Rows of `longer` in a sequence of windows and zeros of length `longer` + 1 begin one further each.
+    longer = length + shifts - 1
+    lead = (*window.window[:-1], w.shape[-2])
+    rank = len(lead)
+    row = b.transpose(w, (*range(rank - 1), rank, rank - 1, rank + 1))
+    none = (0,) * (rank + 2)
+    row = b.pad(row, b.full((), 0, w.dtype), none, _with(none, rank, shifts), none)
+    row = b.reshape(row, (*lead, longer + 1))
+    several = b.broadcast(row, (*lead, shifts, longer + 1), (*range(rank), rank + 1))
+    flat = b.reshape(several, (*lead, shifts * (longer + 1)))
+    shifted = b.reshape(_sliced(b, flat, rank, 0, 1, shifts * longer), (*lead, shifts, longer))
+    shifted = b.transpose(shifted, (*range(rank - 1), rank + 1, rank - 1, rank))
+    moving = replace(
+        window, window=(*window.window[:-1], longer), out=(*window.out[:-1], count),
+        strides=(*window.strides[:-1], shifts),
+    )  # fmt: skip
+    made = _images(b, x, shifted, moving, 1)
+    made = b.reshape(made, (x.shape[0], *window.out[:-1], count * shifts, 1))
+    return _sliced(b, made, len(made.shape) - 2, 0, 1, window.out[-1])
+
+
+def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
+    """The sum over the first axis of the window, whose places in the result become the batch."""
+    n, *_ = x.shape
+    edge = [0] * len(x.shape)
+    x = b.pad(
+        x,
+        b.full((), 0, x.dtype),
+        _with(edge, 1, window.low[0]),
+        _with(edge, 1, window.high[0]),
+        edge,
+    )
+    rest = Window(*[v[1:] for v in (
+        window.extents, window.window, window.out, window.strides, window.dilation, window.low
+    )])  # fmt: skip
+    total: ir.Node | None = None
+    for k in range(window.window[0]):
+        seen = _sliced(b, x, 1, k * window.dilation[0], window.strides[0], window.out[0])
+        seen = b.reshape(seen, (n * window.out[0], *seen.shape[2:]))
+        part = b.reshape(_sliced(b, w, 0, k, 1, 1), w.shape[1:])
+        made = _images(b, seen, part, rest, groups)
+        total = made if total is None else b.apply("add", total, made)
+    assert total is not None
+    return b.reshape(total, (n, window.out[0], *total.shape[1:]))
+
+
+def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node, ir.Node, Window]:
+    """The same with three axes of space."""
+    more = (1,) * (SPACE - len(window.out))
+    none = (0,) * len(more)
+    return (
+        b.reshape(x, (x.shape[0], *more, *x.shape[1:])),
+        b.reshape(w, (*more, *w.shape)),
+        Window(
+            more + window.extents, more + window.window, more + window.out, more + window.strides,
+            more + window.dilation, none + window.low,
+        ),
+    )  # fmt: skip
+
+
+# --- gradients of windows -------------------------------------------------------------------------
+
+
+def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
+    """A convolution with a large window and few places: features are contracted with it."""
+    shape = dims.result_shape(x.shape, w.shape)
+    # Axes: feature, space, batch; feature, space, feature of the result.
+    image = b.transpose(x, (dims.x_axes[1], *dims.x_axes[2:], dims.x_axes[0]))
+    cotangent = b.transpose(w, (dims.w_axes[1], *dims.w_axes[2:], dims.w_axes[0]))
+    out = tuple([shape[k] for k in dims.out_axes[2:]])
+    window = Window(
+        image.shape[1:-1], cotangent.shape[1:-1], out, dims.strides, dims.w_dilation, dims.low
+    )
+    groups, features = dims.batch_groups, cotangent.shape[-1]
+    if image.shape[-1] == features == groups and math.prod(out) <= _WRITTEN_OUT:
+        made = _sums_of_products(b, image, cotangent, window)
+    else:
+        more = SPACE - dims.rank
+        ones, none = (1,) * more, (0,) * more
+        image = b.reshape(image, (image.shape[0], *ones, *image.shape[1:]))
+        cotangent = b.reshape(cotangent, (cotangent.shape[0], *ones, *cotangent.shape[1:]))
+        window = Window(
+            ones + window.extents, ones + window.window, ones + out, ones + window.strides,
+            ones + window.dilation, none + window.low,
+        )  # fmt: skip
+        types = image.tensor_type, cotangent.tensor_type
+        routine = convolutions.filter_gradient(*types, window, groups)
+        (made,) = b.library_call(routine.name, routine.params, [image, cotangent])
+        made = b.reduce(made, "add", (0,))
+        made = b.reshape(made, (*out, *made.shape[-2:]))
+    return _laid_out(b, made, (*dims.out_axes[2:], *dims.out_axes[:2]))
+
+
+def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
+    """Each feature by itself: for each place of the result the sum of the products there."""
+    x = _padded(b, x, window)
+    turned = replace(
+        window, window=window.out, out=window.window, strides=window.dilation,
+        dilation=window.strides,
+    )  # fmt: skip
+    sums: list[ir.Node] = []
+    for place in itertools.product(*map(range, window.out)):
+        products = b.apply("mul", _window_of(b, x, place, turned), w)
+        total = b.reduce(products, "add", tuple(range(len(w.shape) - 1)))
+        sums.append(b.reshape(total, (1, *total.shape)))
+    made = b.concatenate(sums, 0)
+    return b.reshape(made, (*window.out, 1, made.shape[-1]))
+
+
+def real_and_imaginary(
+    b: Builder, x: tuple[ir.Node, ir.Node], w: tuple[ir.Node, ir.Node], dims: ConvolutionDims
+) -> tuple[ir.Node, ir.Node]:
+    """The parts of a convolution of complex numbers."""
+    (a, c), (u, v) = x, w
+    rr, ii, ri, im = (b.convolution(*pair, dims) for pair in ((a, u), (c, v), (a, v), (c, u)))
+    return b.apply("sub", rr, ii), b.apply("add", ri, im)
+
+
+_INT32 = np.dtype(np.int32)
+
+
+def carrier(dtype: np.dtype) -> np.dtype:
+    """The dtype in which products are summed: that of narrow ones is wider."""
+    if dtype.kind in "iu" and dtype.itemsize < 4:
+        return _INT32
+    if dtype.kind in "fV" and dtype.itemsize <= 2:
+        return np.dtype(np.float32)
+    return dtype
