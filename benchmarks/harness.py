@@ -30,6 +30,7 @@ GROUPS = (
     "calls",
     "kernels",
     "bulk",
+    "convolutions",
     "linalg",
     "complex",
     "loops",
