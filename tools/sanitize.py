@@ -30,6 +30,7 @@ TESTS = (
     "tests/runtime/test_memory.py",
     "tests/runtime/test_input_lifetime.py",
     "tests/compiler/test_lapack.py",
+    "tests/compiler/test_convolutions.py",
 )
 
 FLAGS = {

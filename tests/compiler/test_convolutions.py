@@ -47,15 +47,15 @@ def run(routine, kind, level, operands):
     results = library.result_types(routine, types)
     native = library.native_call(library.Call(routine, types, results))
     assert native is not None
-    f = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
-        _convolve.address(kind, TYPES[operands[0].dtype.type], level)
-    )
+    f = ctypes.CFUNCTYPE(
+        ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+    )(_convolve.address(kind, TYPES[operands[0].dtype.type], level))
     out = np.full(results[0].shape, 99, results[0].dtype)
     room = np.full(native.workspace + 64, 255, np.uint8)
     arrays = [native.options, *operands, out, room]
     slots = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
     half = native.batch // 2
-    assert f(slots, half, native.batch) == f(slots, 0, half) == 1
+    assert f(None, slots, half, native.batch) == f(None, slots, 0, half) == 1
     assert (room[native.workspace :] == 255).all()
     (wanted,) = library.find(routine.name).reference(*operands, **dict(routine.params))
     return out, wanted

@@ -8,7 +8,7 @@ cdef extern from "convolve.h":
 
 
 def address(int kind, int type, int level):
-    """Address of `int32 f(ptr slots, int64 begin, int64 end)`.
+    """Address of `int32 f(ptr call, ptr slots, int64 begin, int64 end)`.
 
     Args:
       kind: 0 of convolutions of images with windows, 1 of gradients of windows.

@@ -1,6 +1,7 @@
 /* Convolutions by register tiles: no array of patches, neither of the image nor of a row.
 
-   Two functions of the form of a kernel, `int32_t f(void **slots, int64_t begin, int64_t end)`:
+   Two functions of the form of a kernel, `int32_t f(void *call, void **slots, int64_t begin, int64_t
+   end)`, which cannot fail, so that the call is nothing to them:
 
      forward   out[n, o, f] = sum over k, c of x[n, o * stride + k * dilation - low, c] * w[k, c, f]
      filter    out[i, k, c, f] = sum over the rows (n, o) of part i of

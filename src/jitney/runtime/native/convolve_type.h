@@ -186,7 +186,8 @@ static TARGET void NAME(forward_row)(const jt_window *s, const NAME(room) * room
     }
 }
 
-static TARGET int32_t NAME(forward)(void **slots, int64_t begin, int64_t end) {
+static TARGET int32_t NAME(forward)(void *call, void **slots, int64_t begin, int64_t end) {
+    (void)call;
     const jt_window *s = slots[0];
     const T *x = slots[1], *w = slots[2];
     T *out = slots[3];
@@ -246,7 +247,8 @@ static TARGET void NAME(filter_tap)(const jt_window *s, const T *x, const T *w, 
     }
 }
 
-static TARGET int32_t NAME(filter)(void **slots, int64_t begin, int64_t end) {
+static TARGET int32_t NAME(filter)(void *call, void **slots, int64_t begin, int64_t end) {
+    (void)call;
     const jt_window *s = slots[0];
     const T *x = slots[1], *w = slots[2];
     int64_t in_group = s->channels / s->groups, out_group = s->features / s->groups;
