@@ -79,7 +79,12 @@ static inline int64_t jt_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 #undef ROWS
 
 #define ISA avx512
+/* Said in each compiler's words: vectors may have 64 bytes. Clang drops all of a target that it knows not. */
+#ifdef __clang__
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"), min_vector_width(512)))
+#else
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")))
+#endif
 #define VECTOR 64
 #define ROWS 12
 #include "convolve_types.h"
