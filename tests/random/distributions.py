@@ -16,14 +16,12 @@ DRAWS = {
     "gamma_edges": lambda r, k: r.gamma(k, np.array([0.0, -0.5, np.nan, np.inf], F32), (9, 4)),
     "loggamma_edges": lambda r, k: r.loggamma(k, np.array([0.0, np.nan, np.inf], F32), (9, 3)),
     "beta": lambda r, k: r.beta(k, A, A[::-1], (40, 6)),
-    "beta_broadcast": lambda r, k: r.beta(k, A[:, None], 0.5),
     "dirichlet": lambda r, k: r.dirichlet(k, A, (40,)),
     "dirichlet_batch": lambda r, k: r.dirichlet(k, A.reshape(2, 3)),
     "chisquare": lambda r, k: r.chisquare(k, A, (40, 6)),
     "f": lambda r, k: r.f(k, 2 * A, A[::-1]),
     "t": lambda r, k: r.t(k, 1 + A, (40, 6)),
     "generalized_normal": lambda r, k: r.generalized_normal(k, 1.3, (40,)),
-    "generalized_normal_int": lambda r, k: r.generalized_normal(k, 2, (40,)),
     "ball": lambda r, k: r.ball(k, 4, shape=(9,)),
     "ball_three": lambda r, k: r.ball(k, 4, 3.0, (9,)),
     "lognormal": lambda r, k: r.lognormal(k, 0.5, (40,)),
@@ -48,13 +46,11 @@ COUNTS = {
     "poisson": lambda r, k: r.poisson(k, LAM, (60, 9)),
     "poisson_small": lambda r, k: r.poisson(k, 2.5, (500,)),
     "poisson_int8": lambda r, k: r.poisson(k, 4.0, (50,), "int8"),
-    "poisson_uint8": lambda r, k: r.poisson(k, LAM[[1, 2, 7]], (50, 3), "uint8"),
     "binomial": lambda r, k: r.binomial(k, 40, P, (60, 5)),
     "binomial_large": lambda r, k: r.binomial(k, np.array([50.0, 1e3, 1e6], F32)[:, None], P),
     "binomial_edges": lambda r, k: r.binomial(
         k, np.array([0, 5, -1, np.nan], F32)[:, None], np.array([0, 1, -0.1, np.nan], F32)
     ),
-    "binomial_half": lambda r, k: r.binomial(k, 20, 0.4, (40,), "float16"),
     "multinomial": lambda r, k: r.multinomial(k, 30, np.array([0.1, 0.2, 0.7, 0.0], F32)),
     "multinomial_batch": lambda r, k: r.multinomial(
         k, np.array([5.0, 900.0], F32), np.ones((2, 3), F32) / 3, dtype="int32"
