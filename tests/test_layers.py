@@ -37,8 +37,10 @@ def top_level_imports(tree):
     """Names of modules that a module loads when it is loaded."""
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):
-            child.inside = getattr(node, "inside", False) or isinstance(
-                node, ast.FunctionDef | ast.AsyncFunctionDef
+            child.inside = (
+                getattr(node, "inside", False)
+                or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
             )
         if getattr(node, "inside", False):
             continue

@@ -102,13 +102,67 @@ def _of_dtype(x: TensorType, dtype: np.dtype) -> TensorType:
     return TensorType(x.shape, dtype)
 
 
+def _cholesky_types(x: TensorType, n: int) -> Results:
+    return [x]
+
+
+def _cholesky(x: Array, n: int) -> list[Array]:
+    return [linalg.cholesky(x)]
+
+
 def _lu_types(x: TensorType, m: int, n: int) -> Results:
     return [x, *[_of_dtype(_matrices(x, k), _INT32) for k in (min(m, n), m)]]
+
+
+def _lu(x: Array, m: int, n: int) -> list[Array]:
+    return linalg.lu(x)
+
+
+def _geqrf_types(x: TensorType, m: int, n: int) -> Results:
+    return [x, _matrices(x, min(m, n))]
+
+
+def _geqrf(x: Array, m: int, n: int) -> list[Array]:
+    return linalg.geqrf(x)
+
+
+def _householder_types(x: TensorType, taus: TensorType, m: int, n: int, k: int) -> Results:
+    return [x]
+
+
+def _householder_product(x: Array, taus: Array, m: int, n: int, k: int) -> list[Array]:
+    return [linalg.householder_product(x, taus)]
+
+
+def _qr_types(x: TensorType, m: int, n: int, columns: int) -> Results:
+    return [_matrices(x, m, columns), _matrices(x, columns, n)]
+
+
+def _qr(x: Array, m: int, n: int, columns: int) -> list[Array]:
+    return linalg.qr(x, full_matrices=columns == m)
+
+
+def _eigh_types(x: TensorType, n: int, lower: int) -> Results:
+    return [x, _real(_matrices(x, n))]
+
+
+def _eigh(x: Array, n: int, lower: int) -> list[Array]:
+    return linalg.eigh(x, bool(lower))
 
 
 def _svd_types(x: TensorType, m: int, n: int, rows: int, columns: int) -> Results:
     values = _real(_matrices(x, min(m, n)))
     return [values] if rows < 0 else [values, _matrices(x, m, rows), _matrices(x, columns, n)]
+
+
+def _svd(x: Array, m: int, n: int, rows: int, columns: int) -> list[Array]:
+    return linalg.svd(x, full_matrices=(rows, columns) == (m, n), compute_uv=rows >= 0)
+
+
+def _solution_types(
+    a: TensorType, b: TensorType, m: int, n: int, left: int, lower: int, form: int, unit: int
+) -> Results:
+    return [b]
 
 
 def _triangular_solve(
@@ -117,32 +171,14 @@ def _triangular_solve(
     return [linalg.triangular_solve(a, b, bool(left), bool(lower), form > 0, form > 1, bool(unit))]
 
 
-_declare("cholesky", "n", lambda x, n: [x], lambda x, n: [linalg.cholesky(x)], 0.5, 1)
-_declare("lu", "m n", _lu_types, lambda x, m, n: linalg.lu(x), 1)
-_declare(
-    "geqrf", "m n", lambda x, m, n: [x, _matrices(x, min(m, n))],
-    lambda x, m, n: linalg.geqrf(x), 2,
-)  # fmt: skip
-_declare(
-    "householder_product", "m n k", lambda x, taus, m, n, k: [x],
-    lambda x, taus, m, n, k: [linalg.householder_product(x, taus)], 2,
-)  # fmt: skip
-_declare(
-    "qr", "m n columns",
-    lambda x, m, n, columns: [_matrices(x, m, columns), _matrices(x, columns, n)],
-    lambda x, m, n, columns: linalg.qr(x, full_matrices=columns == m), 4,
-)  # fmt: skip
-_declare(
-    "eigh", "n lower", lambda x, n, lower: [x, _real(_matrices(x, n))],
-    lambda x, n, lower: linalg.eigh(x, bool(lower)), 15, 1,
-)  # fmt: skip
-_declare(
-    "svd", "m n rows columns", _svd_types,
-    lambda x, m, n, rows, columns: linalg.svd(x, (rows, columns) == (m, n), rows >= 0), 20,
-)  # fmt: skip
-_declare(
-    "triangular_solve", "m n left lower form unit", lambda a, b, **_: [b], _triangular_solve, 1
-)
+_declare("cholesky", "n", _cholesky_types, _cholesky, 0.5, 1)
+_declare("lu", "m n", _lu_types, _lu, 1)
+_declare("geqrf", "m n", _geqrf_types, _geqrf, 2)
+_declare("householder_product", "m n k", _householder_types, _householder_product, 2)
+_declare("qr", "m n columns", _qr_types, _qr, 4)
+_declare("eigh", "n lower", _eigh_types, _eigh, 15, 1)
+_declare("svd", "m n rows columns", _svd_types, _svd, 20)
+_declare("triangular_solve", "m n left lower form unit", _solution_types, _triangular_solve, 1)
 
 
 # --- the native functions -------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -262,8 +262,12 @@ def address(symbol: str) -> int:
     return native.address(np.dtype(dtype))
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether `value` can be a parameter."""
-    if isinstance(value, tuple):
+    if _is_tuple(value):
         return all(map(is_plain, value))
     return value is None or type(value) in (bool, int, float, complex, str)
+
+
+def _is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
+    return isinstance(value, tuple)

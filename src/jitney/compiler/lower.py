@@ -40,8 +40,10 @@ def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
     """A program of scalars as a region of the tensor IR."""
     from jitney.compiler.hlo.build import Builder
 
-    types = [scalar_type(d) for d in dtypes]
-    return Builder().region(types, lambda b, *args: inline(b, closed, args))
+    def body(b: Builder, *args: Node) -> list[Node]:
+        return inline(b, closed, args)
+
+    return Builder().region([scalar_type(d) for d in dtypes], body)
 
 
 def elementwise_function(region: Region) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ from jitney.compiler.codegen.kernel_key import lanes_hint, loop_order, outermost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
-from jitney.compiler.kernels.loop_kernel import LoopCarried
+from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
 from jitney.compiler.kernels.schedule import schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
@@ -69,7 +69,9 @@ class _State:
 class KernelWriter:
     """Writes one kernel as one function."""
 
-    def __init__(self, kernel: Kernel, target: Target, name: str, shared: Emitter) -> None:
+    def __init__(
+        self, kernel: Kernel | LoopKernel, target: Target, name: str, shared: Emitter
+    ) -> None:
         self.kernel = kernel
         self.target = target
         self.name = name
@@ -360,10 +362,12 @@ class KernelWriter:
             found = self.state.splats[i] = self.e.splat(value, self.lanes)
         return found
 
-    def _statement(self, i: int, s: ir.Statement) -> Value:
+    def _statement(self, i: int, s: LoopStatement) -> Value:
         e = self.e
         varies = self.varies[i] and self.lanes > 1
         match s:
+            case LoopCarried():
+                raise AssertionError("what is carried is known at the head of the loop")
             case ir.Const():
                 return _constant(s.value)
             case ir.IndexValue():
@@ -524,17 +528,21 @@ class KernelWriter:
 
     def _store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
         """Writes `value` (of the statement's dtype, for all lanes) to the output's buffer."""
+        self._store_value(o.param, o.index, self.kernel.body[o.value].dtype, value)
+
+    def _store_value(self, param: int, index: Affine, source: np.dtype, value: Value) -> None:
+        """Writes `value` (of dtype `source`, for all lanes) to a buffer."""
         e = self.e
-        dtype = self.kernel.params[o.param]
-        value = self._as_stored(value, self.kernel.body[o.value].dtype, dtype)
+        dtype = self.kernel.params[param]
+        value = self._as_stored(value, source, dtype)
         memory = _memory_kind(dtype)
         size = memory_bytes(memory)
-        base, per_lane = self._address(o.index)
-        pointer = self._pointer(o.param, base, dtype)
+        base, per_lane = self._address(index)
+        pointer = self._pointer(param, base, dtype)
         if value.lanes == 1:
             e.line(f"store {value!r}, {pointer!r}, align {size}")
             return
-        if per_lane is None and self._lane_stride(o.index):
+        if per_lane is None and self._lane_stride(index):
             access.store_vector(e, value, pointer, self.mask)
             return
         if per_lane is None:  # one place for all lanes: the last one's value stays
@@ -557,7 +565,7 @@ class KernelWriter:
 
 
 def _dependence(
-    kernel: Kernel, order: tuple[int, ...], vector: int | None
+    kernel: Kernel | LoopKernel, order: tuple[int, ...], vector: int | None
 ) -> tuple[list[int], list[bool]]:
     """For each statement: at which depth of the nest it is known; whether it differs by lane."""
     depths: list[int] = []

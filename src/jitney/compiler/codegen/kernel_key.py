@@ -5,7 +5,7 @@ from __future__ import annotations
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
-from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
 from jitney.compiler.kernels.schedule import Schedule, schedule
 
 
@@ -20,7 +20,7 @@ def content_key(kernel: Kernel) -> tuple[object, ...]:
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 
 
-def statement_key(s: ir.Statement | LoopCarried) -> tuple[object, ...]:
+def statement_key(s: LoopStatement) -> tuple[object, ...]:
     """Equal for statements with the same code."""
     if isinstance(s, LoopCarried):
         return ("carried", s.index, s.dtype, s.varies)
@@ -56,7 +56,7 @@ def body_cost(kernel: Kernel | LoopKernel) -> int:
     return total
 
 
-def lanes_hint(kernel: Kernel, plan: Schedule) -> int:
+def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
     """How many vectors are worked on at a time: part of the key, as it depends on extents."""
     if plan.vector is None or not kernel.reduced or body_cost(kernel) > COSTS.light_body:
         return 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.codegen import symbols
-from jitney.compiler.hlo import node_calls  # noqa: F401  # declares the functions `reference.*`
+from jitney.compiler.hlo import node_calls as node_calls  # declares the functions `reference.*`
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.llvm import engine
 from jitney.core.record import field, record

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import body_cost, statement_key
 from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, looks
 from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.kernels.loop_kernel import (
     CarrySlot,
     LoopCarried,
@@ -36,10 +33,9 @@ def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
 class LoopWriter(KernelWriter):
     """Writes one loop kernel as one function."""
 
-    kernel: Any
-
     def __init__(self, kernel: LoopKernel, target: Target, name: str, shared: Emitter) -> None:
-        super().__init__(kernel, target, name, shared)  # type: ignore[arg-type]  # it reads what both have
+        self.loop = kernel
+        super().__init__(kernel, target, name, shared)
         self.varies = varying(kernel)
         self.changing = changing_statements(kernel)
 
@@ -50,7 +46,7 @@ class LoopWriter(KernelWriter):
         if position < len(self.order):
             super()._emit_loops(position)
             return
-        kernel: LoopKernel = self.kernel
+        kernel = self.loop
         e = self.e
         for i, s in enumerate(kernel.body):
             if not self.changing[i]:
@@ -99,7 +95,7 @@ class LoopWriter(KernelWriter):
 
     def _start(self, place: CarrySlot) -> Value:
         """What a carried scalar is at first."""
-        stored = self.kernel.params[place.start]
+        stored = self.loop.params[place.start]
         load = ir.Load(place.start, place.index, stored)
         value = self._load(load, place.varies and self.lanes > 1)
         held = convert(self.e, value, stored, place.dtype)
@@ -108,7 +104,7 @@ class LoopWriter(KernelWriter):
 
     def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
         """What makes the loop look for signals; written in the block before it."""
-        kernel: LoopKernel = self.kernel
+        kernel = self.loop
         if not looks(kernel):
             return Unwatched(self.e, head)
         cost = body_cost(kernel)
@@ -122,7 +118,7 @@ class LoopWriter(KernelWriter):
 
     def _condition(self) -> Value:
         """Whether to go on, in any lane."""
-        kernel: LoopKernel = self.kernel
+        kernel = self.loop
         needed = self._needed_for(kernel.condition)
         for i, s in enumerate(kernel.body):
             if i in needed and i not in self.state.values:
@@ -134,9 +130,9 @@ class LoopWriter(KernelWriter):
             flag = self.e.any(flag)
         return flag
 
-    def _used_indices(self) -> list[Any]:
+    def _used_indices(self) -> list[Affine]:
         found = super()._used_indices()
-        return list(dict.fromkeys([*found, *(p.index for p in self.kernel.carried)]))
+        return list(dict.fromkeys([*found, *(p.index for p in self.loop.carried)]))
 
     def _lanes_of(self, value: Value, varies: bool) -> Value:
         return self.e.splat(value, self.lanes) if varies and value.lanes != self.lanes else value
@@ -149,30 +145,9 @@ class LoopWriter(KernelWriter):
             if i in needed:
                 continue
             needed.add(i)
-            s = self.kernel.body[i]
+            s = self.loop.body[i]
             if isinstance(s, ir.Call):
                 stack.extend(s.args)
             elif isinstance(s, ir.Load | ir.IndexValue):
                 stack.extend(t for t, _ in s.index.terms)
         return needed
-
-    def _store_value(self, param: int, index: Any, dtype: np.dtype, value: Value) -> None:
-        """Writes a value that is no statement."""
-        stores = ir.Store(param, index, 0)
-        body = self.kernel.body
-        try:
-            # `_store` asks for the dtype of the statement it writes.
-            self.kernel = _OneStatement(self.kernel, dtype)
-            self._store(stores, value)
-        finally:
-            self.kernel = self.kernel.kernel
-            assert self.kernel.body is body
-
-
-class _OneStatement:
-    """A kernel seen as having one statement of a given dtype."""
-
-    def __init__(self, kernel: LoopKernel, dtype: np.dtype) -> None:
-        self.kernel = kernel
-        self.params = kernel.params
-        self.body = (ir.Const(np.zeros((), dtype)),)

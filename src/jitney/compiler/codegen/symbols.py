@@ -17,7 +17,8 @@ import numpy as np
 from jitney.compiler import blas, library
 
 _Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
-_host_functions: dict[int, tuple[Callable[..., Any], list[_Memory], list[_Memory]]] = {}
+_HostFunctions: TypeAlias = dict[int, tuple[Callable[..., Any], list[_Memory], list[_Memory]]]
+_host_functions: _HostFunctions = {}
 _numbers = itertools.count(1)
 
 # Name -> address.
@@ -84,9 +85,9 @@ class HostFunction:
 
         return cls(run, call.args, call.results)
 
-    def __del__(self) -> None:
-        if _host_functions is not None:  # the module may be gone when the interpreter shuts down
-            _host_functions.pop(self.number, None)
+    # The module's name for them may be gone when the interpreter shuts down.
+    def __del__(self, functions: _HostFunctions = _host_functions) -> None:
+        functions.pop(self.number, None)
 
 
 def _view(address: int, shape: tuple[int, ...], dtype: np.dtype, nbytes: int) -> np.ndarray:

@@ -69,7 +69,7 @@ class _Writer:
             found = self.types[type_] = " ".join(map(str, each))
         return found
 
-    def _field(self, value: object) -> str:
+    def _field(self, value: ir.Attribute) -> str:
         if isinstance(value, np.ndarray):
             self.constant_bytes += value.nbytes
             if self.constant_bytes > COSTS.digested_bytes:

@@ -13,12 +13,14 @@ Kernels compute transforms of good lengths (`plan/fourier.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.reference.fourier import ComplexArray, unit_roots
+from jitney.compiler.reference.fourier import unit_roots
+from jitney.compiler.scalar_functions.declaration import ComplexArray
 
 Pair = tuple[ir.Node, ir.Node]
 
@@ -97,9 +99,7 @@ def _real(b: Builder, x: ir.Node, dim: int) -> Pair:
     u = [b.concatenate([part, _first(b, part, dim, 1)], dim) for part in z]
     v = [b.reverse(part, (dim,)) for part in u]
     half = b.full(u[0].shape, 0.5, x.dtype)
-    add, sub = (
-        lambda p, q, fn=fn: b.apply("mul", b.apply(fn, p, q), half) for fn in ("add", "sub")
-    )
+    add, sub = partial(_scaled, b, half, "add"), partial(_scaled, b, half, "sub")
     ends = add(u[0], v[0]), sub(u[1], v[1])
     odds = add(u[1], v[1]), sub(v[0], u[0])
     turned = _times(b, odds, _along(b, unit_roots(n, np.arange(m + 1)), u[0], dim))
@@ -123,9 +123,7 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
     u = [_first(b, part, dim, m) for part in (re, im)]
     v = [b.reverse(_between(b, part, dim, 1, m + 1), (dim,)) for part in (re, im)]
     half = b.full(u[0].shape, 0.5, re.dtype)
-    add, sub = (
-        lambda p, q, fn=fn: b.apply("mul", b.apply(fn, p, q), half) for fn in ("add", "sub")
-    )
+    add, sub = partial(_scaled, b, half, "add"), partial(_scaled, b, half, "sub")
     even = add(u[0], v[0]), sub(u[1], v[1])
     roots = _along(b, unit_roots(n, -np.arange(m)), u[0], dim)
     odd = _times(b, (sub(u[0], v[0]), add(u[1], v[1])), roots)
@@ -139,9 +137,14 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
 # --- parts of arrays, and constants ---------------------------------------------------------------
 
 
+def _scaled(b: Builder, factor: ir.Node, fn: str, p: ir.Node, q: ir.Node) -> ir.Node:
+    """fn(p, q) factor"""
+    return b.apply("mul", b.apply(fn, p, q), factor)
+
+
 def _times(b: Builder, z: Pair, w: Pair) -> Pair:
     """z w"""
-    mul = lambda p, q: b.apply("mul", p, q)  # noqa: E731  # written as it is read
+    mul = partial(b.apply, "mul")
     re = b.apply("sub", mul(z[0], w[0]), mul(z[1], w[1]))
     return re, b.apply("add", mul(z[0], w[1]), mul(z[1], w[0]))
 

@@ -37,7 +37,7 @@ from jitney.compiler.dims import (
     IndexMode as IndexMode,
     ScatterDims as ScatterDims,
 )
-from jitney.compiler.library import Params as Params
+from jitney.compiler.library import Param, Params as Params
 from jitney.compiler.tensor_type import Shape, TensorType as TensorType
 from jitney.core.record import record
 
@@ -506,6 +506,10 @@ class Project(Node):
 
     node: Node
     index: int
+
+
+# What attributes of nodes hold; a host call's function apart.
+Attribute: TypeAlias = Param | np.ndarray | Region | GatherDims | ScatterDims | ConvolutionDims
 
 
 @record(eq=False)

@@ -257,7 +257,9 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
     values = {**fields, **_operands(kind, xs), **_said_otherwise(kind, fields, type_)}
     method = getattr(b, traversal.builder_method(kind))
     wanted = traversal.builder_parameters(kind)
-    made = method(**{name: values[name] for name in wanted if name in values})
+    made: ir.Node | list[ir.Node] = method(
+        **{name: values[name] for name in wanted if name in values}
+    )
     if not isinstance(made, list):
         return made
     # Of results without elements the builder makes constants; of a node without results, which is there

@@ -15,12 +15,12 @@ Numbers are decimals where these give the very same value, else bits (`0x7fc0000
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
-from jitney.compiler.library import params_text
+from jitney.compiler.library import Param, params_text
 from jitney.core import dtypes
 from jitney.core.record import fields
 
@@ -86,7 +86,7 @@ def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: in
 def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
     kind = type(node)
     for name in ir.fields_of(kind).attributes:
-        value: Any = getattr(node, name)
+        value: ir.Attribute = getattr(node, name)
         if (
             (kind, name) in _UNPRINTED
             or value is None
@@ -101,15 +101,15 @@ def _attributes(node: ir.Node) -> Iterator[tuple[str, str]]:
                     yield field, str(axes).replace(" ", "")
         elif isinstance(value, np.ndarray):
             yield name, number_text(value)
-        elif name == "params":
-            yield name, params_text(value)
+        elif isinstance(node, ir.LibraryCall | ir.Collective) and name == "params":
+            yield name, params_text(node.params)
         elif isinstance(value, tuple):
             yield name, _tuple_text(value)
         else:
             yield name, str(value)
 
 
-def _tuple_text(value: tuple[object, ...]) -> str:
+def _tuple_text(value: tuple[Param, ...]) -> str:
     items = [_tuple_text(x) if isinstance(x, tuple) else repr(x) for x in value]
     return f"({','.join(items)}{',' if len(items) == 1 else ''})"
 

@@ -16,7 +16,7 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
         return node.args  # type: ignore[attr-defined]  # isinstance takes longer
     found: list[ir.Node] = []
     for name in ir.fields_of(kind).operands:
-        value = getattr(node, name)
+        value: ir.Node | tuple[ir.Node, ...] = getattr(node, name)
         if isinstance(value, tuple):
             found.extend(value)
         else:
@@ -28,7 +28,7 @@ def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
     """The regions of `node`, by the names they are printed with: of several, `case0`, `case1` ..."""
     found: list[tuple[str, ir.Region]] = []
     for name in ir.fields_of(type(node)).regions:
-        value = getattr(node, name)
+        value: ir.Region | tuple[ir.Region, ...] | str | None = getattr(node, name)
         if isinstance(value, tuple):
             found += [(f"{name.removesuffix('s')}{i}", region) for i, region in enumerate(value)]
         elif isinstance(value, ir.Region):
@@ -152,7 +152,7 @@ def rewrite(
 
 
 # Where the builder's method is not called as the kind of node.
-_METHODS = {ir.While: "while_", ir.Apply: "apply_again"}
+_METHODS: dict[type[ir.Node], str] = {ir.While: "while_", ir.Apply: "apply_again"}
 _rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.scalar_functions import find
 from jitney.core import dtypes
 
+_Type: TypeAlias = TensorType | tuple[TensorType, ...]  # of a node
 _BOOL, _INT32 = np.dtype(bool), np.dtype(np.int32)
 _PLANES = (np.dtype(np.float32), np.dtype(np.float64))
 _MODES = ("clip", "fill", "promise_in_bounds")
@@ -57,7 +58,7 @@ def verify_node(node: ir.Node) -> None:
 def _region(region: ir.Region, where: str) -> None:
     own = set(region.parameters)
     for i, p in enumerate(region.parameters):
-        _need(isinstance(p, ir.Parameter) and p.index == i, f"region.C1: parameter {i} of {where}")
+        _need(_is_parameter(p, i), f"region.C1: parameter {i} of {where}")
         _need(isinstance(p.type, TensorType), f"region.C1: type of parameter {i} of {where}")
     for r in region.results:
         _need(isinstance(r.type, TensorType), f"region.C2: a result of {where} is several tensors")
@@ -77,8 +78,12 @@ def _region(region: ir.Region, where: str) -> None:
             _region(inner, f"{_kind(node)} {node.id} {name}")
 
 
+def _is_parameter(node: ir.Node, index: int) -> bool:
+    return isinstance(node, ir.Parameter) and node.index == index
+
+
 def _signature(
-    region: ir.Region, given: Iterable[Any], wanted: Iterable[Any] | None, what: str
+    region: ir.Region, given: Iterable[_Type], wanted: Iterable[_Type] | None, what: str
 ) -> None:
     """Checks types of parameters and, unless None, of results."""
     parameters, given = tuple(p.type for p in region.parameters), tuple(given)
@@ -97,7 +102,7 @@ def _kind(node: ir.Node) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__).lstrip("_")
 
 
-def _types(found: object) -> str:
+def _types(found: _Type | Sequence[_Type]) -> str:
     return f"({', '.join(map(str, found))})" if isinstance(found, tuple) else str(found)
 
 
@@ -117,9 +122,12 @@ def _scalar_integers(nodes: Sequence[ir.Node], n: int, what: str) -> None:
 
 
 def _constant(node: ir.Constant) -> Any:
-    value = node.value
-    _need(isinstance(value, np.ndarray) and value.flags.c_contiguous, "constant.C1: layout")
-    return TensorType(value.shape, value.dtype)
+    _need(_is_contiguous(node.value), "constant.C1: layout")
+    return TensorType(node.value.shape, node.value.dtype)
+
+
+def _is_contiguous(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.flags.c_contiguous
 
 
 def _iota(node: ir.Iota) -> Any:

@@ -350,21 +350,21 @@ class KernelBuilder:
 # --- rules: how each kind of node is computed at an index -----------------------------------------
 
 # A rule yields (node, index), is sent the statement that computes it, and returns its own.
-_Steps = Generator[tuple[hlo.Node, Index], int, int]
-_Rule = Callable[[Any, Any, Index], _Steps]  # of the builder, a node of the kind, an index
+Steps = Generator[tuple[hlo.Node, Index], int, int]
+_Rule = Callable[[Any, Any, Index], Steps]  # of the builder, a node of the kind, an index
 
 
-def _constant(k: KernelBuilder, node: hlo.Constant, index: Index) -> _Steps:
+def _constant(k: KernelBuilder, node: hlo.Constant, index: Index) -> Steps:
     return k.number(node.value.reshape(-1)[0], node.dtype)
     yield  # as all rules
 
 
-def _iota(k: KernelBuilder, node: hlo.Iota, index: Index) -> _Steps:
+def _iota(k: KernelBuilder, node: hlo.Iota, index: Index) -> Steps:
     return k.position(index[node.dim], node.dtype)
     yield  # as all rules
 
 
-def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> _Steps:
+def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> Steps:
     if node.fn in PARTS:
         (x,) = node.args
         return k.load_part(x, k.linear(x.shape, index), PARTS.index(node.fn))
@@ -374,14 +374,14 @@ def _apply(k: KernelBuilder, node: hlo.Apply, index: Index) -> _Steps:
     return k.call(node.fn, tuple(args), node.dtype)
 
 
-def _broadcast(k: KernelBuilder, node: hlo.Broadcast, index: Index) -> _Steps:
+def _broadcast(k: KernelBuilder, node: hlo.Broadcast, index: Index) -> Steps:
     inner = [
         k.fixed(0) if n == 1 else index[d] for n, d in zip(node.x.shape, node.dims, strict=True)
     ]
     return (yield node.x, tuple(inner))
 
 
-def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> _Steps:
+def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> Steps:
     if k.has_buffer(node.x):  # the same elements in the same order
         return k.load(node.x, k.linear(node.shape, index))
     groups = reshape_groups(node.x.shape, node.shape)
@@ -395,14 +395,14 @@ def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> _Steps:
     return (yield node.x, tuple(inner))
 
 
-def _transpose(k: KernelBuilder, node: hlo.Transpose, index: Index) -> _Steps:
+def _transpose(k: KernelBuilder, node: hlo.Transpose, index: Index) -> Steps:
     inner = [k.fixed(0)] * len(index)
     for j, axis in enumerate(node.perm):
         inner[axis] = index[j]
     return (yield node.x, tuple(inner))
 
 
-def _slice(k: KernelBuilder, node: hlo.Slice, index: Index) -> _Steps:
+def _slice(k: KernelBuilder, node: hlo.Slice, index: Index) -> Steps:
     inner = [
         k.scaled(i, step, start)
         for i, step, start in zip(index, node.strides, node.starts, strict=True)
@@ -410,7 +410,7 @@ def _slice(k: KernelBuilder, node: hlo.Slice, index: Index) -> _Steps:
     return (yield node.x, tuple(inner))
 
 
-def _reverse(k: KernelBuilder, node: hlo.Reverse, index: Index) -> _Steps:
+def _reverse(k: KernelBuilder, node: hlo.Reverse, index: Index) -> Steps:
     inner = [
         k.scaled(i, -1, node.shape[j] - 1) if j in node.dims else i for j, i in enumerate(index)
     ]
@@ -434,7 +434,7 @@ def shifted(k: KernelBuilder, index: Affine, start: int) -> Affine:
     return combine([index, Affine(0, (0,) * k.rank, ((start, 1),))], [1, 1], 0, k.rank)
 
 
-def _dynamic_slice(k: KernelBuilder, node: hlo.DynamicSlice, index: Index) -> _Steps:
+def _dynamic_slice(k: KernelBuilder, node: hlo.DynamicSlice, index: Index) -> Steps:
     inner: list[Affine] = []
     for i, s, n, size in zip(index, node.starts, node.x.shape, node.sizes, strict=True):
         if n == size:
@@ -445,7 +445,7 @@ def _dynamic_slice(k: KernelBuilder, node: hlo.DynamicSlice, index: Index) -> _S
     return (yield node.x, tuple(inner))
 
 
-def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> _Steps:
+def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> Steps:
     dims = node.dims
     batch = [i for j, i in enumerate(index) if j not in dims.offset_dims]
     window = iter([index[j] for j in dims.offset_dims])
@@ -472,7 +472,7 @@ def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> _Steps:
     return k.call("select", (inside, value, fill), node.dtype)
 
 
-def _concatenate(k: KernelBuilder, node: hlo.Concatenate, index: Index) -> _Steps:
+def _concatenate(k: KernelBuilder, node: hlo.Concatenate, index: Index) -> Steps:
     at = index[node.dim]
     first, last = k.span(node, at)
     start = 0
@@ -488,7 +488,7 @@ def _concatenate(k: KernelBuilder, node: hlo.Concatenate, index: Index) -> _Step
     raise AssertionError("a position past the end")
 
 
-def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> _Steps:
+def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> Steps:
     inner: list[Affine] = []
     outside = False
     for i, n, low, between in zip(index, node.x.shape, node.low, node.interior, strict=True):
@@ -505,7 +505,7 @@ def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> _Steps:
     return (yield node.x, tuple(inner))
 
 
-def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> _Steps:
+def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> Steps:
     """A reduction of few elements, written out: the same sum as a reduction's."""
     wide = accumulator(node.dtype)
     values: list[int] = []

@@ -8,17 +8,16 @@ an iteration in one function, once for each carried scalar: they are made only w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loop_kernel import LoopKernel, varying
+from jitney.compiler.kernels.loop_kernel import LoopKernel, LoopStatement, varying
 from jitney.compiler.llvm.values import BITS, register_kind
 from jitney.compiler.scalar.effort import function_effort
 
 
-def called_functions(body: Sequence[Any]) -> set[str]:
+def called_functions(body: Sequence[LoopStatement]) -> set[str]:
     """The functions that a kernel with statements `body` calls instead of writing them out."""
     uses: dict[str, int] = {}
     for s in body:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from jitney.compiler.kernels.build import (
     Index,
     KernelBuilder,
     NotExpressibleError,
+    Steps,
     clamped_start,
     combined_in_order,
     shifted,
@@ -53,6 +54,9 @@ class LoopCarried:
     index: int
     dtype: np.dtype
     varies: bool
+
+
+LoopStatement: TypeAlias = ir.Statement | LoopCarried
 
 
 @record(frozen=True)
@@ -87,7 +91,7 @@ class LoopKernel:
     extents: tuple[int, ...]
     params: tuple[np.dtype, ...]
     carried: tuple[CarrySlot, ...]
-    body: tuple[Any, ...]
+    body: tuple[LoopStatement, ...]
     condition: int
     next_values: tuple[int, ...]
     outputs: tuple[ir.Store, ...]
@@ -165,12 +169,12 @@ class LoopBuilder(KernelBuilder):
         return super().add(key, make)
 
 
-def _parameter(k: LoopBuilder, node: hlo.Parameter, index: Index) -> Any:
+def _parameter(k: LoopBuilder, node: hlo.Parameter, index: Index) -> Steps:
     return k.carried_scalar(node, index)
     yield  # as all rules
 
 
-def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Any:
+def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
     (cx, cy), (bx, by) = node.contract, node.batch
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
     fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
@@ -190,7 +194,7 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Any:
     return combined_in_order(k, "add", products, node.dtype)
 
 
-def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Any:
+def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Steps:
     at = k.constant_of(index[node.dim])
     for part in node.parts:
         n = part.shape[node.dim]
@@ -202,7 +206,7 @@ def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Any:
     raise AssertionError("a position past the end")
 
 
-def _pad(k: LoopBuilder, node: hlo.Pad, index: Index) -> Any:
+def _pad(k: LoopBuilder, node: hlo.Pad, index: Index) -> Steps:
     inner: list[Affine] = []
     for i, n, low, high, between in zip(
         index, node.x.shape, node.low, node.high, node.interior, strict=True
@@ -217,7 +221,7 @@ def _pad(k: LoopBuilder, node: hlo.Pad, index: Index) -> Any:
     return (yield node.x, tuple(inner))
 
 
-def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Any:
+def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Steps:
     inside: int | None = None
     inner: list[Affine] = []
     for i, s, n, size in zip(index, node.starts, node.x.shape, node.update.shape, strict=True):
@@ -238,7 +242,7 @@ def _update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, index: Index) -> Any:
     return k.call("select", (inside, new, old), node.dtype)
 
 
-def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Any:
+def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
     """Words put together from parts, or parts taken out of words; the first part is the lowest."""
     old, new = node.x.dtype, node.dtype
     if old.kind not in "iu" or new.kind not in "iu":
@@ -260,7 +264,7 @@ def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Any:
     return k.convert(total, new)
 
 
-def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Any:
+def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Steps:
     if not isinstance(node.node, hlo.Fence):
         raise NotSunkError("a node with several results")
     return (yield node.node.args[node.index], index)
@@ -281,6 +285,10 @@ LoopBuilder.rules = {
 # --- from While to loop kernels -----------------------------------------------------------------
 
 
+# In place of a node, the buffer of a carry: as it is read, at first, at last, or as it is stored to.
+Slot: TypeAlias = tuple[Literal["loaded", "start", "finish", "stored"], int]
+
+
 @record
 class BuiltLoop:
     """A loop kernel and its buffers.
@@ -292,7 +300,7 @@ class BuiltLoop:
     """
 
     kernel: LoopKernel
-    params: list[Any]
+    params: Sequence[hlo.Node | Slot]
 
 
 def build_loop(
@@ -433,7 +441,7 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
     return BuiltLoop(kernel, k.params)
 
 
-def _dtype_of(param: Any, node: hlo.While) -> np.dtype:
+def _dtype_of(param: hlo.Node | Slot, node: hlo.While) -> np.dtype:
     if isinstance(param, tuple):
         return node.body.parameters[param[1]].dtype
     return param.dtype

@@ -129,7 +129,7 @@ def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
             case ir.Load() | ir.IndexValue():
                 along.append(of(s.index))
             case ir.Call():
-                along.append(set().union(*[along[a] for a in s.args]))
+                along.append(set[int]().union(*[along[a] for a in s.args]))
             case _:
                 along.append(set())
     return still.union(*[along[t] for o in stores for t, _ in o.index.terms])
@@ -176,9 +176,6 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
         n = kernel.extents[axis]
         runs.append(runs[-1] * (-(-n // lanes) if axis == vector else n))
     place = {axis: depth for depth, axis in enumerate(order, start=1)}
-
-    def reach(stride: int, times: float) -> float:
-        return 1.0 if stride in (0, 1) else 2.0 if stride == -1 else times * lanes
 
     def one(stride: int, each: float) -> float:
         return 1.0 if stride in (0, 1) else 2.0 if stride == -1 else each * lanes

@@ -8,13 +8,11 @@ whose result may need it, and narrowed when it is stored. All bits are those of 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import is_half
-from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
+from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
 from jitney.compiler.scalar_functions import lookup
 from jitney.core.record import replace
 
@@ -31,15 +29,15 @@ class _Widener:
     """
 
     def __init__(self) -> None:
-        self.body: list[Any] = []
+        self.body: list[LoopStatement] = []
         self.wide: list[int] = []
         self.narrow: dict[int, int] = {}
 
-    def add(self, s: Any) -> int:
+    def add(self, s: LoopStatement) -> int:
         self.body.append(s)
         return len(self.body) - 1
 
-    def statement(self, number: int, s: Any, old: tuple[Any, ...]) -> None:
+    def statement(self, number: int, s: LoopStatement, old: tuple[LoopStatement, ...]) -> None:
         """Rewrites statement `number`."""
         match s:
             case ir.Call():
@@ -54,7 +52,7 @@ class _Widener:
             case _:
                 self.wide.append(self.add(s))
 
-    def call(self, number: int, s: ir.Call, old: tuple[Any, ...]) -> int:
+    def call(self, number: int, s: ir.Call, old: tuple[LoopStatement, ...]) -> int:
         halves = is_half(s.dtype), any(is_half(old[a].dtype) for a in s.args)
         args = tuple([self.wide[a] for a in s.args])
         if not any(halves):

@@ -13,10 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from jitney.compiler.llvm.target import Target, host
 from jitney.core import forking
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
 
 
 class Image(Protocol):
@@ -54,7 +57,7 @@ class _Library:
         self.machine = self._new_machine("pic", "small")
         self.layout = str(self.machine.target_data)
 
-    def _new_machine(self, reloc: str, codemodel: str) -> Any:
+    def _new_machine(self, reloc: str, codemodel: str) -> llvm.TargetMachine:
         return self.triple.create_target_machine(
             cpu=self.target.cpu,
             features=self.target.feature_text,
@@ -63,7 +66,7 @@ class _Library:
             codemodel=codemodel,
         )
 
-    def module(self, text: str) -> Any:
+    def module(self, text: str) -> llvm.ModuleRef:
         """The module that `text` is, with helpers inlined and stack slots turned into registers."""
         module = self.llvm.parse_assembly(text)
         module.triple = self.target.triple
@@ -76,7 +79,7 @@ class _Library:
         passes.run(module, self.llvm.create_pass_builder(self.machine, options))
         return module
 
-    def engine(self, module: Any, known: Mapping[str, int]) -> _EngineImage:
+    def engine(self, module: llvm.ModuleRef, known: Mapping[str, int]) -> _EngineImage:
         """`module` in memory by an engine of LLVM's, which takes over a machine of its own."""
         engine = self.llvm.create_mcjit_compiler(module, self._new_machine("default", "jitdefault"))
         for symbol in (*module.functions, *module.global_variables):
@@ -93,7 +96,7 @@ class _Library:
 class _EngineImage:
     """Code that an engine of LLVM's keeps."""
 
-    def __init__(self, engine: Any, functions: dict[str, int], size: int) -> None:
+    def __init__(self, engine: llvm.ExecutionEngine, functions: dict[str, int], size: int) -> None:
         self._engine = engine
         self.functions = functions
         self.size = size

@@ -385,7 +385,7 @@ class _RegionPlan:
             k.store(node, k.linear(node.shape, k.identity()), value)
             self.launch(k)
         # Negative padding drops elements: rows first .. last of each axis survive.
-        spans = []
+        spans: list[tuple[int, int, int, int]] = []  # first, count, place, step
         for n, out, low, inner in zip(
             node.x.shape, node.shape, node.low, node.interior, strict=True
         ):
@@ -530,12 +530,12 @@ class _RegionPlan:
         buffers: list[ir.Buffer] = []
         for param in built.params:
             match param:
+                case hlo.Node():
+                    buffers.append(self.buffer(param))
                 case ("start" | "loaded", i):
                     buffers.append(self.buffer(node.init[i]))
-                case ("finish" | "stored", i):
+                case (_, i):
                     buffers.append(carry[i])
-                case _:
-                    buffers.append(self.buffer(param))
         self.steps.append(ir.Launch(built.kernel, tuple(buffers)))
 
     def _updated(self, node: hlo.While) -> dict[int, Updated]:

@@ -84,7 +84,7 @@ class _Memory:
             for offset, entry in others[0].held.items()
             if all(o.held.get(offset) == entry for o in others)
         }
-        self.written = set.intersection(*[o.written for o in others])
+        self.written = others[0].written.intersection(*[o.written for o in others[1:]])
 
     def read(self, buffer: ir.Buffer, what: str) -> None:
         if not buffer.nbytes or buffer.place in ("input", "constant"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -93,9 +94,8 @@ def _sum_of_products(
     return out
 
 
-def _spans(starts: list[int], counts: object, steps: tuple[int, ...]) -> tuple[slice, ...]:
+def _spans(starts: list[int], counts: Sequence[int], steps: tuple[int, ...]) -> tuple[slice, ...]:
     """Slices of `counts` elements each."""
-    assert isinstance(counts, list | tuple)
     return tuple(
         [slice(a, a + dilated(n, s), s) for a, n, s in zip(starts, counts, steps, strict=True)]
     )

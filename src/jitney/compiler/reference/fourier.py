@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-ComplexArray: TypeAlias = np.ndarray[Any, np.dtype[np.complexfloating[Any]]]
+from jitney.compiler.scalar_functions.declaration import ComplexArray
+
 Kind: TypeAlias = str  # "FFT", "IFFT", "RFFT", "IRFFT"
-
-
-def _pocketfft() -> Any:
-    """SciPy's module, slow to import; its annotations are those of other array libraries."""
-    from scipy import fft
-
-    return fft
 
 
 def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
@@ -24,7 +18,8 @@ def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
     `lengths` are those of the axes; of the last one, for the transforms of real numbers, that of the
     real side. Inverse transforms divide by their product.
     """
-    pocketfft = _pocketfft()
+    from scipy import fft as pocketfft
+
     if not lengths or x.size == 0 or 0 in lengths:
         return _of_nothing(x, kind, lengths)
     axes = tuple(range(x.ndim - len(lengths), x.ndim))
@@ -62,7 +57,8 @@ def dft(
     re: np.ndarray, im: np.ndarray, dim: int, inverse: bool, normalized: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """The transform of re + i im along axis `dim`; `normalized` divides by its length."""
-    pocketfft = _pocketfft()
+    from scipy import fft as pocketfft
+
     z: ComplexArray = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
     z.real, z.imag = re, im
     if inverse:

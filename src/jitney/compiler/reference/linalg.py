@@ -9,30 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from jitney.compiler import blas
 
-Array = np.ndarray
-Spec = tuple[tuple[int, ...], Any]
+Array: TypeAlias = np.ndarray
+Spec: TypeAlias = tuple[tuple[int, ...], "np.dtype"]
+Found: TypeAlias = Sequence[Array] | None  # None stands for NaN
 
 _REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 _COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 
 
-def real_dtype(dtype: np.dtype) -> Any:
+def real_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of singular values of matrices of `dtype`."""
     return _REAL.get(dtype.char, dtype)
 
 
-def complex_dtype(dtype: np.dtype) -> Any:
+def complex_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of eigenvalues of matrices of `dtype`."""
     return _COMPLEX.get(dtype.char, np.dtype(np.complex64) if dtype.itemsize < 4 else dtype)
 
 
-def wide_dtype(dtype: np.dtype) -> Any:
+def wide_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype that matrices of `dtype` are computed in; that of pivots stays."""
     return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
 
@@ -49,7 +50,7 @@ def _lapack(name: str, x: Array) -> Callable[..., Any]:
 
 
 def _mapped(
-    fn: Callable[..., Any], outs: Sequence[Spec], ranks: Sequence[int], *xs: Array
+    fn: Callable[..., Found], outs: Sequence[Spec], ranks: Sequence[int], *xs: Array
 ) -> list[Array]:
     """`fn` on each element of the batch.
 
@@ -80,7 +81,7 @@ def _work(*xs: Array) -> int:
     return math.prod(sorted(sizes)[-3:])
 
 
-def _guarded(fn: Callable[..., Any], outs: Sequence[Spec], x: Array) -> list[Array]:
+def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Array) -> list[Array]:
     """A batched function of NumPy on matrices; one by one where it fails as a whole."""
     batch, matrices = x.shape[:-2], wide(x)
     try:
@@ -109,7 +110,7 @@ def lu(x: Array) -> list[Array]:
     getrf = _lapack("getrf", wide(x[..., :0, :0]))
     int32 = np.dtype(np.int32)
 
-    def one(a: Array) -> Any:
+    def one(a: Array) -> Found:
         if k == 0:
             return a, np.zeros(0, int32)
         factors, pivots, _ = getrf(a)
@@ -137,15 +138,16 @@ def eigh(x: Array, lower: bool = True) -> list[Array]:
     n = x.shape[-1]
     uplo = "L" if lower else "U"
 
-    def compute(a: Array) -> Any:
+    def compute(a: Array) -> Sequence[Array]:
         values, vectors = np.linalg.eigh(a, uplo)
         return vectors, values
 
     return _guarded(compute, [((n, n), x.dtype), ((n,), real_dtype(x.dtype))], x)
 
 
-def _finite(x: Array) -> Any:
-    return np.isfinite(wide(x)).all(axis=(-2, -1))
+def _is_finite(x: Array) -> bool:
+    """Whether all elements of a matrix are."""
+    return bool(np.isfinite(wide(x)).all())
 
 
 def eig(x: Array, left: bool, right: bool) -> list[Array]:
@@ -153,15 +155,15 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
     n, dtype = x.shape[-1], complex_dtype(x.dtype)
     outs = [((n,), dtype)] + [((n, n), dtype)] * (left + right)
 
-    def one(a: Array) -> Any:
+    def one(a: Array) -> Found:
         if n == 0:
             return (np.zeros(0, dtype),) + (np.zeros((0, 0), dtype),) * (left + right)
-        if not _finite(a):
+        if not _is_finite(a):
             return None
         from scipy import linalg
 
         found = linalg.eig(a, left=left, right=right, check_finite=False)
-        return found if left or right else (found,)
+        return found if isinstance(found, tuple) else (found,)
 
     return _mapped(one, outs, (2,), x)
 
@@ -172,15 +174,15 @@ def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Arr
     k = m if full_matrices else min(m, n)
     outs: list[Spec] = [((m, k), x.dtype), ((k, n), x.dtype)]
     if not pivoting:
-        mode: Any = "complete" if full_matrices else "reduced"
+        mode = "complete" if full_matrices else "reduced"
         return _guarded(lambda a: np.linalg.qr(a, mode), outs, x)
 
-    def one(a: Array) -> Any:
+    def one(a: Array) -> Found:
         if m == 0 or n == 0:
             return np.eye(m, k), np.zeros((k, n)), np.arange(n)
         from scipy import linalg
 
-        mode: Any = "full" if full_matrices else "economic"
+        mode = "full" if full_matrices else "economic"
         return linalg.qr(a, mode=mode, pivoting=True, check_finite=False)
 
     return _mapped(one, [*outs, ((n,), np.dtype(np.int32))], (2,), x)
@@ -191,7 +193,7 @@ def geqrf(x: Array) -> list[Array]:
     m, n = x.shape[-2:]
     k = min(m, n)
 
-    def one(a: Array) -> Any:
+    def one(a: Array) -> Found:
         if k == 0:
             return a, np.zeros(0)
         factors, taus, _, _ = _lapack("geqrf", a)(a)
@@ -205,7 +207,7 @@ def householder_product(x: Array, taus: Array) -> Array:
     m, n = x.shape[-2:]
     k = taus.shape[-1]
 
-    def one(a: Array, factors: Array) -> Any:
+    def one(a: Array, factors: Array) -> Found:
         out = np.eye(m, n, dtype=a.dtype)
         for i in reversed(range(k)):
             v = np.concatenate([np.zeros(i), np.ones(1), a[i + 1 :, i]]).astype(a.dtype)
@@ -225,7 +227,7 @@ def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[A
     rows, columns = (m, n) if full_matrices else (k, k)
     outs += [((m, rows), x.dtype), ((columns, n), x.dtype)]
 
-    def compute(a: Array) -> Any:
+    def compute(a: Array) -> Sequence[Array]:
         u, s, vh = np.linalg.svd(a, full_matrices)
         return s, u, vh
 
@@ -236,14 +238,14 @@ def schur(x: Array, vectors: bool = True) -> list[Array]:
     """[T] and, if `vectors`, [Z], with x = Z @ T @ Z^H; T is quasi-triangular if real."""
     n = x.shape[-1]
 
-    def one(a: Array) -> Any:
+    def one(a: Array) -> Found:
         if n == 0:
             return a, a
-        if not _finite(a):
+        if not _is_finite(a):
             return None
         from scipy import linalg
 
-        output: Any = "complex" if a.dtype.kind == "c" else "real"
+        output = "complex" if a.dtype.kind == "c" else "real"
         return linalg.schur(a, output=output, check_finite=False)
 
     return _mapped(one, [((n, n), x.dtype)] * (1 + vectors), (2,), x)
@@ -254,7 +256,7 @@ def hessenberg(x: Array) -> list[Array]:
     n = x.shape[-1]
     k = max(n - 1, 0)
 
-    def one(a: Array) -> Any:
+    def one(a: Array) -> Found:
         if n == 0:
             return a, np.zeros(0)
         factors, taus, _ = _lapack("gehrd", a)(a)
@@ -267,7 +269,7 @@ def tridiagonal(x: Array, lower: bool = True) -> list[Array]:
     """[factored matrix, diagonal, off-diagonal, factors] of the tridiagonal form of a Hermitian one."""
     n, real = x.shape[-1], real_dtype(x.dtype)
 
-    def one(a: Array) -> Any:
+    def one(a: Array) -> Found:
         name = "hetrd" if a.dtype.kind == "c" else "sytrd"
         factors, d, e, taus, _ = _lapack(name, a)(a, lower=int(lower))
         return factors, d, e, taus
@@ -294,10 +296,10 @@ def triangular_solve(
     else:
         conjugate_a = False
     trans = (2 if conjugate_a else 1) if transpose_a else 0
-    trsm: Any = get_blas_funcs("trsm", (wide(b[..., :0, :0]),))
+    trsm = get_blas_funcs("trsm", (wide(b[..., :0, :0]),))
 
     # Row by row in memory is the transpose, column by column: X^T op(a)^T = b^T.
-    def one(m: Array, rhs: Array) -> Any:
+    def one(m: Array, rhs: Array) -> Found:
         with np.errstate(all="ignore"):
             return (
                 trsm(
@@ -318,7 +320,7 @@ def tridiagonal_solve(
     """
     n = d.shape[-1]
 
-    def one(low: Array, mid: Array, up: Array, rhs: Array) -> Any:
+    def one(low: Array, mid: Array, up: Array, rhs: Array) -> Found:
         if n == 0 or rhs.size == 0:
             return (rhs,)
         if perturb_singular:
@@ -366,7 +368,7 @@ def cholesky_update(r: Array, w: Array) -> Array:
     """Upper triangular S with S^T @ S = r^T @ r + w w^T."""
     n = r.shape[-1]
 
-    def one(factor: Array, vector: Array) -> Any:
+    def one(factor: Array, vector: Array) -> Found:
         out, v = factor.copy(), vector.copy()
         for k in range(n):
             length = np.hypot(out[k, k], v[k])

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
-from jitney.compiler.scalar.code import Code, Rule
+from jitney.compiler.scalar.code import Code
 from jitney.compiler.scalar.floats import ordered_bits
 
+Comparison: TypeAlias = Callable[[Emitter, Value, Value], Value]
+BySign: TypeAlias = Callable[[Emitter, Value, Value, bool], Value]
 
-def _of_floats(predicate: str) -> Rule:
+
+def _of_floats(predicate: str) -> Comparison:
     return lambda e, x, y: e.fcmp(predicate, x, y)
 
 
-def _of_integers(order: str) -> Rule:
+def _of_integers(order: str) -> BySign:
     def rule(e: Emitter, x: Value, y: Value, signed: bool) -> Value:
         prefix = "" if order in ("eq", "ne") else "s" if signed else "u"
         return e.icmp(prefix + order, x, y)
@@ -20,11 +26,11 @@ def _of_integers(order: str) -> Rule:
     return rule
 
 
-def _of_booleans(order: str) -> Rule:
+def _of_booleans(order: str) -> Comparison:
     return lambda e, x, y: _of_integers(order)(e, x, y, False)
 
 
-def _of_ordered_bits(predicate: str) -> Rule:
+def _of_ordered_bits(predicate: str) -> Comparison:
     return lambda e, x, y: e.icmp(predicate, ordered_bits(e, x), ordered_bits(e, y))
 
 

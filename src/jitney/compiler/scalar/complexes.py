@@ -334,4 +334,8 @@ def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Va
 
 def rule_of(part: Part) -> Rule:
     """The rule of the row for `part`."""
-    return lambda e, *args: evaluate(e, part.of, args)[part.which]
+
+    def rule(e: Emitter, *args: Value) -> Value:
+        return evaluate(e, part.of, args)[part.which]
+
+    return rule

@@ -49,7 +49,11 @@ def emit(
     if kind_of(dtype) is None or len({x.kind for x in args if x.kind != "i1"}) > 1:
         return None
     if code.composed is not None:
-        return code.composed(lambda name, *xs: emit(e, name, dtype, list(xs), dtype), *args)
+
+        def apply(name: str, *xs: Value) -> Value | None:
+            return emit(e, name, dtype, list(xs), dtype)
+
+        return code.composed(apply, *args)
     kind = args[-1].kind  # the first operand of `select` is a predicate
     if kind in FLOAT_KINDS:
         return _emit_float(e, fn, code, args, kind)

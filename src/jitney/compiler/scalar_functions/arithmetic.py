@@ -6,12 +6,11 @@ operand of `max`, `min` and `clamp` is their result; of zeros, -0 is the smaller
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from jitney.compiler.scalar_functions.declaration import (
     BOOL,
+    ComplexArray,
     Reference,
     boolean,
     complex_of,
@@ -123,7 +122,7 @@ def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
     """`order`; of zeros of both signs, NumPy's takes either, depending on their place."""
 
     def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        out = order(x, y)
+        out: np.ndarray = order(x, y)
         if not _is_float(x.dtype) or out.all():
             return out
         return np.where((x == 0) & (y == 0), of_zeros(x, y), out)
@@ -134,15 +133,19 @@ def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
 def _complex_extreme(exceeds: np.ufunc) -> Reference:
     """The operand whose (real, imaginary) exceeds the other's; the second if neither does."""
 
-    def rule(x: Any, y: Any) -> np.ndarray:
+    def rule(x: ComplexArray, y: ComplexArray) -> np.ndarray:
         first = exceeds(x.real, y.real) | ((x.real == y.real) & exceeds(x.imag, y.imag))
         return np.where(first, x, y)
 
     return rule
 
 
+def _lesser_zero(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return -(-x - y)  # of zeros, -0.0 if either is
+
+
 _maximum = with_complex(_extreme(np.maximum, np.add), _complex_extreme(np.greater))
-_minimum = with_complex(_extreme(np.minimum, lambda x, y: -(-x - y)), _complex_extreme(np.less))
+_minimum = with_complex(_extreme(np.minimum, _lesser_zero), _complex_extreme(np.less))
 
 
 def _clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -172,7 +175,10 @@ def _ordered(x: np.ndarray) -> np.ndarray:
 
 
 def _total(order: np.ufunc) -> Reference:
-    return lambda x, y: order(_ordered(x), _ordered(y))
+    def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return order(_ordered(x), _ordered(y))
+
+    return rule
 
 
 def _compare(order: np.ufunc) -> Reference:
@@ -195,11 +201,11 @@ declare("le_to", _le_to, operands=2, result=boolean, code="comparisons.le_to", h
 # --- parts of complex numbers: memory has them, and `split_complex` takes them apart --------------
 
 
-def _real(x: Any) -> np.ndarray:
+def _real(x: ComplexArray) -> np.ndarray:
     return x.real
 
 
-def _imag(x: Any) -> np.ndarray:
+def _imag(x: ComplexArray) -> np.ndarray:
     return x.imag
 
 

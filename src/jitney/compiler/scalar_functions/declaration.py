@@ -10,6 +10,7 @@ import numpy as np
 from jitney.core.record import record
 
 Reference: TypeAlias = Callable[..., np.ndarray]
+ComplexArray: TypeAlias = "np.ndarray[Any, np.dtype[np.complexfloating[Any]]]"
 Dtypes: TypeAlias = Sequence["np.dtype[Any]"]
 ResultRule: TypeAlias = Callable[[Dtypes], "np.dtype[Any]"]
 HalfRule: TypeAlias = Literal["rounded", "basic", "closed", "own"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -12,11 +13,9 @@ from jitney.compiler.scalar_functions.declaration import Reference, declare
 
 
 @cache
-def _special() -> Any:
+def _special() -> ModuleType:
     # Loading SciPy takes longer than loading jitney; most programs use none of these.
-    import scipy.special
-
-    return scipy.special
+    return import_module("scipy.special")
 
 
 def _by_scipy(name: str, *, odd: bool = False) -> Reference:
@@ -63,7 +62,7 @@ def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
     special = _special()
     m64, x64 = m.astype(np.float64), x.astype(np.float64)
     sign = np.where(np.mod(m64, 2) == 0, -1.0, 1.0)
-    value = sign * special.gamma(m64 + 1) * special.zeta(m64 + 1, x64)
+    value: np.ndarray = sign * special.gamma(m64 + 1) * special.zeta(m64 + 1, x64)
     value = np.where(m64 == 0, special.psi(x64), value)
     valid = (m64 >= 0) & (m64 == np.floor(m64))
     return np.where(valid, value, np.nan).astype(x.dtype)

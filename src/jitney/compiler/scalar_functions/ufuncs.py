@@ -64,4 +64,8 @@ def halves_in_float32(inner: Reference) -> Reference:
 
 def with_complex(inner: Reference, complex_rule: Reference) -> Reference:
     """`inner` of two operands, with complex ones computed by `complex_rule`."""
-    return lambda x, y: (complex_rule if x.dtype.kind == "c" else inner)(x, y)
+
+    def rule(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return (complex_rule if x.dtype.kind == "c" else inner)(x, y)
+
+    return rule

@@ -35,7 +35,7 @@ def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
 def _region(region: ir.Region, rules: Rules) -> ir.Region:
     def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
         inner = traversal.with_regions(node, lambda region: _region(region, rules))
-        made = traversal.rebuild(b, inner, new.__getitem__)
+        made: ir.Node | list[ir.Node] = traversal.rebuild(b, inner, new.__getitem__)
         if isinstance(made, list):
             return [_simplified(b, x, rules) for x in made]
         return _simplified(b, made, rules)
@@ -299,7 +299,7 @@ def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
     if node.dtype.kind not in "iuf" or any(node.x.shape[j] != 1 for j in node.contract[0]):
         return None
     n_batch = len(node.batch[0])
-    factors = []
+    factors: list[ir.Node] = []
     position = n_batch
     for side, x in enumerate((node.x, node.y)):
         contract, batch = node.contract[side], node.batch[side]

@@ -269,13 +269,21 @@ def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
     return Split(parts[0], parts[1]) if len(parts) == 2 else parts[0]
 
 
+_Result: TypeAlias = ir.Node | _Pair
+_Unary: TypeAlias = Callable[[Builder, _Pair], _Result]
+_Binary: TypeAlias = Callable[[Builder, _Pair, _Pair], _Result]
+
+
 def _mul(b: Builder, x: _Pair, y: _Pair) -> _Pair:
     re = b.apply("sub", b.apply("mul", x[0], y[0]), b.apply("mul", x[1], y[1]))
     return re, b.apply("add", b.apply("mul", x[0], y[1]), b.apply("mul", x[1], y[0]))
 
 
 def _each(fn: str) -> Callable[..., _Pair]:
-    return lambda b, *xs: (b.apply(fn, *[x[0] for x in xs]), b.apply(fn, *[x[1] for x in xs]))
+    def rule(b: Builder, *xs: _Pair) -> _Pair:
+        return b.apply(fn, *[x[0] for x in xs]), b.apply(fn, *[x[1] for x in xs])
+
+    return rule
 
 
 def _compare(fn: str, joined_by: str) -> Callable[[Builder, _Pair, _Pair], ir.Node]:
@@ -293,7 +301,7 @@ def _extreme(order: str) -> Callable[[Builder, _Pair, _Pair], _Pair]:
     return rule
 
 
-_FORMS: dict[str, Callable[..., ir.Node | _Pair]] = {
+_FORMS: dict[str, _Unary | _Binary] = {
     "add": _each("add"),
     "sub": _each("sub"),
     "neg": _each("neg"),

@@ -1,0 +1,19 @@
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+_Complex: TypeAlias = np.ndarray[Any, np.dtype[np.complexfloating[Any]]]
+
+def fft(
+    x: np.ndarray, *, axis: int = -1, norm: Literal["backward", "forward"] | None = None
+) -> _Complex: ...
+def ifft(
+    x: np.ndarray, *, axis: int = -1, norm: Literal["backward", "forward"] | None = None
+) -> _Complex: ...
+def fftn(x: np.ndarray, *, axes: Sequence[int] | None = None) -> _Complex: ...
+def ifftn(x: np.ndarray, *, axes: Sequence[int] | None = None) -> _Complex: ...
+def rfftn(x: np.ndarray, *, axes: Sequence[int] | None = None) -> _Complex: ...
+def irfftn(
+    x: np.ndarray, s: Sequence[int] | None = None, axes: Sequence[int] | None = None
+) -> np.ndarray: ...
