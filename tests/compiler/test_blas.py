@@ -124,7 +124,7 @@ def test_eager_systems_are_compiled_once() -> None:
     compiled: list[int] = []
     original = program.compile_plan
     try:
-        program.compile_plan = lambda *args: compiled.append(1) or original(*args)  # type: ignore[assignment]
+        program.compile_plan = lambda *args: compiled.append(1) or original(*args)
         np.testing.assert_array_equal(jnp.linalg.inv(a), np.eye(20) / 2)
         np.testing.assert_array_equal(jnp.linalg.solve(a, a), np.eye(20))
     finally:

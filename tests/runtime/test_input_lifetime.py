@@ -159,7 +159,7 @@ def test_lists_that_change_while_they_are_compared():
         box += [Clearing(jnp.ones(4), box), *(jnp.ones(4) for _ in range(20))]
         np.testing.assert_array_equal(f(list(box)), np.full(4, 21))
         np.testing.assert_array_equal(f(list(box)), np.full(4, 21))
-        box[0].is_on = True  # type: ignore[attr-defined]
+        box[0].is_on = True
         with contextlib.suppress(TypeError, ValueError, IndexError):
             f(box)  # what is left of the list, but no memory of others
 
@@ -170,7 +170,7 @@ def test_dictionaries_that_change_while_they_are_compared():
     box |= {"a": Clearing(jnp.ones(4), box), "b": jnp.ones(4), "c": jnp.ones(4)}
     for _ in range(2):
         np.testing.assert_array_equal(f(dict(box)), np.full(4, 3))
-    box["a"].is_on = True  # type: ignore[attr-defined]
+    box["a"].is_on = True
     np.testing.assert_array_equal(f(box), 0)  # the sum of none
 
 

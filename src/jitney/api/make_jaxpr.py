@@ -87,10 +87,7 @@ def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
 
 def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:
     """A pytree of `ShapeDtypeStruct`s."""
-    structs = [
-        ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)  # type: ignore[attr-defined]
-        for a in avals
-    ]
+    structs = [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
     return pytrees.tree_unflatten(tree, structs)
 
 

@@ -29,7 +29,7 @@ def canonicalize_argnums(argnums: int | Iterable[int] | None, name: str) -> tupl
     if isinstance(argnums, int) and not isinstance(argnums, bool):
         return (argnums,)
     try:
-        numbers: tuple[Any, ...] = tuple(argnums)  # type: ignore[arg-type]
+        numbers: tuple[Any, ...] = tuple(argnums)  # type: ignore[arg-type]  # or it raises
     except TypeError:
         numbers = (argnums,)
     for number in numbers:

@@ -181,7 +181,7 @@ def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
             return out, [_from_user(ts, x, order) for ts, x in zip(each, out, strict=True)]
         return out, _from_user(terms, out, order)
 
-    adapted.given = rule  # type: ignore[attr-defined]
+    adapted.given = rule  # type: ignore[attr-defined]  # functions take any
     return adapted
 
 

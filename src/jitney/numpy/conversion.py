@@ -110,7 +110,7 @@ def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
 def _element(x: ArrayLike, dtype: np.dtype) -> np.ndarray:
     """A concrete element as a NumPy array of `dtype`."""
     if isinstance(x, Array):
-        return convert(x, dtype)._value  # type: ignore[union-attr]
+        return convert(x, dtype)._value  # type: ignore[union-attr]  # concrete, as it is
     return np.asarray(x, dtype)
 
 

@@ -142,7 +142,7 @@ class Plan:
             elif item == POINTS:
                 out.extend(self.points_shape)
             else:
-                out.append(self.entries[item].size)  # type: ignore[union-attr]
+                out.append(self.entries[item].size)
         return tuple(out)
 
 
@@ -177,7 +177,7 @@ def plan(shape: Shape, index: Index) -> Plan:
             continue
         if not _is_mask(item):
             kinds.append(POINTS)
-            is_points = isinstance(item, Array | np.ndarray) and item.ndim > 0  # type: ignore[union-attr]
+            is_points = isinstance(item, Array | np.ndarray) and item.ndim > 0
             entries.append(Points(item) if is_points else _scalar(item, axis, shape[axis]))
             full_shape.append(shape[axis])
             axis += 1
@@ -272,7 +272,7 @@ def _canonical_item(x: Index) -> Any:
                 "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or "
                 f"boolean arrays are valid indices. Got {x}"
             )
-    dtype = x.dtype  # type: ignore[attr-defined]
+    dtype = x.dtype
     if not _is_mask(x) and not dtypes.issubdtype(dtype, np.integer):
         raise TypeError(
             "Indexer must have integer or boolean type, got indexer with type "
@@ -292,7 +292,7 @@ def _array_of_sequence(xs: Sequence[Any]) -> Array | np.ndarray:
 
 
 def _is_mask(x: Index) -> bool:
-    return isinstance(x, Array | np.ndarray) and x.dtype == np.bool_  # type: ignore[union-attr]
+    return isinstance(x, Array | np.ndarray) and x.dtype == np.bool_
 
 
 def _concrete_mask(x: ArrayLike) -> np.ndarray:

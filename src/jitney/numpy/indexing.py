@@ -155,6 +155,7 @@ def get(
         static = static_entries(p, clip, wrap_negative_indices)
         if static is not None:
             return _finish(p, _get_static(x, static))
+        # Without points, entries are scalars and spans.
         if all(isinstance(e, Scalar) or abs(e.step) == 1 for e in p.entries):  # type: ignore[union-attr]
             return _finish(p, _get_dynamic(x, p, wrap_negative_indices))
     plain = Indexer(p, wrap_negative_indices)
@@ -207,7 +208,7 @@ def _sized_axes(p: Plan) -> list[tuple[int, Any]]:
         if item == POINTS:
             out.extend((n, item) for n in p.points_shape)
         else:
-            out.append((1 if item == NEW else p.entries[item].size, item))  # type: ignore[union-attr]
+            out.append((1 if item == NEW else p.entries[item].size, item))
     return out
 
 

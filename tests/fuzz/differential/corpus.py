@@ -40,7 +40,7 @@ class _Written(Program):
         return False
 
     def body(self, noisy: bool = False) -> str:
-        text: str = self.text  # type: ignore[attr-defined]
+        text: str = self.text
         return _with_noise(text) if noisy else text
 
 

@@ -136,7 +136,7 @@ def operator(r: random.Random, scope: Scope) -> Draft | None:
         text = f"{{0}} {sign} {literal}" if r.random() < 0.7 else f"{literal} {sign} {{0}}"
         return Draft(text, (x[0],), exact)
     y = fitting(r, scope, x[1], False)
-    exact = exact and bool(y) and kind(y[1].dtype) != "c"  # type: ignore[index]
+    exact = exact and bool(y) and kind(y[1].dtype) != "c"
     return Draft(f"{{0}} {sign} {{1}}", (x[0], y[0]), exact) if y else None
 
 
@@ -290,7 +290,7 @@ def index(r: random.Random, scope: Scope) -> Draft | None:
     mode = r.choice(MODES[1:4])
     exact = method in ("set", "min", "max") or (kinds in "iu" and method in ("add", "multiply"))
     text = f"{{0}}.at[{where}].{method}({new}, mode={mode!r}{options})"
-    return Draft(text, (*operands, value[0]) if new == "{2}" else operands, exact and kinds != "c")  # type: ignore[index]
+    return Draft(text, (*operands, value[0]) if new == "{2}" else operands, exact and kinds != "c")
 
 
 def dynamic(r: random.Random, scope: Scope) -> Draft | None:

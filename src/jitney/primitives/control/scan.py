@@ -278,11 +278,11 @@ def _(
     operands = [*res_consts, *range(n_res, a), *range(a, c), *range(c, c + len(u_xs)), *res_rows]
     late_program = _reordered(late, operands, range(len(late.jaxpr.outvars)))
     values = [
-        *(known_consts[invariant[k]] for k in res_consts),  # type: ignore[index]
+        *(known_consts[at] for at in invariant if at is not None),
         *u_consts,
         *u_init,
         *u_xs,
-        *(rows[k] if k in rows else known_xs[forwarded[k]] for k in res_rows),  # type: ignore[index]
+        *(rows[k] if (at := forwarded[k]) is None else known_xs[at] for k in res_rows),
     ]
     late_params = {
         **params,

@@ -356,7 +356,7 @@ def _(
 
 
 # Its type depends on the extent of the axis in scope: never remembered.
-all_to_all_p.result_type = (  # type: ignore[method-assign]  # of this one primitive
+all_to_all_p.result_type = (  # of this one primitive
     lambda avals, params: all_to_all_p.abstract_eval(*avals, **params)
 )
 _of_extent_one(all_to_all_p, lambda shape, **_: shape)

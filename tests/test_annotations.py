@@ -1,0 +1,54 @@
+"""What the lint says of annotations: `tools/annotations.py`."""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parents[1] / "tools" / "annotations.py"
+
+
+@pytest.fixture(scope="module")
+def annotations():
+    spec = importlib.util.spec_from_file_location("annotations", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# Written apart: these texts are no comments that the lint should find here.
+IGNORE, RULE = "# type: " + "ignore", "[index]"
+
+
+@pytest.mark.parametrize(
+    "text, has_reason",
+    [
+        (f"x = y[0]  {IGNORE}{RULE}", False),
+        (f"x = y[0]  {IGNORE}", False),
+        (f"x = y[0]  {IGNORE}{RULE}  # a reason", True),
+        (f"x = y[0]  # noqa: E501  {IGNORE.replace('type', 'pyright')}  # a reason", True),
+        (f"x = y[0]  {IGNORE}{RULE}  # noqa: E501", False),
+        (f"    # A reason.\n    x = y[0]  {IGNORE}{RULE}", True),
+        (f"# fmt: skip\nx = y[0]  {IGNORE}{RULE}", False),
+        (f"# A reason.\ny = []\nx = y[0]  {IGNORE}{RULE}", False),
+        (f"y = []  # of something else\nx = y[0]  {IGNORE}{RULE}", False),
+    ],
+)
+def test_reasons_of_ignores(annotations, text, has_reason):
+    assert list(annotations.ignores(text)) == [(text.count("\n") + 1, has_reason)]
+
+
+def test_other_comments_are_no_ignores(annotations):
+    assert list(annotations.ignores("x = 1  # noqa: E501\ny = 2  # ignores its type")) == []
+
+
+def test_parameters_that_count(annotations):
+    source = "def f(a, b: Any, c: int, *rest: Any, _d, self=None, **k: 'str'): ..."
+    found = {arg.arg: plain for arg, plain in annotations.parameters(ast.parse(source))}
+    assert found == {"a": True, "b": True, "c": False, "rest": True, "k": False}
+
+
+def test_the_tree_gives_its_reasons(annotations):
+    count, bare = annotations.check_ignores()
+    assert not bare and 0 < count <= annotations.MAX_IGNORES < 60
