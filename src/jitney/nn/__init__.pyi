@@ -1,6 +1,7 @@
 """Functions for neural networks."""
 
 from jitney.nn import initializers as initializers
+from jitney.nn.attention import dot_product_attention as dot_product_attention
 from jitney.nn.activations import celu as celu
 from jitney.nn.activations import elu as elu
 from jitney.nn.activations import gelu as gelu

@@ -1,0 +1,310 @@
+"""Attention: averages of values, weighted by how well their keys fit a query.
+
+Small products of queries and keys are computed whole. Larger ones are computed for one head and one
+block of queries at a time, so that memory grows with the length of a sequence and not with its square.
+Derivatives compute a block's weights again instead of keeping them. They are those of the loops, so
+they are there in every mode and order.
+
+Axes in this file: B batches, T queries, S keys and values, K heads of keys, G heads of queries for each
+of these, N = K G, H features.
+
+Sources: Vaswani et al., Attention is all you need, 2017; Rabe and Staats, Self-attention does not need
+O(n^2) memory, 2021; Dao, FlashAttention-2, 2023 (the residual).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.checkpoint import checkpoint
+from jitney.api.jit import jit
+from jitney.api.vmap import vmap
+from jitney.core.pytree.pytrees import tree_flatten, tree_unflatten
+from jitney.nn.normalization import logsumexp, softmax
+from jitney.numpy.promotion import check_arraylike
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+
+# Products of queries and keys up to this many elements are computed whole.
+_WHOLE = 2**22
+# About so many elements of them are computed at a time else, and stay in cache.
+_BLOCK = 2**17
+_LEAST_BLOCK = 16  # queries, however many keys there are
+
+R = TypeVar("R")
+
+
+class _Rules(NamedTuple):
+    """What is static: the scale, and which keys a query sees by position."""
+
+    scale: float
+    is_causal: bool
+    window: tuple[int, int] | None
+
+
+class _Limits(NamedTuple):
+    """What limits which keys a query sees, or None.
+
+    Bias and mask are [B|1, K|1, G|1, T|1, S|1] and lengths [B|1, 1, 1, 1, 1] at first; what takes a
+    batch, then a head, drops the leading axes.
+    """
+
+    bias: Array | None
+    mask: Array | None
+    keys: Array | None
+
+
+def _each(f: Callable[..., R], count: int, loop: bool, *operands: Any) -> R:
+    """`f` of each of `count` slices of the operands, which may have one for all: stacked results."""
+    leaves, tree = tree_flatten(operands)
+    if count == 1:
+        found, structure = tree_flatten(f(*tree_unflatten(tree, [x[0] for x in leaves])))
+        return tree_unflatten(structure, [x[None] for x in found])
+    varies = [x.shape[0] != 1 for x in leaves]
+
+    def of_slice(own: list[Array]) -> R:
+        rest = iter(own)
+        return f(
+            *tree_unflatten(
+                tree, [next(rest) if v else x[0] for x, v in zip(leaves, varies, strict=True)]
+            )
+        )
+
+    own = [x for x, v in zip(leaves, varies, strict=True) if v]
+    return lax.map(of_slice, own) if loop else vmap(of_slice)(own)
+
+
+def _seen(rules: _Rules, rows: Array, columns: Array, limits: _Limits) -> Array | None:
+    """Which of the keys each query sees, [G|1, T|1, S|1], or None for all."""
+    row, column = rows[None, :, None], columns[None, None, :]
+    conditions: list[Array] = []
+    if limits.mask is not None:
+        conditions.append(limits.mask)
+    if limits.keys is not None:
+        conditions.append(column < limits.keys)
+    if rules.is_causal:
+        conditions.append(column <= row)
+    if rules.window is not None:
+        before, after = rules.window
+        conditions += [column >= row - before, column <= row + after]
+    return reduce(jnp.logical_and, conditions) if conditions else None
+
+
+def _attend(
+    rules: _Rules, query: Array, key: Array, value: Array, rows: Array, limits: _Limits
+) -> tuple[Array, Array]:
+    """One head of keys: query [T, G, H], key, value [S, H], rows [T] -> [T, G, H], [T, G]."""
+    dtype = jnp.promote_types(query.dtype, np.float32)
+    logits = jnp.einsum("TGH,SH->GTS", query, key, preferred_element_type=dtype)
+    logits = logits * jnp.array(rules.scale, dtype)
+    if limits.bias is not None:
+        logits = (logits + limits.bias).astype(dtype)
+    seen = _seen(rules, rows, jnp.arange(key.shape[0]), limits)
+    if seen is not None:
+        # Finite, so that a query that sees no key averages all of them, as in JAX.
+        logits = jnp.where(seen, logits, 0.7 * float(jnp.finfo(dtype).min))
+    weights = softmax(logits, axis=-1).astype(key.dtype)
+    residual = logsumexp(logits, axis=-1).astype(key.dtype)
+    return jnp.einsum("GTS,SH->TGH", weights, value), residual.T
+
+
+def _in_blocks(
+    rules: _Rules, query: Array, key: Array, value: Array, limits: _Limits
+) -> tuple[Array, Array]:
+    """As `_attend`, by blocks of queries."""
+    (length, heads, _), keys = query.shape, key.shape[0]
+    size = min(length, max(_LEAST_BLOCK, _BLOCK // (heads * keys)))
+    count = -(-length // size)
+
+    def blocks(x: Array | None, axis: int) -> Array | None:
+        """Axis split in (count, size), padded at its end, count moved to the front."""
+        if x is None or x.shape[axis] == 1:
+            return None if x is None else x[None]
+        widths = [(0, count * size - length if k == axis else 0) for k in range(x.ndim)]
+        padded = jnp.pad(x, widths) if count * size > length else x
+        shape = (*x.shape[:axis], count, size, *x.shape[axis + 1 :])
+        return jnp.moveaxis(padded.reshape(shape), axis, 0)
+
+    def of_block(
+        query: Array, rows: Array, bias: Array | None, mask: Array | None
+    ) -> tuple[Array, Array]:
+        return _attend(rules, query, key, value, rows, limits._replace(bias=bias, mask=mask))
+
+    rows = jnp.arange(count * size).reshape(count, size)
+    out, residual = _each(
+        checkpoint(of_block), count, True,
+        blocks(query, 0), rows, blocks(limits.bias, 1), blocks(limits.mask, 1),
+    )  # fmt: skip
+    return (
+        out.reshape(-1, heads, out.shape[-1])[:length],
+        residual.reshape(-1, heads)[:length],
+    )
+
+
+@partial(jit, static_argnums=(0, 5), inline=True)
+def _attention(
+    rules: _Rules, query: Array, key: Array, value: Array, limits: _Limits, by_blocks: bool
+) -> tuple[Array, Array]:
+    """query [B, T, K, G, H], key, value [B, S, K, H] -> [B, T, K, G, H], [B, T, K, G]."""
+
+    def of_head(query: Array, key: Array, value: Array, limits: _Limits) -> tuple[Array, Array]:
+        if by_blocks:
+            return _in_blocks(rules, query, key, value, limits)
+        return _attend(rules, query, key, value, jnp.arange(query.shape[0]), limits)
+
+    def of_batch(query: Array, key: Array, value: Array, limits: _Limits) -> tuple[Array, Array]:
+        heads_first = [jnp.swapaxes(x, 0, 1) for x in (query, key, value)]
+        out, residual = _each(of_head, query.shape[1], by_blocks, *heads_first, limits)
+        return jnp.swapaxes(out, 0, 1), jnp.swapaxes(residual, 0, 1)
+
+    return _each(of_batch, query.shape[0], by_blocks, query, key, value, limits)
+
+
+def _by_head(name: str, x: ArrayLike | None, shape: tuple[int, ...], kv_heads: int) -> Array | None:
+    """A bias or mask that broadcasts to `shape` = (B, N, T, S), as [B|1, K|1, G|1, T|1, S|1]."""
+    if x is None:
+        return None
+    x = jnp.asarray(x)
+    if x.ndim == 3:
+        x = x[None]
+    if x.ndim != 4 or any(n not in (1, m) for n, m in zip(x.shape, shape, strict=True)):
+        raise ValueError(
+            f"dot_product_attention: {name} must have four axes and broadcast to (batches, heads, "
+            f"queries, keys) = {shape}, but its shape is {x.shape}"
+        )
+    heads = (1, 1) if x.shape[1] == 1 else (kv_heads, shape[1] // kv_heads)
+    return x.reshape(x.shape[0], *heads, *x.shape[2:])
+
+
+def _lengths(name: str, x: ArrayLike | None, batches: int) -> Array | None:
+    if x is None:
+        return None
+    x = jnp.asarray(x)
+    if x.shape != (batches,) or x.dtype != np.int32:
+        raise ValueError(
+            f"dot_product_attention: {name} must be int32[{batches}], one for each batch, but is "
+            f"{x.dtype}{list(x.shape)}"
+        )
+    return x
+
+
+def _check_operands(query: Array, key: Array, value: Array) -> None:
+    if query.ndim not in (3, 4) or not query.ndim == key.ndim == value.ndim:
+        raise ValueError(
+            "dot_product_attention: query, key and value must have three axes (length, heads, "
+            f"features), or four, batches first, but have shapes {query.shape}, {key.shape} and "
+            f"{value.shape}"
+        )
+    if not query.dtype == key.dtype == value.dtype:
+        raise ValueError(
+            "dot_product_attention: query, key and value must have one dtype, but have "
+            f"{query.dtype}, {key.dtype} and {value.dtype}"
+        )
+    if key.shape != value.shape:
+        raise ValueError(
+            "dot_product_attention: key and value must have one shape, but have "
+            f"{key.shape} and {value.shape}"
+        )
+    same = query.ndim == 3 or query.shape[0] == key.shape[0]
+    heads, kv_heads = query.shape[-2], key.shape[-2]
+    if not same or query.shape[-1] != key.shape[-1] or not kv_heads or heads % kv_heads:
+        raise ValueError(
+            "dot_product_attention: query and key must agree in batches and features, and the heads "
+            f"of query be a multiple of those of key, but the shapes are {query.shape} and {key.shape}"
+        )
+
+
+def _window(given: int | tuple[int, int] | None) -> tuple[int, int] | None:
+    return (given, given) if isinstance(given, int) else given
+
+
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    *,
+    scale: float | None = None,
+    is_causal: bool = False,
+    query_seq_lengths: ArrayLike | None = None,
+    key_value_seq_lengths: ArrayLike | None = None,
+    local_window_size: int | tuple[int, int] | None = None,
+    implementation: Literal["xla", "cudnn"] | None = None,
+    return_residual: bool = False,
+) -> Array | tuple[Array, Array]:
+    """softmax(scale * query key^T + bias) value, for each head.
+
+    No array of queries times keys is made where these are many: memory grows with T + S.
+
+    Args:
+      query: [B, T, N, H], or [T, N, H] for one batch.
+      key, value: [B, S, K, H], or [S, K, H]; N is a multiple of K. With K = N each head of queries has
+        its own keys, with K < N groups of N / K share them (grouped-query attention; multi-query
+        with K = 1).
+      bias: added to the logits; broadcasts to [B, N, T, S].
+      mask: booleans, likewise: whether a query sees a key.
+      scale: 1 / sqrt(H) by default.
+      is_causal: whether query t sees keys s <= t alone.
+      query_seq_lengths: int32 [B]; results of queries from there on are 0.
+      key_value_seq_lengths: int32 [B]; keys from there on are not seen.
+      local_window_size: (l, r): query t sees keys t - l to t + r alone; an integer stands for both.
+      implementation: None or "xla"; there is no "cudnn" on a CPU.
+      return_residual: whether to return the logarithms of the softmax's denominators, too.
+
+    Returns: array of the shape and dtype of query; with `return_residual`, a pair of that and an array
+      [B, T, N], or [T, N]. A query that sees no key gets the mean of all values.
+
+    Raises:
+      ValueError: if shapes or dtypes do not fit, or the implementation is unknown.
+      RuntimeError: for "cudnn".
+
+    Example:
+      >>> x = jnp.zeros((3, 1, 1))  # three positions, a head, a feature
+      >>> y = jnp.array([[[1.0]], [[3.0]], [[5.0]]])
+      >>> nn.dot_product_attention(x, x, y, is_causal=True).ravel()
+      Array([1., 2., 3.], dtype=float32)
+    """
+    check_arraylike("dot_product_attention", query, key, value)
+    q, k, v = jnp.asarray(query), jnp.asarray(key), jnp.asarray(value)
+    if implementation == "cudnn":
+        raise RuntimeError("dot_product_attention: cuDNN is not detected; there is none on a CPU")
+    if implementation not in (None, "xla"):
+        raise ValueError(
+            "dot_product_attention: implementation must be None or 'xla', but got "
+            f"{implementation!r}"
+        )
+    _check_operands(q, k, v)
+    has_batches = q.ndim == 4
+    if not has_batches:
+        q, k, v = q[None], k[None], v[None]
+    (batches, length, heads, features), (keys, kv_heads) = q.shape, k.shape[1:3]
+    shape = (batches, heads, length, keys)
+    seen = _by_head("mask", mask, shape, kv_heads)
+    if seen is not None and seen.dtype != np.bool_:
+        raise ValueError(f"dot_product_attention: mask must be of booleans, but is {seen.dtype}")
+    key_lengths = _lengths("key_value_seq_lengths", key_value_seq_lengths, batches)
+    if key_lengths is not None:
+        key_lengths = key_lengths.reshape(batches, 1, 1, 1, 1)
+    limits = _Limits(_by_head("bias", bias, shape, kv_heads), seen, key_lengths)
+    factor = features**-0.5 if scale is None else float(scale)
+    rules = _Rules(factor, bool(is_causal), _window(local_window_size))
+    grouped = q.reshape(batches, length, kv_heads, heads // kv_heads, features)
+    out, residual = _attention(rules, grouped, k, v, limits, math.prod(shape) > _WHOLE)
+    out = out.reshape(q.shape)
+    query_lengths = _lengths("query_seq_lengths", query_seq_lengths, batches)
+    if query_lengths is not None:
+        valid = jnp.arange(length) < query_lengths[:, None]
+        out = jnp.where(valid[:, :, None, None], out, 0)
+    # As in JAX: the residual is for those who write derivatives, and has none itself.
+    residual = lax.stop_gradient(residual.reshape(batches, length, heads))
+    if not has_batches:
+        out, residual = out[0], residual[0]
+    return (out, residual) if return_residual else out
