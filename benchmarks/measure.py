@@ -69,7 +69,7 @@ class Result:
         return json.dumps(asdict(self))
 
 
-def _timed(call: Call, wait: Callable[[Any], Any], count: int) -> float:
+def timed(call: Call, wait: Callable[[Any], Any], count: int) -> float:
     """Seconds per call over `count` calls, each waited for."""
     start = time.perf_counter()
     for _ in repeat(None, count):
@@ -77,11 +77,11 @@ def _timed(call: Call, wait: Callable[[Any], Any], count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def _batch_size(call: Call, wait: Callable[[Any], Any], target: float) -> int:
+def batch_size(call: Call, wait: Callable[[Any], Any], target: float) -> int:
     """How many calls make a sample of about `target` seconds; warms the call up on the way."""
     count = 1
     while True:
-        seconds = _timed(call, wait, count)
+        seconds = timed(call, wait, count)
         if seconds * count >= target or count >= 1 << 20:
             return count
         count = max(2 * count, min(int(target / max(seconds, 1e-9)), 16 * count))
@@ -101,7 +101,7 @@ def measure_warm(c: Case, effort: Effort) -> Result:
         compare(c, (sides[0], results[0]), (sides[1], results[1]))
     waits = [waiter(side, result) for side, result in zip(sides, results, strict=True)]
     del results
-    counts = [_batch_size(*pair, effort.batch) for pair in zip(calls, waits, strict=True)]
+    counts = [batch_size(*pair, effort.batch) for pair in zip(calls, waits, strict=True)]
 
     samples: dict[str, list[float]] = {package: [] for package in packages}
     gc.collect()
@@ -112,8 +112,8 @@ def measure_warm(c: Case, effort: Effort) -> Result:
             break
         for package, call, wait, count in zip(packages, calls, waits, counts, strict=True):
             time.sleep(effort.pause)
-            _timed(call, wait, count // 4 + 1)  # wakes threads, fills caches
-            samples[package].append(_timed(call, wait, count))
+            timed(call, wait, count // 4 + 1)  # wakes threads, fills caches
+            samples[package].append(timed(call, wait, count))
         gc.collect()
     return Result(c.name, samples)
 
