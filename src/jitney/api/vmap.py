@@ -15,7 +15,8 @@ from jitney.core.errors import api_boundary
 from jitney.core.flat_function import FlatFunction
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
-from jitney.primitives.array.shape import canonical_axis, shape_of
+from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 

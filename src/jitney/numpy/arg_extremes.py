@@ -13,7 +13,8 @@ from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import promotion, reduction_table, reductions
 from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where as choose
-from jitney.primitives.array.shape import canonical_axis, reshape
+from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.reduction import reduce
 
 __all__ = ["argmax", "argmin", "nanargmax", "nanargmin"]

@@ -19,7 +19,8 @@ from jitney.numpy import promotion
 from jitney.numpy.conversion import array_of
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
-from jitney.primitives.array.shape import broadcast_to, canonical_shape, shape_of
+from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.shape import broadcast_to, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.runtime.array import MAX_AXES, array_from_numpy
 

@@ -16,13 +16,12 @@ from jitney.numpy.creation import full, zeros, zeros_like
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import argsort, sort
+from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.concatenation import concatenate, tile
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
-    canonical_axis,
-    canonical_shape,
     expand_dims,
     reshape,
     shape_of,

@@ -19,12 +19,8 @@ from jitney.numpy.joining import stack
 from jitney.numpy.triangular import diagonal
 from jitney.primitives.array import concatenation, shape as lax_shape
 from jitney.primitives.array.annotations import copy_p
-from jitney.primitives.array.shape import (
-    broadcast_in_dim,
-    canonical_axes,
-    canonical_axis,
-    canonical_shape,
-)
+from jitney.primitives.array.canonical import canonical_axes, canonical_axis, canonical_shape
+from jitney.primitives.array.shape import broadcast_in_dim
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, scalar_operand
 

@@ -22,12 +22,12 @@ from jitney.core.record import record
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import multiply
+from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_shapes,
     broadcast_to,
-    canonical_axis,
     expand_dims,
     reshape,
     shape_of,

@@ -18,11 +18,10 @@ from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where
+from jitney.primitives.array.canonical import canonical_axes, canonical_axis
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
-    canonical_axes,
-    canonical_axis,
     expand_dims,
     reshape,
     shape_of,

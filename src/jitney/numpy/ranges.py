@@ -17,12 +17,12 @@ from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.functions import public
 from jitney.numpy.unary_math import log10, sign
+from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.shape import (
     broadcast_shapes,
     broadcast_to,
-    canonical_axis,
     expand_dims,
     reshape,
     shape_of,

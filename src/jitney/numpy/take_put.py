@@ -23,13 +23,13 @@ from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.division import remainder
 from jitney.numpy.indexing import empty_of_type, index_dtype, mode_of
 from jitney.numpy.selection import clip, where
+from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate, tile
 from jitney.primitives.array.creation import broadcasted_iota, iota
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_shapes,
     broadcast_to,
-    canonical_axis,
     expand_dims,
     reshape,
     squeeze,

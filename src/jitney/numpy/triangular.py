@@ -17,14 +17,12 @@ from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
+from jitney.primitives.array.canonical import canonical_axes, canonical_axis, canonical_shape
 from jitney.primitives.array.concatenation import pad, stack
 from jitney.primitives.array.creation import broadcasted_iota, iota
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
-    canonical_axes,
-    canonical_axis,
-    canonical_shape,
     expand_dims,
     reshape,
     shape_of,

@@ -13,7 +13,8 @@ from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
 from jitney.core.typing import ArrayLike, DTypeLike
-from jitney.primitives.array.shape import canonical_axes, shape_of
+from jitney.primitives.array.canonical import canonical_axes
+from jitney.primitives.array.shape import shape_of
 
 __all__ = [
     "can_cast", "finfo", "iinfo", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype",

@@ -24,8 +24,9 @@ from jitney.numpy.reductions import (
 )
 from jitney.numpy.selection import where
 from jitney.numpy.sorting import lexsort
+from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import canonical_axis, expand_dims, reshape, transpose
+from jitney.primitives.array.shape import expand_dims, reshape, transpose
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import as_value, convert
 

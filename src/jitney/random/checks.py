@@ -8,7 +8,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.core import dtypes
-from jitney.primitives.array.shape import canonical_shape
+from jitney.primitives.array.canonical import canonical_shape
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike

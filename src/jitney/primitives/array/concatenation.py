@@ -14,7 +14,8 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
-from jitney.primitives.array.shape import canonical_axis, shape_of
+from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate

@@ -12,7 +12,8 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
-from jitney.primitives.array.shape import broadcast, canonical_shape, shape_of
+from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.shape import broadcast, shape_of
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.convert import convert, user_dtype
 from jitney.primitives.elementwise.families import Shape

@@ -1,7 +1,6 @@
 """Changes of shape that move no value to another row-major position group: views, mostly.
 
-Broadcasting, reshaping, transposing, squeezing, reversing. Static shapes are tuples of ints; what
-users give is checked by `canonical_shape` and `canonical_axis`.
+Broadcasting, reshaping, transposing, squeezing, reversing. Static shapes are tuples of ints.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
-from jitney.core.trace import Tracer
 from jitney.primitives import rules
+from jitney.primitives.array.canonical import canonical_axes, canonical_shape
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
 from jitney.primitives.rules import shape_of as shape_of
@@ -28,65 +27,6 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import ArrayLike, ShapeLike
     from jitney.primitives.rule_types import Builder, Node, Primals, Value
-
-# --- shapes and axes as users give them -----------------------------------------------------------
-
-
-def canonical_shape(shape: Any, context: str = "") -> Shape:
-    """A shape as a tuple of ints.
-
-    Raises:
-      TypeError: if an entry is no integer, or is a tracer.
-    """
-    try:
-        return tuple([operator.index(n) for n in shape])
-    except TypeError:  # what a tracer raises is one, too
-        pass
-    try:
-        entries = tuple(shape)
-    except TypeError:
-        entries = (shape,)
-    if len(entries) == 1 and entries[0] is shape:
-        try:
-            return (operator.index(shape),)
-        except TypeError:
-            pass
-    raise shape_error(entries, context)
-
-
-def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
-    """The error for a shape that is not made of known integers."""
-    message = f"Shapes must be 1D sequences of concrete values of integer type, got {entries}."
-    if context:
-        message += f" {context}."
-    tracers = [x for x in entries if isinstance(x, Tracer)]
-    if tracers:
-        message += (
-            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller "
-            "subfunctions."
-        )
-        message += "".join(dict.fromkeys(t._origin_msg() for t in tracers))
-    return TypeError(message)
-
-
-def canonical_axis(axis: Any, rank: int) -> int:
-    """`axis` counted from the front.
-
-    Raises:
-      ValueError: if it is out of range.
-    """
-    axis = operator.index(axis)
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
-    return axis + rank if axis < 0 else axis
-
-
-def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
-    """Axes counted from the front; one axis counts as a sequence of one."""
-    if isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str):
-        return tuple([canonical_axis(a, rank) for a in axes])
-    return (canonical_axis(axes, rank),)
-
 
 # --- broadcast_in_dim -------------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from jitney.core.avals import get_aval
 from jitney.core.pytree import pytrees
+from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate, pad
-from jitney.primitives.array.shape import canonical_axis, rev, shape_of
+from jitney.primitives.array.shape import rev, shape_of
 from jitney.primitives.elementwise.binary import add, bitwise_or
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim

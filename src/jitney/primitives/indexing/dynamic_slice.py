@@ -17,13 +17,8 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
-from jitney.primitives.array.shape import (
-    canonical_axis,
-    canonical_shape,
-    expand_dims,
-    shape_of,
-    squeeze,
-)
+from jitney.primitives.array.canonical import canonical_axis, canonical_shape
+from jitney.primitives.array.shape import expand_dims, shape_of, squeeze
 from jitney.primitives.elementwise import binary, compare, convert, families, select
 from jitney.primitives.elementwise.families import Shape
 from jitney.primitives.indexing.gather import (

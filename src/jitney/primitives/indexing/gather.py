@@ -21,7 +21,8 @@ from jitney.core.primitive import declare
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.primitives.array import concatenation
-from jitney.primitives.array.shape import canonical_shape, expand_dims, shape_of
+from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.shape import expand_dims, shape_of
 from jitney.primitives.elementwise import binary, compare, convert, families, select
 from jitney.primitives.elementwise.families import Shape
 

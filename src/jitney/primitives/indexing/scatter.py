@@ -23,7 +23,8 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
-from jitney.primitives.array.shape import broadcast, canonical_shape
+from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.shape import broadcast
 from jitney.primitives.elementwise import binary, families
 from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.indexing.gather import (

@@ -11,12 +11,8 @@ import numpy as np
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives import rules
-from jitney.primitives.array.shape import (
-    canonical_axis,
-    canonical_shape,
-    shape_of,
-    squeeze,
-)
+from jitney.primitives.array.canonical import canonical_axis, canonical_shape
+from jitney.primitives.array.shape import shape_of, squeeze
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.families import Shape
 

@@ -16,6 +16,7 @@ from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import rules
 from jitney.primitives.array import shape as shapes
+from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel.collectives import (
     NO_GROUPS,
@@ -319,7 +320,7 @@ def psum_scatter(
 
     def one(leaf: Value) -> Any:
         value = as_value(leaf)
-        k = shapes.canonical_axis(scatter_dimension, len(value.shape))
+        k = canonical_axis(scatter_dimension, len(value.shape))
         for i, name in enumerate(names):
             size = axis_extent(name, "psum_scatter")
             if i < len(names) - 1 and not tiled:
@@ -445,8 +446,8 @@ def all_to_all(
 
     def one(leaf: Value) -> Any:
         value = as_value(leaf)
-        s = shapes.canonical_axis(split_axis, len(value.shape))
-        c = shapes.canonical_axis(concat_axis, len(value.shape))
+        s = canonical_axis(split_axis, len(value.shape))
+        c = canonical_axis(concat_axis, len(value.shape))
         drop = None
         if not tiled:
             if value.shape[s] != size:
@@ -478,8 +479,8 @@ def _all_to_all_of_several(
     x: Array, names: Sequence[AxisName], split_axis: int, concat_axis: int, tiled: bool
 ) -> Any:
     """The exchange for several axes as one, the first varying slowest: axis by axis, in place."""
-    s = shapes.canonical_axis(split_axis, len(x.shape))
-    c = shapes.canonical_axis(concat_axis, len(x.shape))
+    s = canonical_axis(split_axis, len(x.shape))
+    c = canonical_axis(concat_axis, len(x.shape))
     sizes = [axis_extent(name, "all_to_all") for name in names]
     parts = [*sizes, -1] if tiled else sizes
     out = shapes.reshape(x, (*x.shape[:s], *_known(parts, x.shape[s]), *x.shape[s + 1 :]))

@@ -21,9 +21,10 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives import rules
+from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import broadcast_in_dim, canonical_shape, reshape
+from jitney.primitives.array.shape import broadcast_in_dim, reshape
 from jitney.primitives.elementwise import binary, families
 from jitney.primitives.elementwise.compare import ge, ge_p, le, le_p
 from jitney.primitives.elementwise.convert import convert_element_type

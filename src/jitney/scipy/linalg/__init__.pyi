@@ -1,7 +1,6 @@
-"""Factorizations, functions of matrices, structured matrices."""
+"""Factorizations, linear systems, functions of matrices, structured matrices."""
 
 from jitney.scipy.linalg.factorizations import cho_factor as cho_factor
-from jitney.scipy.linalg.factorizations import cho_solve as cho_solve
 from jitney.scipy.linalg.factorizations import cholesky as cholesky
 from jitney.scipy.linalg.factorizations import det as det
 from jitney.scipy.linalg.factorizations import eigh as eigh
@@ -9,15 +8,16 @@ from jitney.scipy.linalg.factorizations import hessenberg as hessenberg
 from jitney.scipy.linalg.factorizations import inv as inv
 from jitney.scipy.linalg.factorizations import lu as lu
 from jitney.scipy.linalg.factorizations import lu_factor as lu_factor
-from jitney.scipy.linalg.factorizations import lu_solve as lu_solve
 from jitney.scipy.linalg.factorizations import polar as polar
 from jitney.scipy.linalg.factorizations import qr as qr
 from jitney.scipy.linalg.factorizations import qr_multiply as qr_multiply
 from jitney.scipy.linalg.factorizations import rsf2csf as rsf2csf
 from jitney.scipy.linalg.factorizations import schur as schur
-from jitney.scipy.linalg.factorizations import solve as solve
-from jitney.scipy.linalg.factorizations import solve_triangular as solve_triangular
 from jitney.scipy.linalg.factorizations import svd as svd
+from jitney.scipy.linalg.linear_systems import cho_solve as cho_solve
+from jitney.scipy.linalg.linear_systems import lu_solve as lu_solve
+from jitney.scipy.linalg.linear_systems import solve as solve
+from jitney.scipy.linalg.linear_systems import solve_triangular as solve_triangular
 from jitney.scipy.linalg.matrix_functions import expm as expm
 from jitney.scipy.linalg.matrix_functions import expm_frechet as expm_frechet
 from jitney.scipy.linalg.matrix_functions import funm as funm

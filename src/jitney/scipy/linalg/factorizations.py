@@ -1,4 +1,4 @@
-"""Factorizations and linear systems with SciPy's interface, batched over leading axes.
+"""Factorizations with SciPy's interface, batched over leading axes.
 
 `overwrite_a`, `overwrite_b`, `check_finite`, `lapack_driver`, `lwork`, `debug` and `turbo` are accepted
 for compatibility, and change nothing.
@@ -9,31 +9,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.numpy.promotion import is_complex, promote_dtypes_inexact
+from jitney.numpy.promotion import is_complex
 from jitney.numpy.vectorization import vectorize
-from jitney.primitives.elementwise.convert import as_value
-
-
-def _inexact(*xs: ArrayLike) -> list[Array]:
-    return [as_value(x) for x in promote_dtypes_inexact(*xs)]
-
-
-def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The complex dtype of the precision of `dtype`."""
-    wide = np.dtype(dtype) in (np.float64, np.complex128)
-    return np.dtype(np.complex128 if wide else np.complex64)
-
-
-def _square(name: str, a: Array) -> None:
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"{name}: a must be a (batched) square matrix, but got shape {a.shape}")
+from jitney.scipy.linalg.arguments import check_square, complex_dtype, inexact
 
 
 def cholesky(
@@ -54,7 +37,7 @@ def cholesky(
              [0., 2.]], dtype=float32)
     """
     del overwrite_a, check_finite
-    return _cholesky(*_inexact(a), lower=lower)
+    return _cholesky(*inexact(a), lower=lower)
 
 
 @partial(jit_when_traced, static_argnames="lower")
@@ -69,40 +52,6 @@ def cho_factor(
 ) -> tuple[Array, bool]:
     """(`cholesky(a, lower)`, lower), for `cho_solve`."""
     return cholesky(a, lower, overwrite_a, check_finite), lower
-
-
-def cho_solve(
-    c_and_lower: tuple[ArrayLike, bool],
-    b: ArrayLike,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Array:
-    """The solution of a @ x = b, by the factor of a that `cho_factor` gives.
-
-    Args:
-      c_and_lower: what `cho_factor(a)` gives.
-      b: right sides [..., n] or [..., n, k].
-      overwrite_b, check_finite: see above.
-
-    Returns: array of the shape of b.
-
-    Raises:
-      ValueError: if shapes do not fit.
-    """
-    del overwrite_b, check_finite
-    c, lower = c_and_lower
-    return _cho_solve(*_inexact(c, b), lower=bool(lower))
-
-
-@partial(jit_when_traced, static_argnames="lower")
-def _cho_solve(c: Array, b: Array, *, lower: bool) -> Array:
-    _square("cho_solve", c)
-    is_vector = b.ndim == 1
-    right = b[:, None] if is_vector else b
-    solve_one = partial(_triangular_solve, lower=lower, unit_diagonal=False)
-    between = solve_one(c, right, trans=0 if lower else 2)
-    x = solve_one(c, between, trans=2 if lower else 0)
-    return x[..., 0] if is_vector else x
 
 
 def svd(
@@ -122,7 +71,7 @@ def svd(
       overwrite_a, check_finite, lapack_driver: see above.
     """
     del overwrite_a, check_finite, lapack_driver
-    found = lax.linalg.svd(*_inexact(a), full_matrices=full_matrices, compute_uv=compute_uv)
+    found = lax.linalg.svd(*inexact(a), full_matrices=full_matrices, compute_uv=compute_uv)
     return tuple(found) if compute_uv else found
 
 
@@ -176,7 +125,7 @@ def eigh(
     ):
         if not ok:
             raise NotImplementedError(f"Only the {name} case of eigh is implemented.")
-    vectors, values = lax.linalg.eigh(*_inexact(a), lower=lower)
+    vectors, values = lax.linalg.eigh(*inexact(a), lower=lower)
     return values if eigvals_only else (values, vectors)
 
 
@@ -201,7 +150,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
         raise ValueError(
             f"Expected 'output' to be either 'real' or 'complex', got output={output!r}."
         )
-    return _schur(*_inexact(a), output=output)
+    return _schur(*inexact(a), output=output)
 
 
 @partial(jit_when_traced, static_argnames="output")
@@ -224,7 +173,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
       ValueError: if they are not square, and of one shape.
     """
     del check_finite
-    t, z = _inexact(T, Z)
+    t, z = inexact(T, Z)
     for name, x in (("T", t), ("Z", z)):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"rsf2csf: input {name!r} must be square, but got shape {x.shape}")
@@ -283,57 +232,8 @@ def lu_factor(
       overwrite_a, check_finite: see above.
     """
     del overwrite_a, check_finite
-    factors, pivots, _ = lax.linalg.lu(*_inexact(a))
+    factors, pivots, _ = lax.linalg.lu(*inexact(a))
     return factors, pivots
-
-
-def lu_solve(
-    lu_and_piv: tuple[Array, ArrayLike],
-    b: ArrayLike,
-    trans: int = 0,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Array:
-    """The solution of a @ x = b, by the factorization of a that `lu_factor` gives.
-
-    Args:
-      lu_and_piv: what `lu_factor(a)` gives.
-      b: right sides [..., n] or [..., n, k].
-      trans: 0, or 1 for a^T @ x = b, or 2 for a^H @ x = b.
-      overwrite_b, check_finite: see above.
-
-    Raises:
-      ValueError: for another `trans`, or shapes that do not fit.
-    """
-    del overwrite_b, check_finite
-    if trans not in (0, 1, 2):
-        raise ValueError(f"lu_solve: 'trans' value must be 0, 1, or 2, got {trans}")
-    factors, pivots = lu_and_piv
-    matrix, right = _inexact(factors, b)
-    return _lu_solve(matrix, right, pivots, trans=trans)
-
-
-@partial(jit_when_traced, static_argnames="trans")
-def _lu_solve(factors: Array, b: Array, pivots: ArrayLike, *, trans: int) -> Array:
-    _square("lu_solve", factors)
-    n = factors.shape[-1]
-    order = lax.linalg.lu_pivots_to_permutation(pivots, n)
-    is_vector = b.ndim == 1
-    right = b[:, None] if is_vector else b
-    lower = partial(_triangular_solve, lower=True, unit_diagonal=True)
-    upper = partial(_triangular_solve, lower=False, unit_diagonal=False)
-    if trans == 0:
-        right = jnp.take_along_axis(right, _like(order, right), axis=-2)
-        x = upper(factors, lower(factors, right, trans=0), trans=0)
-    else:
-        x = lower(factors, upper(factors, right, trans=trans), trans=trans)
-        x = jnp.take_along_axis(x, _like(jnp.argsort(order), x), axis=-2)
-    return x[:, 0] if is_vector else x
-
-
-def _like(order: Array, x: Array) -> Array:
-    """A permutation of rows as indices for `take_along_axis`."""
-    return jnp.broadcast_to(order[..., None], (*x.shape[:-2], order.shape[-1], 1))
 
 
 def lu(
@@ -353,7 +253,7 @@ def lu(
              [0., 1.]], dtype=float32)
     """
     del overwrite_a, check_finite
-    return _lu(*_inexact(a), permute_l=permute_l)
+    return _lu(*inexact(a), permute_l=permute_l)
 
 
 @partial(jit_when_traced, static_argnames="permute_l")
@@ -395,7 +295,7 @@ def qr(
     del overwrite_a, lwork, check_finite
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"Unsupported QR decomposition mode {mode!r}")
-    found = lax.linalg.qr(*_inexact(a), pivoting=pivoting, full_matrices=mode != "economic")
+    found = lax.linalg.qr(*inexact(a), pivoting=pivoting, full_matrices=mode != "economic")
     return _as_results(found[1:] if mode == "r" else found)
 
 
@@ -429,7 +329,7 @@ def qr_multiply(
     del overwrite_a, overwrite_c
     if mode not in ("right", "left"):
         raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
-    x, y = _inexact(a, c)
+    x, y = inexact(a, c)
     q, *rest = lax.linalg.qr(x, pivoting=pivoting, full_matrices=False)
     if conjugate:
         q = jnp.conj(q)
@@ -446,109 +346,6 @@ def qr_multiply(
     return _as_results([product, *rest])
 
 
-def solve(
-    a: ArrayLike,
-    b: ArrayLike,
-    lower: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    debug: bool = False,
-    check_finite: bool = True,
-    assume_a: str = "gen",
-) -> Array:
-    """The solution of a @ x = b.
-
-    Args:
-      a: square matrices [..., n, n].
-      b: right sides [..., n] or [..., n, k].
-      lower: which triangle of `a` counts, of positive definite ones.
-      assume_a: "gen", "sym" or "her" for matrices in general, "pos" for positive definite ones.
-      overwrite_a, overwrite_b, debug, check_finite: see above.
-
-    Raises:
-      ValueError: for another `assume_a`, or shapes that do not fit.
-
-    Example:
-      >>> jax.scipy.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 8.0]))
-      Array([1., 2.], dtype=float32)
-    """
-    del overwrite_a, overwrite_b, debug, check_finite
-    valid = ["gen", "sym", "her", "pos"]
-    if assume_a not in valid:
-        raise ValueError(f"Expected assume_a to be one of {valid}; got {assume_a!r}")
-    x, y = _inexact(a, b)
-    if assume_a != "pos":
-        return jnp.linalg.solve(x, y[..., None])[..., 0] if y.ndim == 1 else jnp.linalg.solve(x, y)
-    _square("solve", x)
-    triangle = jnp.tril(x) if lower else jnp.triu(x)
-    other = jnp.conj(jnp.matrix_transpose(jnp.tril(x, -1) if lower else jnp.triu(x, 1)))
-    factor = lax.linalg.cholesky(triangle + other, symmetrize_input=False)
-    return _cho_solve(factor, y, lower=True)
-
-
-def solve_triangular(
-    a: ArrayLike,
-    b: ArrayLike,
-    trans: int | str = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    debug: Any = None,
-    check_finite: bool = True,
-) -> Array:
-    """The solution of a @ x = b for triangular a.
-
-    Args:
-      a: square matrices [..., n, n]; the other triangle is not read.
-      b: right sides [..., n] or [..., n, k].
-      trans: 0 or "N"; 1 or "T" for a^T @ x = b; 2 or "C" for a^H @ x = b.
-      lower: which triangle counts.
-      unit_diagonal: whether the diagonal counts as ones.
-      overwrite_b, debug, check_finite: see above.
-
-    Raises:
-      ValueError: for another `trans`, or shapes that do not fit.
-
-    Example:
-      >>> jax.scipy.linalg.solve_triangular(jnp.array([[2.0, 1.0], [0.0, 4.0]]), jnp.array([4.0, 8.0]))
-      Array([1., 2.], dtype=float32)
-    """
-    del overwrite_b, debug, check_finite
-    codes: dict[object, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
-    if trans not in codes:
-        raise ValueError(f"solve_triangular: Invalid 'trans' value {trans}; it must be 0, 1 or 2")
-    x, y = _inexact(a, b)
-    return _solve_triangular(x, y, trans=codes[trans], lower=lower, unit_diagonal=unit_diagonal)
-
-
-@partial(jit_when_traced, static_argnames=("trans", "lower", "unit_diagonal"))
-def _solve_triangular(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
-    _square("solve_triangular", a)
-    return _triangular_solve(a, b, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
-
-
-def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
-    """`lax.linalg.triangular_solve` with batch axes broadcast, and vectors of right sides."""
-    is_vector = b.ndim == 1
-    right = b[:, None] if is_vector else b
-    if right.shape[-2] != a.shape[-1]:
-        raise ValueError(
-            f"right sides must have {a.shape[-1]} rows, as the matrix has, but got shapes {a.shape} "
-            f"and {b.shape}"
-        )
-    batch = jnp.broadcast_shapes(a.shape[:-2], right.shape[:-2])
-    x = lax.linalg.triangular_solve(
-        jnp.broadcast_to(a, (*batch, *a.shape[-2:])),
-        jnp.broadcast_to(right, (*batch, *right.shape[-2:])),
-        left_side=True,
-        lower=lower,
-        transpose_a=trans > 0,
-        conjugate_a=trans == 2,
-        unit_diagonal=unit_diagonal,
-    )
-    return x[..., 0] if is_vector else x
-
-
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array | tuple[Array, Array]:
@@ -560,8 +357,8 @@ def hessenberg(
       overwrite_a, check_finite: see above.
     """
     del overwrite_a, check_finite
-    (x,) = _inexact(a)
-    _square("hessenberg", x)
+    (x,) = inexact(a)
+    check_square("hessenberg", x)
     n = x.shape[-1]
     if n == 0:
         return (jnp.zeros_like(x), jnp.zeros_like(x)) if calc_q else jnp.zeros_like(x)
@@ -603,7 +400,7 @@ def polar(
              [0., 3.]], dtype=float32)
     """
     del eps, max_iterations
-    (x,) = _inexact(a)
+    (x,) = inexact(a)
     if x.ndim < 2:
         raise ValueError(f"polar: a must be a (batched) matrix, but got shape {x.shape}")
     if side not in ("right", "left"):

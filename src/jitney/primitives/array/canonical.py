@@ -1,0 +1,68 @@
+"""Shapes and axes as users give them, in canonical form: ints, axes counted from the front."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core.trace import Tracer
+from jitney.primitives.elementwise.families import Shape
+
+
+def canonical_shape(shape: Any, context: str = "") -> Shape:
+    """A shape as a tuple of ints.
+
+    Raises:
+      TypeError: if an entry is no integer, or is a tracer.
+    """
+    try:
+        return tuple([operator.index(n) for n in shape])
+    except TypeError:  # what a tracer raises is one, too
+        pass
+    try:
+        entries = tuple(shape)
+    except TypeError:
+        entries = (shape,)
+    if len(entries) == 1 and entries[0] is shape:
+        try:
+            return (operator.index(shape),)
+        except TypeError:
+            pass
+    raise shape_error(entries, context)
+
+
+def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
+    """The error for a shape that is not made of known integers."""
+    message = f"Shapes must be 1D sequences of concrete values of integer type, got {entries}."
+    if context:
+        message += f" {context}."
+    tracers = [x for x in entries if isinstance(x, Tracer)]
+    if tracers:
+        message += (
+            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller "
+            "subfunctions."
+        )
+        message += "".join(dict.fromkeys(t._origin_msg() for t in tracers))
+    return TypeError(message)
+
+
+def canonical_axis(axis: Any, rank: int) -> int:
+    """`axis` counted from the front.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
+    axis = operator.index(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
+    """Axes counted from the front; one axis counts as a sequence of one."""
+    if isinstance(axes, Sequence | np.ndarray) and not isinstance(axes, str):
+        return tuple([canonical_axis(a, rank) for a in axes])
+    return (canonical_axis(axes, rank),)

@@ -1,0 +1,29 @@
+"""What functions of matrices with SciPy's interface take: checks and conversions they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import promote_dtypes_inexact
+from jitney.primitives.elementwise.convert import as_value
+
+
+def inexact(*xs: ArrayLike) -> list[Array]:
+    """Arrays of one floating-point or complex dtype."""
+    return [as_value(x) for x in promote_dtypes_inexact(*xs)]
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The complex dtype of the precision of `dtype`."""
+    wide = np.dtype(dtype) in (np.float64, np.complex128)
+    return np.dtype(np.complex128 if wide else np.complex64)
+
+
+def check_square(name: str, a: Array) -> None:
+    """Raises ValueError unless `a`, which the function `name` takes, holds square matrices."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"{name}: a must be a (batched) square matrix, but got shape {a.shape}")

@@ -1,0 +1,202 @@
+"""Linear systems with SciPy's interface, batched over leading axes.
+
+`overwrite_a`, `overwrite_b`, `debug` and `check_finite` are accepted for compatibility, and change
+nothing.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from jitney import lax, numpy as jnp
+from jitney.api.jit import jit_when_traced
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.scipy.linalg.arguments import check_square, inexact
+
+
+def solve(
+    a: ArrayLike,
+    b: ArrayLike,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Array:
+    """The solution of a @ x = b.
+
+    Args:
+      a: square matrices [..., n, n].
+      b: right sides [..., n] or [..., n, k].
+      lower: which triangle of `a` counts, of positive definite ones.
+      assume_a: "gen", "sym" or "her" for matrices in general, "pos" for positive definite ones.
+      overwrite_a, overwrite_b, debug, check_finite: see above.
+
+    Raises:
+      ValueError: for another `assume_a`, or shapes that do not fit.
+
+    Example:
+      >>> jax.scipy.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 8.0]))
+      Array([1., 2.], dtype=float32)
+    """
+    del overwrite_a, overwrite_b, debug, check_finite
+    valid = ["gen", "sym", "her", "pos"]
+    if assume_a not in valid:
+        raise ValueError(f"Expected assume_a to be one of {valid}; got {assume_a!r}")
+    x, y = inexact(a, b)
+    if assume_a != "pos":
+        return jnp.linalg.solve(x, y[..., None])[..., 0] if y.ndim == 1 else jnp.linalg.solve(x, y)
+    check_square("solve", x)
+    triangle = jnp.tril(x) if lower else jnp.triu(x)
+    other = jnp.conj(jnp.matrix_transpose(jnp.tril(x, -1) if lower else jnp.triu(x, 1)))
+    factor = lax.linalg.cholesky(triangle + other, symmetrize_input=False)
+    return _cho_solve(factor, y, lower=True)
+
+
+def solve_triangular(
+    a: ArrayLike,
+    b: ArrayLike,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    debug: Any = None,
+    check_finite: bool = True,
+) -> Array:
+    """The solution of a @ x = b for triangular a.
+
+    Args:
+      a: square matrices [..., n, n]; the other triangle is not read.
+      b: right sides [..., n] or [..., n, k].
+      trans: 0 or "N"; 1 or "T" for a^T @ x = b; 2 or "C" for a^H @ x = b.
+      lower: which triangle counts.
+      unit_diagonal: whether the diagonal counts as ones.
+      overwrite_b, debug, check_finite: see above.
+
+    Raises:
+      ValueError: for another `trans`, or shapes that do not fit.
+
+    Example:
+      >>> jax.scipy.linalg.solve_triangular(jnp.array([[2.0, 1.0], [0.0, 4.0]]), jnp.array([4.0, 8.0]))
+      Array([1., 2.], dtype=float32)
+    """
+    del overwrite_b, debug, check_finite
+    codes: dict[object, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
+    if trans not in codes:
+        raise ValueError(f"solve_triangular: Invalid 'trans' value {trans}; it must be 0, 1 or 2")
+    x, y = inexact(a, b)
+    return _solve_triangular(x, y, trans=codes[trans], lower=lower, unit_diagonal=unit_diagonal)
+
+
+@partial(jit_when_traced, static_argnames=("trans", "lower", "unit_diagonal"))
+def _solve_triangular(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
+    check_square("solve_triangular", a)
+    return _triangular_solve(a, b, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
+
+
+def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
+    """`lax.linalg.triangular_solve` with batch axes broadcast, and vectors of right sides."""
+    is_vector = b.ndim == 1
+    right = b[:, None] if is_vector else b
+    if right.shape[-2] != a.shape[-1]:
+        raise ValueError(
+            f"right sides must have {a.shape[-1]} rows, as the matrix has, but got shapes {a.shape} "
+            f"and {b.shape}"
+        )
+    batch = jnp.broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    x = lax.linalg.triangular_solve(
+        jnp.broadcast_to(a, (*batch, *a.shape[-2:])),
+        jnp.broadcast_to(right, (*batch, *right.shape[-2:])),
+        left_side=True,
+        lower=lower,
+        transpose_a=trans > 0,
+        conjugate_a=trans == 2,
+        unit_diagonal=unit_diagonal,
+    )
+    return x[..., 0] if is_vector else x
+
+
+def cho_solve(
+    c_and_lower: tuple[ArrayLike, bool],
+    b: ArrayLike,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
+    """The solution of a @ x = b, by the factor of a that `cho_factor` gives.
+
+    Args:
+      c_and_lower: what `cho_factor(a)` gives.
+      b: right sides [..., n] or [..., n, k].
+      overwrite_b, check_finite: see above.
+
+    Returns: array of the shape of b.
+
+    Raises:
+      ValueError: if shapes do not fit.
+    """
+    del overwrite_b, check_finite
+    c, lower = c_and_lower
+    return _cho_solve(*inexact(c, b), lower=bool(lower))
+
+
+@partial(jit_when_traced, static_argnames="lower")
+def _cho_solve(c: Array, b: Array, *, lower: bool) -> Array:
+    check_square("cho_solve", c)
+    is_vector = b.ndim == 1
+    right = b[:, None] if is_vector else b
+    solve_one = partial(_triangular_solve, lower=lower, unit_diagonal=False)
+    between = solve_one(c, right, trans=0 if lower else 2)
+    x = solve_one(c, between, trans=2 if lower else 0)
+    return x[..., 0] if is_vector else x
+
+
+def lu_solve(
+    lu_and_piv: tuple[Array, ArrayLike],
+    b: ArrayLike,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Array:
+    """The solution of a @ x = b, by the factorization of a that `lu_factor` gives.
+
+    Args:
+      lu_and_piv: what `lu_factor(a)` gives.
+      b: right sides [..., n] or [..., n, k].
+      trans: 0, or 1 for a^T @ x = b, or 2 for a^H @ x = b.
+      overwrite_b, check_finite: see above.
+
+    Raises:
+      ValueError: for another `trans`, or shapes that do not fit.
+    """
+    del overwrite_b, check_finite
+    if trans not in (0, 1, 2):
+        raise ValueError(f"lu_solve: 'trans' value must be 0, 1, or 2, got {trans}")
+    factors, pivots = lu_and_piv
+    matrix, right = inexact(factors, b)
+    return _lu_solve(matrix, right, pivots, trans=trans)
+
+
+@partial(jit_when_traced, static_argnames="trans")
+def _lu_solve(factors: Array, b: Array, pivots: ArrayLike, *, trans: int) -> Array:
+    check_square("lu_solve", factors)
+    n = factors.shape[-1]
+    order = lax.linalg.lu_pivots_to_permutation(pivots, n)
+    is_vector = b.ndim == 1
+    right = b[:, None] if is_vector else b
+    lower = partial(_triangular_solve, lower=True, unit_diagonal=True)
+    upper = partial(_triangular_solve, lower=False, unit_diagonal=False)
+    if trans == 0:
+        right = jnp.take_along_axis(right, _like(order, right), axis=-2)
+        x = upper(factors, lower(factors, right, trans=0), trans=0)
+    else:
+        x = lower(factors, upper(factors, right, trans=trans), trans=trans)
+        x = jnp.take_along_axis(x, _like(jnp.argsort(order), x), axis=-2)
+    return x[:, 0] if is_vector else x
+
+
+def _like(order: Array, x: Array) -> Array:
+    """A permutation of rows as indices for `take_along_axis`."""
+    return jnp.broadcast_to(order[..., None], (*x.shape[:-2], order.shape[-1], 1))
