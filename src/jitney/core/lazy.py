@@ -53,7 +53,12 @@ def attach(
         setattr(sys.modules[package], name, found)
         return found
 
+    def is_left_by_loading(name: str, value: object) -> bool:
+        submodule = sys.modules.get(f"{package}.{name}")
+        return value is attach or (submodule is not None and value is submodule)
+
     def __dir__() -> list[str]:
-        return sorted({*places, *vars(sys.modules[package])})
+        held = vars(sys.modules[package]).items()
+        return sorted({*places, *(name for name, x in held if not is_left_by_loading(name, x))})
 
     return __getattr__, __dir__, list(places)

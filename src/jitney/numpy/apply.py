@@ -77,3 +77,7 @@ def apply_over_axes(
         else:
             raise ValueError("function is not returning an array of the correct shape")
     return x
+
+
+for _function in (apply_along_axis, apply_over_axes):
+    _function.__module__ = "jax.numpy"

@@ -517,3 +517,7 @@ def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> list[Any]:
     if not promotion.is_integer(promotion.dtype_of(promoted[0])):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
     return promoted
+
+
+for _function in (float_power, fmax, fmin, gcd, heaviside, hypot, lcm, power):
+    _function.__module__ = "jax.numpy"

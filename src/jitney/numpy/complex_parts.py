@@ -103,3 +103,7 @@ def iscomplex(x: ArrayLike) -> Array:
     """
     part = imag(x)
     return compare.ne(part, promotion.scalar_like(part, 0))
+
+
+for _function in (angle, conjugate, imag, iscomplex, isreal, real):
+    _function.__module__ = "jax.numpy"

@@ -191,3 +191,7 @@ def piecewise(
         result = convert.convert(convert.as_value(found), value.dtype)
         cases.append(broadcast_to(result, value.shape))
     return lax_select.select_n(index, *cases)
+
+
+for _function in (piecewise, select, where):
+    _function.__module__ = "jax.numpy"

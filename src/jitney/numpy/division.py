@@ -148,3 +148,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if promotion.is_integer(dtypes.result_type(x1, x2)):
         x2 = _guard_zero(convert.as_value(x2))
     return binary.rem(*promote_args_numeric("fmod", x1, x2))
+
+
+for _function in (divmod, floor_divide, fmod, remainder):
+    _function.__module__ = "jax.numpy"

@@ -174,3 +174,7 @@ def nan_to_num(
         is_it = compare.eq(out, promotion.scalar_like(out, infinity))
         out = where(is_it, promotion.as_type(finite, dtype, False), out)
     return out
+
+
+for _function in (isfinite, isinf, isnan, isneginf, isposinf, nan_to_num, signbit):
+    _function.__module__ = "jax.numpy"

@@ -553,3 +553,23 @@ __all__ = [
     "triu_indices_from",
     "unravel_index",
 ]
+
+
+for _function in (
+    argwhere,
+    compress,
+    diag_indices,
+    diag_indices_from,
+    extract,
+    flatnonzero,
+    mask_indices,
+    nonzero,
+    place,
+    ravel_multi_index,
+    tril_indices,
+    tril_indices_from,
+    triu_indices,
+    triu_indices_from,
+    unravel_index,
+):
+    _function.__module__ = "jax.numpy"

@@ -568,3 +568,7 @@ def _broadcasting(op: Callable[[Any, Any], Any]) -> Callable[[Array, Array], Arr
         return op(broadcast_to(x, shape), broadcast_to(y, shape))
 
     return apply
+
+
+for _function in (cross, dot, inner, kron, matmul, matvec, outer, tensordot, vdot, vecdot, vecmat):
+    _function.__module__ = "jax.numpy"

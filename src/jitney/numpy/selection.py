@@ -69,3 +69,7 @@ def clip(
     if max is not None:
         x = binary.min(*promotion.promote_args("clip", max, x))
     return x
+
+
+for _function in (clip,):
+    _function.__module__ = "jax.numpy"

@@ -559,3 +559,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
         shape[k] = x.shape[0]
         out.append(broadcast_in_dim(x, tuple(shape), (k,)))
     return tuple(out)
+
+
+for _function in (choose, fill_diagonal, ix_, put, put_along_axis, take, take_along_axis):
+    _function.__module__ = "jax.numpy"

@@ -478,5 +478,18 @@ def fromfunction(
     return call(*[iota(dtype, n) for n in shape])
 
 
-for _function in (diag, diagflat, eye, fromfunction, identity, indices, meshgrid, tri, tril, triu):
+for _function in (
+    diag,
+    diagflat,
+    eye,
+    fromfunction,
+    identity,
+    indices,
+    meshgrid,
+    tri,
+    tril,
+    triu,
+    diagonal,
+    trace,
+):
     _function.__module__ = "jax.numpy"

@@ -433,3 +433,23 @@ def sinc(x: ArrayLike, /) -> Array:
     pi_x = binary.mul(promotion.scalar_like(x, np.pi), x)
     safe = where(is_zero, promotion.scalar_like(x, 1), pi_x)
     return where(is_zero, _sinc_maclaurin(0, pi_x), binary.div(unary.sin(safe), safe))
+
+
+for _function in (
+    absolute,
+    bitwise_count,
+    ceil,
+    degrees,
+    fabs,
+    floor,
+    log10,
+    log2,
+    logical_not,
+    positive,
+    radians,
+    rint,
+    sinc,
+    square,
+    trunc,
+):
+    _function.__module__ = "jax.numpy"

@@ -147,3 +147,7 @@ def byteswap(x: Array) -> Array:
         return x
     octets = bitcast_convert_type(x, _UINT8)
     return bitcast_convert_type(rev(octets, (octets.ndim - 1,)), dtype)
+
+
+for _function in (astype,):
+    _function.__module__ = "jax.numpy"
