@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -122,38 +122,60 @@ def _routine(
     )  # fmt: skip
 
 
-def _items(params: dict[str, Any], along: str) -> int:
+class _Params(TypedDict):
+    """Of a call, as `_routine` makes them."""
+
+    batch: int
+    channels: int
+    features: int
+    groups: int
+    extents: tuple[int, ...]
+    window: tuple[int, ...]
+    out: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+    low: tuple[int, ...]
+    rows: int
+    room: int
+
+
+_Along: TypeAlias = Literal["window", "out"]
+
+
+def _items(params: _Params, along: _Along) -> int:
     """How many items of work there are: rows of the axes `along` are divided."""
     rows = params["batch"] * params[along][0] * params[along][1]
     return -(-rows // params["rows"])
 
 
-def _options(name: str, params: dict[str, Any]) -> list[int]:
+def _options(along: _Along, params: _Params) -> list[int]:
     """What `convolve.h` is told: there a window is what moves, and what is contracted is an image."""
-    inner, outer = ("window", "out") if name == "forward" else ("out", "window")
-    order = ("batch", "channels", "features", "groups", "extents", inner, outer, "strides")
-    told: list[int] = []
-    for key in (*order, "dilation", "low", "rows", "room"):
-        value = params[key]
-        told.extend(value if isinstance(value, tuple) else (value,))
-    return told
+    inner = params["window" if along == "out" else "out"]
+    return [
+        params["batch"], params["channels"], params["features"], params["groups"],
+        *params["extents"], *inner, *params[along], *params["strides"], *params["dilation"],
+        *params["low"], params["rows"], params["room"],
+    ]  # fmt: skip
 
 
-def _window(params: dict[str, Any]) -> Window:
-    return Window(*[params[k] for k in ("extents", "window", "out", "strides", "dilation", "low")])
+def _window(params: _Params) -> Window:
+    return Window(
+        params["extents"], params["window"], params["out"], params["strides"], params["dilation"],
+        params["low"],
+    )  # fmt: skip
 
 
-def _forward_types(x: TensorType, w: TensorType, **params: Any) -> list[TensorType]:
+def _forward_types(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> list[TensorType]:
     return [TensorType((params["batch"], *params["out"], params["features"]), x.dtype)]
 
 
-def _filter_types(x: TensorType, w: TensorType, **params: Any) -> list[TensorType]:
+def _filter_types(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> list[TensorType]:
     per_group = params["channels"] // params["groups"]
     parts = _items(params, "window")
     return [TensorType((parts, *params["out"], per_group, params["features"]), x.dtype)]
 
 
-def _forward(x: np.ndarray, panels: np.ndarray, **params: Any) -> list[np.ndarray]:
+def _forward(x: np.ndarray, panels: np.ndarray, **params: Unpack[_Params]) -> list[np.ndarray]:
     window, groups, features = _window(params), params["groups"], params["features"]
     w = panels.reshape(groups, -1, *panels.shape[1:]).transpose(2, 0, 1, 3)
     w = w.reshape(*w.shape[:2], -1)[..., : features // groups]
@@ -165,7 +187,7 @@ def _forward(x: np.ndarray, panels: np.ndarray, **params: Any) -> list[np.ndarra
     return [convolution.convolution(x, w, dims)]
 
 
-def _filter(x: np.ndarray, w: np.ndarray, **params: Any) -> list[np.ndarray]:
+def _filter(x: np.ndarray, w: np.ndarray, **params: Unpack[_Params]) -> list[np.ndarray]:
     window, rows = _window(params), params["rows"]
     dims = ConvolutionDims(
         (4, 0, 1, 2, 3), (4, 0, 1, 2, 3), (3, 4, 0, 1, 2), window.strides, window.low, window.high,
@@ -180,11 +202,16 @@ def _filter(x: np.ndarray, w: np.ndarray, **params: Any) -> list[np.ndarray]:
     return [np.stack(parts)]
 
 
-def _work(x: TensorType, w: TensorType, **params: Any) -> int:
+def _work(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
     """Products of an item."""
     taps = math.prod(params["window"]) * math.prod(params["out"][2:])
     per_group = params["channels"] // params["groups"]
     return max(params["rows"] * taps * per_group * params["features"] // 8, 1)
+
+
+def _room(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
+    """Bytes of workspace of an item."""
+    return params["room"]
 
 
 # --- the native functions -------------------------------------------------------------------------
@@ -207,17 +234,19 @@ def _computes(x: TensorType, w: TensorType, **params: Param) -> bool:
 
 def _declare(
     kind: int, name: str, types: Callable[..., Sequence[TensorType]],
-    reference: library.Implementation, along: str,
+    reference: library.Implementation, along: _Along,
 ) -> None:  # fmt: skip
     def address(dtype: np.dtype) -> int:
         assert _Native.address is not None
         return _Native.address(kind, _TYPES[dtype], _LEVEL)
 
-    native = NativeCode(
-        address, _computes, lambda **params: _options(name, params),
-        items=lambda *_, **params: _items(params, along),
-        workspace=lambda *_, **params: params["room"],
-    )  # fmt: skip
+    def options(**params: Unpack[_Params]) -> list[int]:
+        return _options(along, params)
+
+    def items(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
+        return _items(params, along)
+
+    native = NativeCode(address, _computes, options, items=items, workspace=_room)
     library.declare(LibraryFunction(f"convolution.{name}", types, reference, native, _work))
 
 
