@@ -7,6 +7,7 @@ from jitney.scipy import interpolate as interpolate
 from jitney.scipy import linalg as linalg
 from jitney.scipy import ndimage as ndimage
 from jitney.scipy import optimize as optimize
+from jitney.scipy import signal as signal
 from jitney.scipy import sparse as sparse
 from jitney.scipy import spatial as spatial
 from jitney.scipy import special as special

@@ -1,0 +1,5 @@
+"""`jax.scipy.signal`: convolutions, trends, spectra."""
+
+from jitney.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,333 @@
+"""Convolutions and correlations of arrays of any rank, by products or by Fourier transforms.
+
+A full convolution has n + m - 1 elements along an axis; "same" cuts the n in the middle out of it,
+"valid" those that use no element outside of either operand.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import is_complex, promote_args_inexact
+from jitney.primitives.linalg.precision import PrecisionLike
+
+Mode = Literal["full", "same", "valid"]
+_PAD_MODES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
+
+
+def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Array, Array]:
+    """Both as arrays of one inexact dtype and of one rank, with elements."""
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"{name}: mode must be one of ['full', 'same', 'valid'], got {mode!r}")
+    if np.ndim(in1) != np.ndim(in2):
+        raise ValueError(
+            f"{name}: in1 and in2 must have the same number of dimensions, got shapes "
+            f"{np.shape(in1)} and {np.shape(in2)}"
+        )
+    x, y = promote_args_inexact(f"jax.scipy.signal.{name}", in1, in2)
+    return x, y
+
+
+def _with_elements(name: str, x: Array, y: Array) -> None:
+    if 0 in (x.size, y.size):
+        raise ValueError(
+            f"{name}: zero-size arrays not supported in convolutions, got shapes {x.shape} and "
+            f"{y.shape}"
+        )
+
+
+def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
+    """Whether extents `m` are within `n` everywhere; raises if neither are within the others."""
+    if all(a >= b for a, b in zip(n, m, strict=True)):
+        return True
+    if all(a <= b for a, b in zip(n, m, strict=True)):
+        return False
+    raise ValueError(
+        f"{name}: one input must be smaller than the other in every dimension, got shapes "
+        f"{tuple(n)} and {tuple(m)}"
+    )
+
+
+def _direct(name: str, x: Array, y: Array, mode: Mode, precision: PrecisionLike) -> Array:
+    """Convolution by sliding the smaller one over the other."""
+    extents = x.shape
+    if not _contained(name, x.shape, y.shape):
+        x, y = y, x
+    if mode == "full":
+        padding = [(m - 1, m - 1) for m in y.shape]
+    elif mode == "same":
+        # Element i of the result is element i + start of the full one.
+        padding = []
+        for own, n, m in zip(extents, x.shape, y.shape, strict=True):
+            start = (n + m - 1 - own) // 2
+            padding.append((m - 1 - start, own + start - n))
+    else:
+        padding = [(0, 0)] * x.ndim
+    out = lax.conv_general_dilated(
+        x[None, None], jnp.flip(y)[None, None], (1,) * x.ndim, padding, precision=precision
+    )
+    return out[0, 0]
+
+
+def convolve(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: Mode = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+    precision: PrecisionLike = None,
+) -> Array:
+    """Convolution of two arrays of the same rank: out[k] = sum over j of in1[j] * in2[k - j].
+
+    Args:
+      in1: array of rank n; integers become floats.
+      in2: array of rank n. By products, one of both must be smaller than the other along all axes.
+      mode: "full": wherever they overlap; "same": of the shape of in1, from the middle of "full";
+        "valid": where the smaller one lies wholly within the other.
+      method: "direct" (or "auto"): by products; "fft": by `fftconvolve`.
+      precision: of the products, as of `lax.conv_general_dilated`.
+
+    Returns: array of rank n, of the inexact dtype that both are promoted to.
+
+    Raises:
+      ValueError: if ranks differ, an operand has no elements, or neither is the smaller one; for
+        unknown modes and methods.
+
+    Example:
+      >>> jax.scipy.signal.convolve(jnp.array([1., 2., 3.]), jnp.array([1., 1.]))
+      Array([1., 3., 5., 3.], dtype=float32)
+    """
+    x, y = _operands("convolve", in1, in2, mode)
+    return _convolve("convolve", x, y, mode, method, precision)
+
+
+def _convolve(
+    name: str, x: Array, y: Array, mode: Mode, method: str, precision: PrecisionLike
+) -> Array:
+    if method not in ("auto", "direct", "fft"):
+        raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', got {method!r}")
+    _with_elements(name, x, y)
+    if method == "fft":
+        return fftconvolve(x, y, mode)
+    return _direct(name, x, y, mode, precision)
+
+
+def correlate(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: Mode = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+    precision: PrecisionLike = None,
+) -> Array:
+    """Correlation of two arrays of the same rank: convolution by in2, reversed and conjugated.
+
+    Args, Returns, Raises: as of `convolve`.
+
+    Example:
+      >>> jax.scipy.signal.correlate(jnp.array([1., 2., 3.]), jnp.array([0., 1.]), mode="valid")
+      Array([2., 3.], dtype=float32)
+    """
+    x, y = _operands("correlate", in1, in2, mode)
+    return _convolve("correlate", x, jnp.flip(y.conj()), mode, method, precision)
+
+
+def _extended(x: Array, widths: Sequence[tuple[int, int]], boundary: str, fill: ArrayLike) -> Array:
+    """`x` with what is beyond its edges."""
+    if boundary == "fill":
+        return jnp.pad(x, widths, mode="constant", constant_values=jnp.asarray(fill, x.dtype))
+    return jnp.pad(x, widths, mode=_PAD_MODES[boundary])
+
+
+def _planes(
+    name: str, in1: ArrayLike, in2: ArrayLike, mode: str, boundary: str
+) -> tuple[Array, Array]:
+    x, y = _operands(name, in1, in2, mode)
+    if x.ndim != 2:
+        raise ValueError(
+            f"{name}() only supports 2-dimensional inputs, got shapes {x.shape} and {y.shape}"
+        )
+    if boundary not in _PAD_MODES:
+        raise ValueError(f"{name}: boundary must be 'fill', 'wrap' or 'symm', got {boundary!r}")
+    _with_elements(name, x, y)
+    return x, y
+
+
+def _beyond_edges(
+    name: str,
+    x: Array,
+    y: Array,
+    mode: Mode,
+    starts: Sequence[int],
+    boundary: str,
+    fillvalue: ArrayLike,
+    precision: PrecisionLike,
+) -> Array:
+    """Convolution of planes, `x` going on beyond its edges; "same" begins at `starts` of "full"."""
+    if mode == "valid":
+        return _direct(name, x, y, mode, precision)
+    if mode == "full":
+        widths = [(m - 1, m - 1) for m in y.shape]
+    else:
+        widths = [(m - 1 - start, start) for m, start in zip(y.shape, starts, strict=True)]
+    return _direct(name, _extended(x, widths, boundary, fillvalue), y, "valid", precision)
+
+
+def convolve2d(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: Mode = "full",
+    boundary: Literal["fill", "wrap", "symm"] = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: PrecisionLike = None,
+) -> Array:
+    """Convolution of two matrices.
+
+    Args:
+      in1: matrix; integers become floats.
+      in2: matrix.
+      mode: "full", "same" or "valid", as of `convolve`.
+      boundary: what in1 is beyond its edges, where mode is not "valid": "fill": `fillvalue`;
+        "wrap": periodic; "symm": reflected about the edge. JAX has "fill" with 0 alone.
+      fillvalue: scalar.
+      precision: as of `convolve`.
+
+    Returns: matrix, of the inexact dtype that both are promoted to.
+
+    Raises:
+      ValueError: if an operand is no matrix or has no elements; for unknown modes and boundaries;
+        for "valid", if neither operand is the smaller one along both axes.
+
+    Example:
+      >>> jax.scipy.signal.convolve2d(jnp.eye(2), jnp.ones((2, 2)))
+      Array([[1., 1., 0.],
+             [1., 2., 1.],
+             [0., 1., 1.]], dtype=float32)
+    """
+    x, y = _planes("convolve2d", in1, in2, mode, boundary)
+    starts = [(m - 1) // 2 for m in y.shape]
+    return _beyond_edges("convolve2d", x, y, mode, starts, boundary, fillvalue, precision)
+
+
+def correlate2d(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: Mode = "full",
+    boundary: Literal["fill", "wrap", "symm"] = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: PrecisionLike = None,
+) -> Array:
+    """Correlation of two matrices: in2 is conjugated, not reversed.
+
+    "same" has the element where in2 lies in the middle of in1, as SciPy has it. Args, Returns,
+    Raises: as of `convolve2d`.
+
+    Example:
+      >>> jax.scipy.signal.correlate2d(jnp.eye(2), jnp.array([[1., 2.], [3., 4.]]), mode="same")
+      Array([[5., 3.],
+             [2., 1.]], dtype=float32)
+    """
+    x, y = _planes("correlate2d", in1, in2, mode, boundary)
+    if mode == "valid" and not _contained("correlate2d", x.shape, y.shape):
+        return _direct("correlate2d", jnp.flip(y), x.conj(), mode, precision)
+    starts = [m // 2 for m in y.shape]
+    kernel = jnp.flip(y.conj())
+    return _beyond_edges("correlate2d", x, kernel, mode, starts, boundary, fillvalue, precision)
+
+
+def _good_length(n: int) -> int:
+    """The least 2^a 3^b 5^c that is not below `n`: a length of quick transforms."""
+    best = 1 << max(n - 1, 0).bit_length()
+    fives = 1
+    while fives < best:
+        odd = fives
+        while odd < best:
+            best = min(best, odd << max(-(-n // odd) - 1, 0).bit_length())
+            odd *= 3
+        fives *= 5
+    return best
+
+
+def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
+    """The axes to convolve, those left out being equal or of extent 1."""
+    if axes is None:
+        return list(range(x.ndim))
+    given = [axes] if isinstance(axes, int) else axes
+    where = [operator.index(axis) for axis in given]
+    if any(not -x.ndim <= axis < x.ndim for axis in where):
+        raise ValueError(f"fftconvolve: axes {tuple(where)} are out of bounds for rank {x.ndim}")
+    where = [axis % x.ndim for axis in where]
+    if len(set(where)) != len(where):
+        raise ValueError(f"fftconvolve: axes must be unique, got {tuple(given)}")
+    for axis in set(range(x.ndim)).difference(where):
+        if x.shape[axis] != y.shape[axis] and 1 not in (x.shape[axis], y.shape[axis]):
+            raise ValueError(
+                f"fftconvolve: shapes {x.shape} and {y.shape} must be compatible for broadcasting "
+                f"along axis {axis}, which is not convolved"
+            )
+    return where
+
+
+def _middle(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
+    """The middle of `x` along `axes`."""
+    index = [slice(None)] * x.ndim
+    for axis, extent in zip(axes, extents, strict=True):
+        start = (x.shape[axis] - extent) // 2
+        index[axis] = slice(start, start + extent)
+    return x[tuple(index)]
+
+
+def fftconvolve(
+    in1: ArrayLike, in2: ArrayLike, mode: Mode = "full", axes: Sequence[int] | int | None = None
+) -> Array:
+    """Convolution by Fourier transforms: n log n operations, and errors relative to the largest
+    element of the result, not to each.
+
+    Args:
+      in1: array of rank n; integers become floats.
+      in2: array of rank n.
+      mode: "full", "same" or "valid", as of `convolve`.
+      axes: the axes to convolve, all by default. Along others operands broadcast.
+
+    Returns: array of rank n, of the inexact dtype that both are promoted to.
+
+    Raises:
+      ValueError: if ranks differ, extents along other axes do not fit, axes are out of bounds or
+        named twice, modes are unknown; for "valid", if neither operand is the smaller one.
+
+    Example:
+      >>> jax.scipy.signal.fftconvolve(jnp.array([1., 2., 3.]), jnp.array([1., 1.])).round(3)
+      Array([1., 3., 5., 3.], dtype=float32)
+    """
+    x, y = _operands("fftconvolve", in1, in2, mode)
+    where = _axes(x, y, axes)
+    n, m = ([z.shape[axis] for axis in where] for z in (x, y))
+    if mode == "valid":
+        _contained("fftconvolve", n, m)
+    if not where:
+        return x * y
+    full = [max(a + b - 1, 0) for a, b in zip(n, m, strict=True)]
+    lengths = [_good_length(extent) for extent in full]
+    # Transforms are of 32 bits at least; narrower floats are rounded once, at the end.
+    dtype = x.dtype
+    x, y = (z.astype(jnp.promote_types(dtype, jnp.float32)) for z in (x, y))
+    if is_complex(dtype):
+        spectrum = jnp.fft.fftn(x, lengths, where) * jnp.fft.fftn(y, lengths, where)
+        out = jnp.fft.ifftn(spectrum, lengths, where)
+    else:
+        spectrum = jnp.fft.rfftn(x, lengths, where) * jnp.fft.rfftn(y, lengths, where)
+        out = jnp.fft.irfftn(spectrum, lengths, where)
+    index = [slice(None)] * x.ndim
+    for axis, extent in zip(where, full, strict=True):
+        index[axis] = slice(0, extent)
+    out = out[tuple(index)].astype(dtype)
+    if mode == "same":
+        return _middle(out, n, where)
+    if mode == "valid":
+        return _middle(out, [abs(a - b) + 1 for a, b in zip(n, m, strict=True)], where)
+    return out

@@ -1,0 +1,137 @@
+"""Signals cut into segments, and these under a window: what `stft`, `csd` and `istft` share.
+
+Lengths are static. Windows are SciPy's, made on the host as constants.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import is_complex
+from jitney.scipy.signal.trends import detrend as without_trend
+
+Window = str | float | tuple[str | float, ...] | ArrayLike
+Detrend = str | bool | Callable[[Array], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """How segments lie: `size` elements each, `step` apart, filled with zeros to `transformed`."""
+
+    size: int
+    step: int
+    transformed: int
+
+
+def segments(name: str, size: int, noverlap: int | None, nfft: int | None) -> Segments:
+    """The plan for segments of `size` elements; raises ValueError for lengths that do not fit."""
+    size = operator.index(size)
+    if size < 1:
+        raise ValueError(f"{name}: nperseg must be a positive integer, got {size}")
+    overlap = size // 2 if noverlap is None else operator.index(noverlap)
+    if not 0 <= overlap < size:
+        raise ValueError(
+            f"{name}: noverlap must be non-negative and less than nperseg, got {overlap} and {size}"
+        )
+    transformed = size if nfft is None else operator.index(nfft)
+    if transformed < size:
+        raise ValueError(
+            f"{name}: nfft must be greater than or equal to nperseg, got {transformed} and {size}"
+        )
+    return Segments(size, size - overlap, transformed)
+
+
+def window_and_size(
+    name: str, window: Window, nperseg: int | None, default: int, limit: int | None, dtype: np.dtype
+) -> tuple[Array | np.ndarray, int]:
+    """(the window in real `dtype`, its length: `nperseg`, at most `limit` unless it is an array)."""
+    if isinstance(window, (str, float, tuple)):
+        size = default if nperseg is None else operator.index(nperseg)
+        if size < 1:
+            raise ValueError(f"{name}: nperseg must be a positive integer, got {size}")
+        if limit is not None and size > limit:
+            # As SciPy: a signal shorter than a segment is one segment.
+            warnings.warn(
+                f"{name}: nperseg={size} is greater than the signal's length, using {limit}",
+                stacklevel=4,
+            )
+            size = limit
+        from scipy.signal import get_window
+
+        return np.asarray(get_window(window, size)).astype(dtype), size
+    values = jnp.asarray(window, dtype)
+    if values.ndim != 1:
+        raise ValueError(f"{name}: window must be 1-dimensional, got shape {values.shape}")
+    size = values.shape[0]
+    if limit is not None and size > limit:
+        raise ValueError(f"{name}: window is longer than the signal, {size} and {limit} elements")
+    if nperseg is not None and operator.index(nperseg) != size:
+        raise ValueError(
+            f"{name}: nperseg={nperseg} is different from the length of the window, {size}"
+        )
+    return values, size
+
+
+def cut(x: Array, plan: Segments) -> Array:
+    """[..., n] as [..., segments, size]; what is left at the end falls away."""
+    count = (x.shape[-1] - plan.size) // plan.step + 1
+    places = plan.step * np.arange(count)[:, None] + np.arange(plan.size)
+    return x[..., places]
+
+
+def overlap_add(x: Array, step: int) -> Array:
+    """[..., segments, size] summed where segments, `step` apart, overlap: [..., n].
+
+    Segments are cut into blocks of `step` elements. A block i of segment j belongs to block i + j of
+    the result. In a matrix of i by j, with rows one longer than those of the result, these are
+    columns once it is read in rows of the result's length.
+    """
+    *batch, count, size = x.shape
+    blocks = -(-size // step)
+    x = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, blocks * step - size)])
+    x = jnp.moveaxis(x.reshape(*batch, count, blocks, step), -2, -3)
+    total = count + blocks - 1
+    x = jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, blocks), (0, 0)])
+    x = x.reshape(*batch, blocks * (total + 1), step)[..., : blocks * total, :]
+    x = x.reshape(*batch, blocks, total, step).sum(-3)
+    return x.reshape(*batch, total * step)[..., : (count - 1) * step + size]
+
+
+def spectra(
+    x: Array, window: Array | np.ndarray, plan: Segments, detrend: Detrend, onesided: bool
+) -> Array:
+    """Transforms of the segments of [..., n], less their trends, under the window."""
+    parts = cut(x, plan)
+    if callable(detrend):
+        parts = detrend(parts)
+    elif detrend:
+        # True names no trend, which `detrend` says.
+        parts = without_trend(parts, type=detrend, axis=-1)  # pyright: ignore[reportArgumentType]
+    transform = jnp.fft.rfft if onesided else jnp.fft.fft
+    return transform(window * parts, plan.transformed)
+
+
+def frequencies(plan: Segments, fs: ArrayLike, onesided: bool, dtype: np.dtype) -> Array:
+    """Those of the elements of a transform, in units of `fs`."""
+    function = np.fft.rfftfreq if onesided else np.fft.fftfreq
+    return jnp.asarray(function(plan.transformed, 1 / plan.transformed), dtype) * (
+        fs / plan.transformed
+    )
+
+
+def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
+    """Whether spectra have no negative frequencies; those of complex signals have, with a warning."""
+    if asked and any(is_complex(x.dtype) for x in signals):
+        warnings.warn(
+            f"{name}: input data is complex, switching to return_onesided=False", stacklevel=3
+        )
+        return False
+    return asked

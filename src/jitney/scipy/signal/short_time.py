@@ -1,0 +1,174 @@
+"""`stft`: the spectra of segments of a signal, and `istft`: the signal from them.
+
+Spectra are scaled by one over the sum of the window. A signal comes back as the sum of its segments
+under the window once more, over the sum of the squares of windows: it is the one whose spectra are
+the nearest (Griffin and Lim, Signal estimation from modified short-time Fourier transform, 1984).
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import promote_args_inexact
+from jitney.scipy.signal import segments
+from jitney.scipy.signal.segments import Detrend, Segments, Window
+
+# Name of what a signal is beyond its ends -> arguments of `jnp.pad`.
+_BOUNDARIES: dict[str | None, dict[str, str]] = {
+    "even": {"mode": "reflect"},
+    "odd": {"mode": "reflect", "reflect_type": "odd"},
+    "constant": {"mode": "edge"},
+    "zeros": {"mode": "constant"},
+    None: {},
+}
+
+
+def _last_axis_padded(
+    x: Array, before: int, after: int, mode: str = "constant", **how: str
+) -> Array:
+    return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(before, after)], mode=mode, **how)
+
+
+def _times(count: int, plan: Segments, centred: bool, fs: ArrayLike, dtype: np.dtype) -> Array:
+    """The middles of the segments; the first one is at 0 if `centred`."""
+    first = 0 if centred else plan.size / 2
+    return jnp.asarray(first + plan.step * np.arange(count), dtype) / fs
+
+
+def stft(
+    x: ArrayLike,
+    fs: ArrayLike = 1.0,
+    window: Window = "hann",
+    nperseg: int | None = 256,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = False,
+    return_onesided: bool = True,
+    boundary: str | None = "zeros",
+    padded: bool = True,
+    axis: int = -1,
+) -> tuple[Array, Array, Array]:
+    """Short-time Fourier transform: spectra of segments that overlap, under a window.
+
+    Args:
+      x: signal; integers become floats.
+      fs: samples per unit of time.
+      window: name of a window of SciPy's `get_window`, tuple of it and its parameters, or array.
+      nperseg: length of segments; at most that of the signal, and that of an array for a window.
+      noverlap: how many elements a segment shares with the next; half of its length by default.
+      nfft: length of transforms, of segments with zeros after them; `nperseg` by default.
+      detrend: "constant", "linear", False, or a function of the array [..., segments, nperseg].
+      return_onesided: leave out negative frequencies; of real signals only.
+      boundary: what half a segment beyond the ends is: "zeros", "constant" (the last element),
+        "even", "odd" (reflected), or None: the first segment starts with the signal.
+      padded: append zeros, so that no element of the signal is left over.
+      axis: axis of the signal.
+
+    Returns: (frequencies [f], times of segments [t], spectra: with f in place of the axis, and t
+      appended).
+
+    Raises:
+      ValueError: for unknown windows and boundaries, and lengths that do not fit.
+
+    Example:
+      >>> f, t, spectra = jax.scipy.signal.stft(jnp.ones(8), nperseg=4)
+      >>> f
+      Array([0.  , 0.25, 0.5 ], dtype=float32)
+      >>> abs(spectra[0]).round(3)
+      Array([0.75, 1.  , 1.  , 1.  , 0.25], dtype=float32)
+    """
+    if boundary not in _BOUNDARIES:
+        raise ValueError(f"stft: boundary must be one of {list(_BOUNDARIES)}, got {boundary!r}")
+    (given,) = promote_args_inexact("jax.scipy.signal.stft", x)
+    x = jnp.moveaxis(given.astype(jnp.promote_types(given.dtype, np.float32)), axis, -1)
+    dtype = jnp.finfo(x.dtype).dtype
+    if x.size == 0:
+        none = jnp.zeros(jnp.moveaxis(x, -1, axis).shape, dtype)
+        return none, none, none.astype(jnp.result_type(dtype, np.complex64))
+    window, size = segments.window_and_size("stft", window, nperseg, 256, x.shape[-1], dtype)
+    plan = segments.segments("stft", size, noverlap, nfft)
+    if boundary is not None:
+        x = _last_axis_padded(x, size // 2, size // 2, **_BOUNDARIES[boundary])
+    if padded:
+        x = _last_axis_padded(x, 0, -(x.shape[-1] - size) % plan.step % size)
+    onesided = segments.is_onesided("stft", return_onesided, x)
+    out = segments.spectra(x, window, plan, detrend, onesided) / window.sum()
+    times = _times(out.shape[-2], plan, boundary is not None, fs, dtype)
+    place = axis if axis >= 0 else axis - 1
+    out = jnp.moveaxis(out, -1, place)
+    return segments.frequencies(plan, fs, onesided, dtype), times, out
+
+
+def _segment_length(
+    name: str, nperseg: int | None, nfft: int | None, bins: int, onesided: bool
+) -> tuple[int, int]:
+    """(length of segments, length of transforms) that give spectra of `bins` elements."""
+    usual = 2 * (bins - 1) if onesided else bins
+    size = usual if nperseg is None else operator.index(nperseg)
+    if nfft is not None:
+        return size, operator.index(nfft)
+    # Spectra without negative frequencies do not tell whether their length was odd.
+    return size, size if onesided and size == usual + 1 else usual
+
+
+def istft(
+    Zxx: ArrayLike,
+    fs: ArrayLike = 1.0,
+    window: Window = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    input_onesided: bool = True,
+    boundary: bool = True,
+    time_axis: int = -1,
+    freq_axis: int = -2,
+) -> tuple[Array, Array]:
+    """The signal of short-time Fourier transforms: the inverse of `stft`, with its arguments.
+
+    Args:
+      Zxx: spectra.
+      fs, window, noverlap, nfft: as of `stft`.
+      nperseg: length of segments; by default the even one that gives such spectra.
+      input_onesided: whether there are no negative frequencies; the signal is real then.
+      boundary: whether half a segment at either end is cut off: what `stft` put there.
+      time_axis: axis of the segments.
+      freq_axis: axis of the frequencies.
+
+    Returns: (times [n], the signal, its axis in place of the first of both).
+
+    Raises:
+      ValueError: if `Zxx` has less than two axes or both are the same one; for unknown windows, and
+        lengths that do not fit.
+
+    Example:
+      >>> _, _, spectra = jax.scipy.signal.stft(jnp.arange(4.0), nperseg=4)
+      >>> jax.scipy.signal.istft(spectra)[1].round(3) + 0
+      Array([0., 1., 2., 3.], dtype=float32)
+    """
+    (z,) = promote_args_inexact("jax.scipy.signal.istft", Zxx)
+    if z.ndim < 2:
+        raise ValueError(f"istft: the spectra must have 2 axes at least, got shape {z.shape}")
+    time, freq = (axis % z.ndim for axis in (time_axis, freq_axis))
+    if time == freq:
+        raise ValueError(f"istft: time and frequency axes must differ, both are {time}")
+    z = jnp.moveaxis(z.astype(jnp.promote_types(z.dtype, np.complex64)), (time, freq), (-2, -1))
+    dtype = jnp.finfo(z.dtype).dtype
+    size, transformed = _segment_length("istft", nperseg, nfft, z.shape[-1], input_onesided)
+    plan = segments.segments("istft", size, noverlap, transformed)
+    window, _ = segments.window_and_size("istft", window, size, size, None, dtype)
+    transform = jnp.fft.irfft if input_onesided else jnp.fft.ifft
+    parts = transform(z, plan.transformed)[..., :size]
+    x = segments.overlap_add(parts * (window * window.sum()), plan.step)
+    squares = jnp.broadcast_to(jnp.asarray(window) ** 2, (z.shape[-2], size))
+    norm = segments.overlap_add(squares, plan.step)
+    if boundary:
+        x, norm = (y[..., size // 2 : y.shape[-1] - size // 2] for y in (x, norm))
+    # Where no window reaches there is nothing to divide.
+    x = x / jnp.where(norm > 1e-10, norm, 1)
+    times = jnp.arange(x.shape[-1], dtype=dtype) / fs
+    return times, jnp.moveaxis(x, -1, time - (freq < time))

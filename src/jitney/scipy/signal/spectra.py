@@ -1,0 +1,177 @@
+"""`welch` and `csd`: densities of spectra, averaged over segments of the signals.
+
+Source: Welch, The use of fast Fourier transform for the estimation of power spectra (1967).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import is_complex, promote_args_inexact
+from jitney.scipy.signal import segments
+from jitney.scipy.signal.segments import Detrend, Segments, Window
+
+Scaling = Literal["density", "spectrum"]
+Average = Literal["mean", "median"]
+
+
+def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Array | None]:
+    """Signals along the last axes, of one dtype and length; no second one if it is the first."""
+    if y is None or y is x:
+        (first,) = promote_args_inexact("jax.scipy.signal.csd", x)
+        arrays = [first]
+    else:
+        arrays = promote_args_inexact("jax.scipy.signal.csd", x, y)
+    arrays = [
+        jnp.moveaxis(z.astype(jnp.promote_types(z.dtype, np.float32)), axis, -1) for z in arrays
+    ]
+    if len(arrays) == 1:
+        return arrays[0], None
+    batches = [z.shape[:-1] for z in arrays]
+    try:
+        np.broadcast_shapes(*batches)
+    except ValueError:
+        raise ValueError(
+            "csd: x and y cannot be broadcast together: besides the axis of the signals they have "
+            f"shapes {batches[0]} and {batches[1]}"
+        ) from None
+    longest = max(z.shape[-1] for z in arrays)
+    first, second = (
+        jnp.pad(z, [(0, 0)] * (z.ndim - 1) + [(0, longest - z.shape[-1])]) if z.size else z
+        for z in arrays
+    )
+    return first, second
+
+
+def _scale(window: Array | np.ndarray, fs: ArrayLike, scaling: str) -> ArrayLike:
+    match scaling:
+        case "density":
+            return 1 / (fs * (window * window).sum())
+        case "spectrum":
+            return 1 / window.sum() ** 2
+        case _:
+            raise ValueError(f"csd: scaling must be 'density' or 'spectrum', got {scaling!r}")
+
+
+def _both_sides(power: Array, plan: Segments) -> Array:
+    """Twice what stands for a negative frequency as well: all but the first, and the last of even."""
+    count = power.shape[-1]
+    factors = np.full(count, 2, jnp.finfo(power.dtype).dtype)
+    factors[0] = 1
+    if plan.transformed % 2 == 0:
+        factors[-1] = 1
+    return power * factors
+
+
+def _median_bias(n: int) -> float:
+    """The median of n exponential numbers of mean 1, on average."""
+    even = 2 * np.arange(1, (n - 1) // 2 + 1)
+    return 1 + float(np.sum(1 / (even + 1) - 1 / even))
+
+
+def _averaged(power: Array, average: str) -> Array:
+    """Over segments, along the last axis but one."""
+    if average == "mean":
+        return power.mean(-2)
+    bias = _median_bias(power.shape[-2])
+    if is_complex(power.dtype):
+        return (jnp.median(power.real, -2) + 1j * jnp.median(power.imag, -2)) / bias
+    return jnp.median(power, -2) / bias
+
+
+def csd(
+    x: ArrayLike,
+    y: ArrayLike | None,
+    fs: ArrayLike = 1.0,
+    window: Window = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = "constant",
+    return_onesided: bool = True,
+    scaling: Scaling = "density",
+    axis: int = -1,
+    average: Average = "mean",
+) -> tuple[Array, Array]:
+    """Cross spectral density: conj(spectrum of x) * spectrum of y, averaged over segments.
+
+    Args:
+      x: signal; integers become floats.
+      y: signal; the shorter one is filled up with zeros, and other axes broadcast. None: x.
+      fs: samples per unit of time.
+      window, noverlap, nfft, return_onesided: as of `stft`.
+      nperseg: length of segments, at most that of the signals; 256 by default.
+      detrend: "constant", "linear", False, or a function of the array [..., segments, nperseg].
+      scaling: "density": per unit of frequency; "spectrum": not.
+      axis: axis of the signals.
+      average: "mean", or "median", made free of bias for noise.
+
+    Returns: (frequencies [f], density: with f in place of the axis; complex, or real if y is x).
+
+    Raises:
+      ValueError: if x and y do not broadcast; for unknown windows, scalings and averages, and
+        lengths that do not fit.
+
+    Example:
+      >>> f, p = jax.scipy.signal.csd(jnp.arange(4.0), jnp.ones(4), nperseg=4, detrend=False)
+      >>> p.round(2) + 0
+      Array([5.33+0.j  , 2.67+1.33j, 0.  +0.j  ], dtype=complex64)
+    """
+    if average not in ("mean", "median"):
+        raise ValueError(f"csd: average must be 'mean' or 'median', got {average!r}")
+    x, other = _operands(x, y, axis)
+    dtype = jnp.finfo(x.dtype).dtype
+    signals = [x] if other is None else [x, other]
+    if any(z.size == 0 for z in signals):
+        batch = np.broadcast_shapes(*(z.shape[:-1] for z in signals))
+        least = min(z.shape[-1] for z in signals)
+        none = jnp.moveaxis(jnp.zeros((*batch, least), dtype), -1, axis)
+        return none, none
+    window, size = segments.window_and_size("csd", window, nperseg, 256, x.shape[-1], dtype)
+    plan = segments.segments("csd", size, noverlap, nfft)
+    onesided = segments.is_onesided("csd", return_onesided, *signals)
+    spectra = [segments.spectra(z, window, plan, detrend, onesided) for z in signals]
+    if other is None:
+        power = spectra[0].real ** 2 + spectra[0].imag ** 2
+    else:
+        power = spectra[0].conj() * spectra[1]
+    power = power * _scale(window, fs, scaling)
+    if onesided:
+        power = _both_sides(power, plan)
+    density = jnp.moveaxis(_averaged(power, average), -1, axis)
+    return segments.frequencies(plan, fs, onesided, dtype), density
+
+
+def welch(
+    x: ArrayLike,
+    fs: ArrayLike = 1.0,
+    window: Window = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = "constant",
+    return_onesided: bool = True,
+    scaling: Scaling = "density",
+    axis: int = -1,
+    average: Average = "mean",
+) -> tuple[Array, Array]:
+    """Power spectral density by Welch's method: `csd` of a signal with itself.
+
+    Args, Raises: as of `csd`.
+
+    Returns: (frequencies [f], density: real, with f in place of the axis).
+
+    Example:
+      >>> f, p = jax.scipy.signal.welch(jnp.array([1., -1., 1., -1.]), nperseg=4, scaling="spectrum")
+      >>> p.round(2) + 0
+      Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return csd(
+        x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
+        average,
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""`detrend`: what is left of a signal without its mean, or without a line through it."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.core.array import Array
+from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import promote_args_inexact
+
+Trend = Literal["linear", "l", "constant", "c"]
+
+
+def _without_line(x: Array) -> Array:
+    """`x` less the line of least squares along the last axis.
+
+    The line goes through the means, and times from their mean on have the slope as one quotient: no
+    system of equations is solved.
+    """
+    n = x.shape[-1]
+    times = np.arange(n) - (n - 1) / 2
+    weights = (times / max(np.sum(times**2), 1)).astype(x.dtype)
+    x = x - x.mean(-1, keepdims=True)
+    slope = (x * weights).sum(-1, keepdims=True)
+    return x - slope * times.astype(x.dtype)
+
+
+def detrend(
+    data: ArrayLike,
+    axis: int = -1,
+    type: Trend = "linear",
+    bp: int | Sequence[int] | np.ndarray = 0,
+    overwrite_data: None = None,
+) -> Array:
+    """`data` less its trend along an axis.
+
+    Args:
+      data: array; integers become floats.
+      axis: the axis.
+      type: "linear" (or "l"): less the line of least squares; "constant" (or "c"): less the mean.
+      bp: where lines end and others begin, static; of "linear".
+      overwrite_data: None; arrays do not change.
+
+    Returns: array of the shape of `data`.
+
+    Raises:
+      NotImplementedError: if `overwrite_data` is given.
+      ValueError: for other types, and break points outside of the axis.
+
+    Example:
+      >>> jax.scipy.signal.detrend(jnp.array([1., 2., 4., 5.])).round(2) + 0
+      Array([ 0.1, -0.3,  0.3, -0.1], dtype=float32)
+    """
+    if overwrite_data is not None:
+        raise NotImplementedError("detrend: overwrite_data is not supported, arrays do not change.")
+    if type not in ("linear", "l", "constant", "c"):
+        raise ValueError(f"detrend: trend type must be 'linear' or 'constant', got {type!r}")
+    (x,) = promote_args_inexact("jax.scipy.signal.detrend", data)
+    if type in ("constant", "c"):
+        return x - x.mean(axis, keepdims=True)
+    x = jnp.moveaxis(x, axis, -1)
+    n = x.shape[-1]
+    points = sorted({0, n, *(operator.index(point) for point in np.atleast_1d(np.asarray(bp)))})
+    if points[0] < 0 or points[-1] > n:
+        raise ValueError(
+            "detrend: breakpoints must be non-negative and at most the length of data along the axis, "
+            f"{n}, got {bp}"
+        )
+    pieces = [_without_line(x[..., start:end]) for start, end in itertools.pairwise(points)]
+    out = jnp.concatenate(pieces, axis=-1) if pieces else x
+    return jnp.moveaxis(out, -1, axis)
