@@ -19,7 +19,7 @@ def extensions() -> list[Extension]:
             depends=[str(part) for part in (*NATIVE.glob("*.h"), *NATIVE.glob("*.pxi"))],
             include_dirs=[numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
-            extra_compile_args=["-O3", "-pthread", "-Wno-unused-function"],
+            extra_compile_args=["-O3", "-pthread", "-fno-math-errno", "-Wno-unused-function"],
             extra_link_args=["-pthread"],
         )
         for name in ("_native", "_loader", "_convolve")

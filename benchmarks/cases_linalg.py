@@ -52,6 +52,21 @@ def _cholesky(side: Side) -> Operands:
     return side.jnp.linalg.cholesky, _positive(side, 500, 500)
 
 
+@case_each_way("solve_500", "solve, 500x500", **_LOOSE)
+def _solve_large(side: Side) -> Operands:
+    return side.jnp.linalg.solve, _regular(side, 500, 500), _normal(side, 500)
+
+
+@case_each_way("solve_batch", "solve, 10,000 systems 3x3", **_LOOSE)
+def _solve_batch(side: Side) -> Operands:
+    return side.jnp.linalg.solve, _regular(side, 10_000, 3, 3), _normal(side, 10_000, 3, 1)
+
+
+@case_each_way("inv_batch", "inv of 10,000 3x3", **_LOOSE)
+def _inv_batch(side: Side) -> Operands:
+    return side.jnp.linalg.inv, _regular(side, 10_000, 3, 3)
+
+
 @case_each_way("qr_200", "qr, 200x200", check=lambda r: [abs(r[1])], **_LOOSE)
 def _qr(side: Side) -> Operands:
     return side.jnp.linalg.qr, _regular(side, 200, 200)
@@ -60,6 +75,16 @@ def _qr(side: Side) -> Operands:
 @case_each_way("eigh_batch", "eigh of 1,000 8x8", check=lambda r: [r[0]], **_LOOSE)
 def _eigh(side: Side) -> Operands:
     return side.jnp.linalg.eigh, _positive(side, 1000, 8, 8)
+
+
+@case_each_way("eigh_200", "eigh, 200x200", check=lambda r: [r[0]], **_LOOSE)
+def _eigh_large(side: Side) -> Operands:
+    return side.jnp.linalg.eigh, _positive(side, 200, 200)
+
+
+@case_each_way("svd_200", "svd, 200x200", check=lambda r: [r[1]], **_LOOSE)
+def _svd_large(side: Side) -> Operands:
+    return side.jnp.linalg.svd, _normal(side, 200, 200)
 
 
 @case_each_way("svd_100", "svd, 100x100", check=lambda r: [r[1]], **_LOOSE)

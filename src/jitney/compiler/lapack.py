@@ -1,6 +1,7 @@
-"""Factorisations and triangular systems by LAPACK: library functions that programs call by address.
+"""Factorisations and triangular systems by native code: library functions, called by address.
 
-`runtime/native/factorize.h` has a function for each, which computes a range of a batch of matrices.
+`runtime/native/factorize.h` has a function for each, which computes a range of a batch of matrices, by
+LAPACK or by code of our own over BLAS's products.
 Their reference implementations are those of `reference/linalg.py`. LAPACK is SciPy's, by the addresses
 that it exports for Cython.
 """
@@ -23,9 +24,11 @@ Array: TypeAlias = np.ndarray
 Results: TypeAlias = Sequence[TensorType]
 
 DTYPES = tuple(np.dtype(c) for c in "fdFD")  # in the order of those of `factorize.h`
+REAL = DTYPES[:2]
+_LANES = 16  # of the longest vectors; matrices that are computed in them at once
 _PREFIXES = "sdcz"
 # In the order of `factorize.h`; of complex numbers, LAPACK calls some of them otherwise.
-_ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm")
+_ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "gemm", "syrk")
 _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
 
 # LAPACK counts elements, and the room that it works in, in 32 bits.
@@ -53,6 +56,8 @@ def _declare(
     reference: library.Implementation,
     weight: float,
     rank: int = 2,
+    divides: Sequence[np.dtype] = (),
+    lanes: int = 0,
 ) -> None:
     """Declares the next function of `factorize.h`.
 
@@ -63,6 +68,8 @@ def _declare(
       result_types, reference: as of library functions.
       weight: operations by those of as many products.
       rank: how many of the parameters are lengths of axes.
+      divides: the dtypes of which threads divide a matrix.
+      lanes: the rows of the largest real matrices that are computed in the lanes of vectors.
     """
     NAMES.append(name)
     OPTIONS[name] = tuple(options.split())
@@ -77,9 +84,15 @@ def _declare(
 
     def work(*types: TensorType, **params: int) -> int:
         lengths = [params[size] for size in sizes] * (3 - rank)
-        return COSTS.library_call + int(weight * math.prod(lengths) * min(lengths))
+        operations = int(weight * math.prod(lengths) * min(lengths))
+        if types[0].dtype in REAL and max(lengths) <= lanes:
+            return operations // _LANES + 1
+        return COSTS.library_call + operations
 
-    native = NativeCode(lambda dtype: function(name, dtype), computes, told, uses_blas=True)
+    native = NativeCode(
+        lambda dtype: function(name, dtype), computes, told, uses_blas=True,
+        divides=frozenset(divides), together=_LANES if lanes else 1,
+    )  # fmt: skip
     library.declare(LibraryFunction(f"lapack.{name}", result_types, reference, native, work))
 
 
@@ -171,12 +184,12 @@ def _triangular_solve(
     return [linalg.triangular_solve(a, b, bool(left), bool(lower), form > 0, form > 1, bool(unit))]
 
 
-_declare("cholesky", "n", _cholesky_types, _cholesky, 0.5, 1)
-_declare("lu", "m n", _lu_types, _lu, 1)
+_declare("cholesky", "n", _cholesky_types, _cholesky, 0.5, 1, divides=REAL)
+_declare("lu", "m n", _lu_types, _lu, 1, divides=REAL)
 _declare("geqrf", "m n", _geqrf_types, _geqrf, 2)
 _declare("householder_product", "m n k", _householder_types, _householder_product, 2)
 _declare("qr", "m n columns", _qr_types, _qr, 4)
-_declare("eigh", "n lower", _eigh_types, _eigh, 15, 1)
+_declare("eigh", "n lower", _eigh_types, _eigh, 15, 1, lanes=16)
 _declare("svd", "m n rows columns", _svd_types, _svd, 20)
 _declare("triangular_solve", "m n left lower form unit", _solution_types, _triangular_solve, 1)
 

@@ -92,6 +92,9 @@ class NativeCode:
       workspace: bytes for each item (*types, **params): those of item i begin `i` times as many bytes
         after the workspace's address. None if it needs no such memory.
       uses_blas: whether it calls BLAS, which then keeps to one thread unless an item is much work.
+      divides: dtypes of the first operand of which it divides one item among the runtime's threads
+        itself: BLAS keeps to one thread, however much work that is.
+      together: how many items it computes at once, or a multiple: a thread's share is one, too.
     """
 
     address: Callable[[np.dtype], int]
@@ -101,6 +104,8 @@ class NativeCode:
     items: Callable[..., int] | None = None
     workspace: Callable[..., int] | None = None
     uses_blas: bool = False
+    divides: frozenset[np.dtype] = frozenset()
+    together: int = 1
 
 
 def _unknown_work(*types: TensorType, **params: Param) -> int:
@@ -238,12 +243,14 @@ def native_call(call: Call) -> NativeCall | None:
     else:
         batch = math.prod(first.shape[: first.rank - native.rank])
     work = function.work(*call.args, **params)
+    alone = batch > 1 or work < COSTS.blas_threads_above or first.dtype in native.divides
+    grain = max(COSTS.parallel_above // (2 * work), 1)
     return NativeCall(
         symbol=f"{call.name}.{first.dtype.name}",
         options=np.array([int(n) for n in native.options(**params)], np.int64),
         batch=batch,
-        grain=max(COSTS.parallel_above // (2 * work), 1),
-        keeps_to_one_thread=native.uses_blas and (batch > 1 or work < COSTS.blas_threads_above),
+        grain=-(-grain // native.together) * native.together,
+        keeps_to_one_thread=native.uses_blas and alone,
         workspace=0 if native.workspace is None else batch * native.workspace(*call.args, **params),
         work=batch * work,
     )

@@ -65,6 +65,7 @@ cdef extern from "threefry.h":
 cdef extern from "factorize.h":
     enum: JT_MATRIX_TYPES
     void *jt_factorizations[][JT_MATRIX_TYPES]
+    int jt_instructions
     void jt_set_lapack(int dtype, int routine, void *address)
     int32_t jt_over_batch(jt_call *call, void *f, void **slots, int64_t n, int64_t grain,
                           int32_t alone) nogil

@@ -7,7 +7,10 @@
    Matrices are stored by rows and LAPACK's by columns: they are transposed on the way, unless the
    transpose has the same factors.
 
-   Where LAPACK finds no factorisation, the results are NaN. */
+   Real LU and Cholesky factors and eigenvalues of small symmetric matrices are computed by code of our
+   own, the rest by LAPACK.
+
+   Where there is no factorisation, the results are NaN. */
 
 #ifndef JITNEY_FACTORIZE_H
 #define JITNEY_FACTORIZE_H
@@ -23,7 +26,10 @@
 #include "threads.h"
 
 /* The routines that are called, in the order of the addresses that `jt_set_lapack` gets. */
-enum { JT_POTRF, JT_GETRF, JT_GEQRF, JT_ORGQR, JT_SYEVD, JT_GESDD, JT_TRSM, JT_ROUTINES };
+enum {
+    JT_POTRF, JT_GETRF, JT_GEQRF, JT_ORGQR, JT_SYEVD, JT_GESDD, JT_TRSM, JT_GEMM, JT_SYRK,
+    JT_ROUTINES
+};
 enum { JT_F32, JT_F64, JT_C64, JT_C128, JT_MATRIX_TYPES };
 
 static void *jt_lapack[JT_MATRIX_TYPES][JT_ROUTINES];
@@ -49,9 +55,15 @@ typedef void jt_gesdd_complex(const char *job, int *m, int *n, void *a, int *lda
                               int *wholes, int *info);
 typedef void jt_trsm(const char *side, const char *part, const char *trans, const char *diagonal,
                      int *m, int *n, void *alpha, const void *a, int *lda, void *b, int *ldb);
+typedef void jt_gemm(const char *trans_a, const char *trans_b, int *m, int *n, int *k, void *alpha,
+                     const void *a, int *lda, const void *b, int *ldb, void *beta, void *c, int *ldc);
+typedef void jt_syrk(const char *part, const char *trans, int *n, int *k, void *alpha, const void *a,
+                     int *lda, void *beta, void *c, int *ldc);
 
 static int jt_least(int a, int b) { return a < b ? a : b; }
 static int jt_most(int a, int b) { return a > b ? a : b; }
+
+#include "factorize_own.h"
 
 #define T float
 #define R float

@@ -56,41 +56,57 @@ static int NAME(asked)(const T *room) {
 /* {n}; x, factor. Reads the lower triangle. By rows the factor is the transpose of the upper one. */
 static int32_t NAME(cholesky)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
-    int n = (int)sizes[0], info = 0;
+    int n = (int)sizes[0], has_factor;
+    jt_task task = jt_task_begin(call, 0);
     for (int64_t k = begin; k < end && n > 0; k++) {
         T *out = MATRIX(2, k, n * (int64_t)n);
         memcpy(out, MATRIX(1, k, n * (int64_t)n), sizeof(T) * n * n);
+#ifdef IS_COMPLEX
+        int info = 0;
         ROUTINE(jt_potrf, JT_POTRF)("U", &n, out, &n, &info);
-        if (info != 0) NAME(spoil)(out, n * (int64_t)n);
-        for (int i = 0; i < n && info == 0; i++)
+        has_factor = info == 0;
+#else
+        has_factor = jt_own_of(TYPE)->cholesky(&task, n, out, n);
+#endif
+        if (!has_factor) NAME(spoil)(out, n * (int64_t)n);
+        for (int i = 0; i < n && has_factor; i++)
             memset(out + i * (int64_t)n + i + 1, 0, sizeof(T) * (n - i - 1));
     }
-    return JT_SUCCEEDED;
+    return jt_task_end(&task);
+}
+
+/* Factors of x (m x n), and pivots from 0. */
+static void NAME(lu_of)(jt_task *task, const T *x, int m, int n, T *factors, int32_t *pivots) {
+#ifdef IS_COMPLEX
+    int info = 0;
+    NAME(to_columns)(x, m, n, task->room, m);
+    ROUTINE(jt_getrf, JT_GETRF)(&m, &n, task->room, &m, pivots, &info);
+    NAME(to_rows)(task->room, m, m, n, factors);
+    for (int i = 0; i < jt_least(m, n); i++) pivots[i]--;
+#else
+    memcpy(factors, x, sizeof(T) * m * n);
+    jt_own_of(TYPE)->lu(task, m, n, factors, n, pivots);
+#endif
 }
 
 /* {m, n}; x, factors, pivots, permutation. */
 static int32_t NAME(lu)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
-    int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n), info = 0;
-    T *columns = malloc(sizeof(T) * jt_most(1, m) * (int64_t)jt_most(1, n));
-    if (columns == NULL) return 0;
-    for (int64_t k = begin; k < end; k++) {
+    int m = (int)sizes[0], n = (int)sizes[1], count = jt_least(m, n);
+    jt_task task = jt_task_begin(call, sizeof(T) * jt_most(1, m) * (size_t)jt_most(JT_BLOCK_COLUMNS, n));
+    for (int64_t k = begin; k < end && task.status == JT_SUCCEEDED; k++) {
         int32_t *pivots = (int32_t *)slots[3] + k * count, *order = (int32_t *)slots[4] + k * m;
-        if (count > 0) {
-            NAME(to_columns)(MATRIX(1, k, m * (int64_t)n), m, n, columns, m);
-            ROUTINE(jt_getrf, JT_GETRF)(&m, &n, columns, &m, pivots, &info);
-            NAME(to_rows)(columns, m, m, n, MATRIX(2, k, m * (int64_t)n));
-        }
+        if (count > 0)
+            NAME(lu_of)(&task, MATRIX(1, k, m * (int64_t)n), m, n, MATRIX(2, k, m * (int64_t)n), pivots);
         for (int i = 0; i < m; i++) order[i] = i;
         for (int i = 0; i < count; i++) {
-            int32_t other = --pivots[i], row = order[i];
-            if (other < 0 || other >= m) continue; /* beside NaN, any number is found */
+            int32_t other = pivots[i], row = order[i];
+            if (other < 0 || other >= m) continue; /* beside NaN, LAPACK finds any number */
             order[i] = order[other];
             order[other] = row;
         }
     }
-    free(columns);
-    return JT_SUCCEEDED;
+    return jt_task_end(&task);
 }
 
 /* {m, n}; x, R with the vectors below it, their factors. */
@@ -169,6 +185,13 @@ static int32_t NAME(eigh)(jt_call *call, void **slots, int64_t begin, int64_t en
     int n = (int)sizes[0], info = 0, query = -1, whole = 0, whole_room = 1, real_room = 0;
     const char *part = sizes[1] ? "L" : "U";
     if (n == 0) return JT_SUCCEEDED;
+#ifndef IS_COMPLEX
+    if (n <= JT_LANE_ROWS) {
+        jt_own_of(TYPE)->eigh(n, sizes[1] != 0, end - begin, MATRIX(1, begin, n * (int64_t)n),
+                              MATRIX(2, begin, n * (int64_t)n), (R *)slots[3] + begin * n);
+        return JT_SUCCEEDED;
+    }
+#endif
     T best[2] = {0, 0};
     R real_best = 0;
 #ifdef IS_COMPLEX
