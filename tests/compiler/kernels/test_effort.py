@@ -13,7 +13,7 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import effort, loop_kernel
-from jitney.compiler.plan import build
+from jitney.compiler.plan import loops
 from jitney.compiler.scalar.effort import function_effort, registers
 from jitney.core.record import replace
 
@@ -106,14 +106,14 @@ def test_units_count_registers() -> None:
 def _built(body: Callable[[Any], Any], x: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The estimates of the loop kernels that were thought of for a loop over `x`."""
     found: list[int] = []
-    finished = build._finished
+    finished = loops._finished
 
     def watched(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
         result = finished(kernel)
         found.append(effort.loop_effort(kernel if result is None else result))
         return result
 
-    monkeypatch.setattr(build, "_finished", watched)
+    monkeypatch.setattr(loops, "_finished", watched)
     jitney.jit(jitney.vmap(_loop(body))).lower(x).as_text("kernels")
     return found
 

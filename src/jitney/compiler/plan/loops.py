@@ -1,0 +1,77 @@
+"""Loops: one kernel with its carry in registers, or native loops around the steps of their bodies."""
+
+from __future__ import annotations
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.kernels import effort, loop_kernel
+from jitney.compiler.kernels.wide import in_wide_registers
+from jitney.compiler.plan import ir
+from jitney.compiler.plan.inplace import update_in_place
+from jitney.compiler.plan.region import RegionPlan
+
+
+def loop(plan: RegionPlan, node: hlo.While) -> bool:
+    """A native loop; what it changes lives in buffers of its own.
+
+    Carries that an iteration updates in part are updated in place; so are accumulators (`inplace`).
+    """
+    in_place = plan.updated(node)
+    built = loop_kernel.build_loop(node, {*in_place}, plan.planner.is_sinkable, _finished)
+    if built is not None:
+        _as_kernel(plan, node, built)
+        return True
+    parameters, results = node.body.parameters, node.body.results
+    changing = [r is not p for r, p in zip(results, parameters, strict=True)]
+    carry = plan.new(node)
+    filled = plan.filled(node)
+    for i, x in enumerate(node.init):
+        if not changing[i]:
+            carry[i] = plan.buffer(x)
+        elif i not in filled and carry[i] is not plan.buffer(x):
+            plan.steps.append(ir.Copy(carry[i], plan.buffer(x)))
+    predicate = ir.Buffer("arena", 1)
+    cond = plan.planner.region(node.cond, carry, [predicate])
+    after = [
+        ir.Buffer("arena", b.nbytes) if changing[i] and i not in in_place else b
+        for i, b in enumerate(carry)
+    ]
+    last = [node.body.results[i] for i, updated in in_place.items() if updated.is_read]
+    body = plan.planner.region(node.body, carry, after, last)
+    body, after = update_in_place(body, carry, after)
+    for b, a in zip(carry, after, strict=True):
+        if a is not b:
+            body.append((ir.Copy if b.nbytes < COSTS.swap_above else ir.SwapBuffers)(b, a))
+    plan.steps.append(ir.Loop(cond, predicate, body, tuple([carry[i] for i in sorted(filled)])))
+    return True
+
+
+def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) -> None:
+    """The loop as one kernel, its carry in registers."""
+    in_place = plan.updated(node)
+    parameters, results = node.body.parameters, node.body.results
+    carry = plan.new(node)
+    filled = plan.filled(node)
+    for i, (r, p) in enumerate(zip(results, parameters, strict=True)):
+        if r is p:
+            carry[i] = plan.buffer(node.init[i])
+        elif i in in_place and i not in filled:
+            source = plan.buffer(node.init[i])
+            if carry[i] is not source:
+                plan.steps.append(ir.Copy(carry[i], source))
+    buffers: list[ir.Buffer] = []
+    for param in built.params:
+        match param:
+            case hlo.Node():
+                buffers.append(plan.buffer(param))
+            case ("start" | "loaded", i):
+                buffers.append(plan.buffer(node.init[i]))
+            case (_, i):
+                buffers.append(carry[i])
+    plan.steps.append(ir.Launch(built.kernel, tuple(buffers)))
+
+
+def _finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
+    """The loop kernel as it is to be compiled; None if it would cost LLVM too much."""
+    kernel = in_wide_registers(kernel)
+    return kernel if effort.fits(kernel) else None

@@ -1,0 +1,396 @@
+"""The plan of one region: where values are, and the kernels of fused groups.
+
+Nodes that are no part of a kernel have rules (`single_nodes`, `loops`), which `build` hands to the
+planner; those without a rule are computed by their reference implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from jitney.compiler import blas
+from jitney.compiler.cost import COSTS
+from jitney.compiler.fusion import group as fusion
+from jitney.compiler.hlo import interpret, ir as hlo, node_calls, traversal
+from jitney.compiler.hlo.contractions import is_small_dot
+from jitney.compiler.hlo.traversal import operands
+from jitney.compiler.kernels.build import (
+    PARTS,
+    CrossingError,
+    KernelBuilder,
+    UnresolvedError,
+)
+from jitney.compiler.kernels.ir import Kernel, accumulator, kernel_key
+from jitney.compiler.kernels.schedule import collapse
+from jitney.compiler.kernels.split_reduction import Split, split_fold
+from jitney.compiler.kernels.unroll import unroll_and_jam, write_out_short_axes
+from jitney.compiler.plan import fourier, ir, reductions
+from jitney.compiler.plan.inplace import Updated, updated_in_place
+from jitney.compiler.plan.scatter import has_kernel
+
+_LEAVES = (hlo.Parameter, hlo.Constant)
+
+Written = TypeVar("Written")
+
+Supports = Callable[[str, Sequence[np.dtype], np.dtype], bool]
+
+Rule = Callable[["RegionPlan", Any], bool]
+"""Adds the steps of one node to a plan; False, and nothing added, where it has none."""
+
+
+def _index_dtypes(node: hlo.Node) -> list[np.dtype]:
+    """Dtypes of the positions that `node` reads or writes at."""
+    match node:
+        case hlo.Gather() | hlo.Scatter():
+            return [node.indices.dtype]
+        case hlo.DynamicSlice() | hlo.DynamicUpdateSlice():
+            return [start.dtype for start in node.starts]
+        case _:
+            return []
+
+
+class Planner:
+    """What the regions of one program share."""
+
+    def __init__(self, supports: Supports, rules: Mapping[type[hlo.Node], Rule]) -> None:
+        self.supports = supports
+        self.rules = rules
+        self.kernels: dict[object, Kernel] = {}
+        self.keep_alive: list[object] = []
+
+    def is_native(self, node: hlo.Node) -> bool:
+        """Whether kernels can compute this elementwise node or view."""
+        if isinstance(node, hlo.Apply):
+            if node.fn in PARTS or node.fn == "complex":
+                return True
+            return self.supports(node.fn, [a.dtype for a in node.args], node.dtype)
+        return all(self.is_stored(dtype) for dtype in (node.dtype, *_index_dtypes(node)))
+
+    def is_sinkable(self, node: hlo.Node) -> bool:
+        """Whether a loop kernel can compute this node."""
+        if isinstance(node, hlo.Reduce | hlo.Dot):
+            if accumulator(node.dtype) != node.dtype:
+                return False
+            fn = node.fn if isinstance(node, hlo.Reduce) else "add"
+            return self.supports(fn, [node.dtype] * 2, node.dtype)
+        return self.is_native(node)
+
+    def is_scatter(self, node: hlo.Scatter) -> bool:
+        """Whether a kernel computes this scatter."""
+        return self.is_native(node) and has_kernel(node, self.supports)
+
+    def is_stored(self, dtype: np.dtype) -> bool:
+        """Whether kernels can load and store elements of `dtype`."""
+        return self.supports("store", [dtype], dtype)
+
+    def is_reduction(self, node: hlo.Node) -> bool:
+        """Whether a kernel computes this reduction or contraction."""
+        if isinstance(node, hlo.Reduce):
+            return self.supports(node.fn, [node.dtype] * 2, node.dtype)
+        if isinstance(node, hlo.Dot):
+            native = self.supports("add", [node.dtype] * 2, node.dtype)
+            return native and (node.dtype.name not in blas.PRODUCTS or is_small_dot(node))
+        return False
+
+    def prepared(self, kernel: Kernel) -> Kernel:
+        """`kernel` with the axes that it is to run over: one object for kernels of the same content."""
+        key = kernel_key(kernel)
+        found = self.kernels.get(key)
+        if found is None:
+            collapsed = collapse(kernel)
+            written = unroll_and_jam(write_out_short_axes(collapsed))
+            found = self.kernels[key] = written if written is collapsed else collapse(written)
+        return found
+
+    def region(
+        self,
+        region: hlo.Region,
+        inputs: Sequence[ir.Buffer],
+        outputs: Sequence[ir.Buffer],
+        last: Sequence[hlo.Node] = (),
+    ) -> list[ir.Step]:
+        """Steps that write the results of `region` to `outputs`; updates `last` come after all else."""
+        return RegionPlan(self, region, inputs, outputs, last).steps
+
+
+class RegionPlan:
+    """The plan of one region, written step by step."""
+
+    def __init__(
+        self,
+        planner: Planner,
+        region: hlo.Region,
+        inputs: Sequence[ir.Buffer],
+        outputs: Sequence[ir.Buffer],
+        last: Sequence[hlo.Node],
+    ) -> None:
+        self.planner = planner
+        self.steps: list[ir.Step] = []
+        self._updates: dict[hlo.While, dict[int, Updated]] = {}
+        self.buffers: dict[hlo.Node, list[ir.Buffer]] = {
+            p: [b] for p, b in zip(region.parameters, inputs, strict=True)
+        }
+        stored = [x for node in last for x in operands(node) if not isinstance(x, _LEAVES)]
+        grouping = fusion.group(
+            region.results,
+            region.ordered,
+            planner.is_native,
+            planner.is_reduction,
+            planner.is_scatter,
+            stored,
+        )
+        units = sorted(grouping.groups, key=lambda unit: unit.roots[0] in last)  # stable
+        self.materialized = grouping.materialized
+        self.targets = self._targets(region.results, outputs)
+        self.wholes = fourier.wholes(region)
+        idle = self._idle(region) | set(self.wholes.values())
+        for unit in units:
+            roots = [root for root in unit.roots if root not in idle]
+            if roots:
+                getattr(self, f"_{unit.kind}")(roots)
+        for result, output in zip(region.results, outputs, strict=True):
+            source = self.buffer(result)
+            if source is not output:
+                self.steps.append(ir.Copy(output, source))
+
+    # --- buffers ----------------------------------------------------------------------------------
+
+    def _targets(
+        self, results: Sequence[hlo.Node], outputs: Sequence[ir.Buffer]
+    ) -> dict[tuple[hlo.Node, int], ir.Buffer]:
+        """Which nodes are computed right into an output."""
+        targets: dict[tuple[hlo.Node, int], ir.Buffer] = {}
+        for result, output in zip(results, outputs, strict=True):
+            node, index = _base(result)
+            if not isinstance(node, hlo.Parameter | hlo.Constant):
+                targets.setdefault((node, index), output)
+        return targets
+
+    def new(self, node: hlo.Node) -> list[ir.Buffer]:
+        """Buffers for the results of `node`, which is about to be computed."""
+        types = node.type if isinstance(node.type, tuple) else (node.type,)
+        found = self.buffers[node] = [
+            self.targets.get((node, i)) or ir.Buffer("arena", t.nbytes) for i, t in enumerate(types)
+        ]
+        return found
+
+    def has_buffer(self, node: hlo.Node) -> bool:
+        """Whether `node` is in memory already."""
+        if node in self.buffers:
+            return True
+        if isinstance(node, hlo.Constant):
+            return node.tensor_type.size != 1
+        if node not in self.materialized or not fusion.is_alias(node):
+            return False
+        base, _ = _base(node)
+        return base in self.buffers or isinstance(base, hlo.Constant)
+
+    def buffer(self, node: hlo.Node | fourier.Plane) -> ir.Buffer:
+        """Where the value of `node` is."""
+        if isinstance(node, fourier.Plane):
+            if node.buffer.value is not None:
+                self.planner.keep_alive.append(node.buffer.value)
+            return node.buffer
+        found = self.buffers.get(node)
+        if found is not None:
+            return found[0]
+        base, index = _base(node)
+        if isinstance(base, hlo.Constant) and base not in self.buffers:
+            self.buffers[base] = [ir.Buffer("constant", base.value.nbytes, value=base.value)]
+            self.planner.keep_alive.append(base.value)
+        return self.buffers[base][index]
+
+    def launch(self, k: KernelBuilder, in_order: bool = False) -> None:
+        """Adds the launch of a finished kernel; `in_order` says how it reduces."""
+        if 0 in k.extents[: k.rank - k.reduced]:
+            return
+        kernel = self.planner.prepared(k.kernel(lambda p: p.dtype, in_order))
+        buffers = tuple([self.buffer(p) for p in k.params])
+        split = split_fold(kernel)
+        if split is None:
+            self.steps.append(ir.Launch(kernel, buffers))
+        else:
+            self._launch_parts(kernel, buffers, split)
+
+    def _launch_parts(self, kernel: Kernel, buffers: tuple[ir.Buffer, ...], split: Split) -> None:
+        """Launches the parts of a large reduction, then the reduction of their results."""
+        partial = [
+            ir.Buffer("arena", split.count * kernel.body[o.value].dtype.itemsize)
+            for o in kernel.outputs
+        ]
+        between = (*[buffers[i] for i in split.inputs], *partial)
+        self.steps += [ir.Launch(part, between) for part in split.parts]
+        for o, last, results in zip(kernel.outputs, split.last, partial, strict=True):
+            self.steps.append(ir.Launch(last, (results, buffers[o.param])))
+
+    # --- kernels ----------------------------------------------------------------------------------
+
+    def _loop(self, roots: list[hlo.Node]) -> None:
+        stored = [_stored(root) for root in roots]
+        domains = self.computed(
+            roots[0].shape,
+            lambda k: [k.value(x, k.identity()) for parts in stored for x in parts],
+        )
+        for root in roots:
+            self.new(root)
+        for k, values in domains:
+            value = iter(values)
+            for root, parts in zip(roots, stored, strict=True):
+                index = k.linear(root.shape, k.identity())
+                if len(parts) == 1:
+                    k.store(root, index, next(value))
+                else:
+                    k.store_parts(root, index, [next(value) for _ in parts])
+            self.launch(k)
+
+    def computed(
+        self, extents: Sequence[int], values: Callable[[KernelBuilder], list[int]]
+    ) -> list[tuple[KernelBuilder, list[int]]]:
+        """Builders for a domain, and the statements that `values` has them write.
+
+        There is one, or several for parts of the domain, so that each concatenation and padding within
+        is one operand all over a part. Those that would need many parts are put in memory first.
+        """
+        if 0 in extents:
+            return []
+        done: list[tuple[KernelBuilder, list[int]]] = []
+        domains = [[(0, n) for n in extents]]
+        while domains:
+            domain = domains.pop()
+            sizes, origin = [b - a for a, b in domain], [a for a, _ in domain]
+            k = KernelBuilder(sizes, 0, self.has_buffer, origin)
+            try:
+                done.append((k, values(k)))
+                continue
+            except UnresolvedError as error:
+                stored = error.node
+            except CrossingError as error:
+                if len(done) + len(domains) + 2 <= COSTS.max_domains:
+                    (a, b), at = domain[error.axis], error.at
+                    for part in ((at, b), (a, at)):
+                        domains.append([*domain[: error.axis], part, *domain[error.axis + 1 :]])
+                    continue
+                stored = error.node
+            self.materialize(stored)
+            done, domains = [], [[(0, n) for n in extents]]
+        return done
+
+    def written(self, write: Callable[[], Written]) -> Written:
+        """What `write`, which writes one kernel, returns.
+
+        Nodes that it cannot go through are put in memory first.
+        """
+        while True:
+            try:
+                return write()
+            except (CrossingError, UnresolvedError) as error:
+                self.materialize(error.node)
+
+    def _reduce(self, roots: list[hlo.Node]) -> None:
+        first = roots[0]
+        write = reductions.contraction if isinstance(first, hlo.Dot) else reductions.reductions
+        k, outputs = self.written(lambda: write(roots, self.has_buffer))
+        for root, out, fn, value in outputs:
+            self.new(root)
+            k.reduce(root, out, fn, value)
+        self.launch(k, isinstance(first, hlo.Reduce) and first.in_order)
+
+    # --- everything else ---------------------------------------------------------------------------
+
+    def _single(self, roots: list[hlo.Node]) -> None:
+        (node,) = roots
+        rule = self.planner.rules.get(type(node))
+        if rule is not None and rule(self, node):
+            return
+        self._by_reference(node)
+
+    def _by_reference(self, node: hlo.Node) -> None:
+        """Computes `node` by its reference implementation."""
+        call = node_calls.call_of(node)
+        if call is None:
+            self.call_host(node)
+        else:
+            args = tuple([self.buffer(x) for x in operands(node)])
+            self.steps.append(ir.LibraryCall(call, args, tuple(self.new(node))))
+
+    def call_host(self, node: hlo.Node) -> None:
+        """Calls a Python function of a user's, or evaluates a node that has one in a region."""
+        args = list(dict.fromkeys(operands(node)))
+        multiple = isinstance(node.type, tuple)
+
+        def compute(*values: np.ndarray) -> Sequence[np.ndarray]:
+            with np.errstate(all="ignore"):
+                result = interpret.evaluate(node, dict(zip(args, values, strict=True)))
+            return result if multiple else (result,)
+
+        types = node.type if isinstance(node.type, tuple) else (node.type,)
+        sources = tuple([(self.buffer(a), a.tensor_type) for a in args])
+        results = tuple(zip(self.new(node), types, strict=True))
+        name = node.name if isinstance(node, hlo.HostCall) else hlo.kind_name(type(node))
+        self.steps.append(ir.HostCall(name, compute, sources, results))
+
+    def by_reference_demanding(self, node: hlo.Node) -> bool:
+        """For nodes whose operands were not all materialized: computes these first."""
+        for x in operands(node):
+            self.materialize(x)
+        self._by_reference(node)
+        return True
+
+    def materialize(self, node: hlo.Node) -> None:
+        """Puts the value of `node`, inlined so far, in memory."""
+        if self.has_buffer(node) or isinstance(node, hlo.Constant):
+            return
+        if fusion.is_alias(node):
+            self.materialize(_base(node)[0])
+            self.materialized.add(node)
+        elif type(node) in self.planner.rules:
+            self._single([node])
+        elif self.planner.is_native(node):
+            self._loop([node])
+        else:
+            self.by_reference_demanding(node)
+
+    def updated(self, node: hlo.While) -> dict[int, Updated]:
+        """The carries of a loop that are updated in place."""
+        found = self._updates.get(node)
+        if found is None:
+            found = self._updates[node] = updated_in_place(node, self.planner.is_scatter)
+        return found
+
+    def filled(self, node: hlo.While) -> set[int]:
+        """Carries that the loop overwrites completely: their initial values are not needed."""
+        return {
+            i
+            for i, updated in self.updated(node).items()
+            if updated.is_fully_overwritten and self.planner.is_stored(node.init[i].dtype)
+        }
+
+    def _idle(self, region: hlo.Region) -> set[hlo.Node]:
+        """Nodes that are nothing but what carries are at first that loops fill."""
+        ends = traversal.roots(region)
+        nodes = traversal.topological_order(ends)
+        starts: dict[hlo.Node, int] = {}
+        for node in nodes:
+            if isinstance(node, hlo.While):
+                for i in self.filled(node):
+                    starts[node.init[i]] = starts.get(node.init[i], 0) + 1
+        uses = traversal.count_uses(nodes, ends) if starts else {}
+        return {node for node, count in starts.items() if uses[node] == count}
+
+
+def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
+    """The node whose memory `node` shares, and which of its results that is."""
+    node = traversal.storage_of(node)
+    if isinstance(node, hlo.Project):
+        return node.node, node.index
+    return node, 0
+
+
+def _stored(root: hlo.Node) -> tuple[hlo.Node, ...]:
+    """The nodes whose elements a kernel stores for `root`: the parts of complex numbers."""
+    if isinstance(root, hlo.Apply) and root.fn == "complex":
+        return root.args
+    return (root,)

@@ -1,0 +1,172 @@
+"""Rules for nodes that are steps of their own: copies, updates, library calls, branches."""
+
+from __future__ import annotations
+
+from jitney.compiler import library
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.kernels.build import (
+    KernelBuilder,
+    clamped_start,
+    combine,
+    row_major,
+    shifted,
+)
+from jitney.compiler.plan import fourier, ir
+from jitney.compiler.plan.contraction import as_gemm
+from jitney.compiler.plan.region import RegionPlan
+from jitney.compiler.plan.scatter import Windows
+
+
+def concatenate(plan: RegionPlan, node: hlo.Concatenate) -> bool:
+    """Each part is computed right into its place."""
+    if not plan.planner.is_stored(node.dtype):
+        return plan.by_reference_demanding(node)
+    plan.new(node)
+    strides = row_major(node.shape)
+    start = 0
+    for part in node.parts:
+        offset = start * strides[node.dim]
+        for k, (value,) in plan.computed(
+            part.shape, lambda k, part=part: [k.value(part, k.identity())]
+        ):
+            k.store(node, combine(k.identity(), strides, offset, k.rank), value)
+            plan.launch(k)
+        start += part.shape[node.dim]
+    return True
+
+
+def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
+    """The whole is filled, then the operand is computed into its place."""
+    if not plan.planner.is_stored(node.dtype):
+        return plan.by_reference_demanding(node)
+    plan.new(node)
+    for k, (value,) in plan.computed(node.shape, lambda k: [k.value(node.value, ())]):
+        k.store(node, k.linear(node.shape, k.identity()), value)
+        plan.launch(k)
+    # Negative padding drops elements: rows first .. last of each axis survive.
+    spans: list[tuple[int, int, int, int]] = []  # first, count, place, step
+    for n, out, low, inner in zip(node.x.shape, node.shape, node.low, node.interior, strict=True):
+        step = inner + 1
+        first = max(-(low // step), 0) if low < 0 else 0
+        last = min(n, (out - low + step - 1) // step)
+        spans.append((first, max(last - first, 0), low + first * step, step))
+    strides = row_major(node.shape)
+
+    def operand(k: KernelBuilder) -> list[int]:
+        index = tuple([k.axis(j, first) for j, (first, _, _, _) in enumerate(spans)])
+        return [k.value(node.x, index)]
+
+    for k, (value,) in plan.computed([count for _, count, _, _ in spans], operand):
+        places = [k.axis(j, low, step) for j, (_, _, low, step) in enumerate(spans)]
+        k.store(node, combine(places, strides, 0, k.rank), value)
+        plan.launch(k)
+    return True
+
+
+def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
+    """A copy of the operand, then the update computed into its place."""
+    if not plan.planner.is_native(node):
+        return plan.by_reference_demanding(node)
+    source = plan.buffer(node.x)
+    (target,) = plan.new(node)
+    if target is not source:
+        plan.steps.append(ir.Copy(target, source))
+    shape = node.update.shape
+    moving = [j for j, n in enumerate(node.x.shape) if n != shape[j]]
+
+    def values(k: KernelBuilder) -> list[int]:
+        starts = [(k.value(node.starts[j], ()), node.x.shape[j] - shape[j]) for j in moving]
+        return [k.value(node.update, k.identity()), *[clamped_start(k, *s) for s in starts]]
+
+    for k, (value, *starts) in plan.computed(shape, values):
+        index = list(k.identity())
+        for j, start in zip(moving, starts, strict=True):
+            index[j] = shifted(k, index[j], start)
+        k.store(node, k.linear(node.shape, tuple(index)), value)
+        plan.launch(k)
+    return True
+
+
+def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
+    """A copy of the operand, then the windows one after the other, in order."""
+    if not plan.planner.is_scatter(node):
+        return False
+    windows = plan.written(lambda: Windows(node, plan.has_buffer))
+    source = plan.buffer(node.x)
+    (target,) = plan.new(node)
+    if target is not source:
+        plan.steps.append(ir.Copy(target, source))
+    plan.launch(windows.written())
+    return True
+
+
+def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
+    """A call of BLAS, where operands lie as it wants them."""
+    gemm = as_gemm(node, plan.buffer)
+    if gemm is None:
+        return False
+    gemm.out = plan.new(node)[0]
+    plan.steps.append(gemm)
+    return True
+
+
+def dft(plan: RegionPlan, node: hlo.Dft) -> bool:
+    """A kernel for each factor of the length."""
+    if not fourier.has_kernels(node):
+        return plan.by_reference_demanding(node)
+    planes = [fourier.Plane(node.re.dtype, b) for b in plan.new(plan.wholes.get(node, node))]
+    builders = plan.written(lambda: fourier.kernels(node, planes, plan.has_buffer))
+    for k in builders:
+        plan.launch(k)
+    return True
+
+
+def branch(plan: RegionPlan, node: hlo.Cond) -> bool:
+    """Native branches."""
+    args = [plan.buffer(a) for a in node.args]
+    outputs = plan.new(node)
+    cases = [plan.planner.region(region, args, outputs) for region in node.cases]
+    plan.steps.append(ir.Branch(plan.buffer(node.index), cases))
+    return True
+
+
+def library_call(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
+    """A call of machine code, or of the reference implementation."""
+    types = node.type
+    assert isinstance(types, tuple)
+    routine = library.Routine(node.name, node.params)
+    call = library.Call(routine, tuple([a.tensor_type for a in node.args]), types)
+    args = tuple([plan.buffer(a) for a in node.args])
+    results = tuple(plan.new(node))
+    native = library.native_call(call)
+    beside: list[ir.Buffer] = []
+    if native is not None:
+        if not native.batch:
+            return True
+        plan.planner.keep_alive.append(native.options)
+        beside.append(ir.Buffer("constant", native.options.nbytes, value=native.options))
+        if native.workspace:
+            beside.append(ir.Buffer("arena", native.workspace))
+    plan.steps.append(ir.LibraryCall(call, args, results, native, tuple(beside)))
+    return True
+
+
+def host_call(plan: RegionPlan, node: hlo.HostCall) -> bool:
+    """A call of a Python function."""
+    plan.call_host(node)
+    return True
+
+
+def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
+    """A step that the participants of a group take together."""
+    args = tuple([plan.buffer(a) for a in node.args])
+    (result,) = plan.new(node)
+    plan.steps.append(ir.Collective(node, args, result))
+    return True
+
+
+def fence(plan: RegionPlan, node: hlo.Fence) -> bool:
+    """Operands stay where they are: the barrier has done its work."""
+    for buffer, x in zip(plan.new(node), node.args, strict=True):
+        plan.steps.append(ir.Copy(buffer, plan.buffer(x)))
+    return True
