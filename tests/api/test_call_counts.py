@@ -49,6 +49,11 @@ def _second_call(call: Callable[[Any], object], x: Any) -> int:
     return _count(lambda: call(x))
 
 
+def _trace_scan(x: Any) -> object:
+    """Traces a scan under a `jit` of its own."""
+    return jax.jit(lambda x: jax.lax.scan(lambda c, r: (c + r, c * r), x[0], x)).trace(x)
+
+
 def _counts() -> dict[str, int]:
     return {  # in this order: the first is the first operation of the process
         "first add of numbers": _count(lambda: jnp.add(1, 2.0)),
@@ -57,6 +62,7 @@ def _counts() -> dict[str, int]:
         "gradient at an array": _second_call(
             jax.grad(lambda x: jnp.sum(jnp.sin(x) * x)), jnp.ones(3)
         ),
+        "scan, traced under jit": _second_call(_trace_scan, jnp.ones(3)),
     }
 
 
@@ -79,6 +85,7 @@ def counts() -> dict[str, int]:
         ("array and number", 10),
         ("gradient at a number", 200),
         ("gradient at an array", 260),
+        ("scan, traced under jit", 370),
     ],
 )
 def test_functions_that_run(counts: dict[str, int], what: str, most: int) -> None:

@@ -69,27 +69,26 @@ def infer_argnums_and_argnames(
     argnames: tuple[str, ...] | None,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Completes numbers by names and names by numbers, where only one of the two is given."""
-    if signature is None or (argnums is not None and argnames is not None):
+    if signature is None or (argnums is None) is (argnames is None):
         return argnums or (), argnames or ()
     parameters = list(signature.parameters.values())
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if argnums is None and argnames is not None:
+    if argnames is not None:
         numbers = tuple(
             i
             for i, p in enumerate(positional)
             if p.kind is p.POSITIONAL_OR_KEYWORD and p.name in argnames
         )
         return numbers, argnames
-    if argnums is not None:
-        n = len(positional)
-        wanted = {i if i >= 0 else i + n for i in argnums}
-        names = tuple(
-            p.name
-            for i, p in enumerate(positional)
-            if p.kind is p.POSITIONAL_OR_KEYWORD and i in wanted
-        )
-        return argnums, names
-    return (), ()
+    assert argnums is not None
+    n = len(positional)
+    wanted = {i if i >= 0 else i + n for i in argnums}
+    names = tuple(
+        p.name
+        for i, p in enumerate(positional)
+        if p.kind is p.POSITIONAL_OR_KEYWORD and i in wanted
+    )
+    return argnums, names
 
 
 def check_argnums(
@@ -99,13 +98,13 @@ def check_argnums(
     name: str,
 ) -> None:
     """Raises ValueError if a number names no positional parameter of `fun`."""
-    if signature is None:
+    if signature is None or not argnums:
         return
     parameters = list(signature.parameters.values())
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return
     n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-    if argnums and not all(-n <= i < n for i in argnums):
+    if not all(-n <= i < n for i in argnums):
         raise ValueError(
             f"Jitted function has {name}={argnums}, but only accepts {n} positional arguments."
         )
@@ -118,7 +117,7 @@ def check_argnames(
     name: str,
 ) -> None:
     """Raises ValueError if a name is not one of `fun`'s keyword parameters."""
-    if signature is None:
+    if signature is None or not argnames:
         return
     parameters = list(signature.parameters.values())
     valid = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}

@@ -112,15 +112,17 @@ class named_scope(contextlib.ContextDecorator):  # the API's name
 named_scope.__module__ = "jax"
 
 
-@contextlib.contextmanager
-def no_scopes() -> Generator[None, None, None]:
+class no_scopes:
     """Leaves all scopes: a program traced on its own does not say where it is used."""
-    outer, origin = _scopes.stack, _scopes.origin
-    _scopes.stack, _scopes.origin = (), None
-    try:
-        yield
-    finally:
-        _scopes.stack, _scopes.origin = outer, origin
+
+    __slots__ = ("_origin", "_outer")
+
+    def __enter__(self) -> None:
+        self._outer, self._origin = _scopes.stack, _scopes.origin
+        _scopes.stack, _scopes.origin = (), None
+
+    def __exit__(self, *exception: object) -> None:
+        _scopes.stack, _scopes.origin = self._outer, self._origin
 
 
 @contextlib.contextmanager

@@ -325,15 +325,20 @@ def install_eval_trace(trace: Trace) -> None:
     _State.eval_trace = trace
 
 
-@contextlib.contextmanager
-def set_current_trace(trace: Trace | None) -> Generator[None, None, None]:
+class set_current_trace:  # a class, and no generator: all transformations enter it, often
     """Within the context, operations go to `trace`."""
-    outer = state.trace
-    state.trace = trace
-    try:
-        yield
-    finally:
-        state.trace = outer
+
+    __slots__ = ("_outer", "_trace")
+
+    def __init__(self, trace: Trace | None) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        self._outer = state.trace
+        state.trace = self._trace
+
+    def __exit__(self, *exception: object) -> None:
+        state.trace = self._outer
 
 
 @contextlib.contextmanager

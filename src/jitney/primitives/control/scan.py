@@ -8,6 +8,7 @@ loop needs in more such arrays; what does not change from iteration to iteration
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -496,8 +497,10 @@ def scan(
     whole = pytrees.tree_structure((init, xs))
     traced = trace_function(f, whole, [*avals, *row_avals], "scan")
     carry_tree = _carry_tree(traced)
+    n = carry_tree.num_leaves
+    carry_avals = traced.out_avals[:n]
     if carry_tree == tree:
-        stronger = strengthened(avals, traced.out_avals[: len(avals)])
+        stronger = strengthened(avals, carry_avals)
         if stronger is not None:
             avals = stronger
             leaves = [
@@ -505,8 +508,9 @@ def scan(
                 for x, a in zip(leaves, avals, strict=True)
             ]
             traced = trace_function(f, whole, [*avals, *row_avals], "scan")
-    n = carry_tree.num_leaves
-    check_carry("scan body function", carry_name(f), tree, carry_tree, avals, traced.out_avals[:n])
+            carry_avals = traced.out_avals[:n]
+    named = partial(carry_name, f)
+    check_carry("scan body function", named, tree, carry_tree, avals, carry_avals)
     outs = scan_p.bind(
         *traced.consts,
         *leaves,

@@ -126,7 +126,7 @@ def strengthened(
 
 def check_carry(
     what: str,
-    argument: str,
+    name_argument: Callable[[], str],
     in_tree: pytrees.PyTreeDef,
     out_tree: pytrees.PyTreeDef,
     in_avals: Sequence[AbstractValue],
@@ -136,15 +136,19 @@ def check_carry(
 
     Args:
       what: the loop and its function, such as "scan body function".
-      argument: how the function calls the carry.
+      name_argument: says how the function calls the carry.
     """
     if in_tree != out_tree:
+        argument = name_argument()
         lines = _tree_differences(argument, in_tree, out_tree)
         raise TypeError(
             f"{what} carry input and carry output must have the same pytree structure, but they "
             f"differ:\n\n{lines}\n\nRevise the function so that the carry output has the same pytree "
             "structure as the carry input."
         )
+    if all(map(_same, in_avals, out_avals)):
+        return
+    argument = name_argument()
     paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(in_tree))[0]]
     wrong = [
         f"The input carry {_component(argument, path)} has type {_short(i)} but the corresponding "
@@ -152,12 +156,11 @@ def check_carry(
         for path, i, o in zip(paths, in_avals, out_avals, strict=True)
         if not _same(i, o)
     ]
-    if wrong:
-        shown = wrong[0] if len(wrong) == 1 else "\n".join(f"  * {line}" for line in wrong)
-        raise TypeError(
-            f"{what} carry input and carry output must have equal types, but they differ:\n\n{shown}"
-            "\n\nRevise the function so that all output types match the corresponding input types."
-        )
+    shown = wrong[0] if len(wrong) == 1 else "\n".join(f"  * {line}" for line in wrong)
+    raise TypeError(
+        f"{what} carry input and carry output must have equal types, but they differ:\n\n{shown}"
+        "\n\nRevise the function so that all output types match the corresponding input types."
+    )
 
 
 def _component(argument: str, path: KeyPath) -> str:

@@ -9,6 +9,7 @@ anywhere, and what has come to its end stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -439,7 +440,12 @@ def while_loop(
         condition = _traced_condition(cond_fun, single, avals)
         body = trace_function(body_fun, single, avals, "while_loop")
     check_carry(
-        "while_loop body function", carry_name(body_fun), tree, body.out_tree, avals, body.out_avals
+        "while_loop body function",
+        partial(carry_name, body_fun),
+        tree,
+        body.out_tree,
+        avals,
+        body.out_avals,
     )
     fixed = unseen_constant_carries(
         condition.closed, len(condition.consts), body.closed, len(body.consts)
@@ -480,4 +486,6 @@ def _traced_condition(
 
 def _check_body(tree: pytrees.PyTreeDef, body: Traced, avals: Sequence[AbstractValue]) -> None:
     if tree != body.out_tree:
-        check_carry("while_loop body function", "c", tree, body.out_tree, avals, body.out_avals)
+        check_carry(
+            "while_loop body function", lambda: "c", tree, body.out_tree, avals, body.out_avals
+        )
