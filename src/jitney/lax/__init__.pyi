@@ -278,6 +278,9 @@ from jitney.primitives.linalg.dot import dot_general_p as dot_general_p
 from jitney.lax.staged import fft as fft
 from jitney.primitives.signal.fft import FftType as FftType
 from jitney.primitives.signal.fft import fft_p as fft_p
+from jitney.primitives.reduction.approx_top_k import approx_max_k as approx_max_k
+from jitney.primitives.reduction.approx_top_k import approx_min_k as approx_min_k
+from jitney.primitives.reduction.approx_top_k import approx_top_k_p as approx_top_k_p
 from jitney.primitives.reduction.sort import sort as sort
 from jitney.primitives.reduction.sort import sort_key_val as sort_key_val
 from jitney.primitives.reduction.sort import sort_p as sort_p

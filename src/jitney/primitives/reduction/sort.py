@@ -215,6 +215,13 @@ def _(
     return outs, [place] * len(outs)
 
 
+def chosen_elements(x: Value, indices: Value, axis: int) -> Any:
+    """Elements of `x` along `axis` at `indices`, of the shape of `indices`; other axes are equal."""
+    shape = shape_of(indices)
+    vectors = rules.op("reshape")(indices, new_sizes=(*shape, 1), dimensions=None, sharding=None)
+    return _chosen(x, vectors, axis, tuple([i for i in range(len(shape)) if i != axis]))
+
+
 @top_k_p.jvp
 def _(primals: Primals, tangents: Tangents, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
     (x,), (t,) = primals, tangents
@@ -222,10 +229,7 @@ def _(primals: Primals, tangents: Tangents, *, k: int, axis: int) -> tuple[list[
     no_tangent = rules.zero_tangent(indices)
     if isinstance(t, Zero) or 0 in shape_of(x):
         return [values, indices], [rules.zero_tangent(values), no_tangent]
-    shape = shape_of(indices)
-    vectors = rules.op("reshape")(indices, new_sizes=(*shape, 1), dimensions=None, sharding=None)
-    others = tuple([i for i in range(len(shape)) if i != axis])
-    return [values, indices], [_chosen(t, vectors, axis, others), no_tangent]
+    return [values, indices], [chosen_elements(t, indices, axis), no_tangent]
 
 
 @top_k_p.batch

@@ -1,0 +1,214 @@
+"""`approx_max_k`, `approx_min_k`: largest or smallest elements.
+
+An approximation pays where elements are compared in many lanes at once, as on a TPU. Here results
+are exact, whatever the recall that is asked for; sizes are those of the approximation.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler.reference import order
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.elementwise import families
+from jitney.primitives.reduction.sort import chosen_elements
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents
+
+approx_top_k_p = declare("approx_top_k", multiple_results=True)
+
+
+def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size: int) -> int:
+    """How many elements are left where the k among them are not looked for.
+
+    Elements are compared in tiles of 1024 (128 with more axes); tiles are folded together, in halves,
+    until few enough are left that two of the k seldom fall into one place (Chern et al., TPU-KNN:
+    K nearest neighbor search at peak FLOP/s, 2022).
+    """
+    n = shape[axis]
+    tile = 1024 if len(shape) == 1 else 128
+    logical = n if size < 0 else size
+    if n <= tile:
+        return n
+    if k == 1:
+        return tile  # one element is alone in its place, however far tiles are folded
+    places = logical if recall_target == 1 else int((1 - k) / math.log(recall_target))
+    places = min(max(places, tile), logical)
+    halvings = (logical // places).bit_length() - 1
+    if halvings == 0:
+        return n
+    tiles = -(-n // tile)
+    return -(-tiles >> halvings) * tile
+
+
+def _count(
+    shape: tuple[int, ...], k: int, reduction_dimension: int, recall_target: float,
+    reduction_input_size_override: int, aggregate_to_topk: bool,
+) -> tuple[int, int]:  # fmt: skip
+    """(axis, extent of the result)."""
+    axis = canonical_axis(reduction_dimension, len(shape))
+    if aggregate_to_topk:
+        return axis, k
+    return axis, min(
+        shape[axis], _kept(shape, axis, k, recall_target, reduction_input_size_override)
+    )
+
+
+def _extents(shape: tuple[int, ...], params: dict[str, Any]) -> tuple[int, int]:
+    return _count(shape, **{name: params[name] for name in params if name != "is_max_k"})
+
+
+@approx_top_k_p.abstract
+def _(x: ShapedArray, **params: Any) -> list[ShapedArray]:
+    if x.ndim < 1:
+        raise TypeError(f"approx_top_k operand must have >= 1 dimension, got {x.shape}")
+    if not dtypes.issubdtype(x.dtype, np.floating):
+        raise ValueError(f"approx_top_k: operand must be of a floating type, got {x.str_short()}")
+    k, recall = params["k"], params["recall_target"]
+    size = params["reduction_input_size_override"]
+    axis = canonical_axis(params["reduction_dimension"], x.ndim)
+    n = x.shape[axis]
+    if not 0 <= k <= n:
+        raise ValueError(
+            f"approx_top_k: k must be smaller than the size of reduction_dim {n}, got {k}"
+        )
+    if not 0 < recall <= 1:
+        raise ValueError(f"approx_top_k: recall_target must be in (0, 1], got {recall}")
+    if 0 <= size < n:
+        raise ValueError(
+            f"approx_top_k: reduction_input_size_override must be -1 or at least {n}, got {size}"
+        )
+    axis, extent = _extents(x.shape, params)
+    shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
+    return [shaped_array(shape, dtype) for dtype in (x.dtype, np.dtype(np.int32))]
+
+
+@approx_top_k_p.eager
+def _(x: np.ndarray, **params: Any) -> list[np.ndarray]:
+    axis, extent = _extents(x.shape, params)
+    if params["is_max_k"]:
+        return list(order.top_k(x, extent, axis))
+    values, indices = order.top_k(np.negative(x), extent, axis)
+    return [np.negative(values), indices]
+
+
+@approx_top_k_p.lower
+def _(b: Builder, x: Node, **params: Any) -> list[Any]:
+    axis, extent = _extents(x.shape, params)
+    if params["is_max_k"]:
+        return b.top_k(x, extent, axis)
+    values, indices = b.top_k(b.apply("neg", x), extent, axis)
+    return [b.apply("neg", values), indices]
+
+
+@approx_top_k_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[list[Any], list[Any]]:
+    (x,), (t,) = primals, tangents
+    values, indices = approx_top_k_p.bind(x, **params)
+    no_tangent = rules.zero_tangent(indices)
+    if isinstance(t, Zero) or 0 in shape_of(x):
+        return [values, indices], [rules.zero_tangent(values), no_tangent]
+    axis = canonical_axis(params["reduction_dimension"], len(shape_of(x)))
+    return [values, indices], [chosen_elements(t, indices, axis), no_tangent]
+
+
+@approx_top_k_p.batch
+def _(args: Primals, dims: Sequence[int], **params: Any) -> tuple[list[Any], list[int]]:
+    (x,), (d,) = args, dims
+    axis = canonical_axis(params.pop("reduction_dimension"), len(shape_of(x)) - 1)
+    return approx_top_k_p.bind(x, reduction_dimension=axis + (d <= axis), **params), [d, d]
+
+
+approx_top_k_p.jet(jet.piecewise_linear(approx_top_k_p))
+approx_top_k_p.absent("transpose", why="not linear")
+
+
+def _approx_top_k(
+    operand: ArrayLike, k: int, reduction_dimension: int, recall_target: float, size: int,
+    aggregate_to_topk: bool, is_max_k: bool,
+) -> list[Array]:  # fmt: skip
+    families.check_operands("approx_top_k", operand)
+    return approx_top_k_p.bind(
+        operand,
+        k=operator.index(k),
+        reduction_dimension=operator.index(reduction_dimension),
+        recall_target=float(recall_target),
+        is_max_k=is_max_k,
+        reduction_input_size_override=operator.index(size),
+        aggregate_to_topk=bool(aggregate_to_topk),
+    )
+
+
+def approx_max_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> list[Array]:
+    """[the k largest elements along an axis, descending; their int32 indices].
+
+    On a CPU they are exact: `lax.top_k`, for floats, by JAX's interface for approximations.
+
+    Args:
+      operand: array of floats.
+      k: how many, static; at most the extent of the axis.
+      reduction_dimension: the axis.
+      recall_target: the share of the k largest that an approximation finds on average, in (0, 1].
+      reduction_input_size_override: extent of all of the data of which the operand is a part; -1:
+        that of the operand.
+      aggregate_to_topk: whether k elements are returned, or more, as many as an approximation would
+        look for them in.
+
+    Returns: two arrays of the operand's shape but for the axis.
+
+    Raises:
+      TypeError: if the operand is a scalar.
+      ValueError: if it is not of floats, k is more than the extent, or `recall_target` out of bounds.
+
+    Example:
+      >>> lax.approx_max_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
+      [Array([5., 4.], dtype=float32), Array([4, 2], dtype=int32)]
+    """
+    return _approx_top_k(
+        operand, k, reduction_dimension, recall_target, reduction_input_size_override,
+        aggregate_to_topk, True,
+    )  # fmt: skip
+
+
+def approx_min_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> list[Array]:
+    """[the k smallest elements along an axis, ascending; their int32 indices].
+
+    Args, Returns, Raises: as of `approx_max_k`.
+
+    Example:
+      >>> lax.approx_min_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
+      [Array([1., 1.], dtype=float32), Array([1, 3], dtype=int32)]
+    """
+    return _approx_top_k(
+        operand, k, reduction_dimension, recall_target, reduction_input_size_override,
+        aggregate_to_topk, False,
+    )  # fmt: skip
