@@ -67,6 +67,21 @@ def test_vmap(name):
     check_vmap(CASES[name])
 
 
+@pytest.mark.parametrize("name", ["one axis", "groups", "groups of the batch"])
+@pytest.mark.parametrize("axes", [(0, None), (None, 1), (2, 0)])
+def test_vmap_of_no_element(name, axes):
+    f, (x, w), *_ = CASES[name]
+    x, w = (
+        np.ones(v.shape if a is None else (*v.shape[:a], 0, *v.shape[a:]), np.float32)
+        for v, a in zip((x, w), axes, strict=True)
+    )
+    wanted = jax.vmap(lambda *xs: f(oracle, *xs), axes)(x, w)
+    batched = jitney.vmap(lambda *xs: f(lax, *xs), axes)
+    assert batched(x, w).shape == jitney.jit(batched)(x, w).shape == wanted.shape
+    grads = jitney.grad(lambda x, w: batched(x, w).sum(), (0, 1))(x, w)
+    assert [g.shape for g in grads] == [x.shape, w.shape] and not any(g.any() for g in grads)
+
+
 X, W = np.ones((2, 4, 8, 8), np.float32), np.ones((6, 4, 3, 3), np.float32)
 IMAGE, WINDOW = np.ones((1, 4, 4, 3), np.float32), np.ones((3, 3, 5, 3), np.float32)
 PLACES = np.arange(360, dtype=np.float32).reshape(2, 10, 6, 3)
@@ -149,6 +164,13 @@ ONES = np.ones((1, 1, 3), np.float32)
 ERRORS = {
     "features": dilated(X, W[:, :3], (1, 1), "SAME"),
     "ranks": dilated(X, W[0], (1, 1), "SAME"),
+    "ranks of specifications": lambda lax: lax.conv_general_dilated(
+        X,
+        W[0],
+        (1, 1),
+        ((0, 0), (0, 0)),
+        dimension_numbers=lax.ConvDimensionNumbers(*((0, 1, 2, 3),) * 3),
+    ),
     "strides": dilated(X, W, (1,), "SAME"),
     "strides of zero": dilated(X, W, (1, 1), "SAME", feature_group_count=0),
     "pads": dilated(X, W, (1, 1), ((0, 0),)),

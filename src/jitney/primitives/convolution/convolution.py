@@ -236,7 +236,7 @@ def conv_general_dilated(
       >>> lax.conv_general_dilated(x, jnp.array([[[1.0, -1.0]]]), (1,), "VALID")
       Array([[[-1., -1., -1., -1.]]], dtype=float32)
     """
-    lhs_shape, rhs_shape = operand_shapes("conv_general_dilated", lhs, rhs)
+    lhs_shape, rhs_shape = operand_shapes("conv_general_dilated", lhs, rhs, dimension_numbers)
     rank = len(lhs_shape) - 2
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     numbers = ConvDimensionNumbers(*[tuple(map(int, spec)) for spec in numbers])
@@ -379,8 +379,20 @@ def _divided(axis: int, count: int, x: Value) -> Any:
     return reshape(x, shape)
 
 
+def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Any, int]:
+    """No convolutions, of the type of theirs: groups of features must not become none."""
+    avals = [
+        aval if d is None else aval.update(shape=(*aval.shape[:d], *aval.shape[d + 1 :]))
+        for aval, d in zip(map(rules.aval_of, args), dims, strict=True)
+    ]
+    one: ShapedArray = conv_general_dilated_p.result_type(tuple(avals), params)[0]
+    return Zero(one.update(shape=(0, *one.shape))).instantiate(), 0
+
+
 @conv_general_dilated_p.batch
 def _(args: Sequence[Value], dims: Dims, **params: Any) -> Any:
+    if rules.batch_size(args, dims) == 0:
+        return _of_empty_batch(args, dims, params)
     (x, w), (dx, dw) = args, dims
     lhs, rhs, out = params["dimension_numbers"]
     groups, batch_groups = params["feature_group_count"], params["batch_group_count"]

@@ -100,15 +100,24 @@ def conv_dimension_numbers(
     return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
 
 
-def operand_shapes(name: str, lhs: Operand, rhs: Operand) -> tuple[Shape, Shape]:
-    """Shapes of an operand and a window.
+def operand_shapes(
+    name: str, lhs: Operand, rhs: Operand, numbers: ConvGeneralDilatedDimensionNumbers
+) -> tuple[Shape, Shape]:
+    """Shapes of an operand and a window whose axes are named by `numbers`.
 
     Raises:
       TypeError: if they are no arrays with axes of batch and features, as many of each.
+      ValueError: if they have axes, but not as many as each other, and `numbers` are specifications.
     """
     families.check_operands(name, lhs, rhs)
     shapes = shape_of(lhs), shape_of(rhs)
-    if len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 2:
+    ranks = len(shapes[0]), len(shapes[1])
+    if ranks[0] != ranks[1] and isinstance(numbers, ConvDimensionNumbers):
+        raise ValueError(
+            f"{name} lhs and rhs must have the same number of dimensions, but have the shapes "
+            f"{shapes[0]} and {shapes[1]}"
+        )
+    if ranks[0] != ranks[1] or ranks[0] < 2:
         raise TypeError(
             f"{name}: lhs and rhs must have as many axes as each other, two at least, but have the "
             f"shapes {shapes[0]} and {shapes[1]}"

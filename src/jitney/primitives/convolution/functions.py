@@ -119,7 +119,7 @@ def conv_transpose(
       >>> lax.conv_transpose(x, w, (2, 2), "SAME").shape
       (1, 8, 8, 5)
     """
-    lhs_shape, rhs_shape = operand_shapes("conv_transpose", lhs, rhs)
+    lhs_shape, rhs_shape = operand_shapes("conv_transpose", lhs, rhs, dimension_numbers)
     rank = len(lhs_shape) - 2
     if dimension_numbers is None:
         if rank + 2 not in _DEFAULT_LAYOUTS:

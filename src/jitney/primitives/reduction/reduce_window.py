@@ -235,7 +235,9 @@ def reduce_window(
                 f"with {name} {params[name]}."
             )
         if any(v < 1 for v in params[name]):
-            raise TypeError(f"reduce_window {name} must be positive, got {params[name]}")
+            raise TypeError(
+                f"reduce_window {name} must have every element be positive, got {params[name]}"
+            )
     if isinstance(padding, str) or not isinstance(padding, Sequence):
         padding = padtype_to_pads(
             [dilated(n, d) for n, d in zip(shape, params["base_dilation"], strict=True)],
@@ -261,7 +263,10 @@ def reduce_window(
         flat, [*avals, *avals], DebugInfo("reduce_window", getattr(computation, "__name__", "fold"))
     )
     if flat.out_tree != tree:
-        raise TypeError(f"reduce_window computation must return {tree}, got {flat.out_tree}")
+        raise ValueError(
+            f"reduce_window output must have the same tree structure as the operands, {tree}, but "
+            f"computation returned {flat.out_tree}"
+        )
     for aval, found in zip(avals, out_avals, strict=True):
         if found.shape != () or found.dtype != aval.dtype:
             raise TypeError(
