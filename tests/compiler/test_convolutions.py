@@ -155,3 +155,11 @@ def test_gradients_call_no_python():
     text = jitney.jit(grad).lower(x, w).as_text("kernels")
     assert "reference." not in text
     assert "convolution.forward" in text and "convolution.filter" in text
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int8", "uint16"])
+def test_narrow_integers_wrap_around(dtype):
+    rng = np.random.default_rng(0)
+    x, w = (jitney.numpy.asarray(rng.integers(0, 4, (2, 3, 9))).astype(dtype) for _ in range(2))
+    f = convolved(np.asarray(x), np.asarray(w))()[0]
+    np.testing.assert_array_equal(jitney.jit(f)(x, w).astype(int), f(x, w).astype(int))

@@ -25,6 +25,7 @@ from jitney.compiler.convolutions import SPACE, Window
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
+from jitney.core import dtypes
 from jitney.core.record import replace
 
 # Places of a window, or of a result, that are written out.
@@ -354,13 +355,13 @@ def real_and_imaginary(
     return b.apply("sub", rr, ii), b.apply("add", ri, im)
 
 
-_INT32 = np.dtype(np.int32)
+_INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 
 
 def carrier(dtype: np.dtype) -> np.dtype:
     """The dtype in which products are summed: that of narrow ones is wider."""
-    if dtype.kind in "iu" and dtype.itemsize < 4:
+    if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.integer):
         return _INT32
-    if dtype.kind in "fV" and dtype.itemsize <= 2:
-        return np.dtype(np.float32)
+    if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):
+        return _FLOAT32
     return dtype
