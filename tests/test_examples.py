@@ -13,6 +13,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import custom_batching, flatten_util, image, lax, nn, ops, random
+from jitney.example_libraries import optimizers, stax
 from jitney.experimental import jet, ode
 from jitney.lax import linalg
 from jitney.numpy import fft
@@ -29,10 +30,13 @@ NAMESPACES: dict[str, ModuleType] = {
     "image": image,
     "ops": ops,
     "flatten_util": flatten_util,
+    "optimizers": optimizers,
+    "stax": stax,
     "jet": jet,
     "ode": ode,
 }
 GLOBALS = {"jax": jitney, "jnp": jnp, "lax": lax, "random": random, "nn": nn}
+GLOBALS |= {"optimizers": optimizers, "stax": stax}
 PARSER = doctest.DocTestParser()
 
 

@@ -26,6 +26,7 @@ LIMITS = {
     "cli": 0,
     "compiler": 2,
     "core": 4,
+    "example_libraries": 1,
     "experimental": 7,
     "extend": 1,
     "interpreters": 1,

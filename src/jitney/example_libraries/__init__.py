@@ -1,0 +1,5 @@
+"""`jax.example_libraries`: small optimizers and neural networks, to start from."""
+
+from jitney.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
