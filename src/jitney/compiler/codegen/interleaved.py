@@ -7,7 +7,7 @@ stores of two, four, or eight numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine
@@ -20,23 +20,38 @@ _TOGETHER = (2, 4, 8)
 
 
 def find_pairs(places: Iterable[Place], axis: int | None) -> dict[Place, tuple[Place, Place]]:
-    """For each place with a neighbour, both, the first one first.
-
-    Neighbours are two elements apart from lane to lane, and next to each other in each.
-    """
-    wanted = [
-        (param, index)
-        for param, index in places
-        if axis is not None and index.coefficients[axis] == 2 and not index.terms
-    ]
-    known = set(wanted)
+    """For each place with a neighbour, both, the first one first."""
+    if axis is None:
+        return {}
     pairs: dict[Place, tuple[Place, Place]] = {}
+    for first, second in _neighbours(places, axis, (2,)):
+        pairs[first] = pairs[second] = (first, second)
+    return pairs
+
+
+def _neighbours(
+    places: Iterable[Place], axis: int, sizes: Sequence[int]
+) -> Iterator[tuple[Place, ...]]:
+    """Groups of places next to each other, as many as elements lie from one lane to the next.
+
+    Each place is in one group at the most; groups are in the order of memory.
+
+    Args:
+      places: where elements are loaded or stored.
+      axis: the axis that lanes go along.
+      sizes: how many places a group may have.
+    """
+    known = set(places)
+    grouped: set[Place] = set()
     for place in sorted(known, key=lambda place: (place[0], place[1].offset)):
         param, index = place
-        after = (param, Affine(index.offset + 1, index.coefficients))
-        if after in known and place not in pairs:
-            pairs[place] = pairs[after] = (place, after)
-    return pairs
+        count = index.coefficients[axis]
+        if count not in sizes or index.terms or place in grouped:
+            continue
+        group = tuple([(param, Affine(index.offset + j, index.coefficients)) for j in range(count)])
+        if all(member in known and member not in grouped for member in group):
+            grouped.update(group)
+            yield group
 
 
 def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
@@ -75,15 +90,5 @@ def stored_together(
             numbers[o.param, o.index] = j
     if len(numbers) != len(outputs):
         return {}  # a place is written twice, in order
-    found: dict[int, tuple[int, ...]] = {}
-    grouped: set[Place] = set()
-    for place in sorted(numbers, key=lambda place: (place[0], place[1].offset)):
-        param, index = place
-        count = index.coefficients[axis]
-        if count not in _TOGETHER or index.terms or place in grouped:
-            continue
-        group = [(param, Affine(index.offset + j, index.coefficients)) for j in range(count)]
-        if all(member in numbers and member not in grouped for member in group):
-            grouped.update(group)
-            found[numbers[place]] = tuple([numbers[member] for member in group])
-    return found
+    groups = [tuple([numbers[p] for p in group]) for group in _neighbours(numbers, axis, _TOGETHER)]
+    return {group[0]: group for group in groups}

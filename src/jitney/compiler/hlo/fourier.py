@@ -12,7 +12,7 @@ Kernels compute transforms of good lengths (`plan/fourier.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -24,10 +24,13 @@ from jitney.compiler.scalar_functions.declaration import ComplexArray
 
 Pair = tuple[ir.Node, ir.Node]
 
+SMALL_PRIMES = (2, 3, 5, 7, 11, 13)
+"""The prime factors of good lengths."""
+
 
 def is_good(n: int) -> bool:
     """Whether `n` has small prime factors only."""
-    for factor in (2, 3, 5, 7, 11, 13):
+    for factor in SMALL_PRIMES:
         while n % factor == 0:
             n //= factor
     return n == 1
@@ -98,8 +101,7 @@ def _real(b: Builder, x: ir.Node, dim: int) -> Pair:
     # symmetric and antisymmetric under conjugation and k -> m - k.
     u = [b.concatenate([part, _first(b, part, dim, 1)], dim) for part in z]
     v = [b.reverse(part, (dim,)) for part in u]
-    half = b.full(u[0].shape, 0.5, x.dtype)
-    add, sub = partial(_scaled, b, half, "add"), partial(_scaled, b, half, "sub")
+    add, sub = _halved(b, u[0])
     ends = add(u[0], v[0]), sub(u[1], v[1])
     odds = add(u[1], v[1]), sub(v[0], u[0])
     turned = _times(b, odds, _along(b, unit_roots(n, np.arange(m + 1)), u[0], dim))
@@ -122,8 +124,7 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
         return _complex(b, (full[0], full[1]), dim, inverse=True)[0]
     u = [_first(b, part, dim, m) for part in (re, im)]
     v = [b.reverse(_between(b, part, dim, 1, m + 1), (dim,)) for part in (re, im)]
-    half = b.full(u[0].shape, 0.5, re.dtype)
-    add, sub = partial(_scaled, b, half, "add"), partial(_scaled, b, half, "sub")
+    add, sub = _halved(b, u[0])
     even = add(u[0], v[0]), sub(u[1], v[1])
     roots = _along(b, unit_roots(n, -np.arange(m)), u[0], dim)
     odd = _times(b, (sub(u[0], v[0]), add(u[1], v[1])), roots)
@@ -137,9 +138,16 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
 # --- parts of arrays, and constants ---------------------------------------------------------------
 
 
-def _scaled(b: Builder, factor: ir.Node, fn: str, p: ir.Node, q: ir.Node) -> ir.Node:
-    """fn(p, q) factor"""
-    return b.apply("mul", b.apply(fn, p, q), factor)
+def _halved(
+    b: Builder, like: ir.Node
+) -> tuple[Callable[[ir.Node, ir.Node], ir.Node], Callable[[ir.Node, ir.Node], ir.Node]]:
+    """Functions of p and q of the type of `like`: (p + q) / 2, and (p - q) / 2."""
+    half = b.full(like.shape, 0.5, like.dtype)
+
+    def halved(fn: str, p: ir.Node, q: ir.Node) -> ir.Node:
+        return b.apply("mul", b.apply(fn, p, q), half)
+
+    return partial(halved, "add"), partial(halved, "sub")
 
 
 def _times(b: Builder, z: Pair, w: Pair) -> Pair:

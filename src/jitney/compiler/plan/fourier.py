@@ -27,7 +27,7 @@ import numpy as np
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo, traversal
-from jitney.compiler.hlo.fourier import is_good
+from jitney.compiler.hlo.fourier import SMALL_PRIMES, is_good
 from jitney.compiler.kernels.build import KernelBuilder, row_major
 from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.plan import ir
@@ -36,7 +36,7 @@ from jitney.core.record import record
 
 # Factors of lengths, by preference. More elements at a time mean fewer passes over memory, up to what
 # the registers hold.
-_RADICES = (8, 4, 2, 3, 5, 7, 11, 13)
+_RADICES = (8, 4, *SMALL_PRIMES)
 
 Part: TypeAlias = tuple[int, int]  # statements of the real and of the imaginary part
 
