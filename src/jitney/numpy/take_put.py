@@ -292,6 +292,14 @@ def _take_along_axis_body(
     gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
     if 0 in shape or not x.size:  # of an empty array come zeros, as in JAX
         return empty_of_type(x, shape)
+    return _gather_along(x, index, axis, gather_mode, fill_value)
+
+
+def _gather_along(
+    x: Array, index: Array, axis: int, mode: GatherScatterMode, fill_value: ArrayLike | None
+) -> Array:
+    """What `x` has at `index` along `axis`; other axes are batch axes, or windows, of a gather."""
+    rank = x.ndim
     # Axes of `arr` that only repeat for the indices are left out.
     repeating = [k for k in range(rank) if k != axis and x.shape[k] == 1 != index.shape[k]]
     offset, batching, index_batching, sizes = [], [], [], []
@@ -320,7 +328,7 @@ def _take_along_axis_body(
             start_indices_batching_dims=tuple(index_batching),
         ),
         tuple(sizes),
-        mode=gather_mode,
+        mode=mode,
         fill_value=fill_value,
     )
 

@@ -47,6 +47,7 @@ from jitney.transforms.zero import Zero, instantiate
 if TYPE_CHECKING:
     from jitney.core.jaxpr import Jaxpr
     from jitney.core.typing import PyTree
+    from jitney.primitives.elementwise.families import Shape
     from jitney.primitives.rule_types import Dims, Primals, Tangents, Value
 
 reduce_window_p = declare("reduce_window", multiple_results=True)
@@ -220,13 +221,34 @@ def reduce_window(
             "reduce_window expected init_values to be scalars but init_values have shapes "
             f"{[i.shape for i in inits]}."
         )
-    shape = xs[0].shape
+    params = _window_params(
+        xs[0].shape,
+        padding,
+        window_dimensions=window_dimensions,
+        window_strides=window_strides,
+        base_dilation=base_dilation,
+        window_dilation=window_dilation,
+    )
+    prim = _special(computation, inits[0], xs[0].dtype) if len(xs) == 1 else None
+    if prim is not None:
+        return pytrees.tree_unflatten(tree, [prim.bind(xs[0], **params)])
+    jaxpr, consts = _traced(computation, tree, [shaped_array((), x.dtype) for x in xs])
+    outs = reduce_window_p.bind(*xs, *inits, jaxpr=jaxpr, consts=tuple(consts), **params)
+    return pytrees.tree_unflatten(tree, outs)
+
+
+def _window_params(
+    shape: Shape, padding: str | Sequence[tuple[int, int]], **given: Sequence[int] | None
+) -> dict[str, Any]:
+    """The windows' parameters, checked, with a number for each axis of an operand of shape `shape`.
+
+    Args:
+      shape: the operand's.
+      padding: as `reduce_window` takes it.
+      given: the other parameters; None stands for ones.
+    """
     rank = len(shape)
     params: dict[str, Any] = {}
-    given = {
-        "window_dimensions": window_dimensions, "window_strides": window_strides,
-        "base_dilation": base_dilation, "window_dilation": window_dilation,
-    }  # fmt: skip
     for name, value in given.items():
         params[name] = (1,) * rank if value is None else tuple(int(v) for v in value)
         if len(params[name]) != rank:
@@ -254,11 +276,14 @@ def reduce_window(
             f"reduce_window got the wrong number of padding entries for operand of shape {shape}: "
             f"{params['padding']}"
         )
-    prim = _special(computation, inits[0], xs[0].dtype) if len(xs) == 1 else None
-    if prim is not None:
-        return pytrees.tree_unflatten(tree, [prim.bind(xs[0], **params)])
+    return params
+
+
+def _traced(
+    computation: Callable[..., PyTree], tree: pytrees.PyTreeDef, avals: Sequence[ShapedArray]
+) -> tuple[Jaxpr, list[Any]]:
+    """`computation` of two elements of types `avals` as (program, its constants)."""
     flat = FlatFunction(computation, pytrees.treedef_tuple((tree, tree)))
-    avals = [shaped_array((), x.dtype) for x in xs]
     jaxpr, out_avals, consts = trace_to_jaxpr(
         flat, [*avals, *avals], DebugInfo("reduce_window", getattr(computation, "__name__", "fold"))
     )
@@ -273,5 +298,4 @@ def reduce_window(
                 "reduce_window computation must return scalars of the operands' dtypes, got "
                 f"{found.str_short()}"
             )
-    outs = reduce_window_p.bind(*xs, *inits, jaxpr=jaxpr, consts=tuple(consts), **params)
-    return pytrees.tree_unflatten(tree, outs)
+    return jaxpr, consts
