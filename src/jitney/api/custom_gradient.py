@@ -113,6 +113,13 @@ def closure_convert(
 
     Returns: (a function of the arguments and the values; the values). Values that nothing can be
       differentiated by stay closed over.
+
+    Example:
+      >>> def f(a):
+      ...   g, values = jax.closure_convert(lambda x: a * x, 1.0)
+      ...   return g(3.0, *values), len(values)
+      >>> jax.grad(f, has_aux=True)(2.0)
+      (Array(3., dtype=float32, weak_type=True), 1)
     """
     leaves, in_tree = pytrees.tree_flatten(example_args)
     flat = FlatFunction(fun, in_tree)

@@ -150,7 +150,13 @@ def block_until_ready(x: PyTree) -> PyTree:
 
 
 def copy_to_host_async(x: PyTree) -> PyTree:
-    """Starts copies of all arrays in `x` (a pytree) to the host; returns `x`."""
+    """Starts copies of all arrays in `x` (a pytree) to the host; returns `x`.
+
+    Example:
+      >>> x = jax.copy_to_host_async(jnp.arange(3))
+      >>> x.tolist()
+      [0, 1, 2]
+    """
     for leaf in pytrees.tree_leaves(x):
         copy = getattr(leaf, "copy_to_host_async", None)
         if copy is not None:
@@ -159,39 +165,74 @@ def copy_to_host_async(x: PyTree) -> PyTree:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """All devices of `backend`."""
+    """All devices of `backend`.
+
+    Example:
+      >>> len(jax.devices()) == jax.device_count()
+      True
+    """
     return client.client(backend).devices()
 
 
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of this process."""
+    """The devices of this process.
+
+    Example:
+      >>> jax.local_devices() == jax.devices()
+      True
+    """
     return client.client(backend).local_devices()
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are."""
+    """How many devices there are.
+
+    Example:
+      >>> jax.device_count() == len(jax.devices("cpu"))
+      True
+    """
     return client.client(backend).device_count()
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """How many devices this process has."""
+    """How many devices this process has.
+
+    Example:
+      >>> jax.local_device_count() == jax.device_count()
+      True
+    """
     return client.client(backend).local_device_count()
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process: 0."""
+    """The number of this process: 0.
+
+    Example:
+      >>> jax.process_index()
+      0
+    """
     return client.client(backend).process_index()
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes there are: 1."""
+    """How many processes there are: 1.
+
+    Example:
+      >>> jax.process_count()
+      1
+    """
     return 1
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of all processes."""
+    """The numbers of all processes.
+
+    Example:
+      >>> jax.process_indices()
+      [0]
+    """
     return [0]
 
 
@@ -199,5 +240,10 @@ host_count, host_id, host_ids = process_count, process_index, process_indices
 
 
 def default_backend() -> str:
-    """The platform that programs run on: "cpu"."""
+    """The platform that programs run on: "cpu".
+
+    Example:
+      >>> jax.default_backend()
+      'cpu'
+    """
     return client.client().platform

@@ -18,13 +18,23 @@ def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
 
     Args:
       platform: "cpu" or None.
+
+    Example:
+      >>> x = jnp.ones(3)
+      >>> any(y is x for y in jax.live_arrays())
+      True
     """
     client.client(platform)
     return [x for x in gc.get_objects() if type(x) is ArrayImpl and not x.is_deleted()]
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Prints versions and devices, or returns them as a string: put it into reports of errors."""
+    """Prints versions and devices, or returns them as a string: put it into reports of errors.
+
+    Example:
+      >>> jax.print_environment_info(return_string=True).split(":")[0]
+      'jitney'
+    """
     devices = client.client().devices()
     text = "\n".join(
         (

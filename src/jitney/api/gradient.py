@@ -281,6 +281,12 @@ def fwd_and_bwd(
 
     Returns: two functions: forward takes the arguments of `fun` and returns (value, residuals), with
       the rest between them if `has_aux`; backward takes residuals and a cotangent of the value.
+
+    Example:
+      >>> forward, backward = jax.fwd_and_bwd(jnp.sin, argnums=0)
+      >>> value, residuals = forward(0.0)
+      >>> value.item(), backward(residuals, jnp.ones_like(value)).item()
+      (0.0, 1.0)
     """
 
     def forward(*args: PyTree, **kwargs: PyTree) -> Any:

@@ -38,6 +38,11 @@ def make_mesh(
 
     Raises:
       ValueError: if there are fewer devices than the extents' product.
+
+    Example:
+      >>> mesh = jax.make_mesh((1, 1), ("rows", "columns"))
+      >>> mesh.axis_names
+      ('rows', 'columns')
     """
     present = list(devices if devices is not None else _all_devices())
     wanted = int(np.prod(axis_shapes, dtype=int))
@@ -68,7 +73,13 @@ def make_array_from_callback(
     data_callback: Callable[[Any], Any],
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """An array of `shape` of what `data_callback(index)` gives for the device's part of it."""
+    """An array of `shape` of what `data_callback(index)` gives for the device's part of it.
+
+    Example:
+      >>> x = jnp.arange(4.0)
+      >>> jax.make_array_from_callback((4,), x.sharding, lambda index: x[index])
+      Array([0., 1., 2., 3.], dtype=float32)
+    """
     index = tuple([slice(None)] * len(tuple(shape)))
     data = np.asarray(data_callback(index), dtype)
     if data.shape != tuple(shape):
@@ -98,7 +109,13 @@ def make_array_from_process_local_data(
 
 
 def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
-    """`xs` (a pytree of arrays) placed as `out_shardings` says."""
+    """`xs` (a pytree of arrays) placed as `out_shardings` says.
+
+    Example:
+      >>> x = jnp.arange(3)
+      >>> jax.reshard(x, x.sharding)
+      Array([0, 1, 2], dtype=int32)
+    """
     return device_put(xs, out_shardings)
 
 

@@ -492,7 +492,14 @@ def default_prng_impl() -> str:
 
 
 def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the context, jitted functions run as they are, eagerly."""
+    """Within the context, jitted functions run as they are, eagerly.
+
+    Example:
+      >>> f = jax.jit(lambda x: x.item())  # a traced array has no value
+      >>> with jax.disable_jit():
+      ...   f(jnp.float32(2))
+      2.0
+    """
     return disable_jit_state(disable)
 
 

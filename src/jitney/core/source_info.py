@@ -150,6 +150,10 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     Args:
       fun: any function.
       name: of the scope; the function's own by default.
+
+    Example:
+      >>> jax.named_call(lambda x: x + 1, name="increment")(2)
+      3
     """
     scope = name or getattr(fun, "__name__", type(fun).__name__)
 

@@ -354,7 +354,17 @@ def take_current_trace() -> Generator[Trace, None, None]:
 
 @contextlib.contextmanager
 def eval_context() -> Generator[None, None, None]:
-    """Within the context, operations are evaluated at once, whatever is being traced."""
+    """Within the context, operations are evaluated at once, whatever is being traced.
+
+    Example:
+      >>> @jax.jit
+      ... def f(x):
+      ...   with jax.ensure_compile_time_eval():
+      ...     n = int(jnp.arange(4).sum())
+      ...   return x * n
+      >>> f(2)
+      Array(12, dtype=int32, weak_type=True)
+    """
     with set_current_trace(state.eval_trace):
         yield
 

@@ -111,6 +111,10 @@ def optimization_barrier(operand: PyTree, /) -> PyTree:
       operand: a pytree of arrays.
 
     Returns: a pytree of the same structure and values.
+
+    Example:
+      >>> lax.optimization_barrier((1, 2))
+      (Array(1, dtype=int32, weak_type=True), Array(2, dtype=int32, weak_type=True))
     """
     leaves, tree = pytrees.tree_flatten(operand)
     return pytrees.tree_unflatten(tree, optimization_barrier_p.bind(*leaves))

@@ -138,7 +138,13 @@ def _(b: Builder, *xs: Node, axis: int) -> Any:
 
 
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
-    """`operands`, of one shape, along a new axis."""
+    """`operands`, of one shape, along a new axis.
+
+    Example:
+      >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
+      Array([[1, 3],
+             [2, 4]], dtype=int32)
+    """
     operands = list(operands)
     if not operands:
         raise IndexError("stack requires at least one operand")
@@ -168,7 +174,12 @@ def _(b: Builder, x: Node, *, axis: int) -> list[Any]:
 
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """The slices of `x` along `axis`, without that axis."""
+    """The slices of `x` along `axis`, without that axis.
+
+    Example:
+      >>> lax.unstack(jnp.array([[1, 2], [3, 4]]))
+      (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     return tuple(unstack_p.bind(x, axis=canonical_axis(axis, len(shape_of(x)))))
 
 

@@ -192,6 +192,10 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
     """An array of `shape` with unspecified contents: zeros.
 
     Its dtype is `dtype` whatever the settings: 64-bit dtypes are not narrowed.
+
+    Example:
+      >>> lax.empty((2, 3), jnp.float32).shape
+      (2, 3)
     """
     return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=out_sharding)
 

@@ -146,7 +146,12 @@ def broadcast(
 
 
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """`x` with leading axes of extent 1, up to `rank` axes."""
+    """`x` with leading axes of extent 1, up to `rank` axes.
+
+    Example:
+      >>> lax.broadcast_to_rank(jnp.ones((2, 3)), 4).shape
+      (1, 1, 2, 3)
+    """
     shape = shape_of(x)
     if len(shape) >= rank:
         return as_value(x)
@@ -155,7 +160,12 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
-    """`arr` broadcast to the shape of `like_arr`, as NumPy does."""
+    """`arr` broadcast to the shape of `like_arr`, as NumPy does.
+
+    Example:
+      >>> lax.broadcast_like(jnp.ones(3), jnp.zeros((2, 3))).shape
+      (2, 3)
+    """
     return broadcast_to(arr, shape_of(like_arr))
 
 
@@ -461,7 +471,12 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 
 def shape_as_value(shape: Sequence[ArrayLike]) -> Array:
-    """A shape as an array of integers."""
+    """A shape as an array of integers.
+
+    Example:
+      >>> lax.shape_as_value((2, 3))
+      Array([2, 3], dtype=int32)
+    """
     return as_value(np.asarray(canonical_shape(shape), dtypes.canonicalize_dtype(np.int64)))
 
 
