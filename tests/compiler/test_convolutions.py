@@ -11,8 +11,10 @@ import jitney
 from jitney import lax
 from jitney.compiler import convolutions, library
 from jitney.compiler.convolutions import Window
+from jitney.compiler.cost import COSTS
 from jitney.compiler.dims import dilated
 from jitney.compiler.tensor_type import TensorType
+from jitney.core.record import replace
 from jitney.runtime.native import _convolve
 
 NHWC = ("NHWC", "HWIO", "NHWC")
@@ -65,7 +67,7 @@ def run(routine, kind, level, operands):
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("case", range(len(IMAGES)))
 def test_images(case, dtype, level, monkeypatch):
-    monkeypatch.setattr(convolutions, "_PRODUCTS_OF_AN_ITEM", 100)
+    monkeypatch.setattr(convolutions, "COSTS", replace(COSTS, convolution_item=100))
     rng = np.random.default_rng(case)
     batch, channels, features, groups, *rest = IMAGES[case]
     window = window_of(*rest)
@@ -87,7 +89,7 @@ def test_images(case, dtype, level, monkeypatch):
 @pytest.mark.parametrize("case", range(len(IMAGES)))
 def test_gradients_of_windows(case, dtype, level, monkeypatch):
     """Roles exchanged: the result of an image is the window here."""
-    monkeypatch.setattr(convolutions, "_PRODUCTS_OF_AN_ITEM", 100)
+    monkeypatch.setattr(convolutions, "COSTS", replace(COSTS, convolution_item=100))
     rng = np.random.default_rng(case)
     batch, channels, features, groups, *rest = IMAGES[case]
     forward = window_of(*rest)

@@ -256,7 +256,7 @@ ERRORS = [
     (ValueError, "noverlap", lambda s, x: s.stft(x, nperseg=8, noverlap=8)),
     (ValueError, "positive integer", lambda s, x: s.stft(x, nperseg=0)),
     (ValueError, "different from", lambda s, x: s.stft(x, nperseg=8, window=np.ones(7))),
-    (ValueError, "other", lambda s, x: s.stft(x, nperseg=8, window="other")),
+    (ValueError, "window", lambda s, x: s.stft(x, nperseg=8, window="other")),
     (ValueError, "differ", lambda s, x: s.istft(x.reshape(4, 5), time_axis=0, freq_axis=0)),
     (ValueError, "at least", lambda s, x: s.istft(x)),
     (ValueError, "average", lambda s, x: s.welch(x, nperseg=8, average="other")),

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from jitney.compiler import library
+from jitney.compiler.cost import COSTS
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.library import LibraryFunction, NativeCode, Param
 from jitney.compiler.reference import convolution
@@ -28,12 +29,6 @@ _TYPES = {
 }  # fmt: skip
 DTYPES = tuple(_TYPES)
 
-# Products that are worth an item of work of their own, and the most items there are.
-_PRODUCTS_OF_AN_ITEM = 1 << 20
-_ITEMS = 64
-# Bytes of partial sums of a window's gradient, and the most partial sums.
-_PARTIAL_BYTES = 1 << 22
-_PARTIAL_SUMS = 16
 # Of `convolve.h`: bytes of a panel's row, and of rows that are passed over again and again.
 _PANEL_ROW, _FILTER_ROWS = 128, 1 << 17
 _LEVEL = 2  # of instructions, the highest
@@ -90,7 +85,7 @@ def forward(x: TensorType, features: int, window: Window, groups: int) -> librar
     size, rows = x.dtype.itemsize, batch * window.out[0] * window.out[1]
     taps = math.prod(window.window)
     products = rows * window.out[2] * taps * channels * features // groups
-    items = max(min(products // _PRODUCTS_OF_AN_ITEM, _ITEMS, rows), 1)
+    items = max(min(products // COSTS.convolution_item, COSTS.convolution_items, rows), 1)
     line = (window.out[2] - 1) * window.strides[2] + dilated(window.window[2], window.dilation[2])
     lines = window.window[0] * dilated(window.window[1], window.dilation[1])
     room = (lines + 1) * line * channels * size + 8 * lines + 32 * taps + 64
@@ -104,8 +99,10 @@ def filter_gradient(x: TensorType, w: TensorType, window: Window, groups: int) -
     rows = batch * window.window[0] * window.window[1]
     results = math.prod(window.out) * channels // groups * features
     products = results * rows * window.window[2]
-    most = min(max(_PARTIAL_BYTES // (results * size), 2), _PARTIAL_SUMS)
-    items = max(min(products // _PRODUCTS_OF_AN_ITEM, most, rows), 1)
+    most = min(
+        max(COSTS.convolution_partial_bytes // (results * size), 2), COSTS.convolution_partial_sums
+    )
+    items = max(min(products // COSTS.convolution_item, most, rows), 1)
     in_item = -(-rows // items)
     room = 16 * in_item + max(_FILTER_ROWS, window.window[2] * _PANEL_ROW) + 64
     return _routine("filter", batch, channels, features, groups, window, in_item, room)

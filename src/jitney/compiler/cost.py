@@ -97,6 +97,12 @@ class CostModel:
     transform_points: int = (
         1 << 19
     )  # of a Fourier transform by kernels: their constants are as many
+    written_out_places: int = 16  # of a convolution's window, or of its result, that are
+    convolution_item: int = 1 << 20  # products that are worth an item of work of their own
+    convolution_items: int = 64  # at most
+    # Of a gradient of windows, whose items add up in memory of their own, for all of them together.
+    convolution_partial_bytes: int = 1 << 22
+    convolution_partial_sums: int = 16  # at most
     sorted_elements: int = 128  # along an axis that is sorted by comparing all pairs
     sorted_pairs: int = 1 << 17  # that are compared so
 

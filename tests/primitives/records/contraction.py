@@ -110,6 +110,15 @@ def largest(lax, x):
     return [y for k in {0, min(1, n), min(3, n), n} for y in lax.top_k(x, k)]
 
 
+def distinct(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
+    """No ties, whose order is real jax's alone."""
+    return [(rng.permutation(30).reshape(5, 6).astype(dtype),), (np.ones((0, 3), dtype),)]
+
+
+def nearly_largest(lax, x):
+    return [*lax.approx_max_k(x, 2), *lax.approx_min_k(x, 3)]
+
+
 RECORDS = [
     Record("dot_general_exact", contract(), products(small), (BOOL, *NUMERIC), signed_zeros=False),
     Record("dot_general", contract(), products(random), NUMERIC, ulp=DOT, jit_ulp=DOT, floor=100.0),
@@ -131,4 +140,5 @@ RECORDS = [
     Record("sort_key_val", sorted_with_values, keys, ALL),
     Record("sort_two_keys", sorted_two_keys, keys, (*REAL, BOOL)),
     Record("top_k", largest, keys, REAL),
+    Record("approx_top_k", nearly_largest, distinct, FLOATS),
 ]

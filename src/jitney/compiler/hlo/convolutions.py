@@ -22,21 +22,19 @@ import numpy as np
 
 from jitney.compiler import convolutions
 from jitney.compiler.convolutions import SPACE, Window
+from jitney.compiler.cost import COSTS
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.build import Builder
 from jitney.core import dtypes
 from jitney.core.record import replace
 
-# Places of a window, or of a result, that are written out.
-_WRITTEN_OUT = 16
-
 
 def is_written(node: ir.Convolution) -> bool:
     """Whether there is something better than the reference implementation."""
     dims = node.dims
     window = [node.w.shape[k] for k in dims.w_axes[2:]]
-    fits = dims.rank <= SPACE or math.prod(window[: dims.rank - SPACE]) <= _WRITTEN_OUT
+    fits = dims.rank <= SPACE or math.prod(window[: dims.rank - SPACE]) <= COSTS.written_out_places
     return carrier(node.dtype) in convolutions.DTYPES and fits
 
 
@@ -115,7 +113,7 @@ def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir
     step, axis, w_axis, out_axis = (
         dims.x_dilation[j], dims.x_axes[j + 2], dims.w_axes[j + 2], dims.out_axes[j + 2]
     )  # fmt: skip
-    if dims.strides[j] > 1 or dims.w_dilation[j] > 1 or step > _WRITTEN_OUT:
+    if dims.strides[j] > 1 or dims.w_dilation[j] > 1 or step > COSTS.written_out_places:
         between = [0] * len(x.shape)
         between[axis] = step - 1
         none = [0] * len(x.shape)
@@ -165,7 +163,7 @@ def _sliced(
 def _images(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
     """[N, space, C] with [space, C of a group, F]: [N, space, F]."""
     is_each = w.shape[-2] == 1 and w.shape[-1] == groups
-    if is_each and math.prod(window.window) <= _WRITTEN_OUT:
+    if is_each and math.prod(window.window) <= COSTS.written_out_places:
         return _shifted_products(b, x, w, window)
     if all(k == 1 for k in window.window) and not any((*window.low, *window.high)):
         return _products_of_groups(b, x, w, window, groups)
@@ -311,7 +309,7 @@ def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Nod
         image.shape[1:-1], cotangent.shape[1:-1], out, dims.strides, dims.w_dilation, dims.low
     )
     groups, features = dims.batch_groups, cotangent.shape[-1]
-    if image.shape[-1] == features == groups and math.prod(out) <= _WRITTEN_OUT:
+    if image.shape[-1] == features == groups and math.prod(out) <= COSTS.written_out_places:
         made = _sums_of_products(b, image, cotangent, window)
     else:
         more = SPACE - dims.rank
