@@ -165,7 +165,13 @@ def copy_to_host_async(x: PyTree) -> PyTree:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """All devices of `backend`.
+    """All devices of a backend, over all processes, in the order of their ids.
+
+    Args:
+      backend: "cpu", or None for the default.
+
+    Raises:
+      RuntimeError: for a backend that is not there.
 
     Example:
       >>> len(jax.devices()) == jax.device_count()
@@ -187,7 +193,13 @@ def local_devices(
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are.
+    """How many devices there are, over all processes.
+
+    Args:
+      backend: "cpu", or None for the default.
+
+    Raises:
+      RuntimeError: for a backend that is not there.
 
     Example:
       >>> jax.device_count() == len(jax.devices("cpu"))
@@ -198,6 +210,12 @@ def device_count(backend: str | None = None) -> int:
 
 def local_device_count(backend: str | None = None) -> int:
     """How many devices this process has.
+
+    Args:
+      backend: "cpu", or None for the default.
+
+    Raises:
+      RuntimeError: for a backend that is not there.
 
     Example:
       >>> jax.local_device_count() == jax.device_count()

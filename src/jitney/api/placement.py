@@ -109,7 +109,13 @@ def make_array_from_process_local_data(
 
 
 def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
-    """`xs` (a pytree of arrays) placed as `out_shardings` says.
+    """`xs` placed as `out_shardings` says.
+
+    Args:
+      xs: a pytree of arrays.
+      out_shardings: a sharding for all of them, or a tree of shardings of which `xs` has the structure.
+
+    Returns: a pytree like `xs`, with the same shapes, dtypes and values.
 
     Example:
       >>> x = jnp.arange(3)

@@ -138,7 +138,16 @@ def _(b: Builder, *xs: Node, axis: int) -> Any:
 
 
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
-    """`operands`, of one shape, along a new axis.
+    """`operands` along a new axis.
+
+    Args:
+      operands: arrays of one shape and one dtype, at least one.
+      axis: place of the new axis in the result; negative ones count from the end.
+
+    Raises:
+      ValueError: if shapes differ, or the result has no such axis.
+      TypeError: if dtypes differ.
+      IndexError: if there are no operands.
 
     Example:
       >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
@@ -175,6 +184,13 @@ def _(b: Builder, x: Node, *, axis: int) -> list[Any]:
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The slices of `x` along `axis`, without that axis.
+
+    Args:
+      x: array of at least one axis.
+      axis: the axis that goes; negative ones count from the end.
+
+    Raises:
+      ValueError: if `x` has no such axis.
 
     Example:
       >>> lax.unstack(jnp.array([[1, 2], [3, 4]]))

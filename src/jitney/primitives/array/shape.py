@@ -148,6 +148,10 @@ def broadcast(
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """`x` with leading axes of extent 1, up to `rank` axes.
 
+    Args:
+      x: array; it keeps its dtype.
+      rank: number of axes of the result; an `x` of more axes stays as it is.
+
     Example:
       >>> lax.broadcast_to_rank(jnp.ones((2, 3)), 4).shape
       (1, 1, 2, 3)
@@ -161,6 +165,13 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """`arr` broadcast to the shape of `like_arr`, as NumPy does.
+
+    Args:
+      arr: array; it keeps its dtype.
+      like_arr: array of at least as many axes, whose shape the result has.
+
+    Raises:
+      ValueError: if the shapes do not go together.
 
     Example:
       >>> lax.broadcast_like(jnp.ones(3), jnp.zeros((2, 3))).shape
