@@ -51,10 +51,7 @@ class Sampler:
     def end(self) -> None:
         """Ends the process."""
         self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe
-            pipe.close()
+        self.process.communicate()
 
 
 def serve(name: str) -> None:
