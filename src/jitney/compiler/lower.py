@@ -89,8 +89,9 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
         return env[atom]
 
     for eqn in closed.jaxpr.eqns:
-        rule = LOWER.rule_of(eqn.primitive)
-        typed = LOWER_WITH_AVALS.rule_of(eqn.primitive)
+        rules = eqn.primitive.rules
+        rule = rules.get(LOWER.name)
+        typed = rules.get(LOWER_WITH_AVALS.name)
         if typed is not None:
             rule = functools.partial(_without_types, typed, tuple([a.aval for a in eqn.invars]))
         if rule is None:
@@ -98,8 +99,13 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
                 f"primitive '{eqn.primitive}' has no rule for compilation; register one by "
                 "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
-        with settings_of(eqn):
-            out = rule(b, *[read(atom) for atom in eqn.invars], **eqn.params)
+        nodes = [read(atom) for atom in eqn.invars]
+        settings = settings_of(eqn)
+        if settings is None:
+            out = rule(b, *nodes, **eqn.params)
+        else:
+            with settings:
+                out = rule(b, *nodes, **eqn.params)
         if eqn.primitive.multiple_results:
             env.update(zip(eqn.outvars, out, strict=True))
         else:

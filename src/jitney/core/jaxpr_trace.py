@@ -165,14 +165,19 @@ class JaxprTrace(Trace):
             raise RuntimeError(f"operation {primitive} reached a trace that has ended")
         atoms: list[Atom] = []
         avals: list[AbstractValue] = []
+        key: list[Any] = []
         for x in args:
             if type(x) is not DynamicJaxprTracer or x._trace is not self:
                 x = self.new_const(x)
+            aval = x.aval
             atoms.append(x.atom)
-            avals.append(x.aval)
+            avals.append(aval)
+            key.append(id(aval))
+        if params:
+            key += params.items()
         # As `result_type` does, without a call: this is the way of every operation.
         try:
-            found = primitive.abstract_memo.get((*map(id, avals), *params.items()))
+            found = primitive.abstract_memo.get(tuple(key))
         except TypeError:  # parameters without a hash
             found = None
         out, effects = found[0] if found else primitive.result_type(tuple(avals), params)

@@ -170,7 +170,8 @@ def current() -> SourceInfo:
     origin = _scopes.origin
     if origin is not None:
         return origin
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented
+    # Who asks is no user's code.
+    frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # documented
     known = _internal
     while frame is not None:
         code = frame.f_code

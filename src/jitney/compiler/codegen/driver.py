@@ -200,10 +200,14 @@ class DriverWriter:
         work = body_cost(kernel) * kernel.points
         is_ordered = bool(ordered_axes(kernel))
         if work < (COSTS.poll_steps if is_ordered else COSTS.parallel_above) or extent < 2:
+            # A kernel that does not look has no use for the call, which then need not be kept in a
+            # register over hundreds of launches: a tenth of LLVM's time.
+            looks = polls.looks(kernel)
+            call = "%call" if looks else "poison"
             status = e.emit(
-                f"call i32 {code.text}(ptr %call, ptr %slots, i64 0, i64 {extent})", "i32"
+                f"call i32 {code.text}(ptr {call}, ptr %slots, i64 0, i64 {extent})", "i32"
             )
-            if polls.looks(kernel):
+            if looks:
                 polls.check(e, status)
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.

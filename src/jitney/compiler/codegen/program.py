@@ -176,9 +176,15 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         text, names = kernels_text(new) if new else ("", {})
         others = {key: f"jitney.kernel.{i}" for i, key in enumerate(found)}
 
+        known: dict[int, tuple[str, bool]] = {}  # by id: hashing a kernel goes over all of it
+
         def code_of(kernel: Kernel | LoopKernel) -> tuple[str, bool]:
-            key = wanted.keys[kernel]
-            return (names[key], False) if key in names else (others[key], True)
+            code = known.get(id(kernel))
+            if code is None:
+                key = wanted.keys[kernel]
+                code = (names[key], False) if key in names else (others[key], True)
+                known[id(kernel)] = code
+            return code
 
         driver, entry = _driver(plan, code_of)
         kernels = {others[key]: place for key, place in found.items()}

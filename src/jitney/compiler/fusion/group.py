@@ -195,8 +195,8 @@ def _mark(
 ) -> None:
     if isinstance(node, ir.Parameter | ir.Constant):
         return
-    piecewise = _is_piecewise(node)
-    inlined = node.is_fusible or piecewise or (is_short(node) and is_reduction(node))
+    piecewise, reduces = _is_piecewise(node), is_reduction(node)
+    inlined = node.is_fusible or piecewise or (reduces and is_short(node))
     inlined = inlined and is_native(node) and not _joins_axes(node)
     if node not in marks.materialized and not _is_free(node):
         owner = marks.owner[node]
@@ -216,10 +216,10 @@ def _mark(
         return
     assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice | ir.Dft)
     assembles |= isinstance(node, ir.Scatter) and is_scatter(node)
-    if not inlined and not is_reduction(node) and not assembles:
+    if not inlined and not reduces and not assembles:
         marks.materialized.update(traversal.operands(node))
         return
-    if is_reduction(node) and node in marks.materialized:
+    if reduces and node in marks.materialized:
         marks.reductions.add(node.id)
     owner = node.id if node in marks.materialized else marks.owner[node]
     for x in traversal.operands(node):

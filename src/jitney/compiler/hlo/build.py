@@ -103,13 +103,14 @@ class Builder:
 
     def apply(self, fn: str, *args: Node) -> Node:
         """The scalar function `fn` on operands of one shape."""
-        shape = args[0].shape
-        assert all(a.shape == shape for a in args), (
-            f"apply.C1: {fn} of {', '.join(str(a.type) for a in args)}"
-        )
+        types = [a.tensor_type for a in args]
+        shape = types[0].shape
+        for type_ in types:
+            assert type_.shape == shape, f"apply.C1: {fn} of {', '.join(map(str, types))}"
         result = lookup(fn).result
         assert result is not None, f"apply.C4: {fn} without a dtype"
-        return self._make(ir.Apply, TensorType(shape, result([a.dtype for a in args])), fn, args)
+        dtype = result([type_.dtype for type_ in types])
+        return self._make(ir.Apply, TensorType(shape, dtype), fn, args)
 
     def apply_again(self, fn: str, args: Sequence[Node], dtype: np.dtype) -> Node:
         """What `Apply` nodes are: `fn` of `args`, with the result's dtype where it says so."""

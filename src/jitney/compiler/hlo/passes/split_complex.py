@@ -59,11 +59,13 @@ _Values: TypeAlias = MutableMapping[ir.Node, Any]
 def is_needed(region: ir.Region) -> bool:
     """Whether there are complex numbers in `region`, or in a region within it."""
     for node in traversal.topological_order(traversal.roots(region)):
-        types = node.type if isinstance(node.type, tuple) else (node.type,)
-        if any([t.dtype.kind == "c" for t in types]):
-            return True
-        if any([is_needed(inner) for _, inner in traversal.regions(node)]):
-            return True
+        for type_ in node.type if isinstance(node.type, tuple) else (node.type,):
+            if type_.dtype.kind == "c":
+                return True
+        if ir.fields_of(type(node)).regions:
+            for _, inner in traversal.regions(node):
+                if is_needed(inner):
+                    return True
     return False
 
 
