@@ -18,12 +18,14 @@ from jitney.core.config import enable_checks as enable_checks
 from jitney.core.config import enable_custom_prng as enable_custom_prng
 from jitney.core.config import enable_x64 as enable_x64
 from jitney.core.config import explain_cache_misses as explain_cache_misses
+from jitney.core.config import jax2tf_associative_scan_reductions as jax2tf_associative_scan_reductions
 from jitney.core.config import legacy_prng_key as legacy_prng_key
 from jitney.core.config import log_compiles as log_compiles
 from jitney.core.config import no_execution as no_execution
 from jitney.core.config import no_tracing as no_tracing
 from jitney.core.config import numpy_dtype_promotion as numpy_dtype_promotion
 from jitney.core.config import numpy_rank_promotion as numpy_rank_promotion
+from jitney.core.config import remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type
 from jitney.core.config import softmax_custom_jvp as softmax_custom_jvp
 from jitney.core.config import thread_guard as thread_guard
 from jitney.core.config import threefry_partitionable as threefry_partitionable

@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator
 from typing import Any, SupportsIndex
 
 from jitney.core import forking
+from jitney.core.inert_options import Values, inert_options
 
 
 class _Local(threading.local):
@@ -42,6 +43,7 @@ class State:
       global_value: value where no override is active.
       traced: whether it changes what tracing gives.
       called: whether it changes what calling a traced function does.
+      effective: whether it changes anything at all; others are checked and kept.
       listeners: told of every value that the option is given, in whatever thread.
     """
 
@@ -54,6 +56,7 @@ class State:
         traced: bool = False,
         called: bool = False,
         context: bool = False,
+        effective: bool = True,
         help: str = "",  # noqa: A002
     ) -> None:
         self.name = name
@@ -62,6 +65,7 @@ class State:
         self.traced = traced
         self.called = called
         self.context = context
+        self.effective = effective
         self.__doc__ = help
         self.__name__ = name[4:] if name.startswith("jax_") else name
         self.listeners: list[Callable[[Any], None]] = []
@@ -198,6 +202,28 @@ def _one_of(*choices: object) -> Callable[[Any], Any]:
     return parse
 
 
+def _parser(values: Values) -> Callable[[Any], Any]:
+    """The check of an option that may be of a type, or one of some values."""
+    if isinstance(values, tuple):
+        return _one_of(*values)
+    if values is bool:
+        return _boolean
+    if values is object:
+        return _anything
+    kind = values
+    accepted = (int, float) if kind is float else kind
+
+    def parse(value: object) -> Any:
+        if value is not None and not isinstance(value, accepted):
+            raise ValueError(
+                f"new value must be None or of type {kind.__name__}, got {value!r} of type "
+                f"{type(value)}."
+            )
+        return value
+
+    return parse
+
+
 _PRECISIONS = (
     None, "default", "high", "highest", "bfloat16", "tensorfloat32", "float32", "BF16_BF16_F32",
     "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9", "TF32_TF32_F32",
@@ -250,7 +276,7 @@ debug_infs = _add(
 )
 debug_key_reuse = _add(
     "jax_debug_key_reuse", False, traced=True, context=True,
-    help="Using a key twice raises an error.",
+    help="Using a key twice raises an error.", effective=False,
 )  # fmt: skip
 check_tracer_leaks = _add(
     "jax_check_tracer_leaks", False, traced=True, context=True,
@@ -274,47 +300,85 @@ default_matmul_precision = _add(
 default_device = _add(
     "jax_default_device", None, _anything, context=True, help="Device of uncommitted values."
 )
-log_compiles = _add("jax_log_compiles", False, context=True, help="Each compilation is logged.")
-explain_cache_misses = _add(
-    "jax_explain_cache_misses", False, context=True, help="Each retrace is explained."
+log_compiles = _add(
+    "jax_log_compiles", False, effective=False, context=True, help="Each compilation is logged."
 )
-enable_custom_prng = _add("jax_enable_custom_prng", False, traced=True, context=True)
-softmax_custom_jvp = _add("jax_softmax_custom_jvp", False, traced=True, context=True)
+explain_cache_misses = _add(
+    "jax_explain_cache_misses",
+    False,
+    effective=False,
+    context=True,
+    help="Each retrace is explained.",
+)
+enable_custom_prng = _add(
+    "jax_enable_custom_prng", False, effective=False, traced=True, context=True
+)
+softmax_custom_jvp = _add(
+    "jax_softmax_custom_jvp", False, effective=False, traced=True, context=True
+)
 no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an error.")
 no_execution = _add(
     "jax_no_execution", False, called=True, context=True, help="Running raises an error."
 )
-allow_f16_reductions = _add("jax_allow_f16_reductions", True, context=True)
+allow_f16_reductions = _add("jax_allow_f16_reductions", True, effective=False, context=True)
 array_garbage_collection_guard = _add(
-    "jax_array_garbage_collection_guard", None, _one_of(None, "allow", "log", "fatal"), context=True
+    "jax_array_garbage_collection_guard",
+    None,
+    _one_of(None, "allow", "log", "fatal"),
+    context=True,
+    effective=False,
 )
-auto_pcast = _add("jax_auto_pcast", True, context=True)
+auto_pcast = _add("jax_auto_pcast", True, effective=False, context=True)
 legacy_prng_key = _add(
     "jax_legacy_prng_key", "allow", _one_of("allow", "warn", "error"), context=True
 )
 remove_size_one_mesh_axis_from_type = _add(
-    "jax_remove_size_one_mesh_axis_from_type", False, context=True
+    "jax_remove_size_one_mesh_axis_from_type",
+    False,
+    context=True,
+    effective=False,
 )
-thread_guard = _add("jax_thread_guard", False, context=True)
+jax2tf_associative_scan_reductions = _add(
+    "jax2tf_associative_scan_reductions", False, context=True, effective=False
+)
+thread_guard = _add("jax_thread_guard", False, effective=False, context=True)
 transfer_guard_host_to_device = _add(
-    "jax_transfer_guard_host_to_device", None, _one_of(*_GUARDS), context=True
+    "jax_transfer_guard_host_to_device",
+    None,
+    _one_of(*_GUARDS),
+    context=True,
+    effective=False,
 )
 transfer_guard_device_to_device = _add(
-    "jax_transfer_guard_device_to_device", None, _one_of(*_GUARDS), context=True
+    "jax_transfer_guard_device_to_device",
+    None,
+    _one_of(*_GUARDS),
+    context=True,
+    effective=False,
 )
 transfer_guard_device_to_host = _add(
-    "jax_transfer_guard_device_to_host", None, _one_of(*_GUARDS), context=True
+    "jax_transfer_guard_device_to_host",
+    None,
+    _one_of(*_GUARDS),
+    context=True,
+    effective=False,
 )
 traceback_filtering = _add(
     "jax_traceback_filtering", "auto",
     _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
     help="How frames of this package are kept out of users' tracebacks.",
 )  # fmt: skip
+explicit_x64_dtypes = _add(
+    "jax_explicit_x64_dtypes", "warn", _one_of("warn", "error", "allow"), traced=True, context=True,
+    help="Without x64, asking for a 64-bit dtype warns, or raises an error; it never gives one.",
+)  # fmt: skip
 tracer_error_num_traceback_frames = _add(
     "jax_tracer_error_num_traceback_frames", 5, _integer,
-    help="How many frames a leaked tracer's error shows.",
+    help="How many frames a leaked tracer's error shows.", effective=False,
 )  # fmt: skip
-high_dynamic_range_gumbel = _add("jax_high_dynamic_range_gumbel", False, traced=True)
+high_dynamic_range_gumbel = _add(
+    "jax_high_dynamic_range_gumbel", False, effective=False, traced=True
+)
 random_seed_offset = _add("jax_random_seed_offset", 0, _integer, traced=True)
 compilation_cache_dir = _add(
     "jax_compilation_cache_dir", None, _anything,
@@ -333,26 +397,8 @@ raise_persistent_cache_errors = _add(
     help="Whether errors of the file system in keeping them are raised.",
 )  # fmt: skip
 
-# Options that are read and set but have nothing to act on here: (name, default).
-for _name, _default in (
-    ("jax_platforms", None), ("jax_platform_name", ""), ("jax_num_cpu_devices", -1),
-    ("jax_persistent_cache_min_compile_time_secs", 1.0),
-    ("jax_persistent_cache_min_entry_size_bytes", 0),
-    ("jax_cpu_enable_async_dispatch", True), ("jax_pprint_use_color", True),
-    ("jax_include_full_tracebacks_in_locations", True), ("jax_traceback_in_locations_limit", 100),
-    ("jax_log_checkpoint_residuals", False), ("jax_logging_level", "NOTSET"),
-    ("jax_debug_log_modules", ""), ("jax_transfer_guard", None),
-    ("jax_use_shardy_partitioner", True), ("jax_use_direct_linearize", True),
-    ("jax_distributed_debug", False), ("jax_default_dtype_bits", None), ("jax_dump_ir_to", ""),
-    ("jax_exec_time_optimization_effort", 0.0),
-    ("jax_memory_fitting_effort", 0.0), ("jax_optimization_level", "UNKNOWN"),
-    ("jax_disable_most_optimizations", False), ("jax_captured_constants_warn_bytes", 2000000000),
-    ("jax_embedded_constants_max_bytes", 32),
-    ("jax_mutable_array_checks", True), ("jax_pjrt_client_create_options", None),
-    ("jax_enable_recoverability", False), ("jax_enable_preemption_service", True),
-    ("jax_cuda_visible_devices", "all"), ("jax_rocm_visible_devices", "all"),
-):  # fmt: skip
-    _add(_name, _default, _anything)
+for _name, _default, _values in inert_options():
+    _add(_name, _default, _parser(_values), effective=False)
 
 _traced_states = tuple(s for s in _states.values() if s.traced)
 _called_states = tuple(s for s in _states.values() if s.called)
@@ -396,6 +442,24 @@ class Config:
         """Whether 64-bit types are enabled for this thread."""
         return x64_enabled()
 
+    def config_with_absl(self) -> None:
+        """Makes each option a flag of absl-py, which `absl.app.run` reads."""
+        from jitney.core import absl_flags
+
+        absl_flags.define_flags(self.values, self.update)
+
+    def complete_absl_config(self, absl_flags: Any) -> None:
+        """Sets the options whose flags were given, by the module `absl.flags`."""
+        from jitney.core.absl_flags import apply_flags
+
+        apply_flags(absl_flags, self.values, self.update)
+
+    def parse_flags_with_absl(self) -> None:
+        """Makes each option a flag of absl-py, and reads this process's arguments for them, once."""
+        from jitney.core import absl_flags
+
+        absl_flags.parse_flags(self.values, self.update)
+
     def __getattr__(self, name: str) -> Any:
         state = _states.get(name)
         if state is None:
@@ -408,7 +472,7 @@ class Config:
         )
 
     def __dir__(self) -> list[str]:
-        return [*_states, "read", "update", "values"]
+        return sorted({*_states, *(name for name in vars(Config) if name[0] != "_")})
 
 
 config = Config()

@@ -34,14 +34,20 @@ float8_e4m3fnuz = ml_dtypes.float8_e4m3fnuz
 float8_e5m2 = ml_dtypes.float8_e5m2
 float8_e5m2fnuz = ml_dtypes.float8_e5m2fnuz
 float8_e8m0fnu = ml_dtypes.float8_e8m0fnu
+float6_e2m3fn, float6_e3m2fn = ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn
 float4_e2m1fn = ml_dtypes.float4_e2m1fn
+# ml_dtypes has integers of one bit since 0.6; there are none before.
+int1_types: tuple[type[Any], ...] = tuple(
+    getattr(ml_dtypes, name) for name in ("int1", "uint1") if hasattr(ml_dtypes, name)
+)
 
 float8_types = (
     float8_e3m4, float8_e4m3, float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2,
     float8_e5m2fnuz, float8_e8m0fnu,
 )  # fmt: skip
-custom_float_types = (bfloat16, *float8_types, float4_e2m1fn)
-custom_int_types = (int2, int4, uint2, uint4)
+float6_types = (float6_e2m3fn, float6_e3m2fn)
+custom_float_types = (bfloat16, *float8_types, *float6_types, float4_e2m1fn)
+custom_int_types = (*int1_types, int2, int4, uint2, uint4)
 
 # The dtype of tangents of integers: carries no data.
 float0 = np.dtype([("float0", np.void, 0)])
@@ -265,8 +271,12 @@ _CATEGORY_MEMBERS = (
 )  # fmt: skip
 _CUSTOM_CATEGORY: dict[type, tuple[type, ...]] = {
     **dict.fromkeys(custom_float_types, (np.generic, np.number, np.inexact, np.floating)),
-    **dict.fromkeys((int2, int4), (np.generic, np.number, np.integer, np.signedinteger)),
-    **dict.fromkeys((uint2, uint4), (np.generic, np.number, np.integer, np.unsignedinteger)),
+    **dict.fromkeys(
+        (*int1_types[:1], int2, int4), (np.generic, np.number, np.integer, np.signedinteger)
+    ),
+    **dict.fromkeys(
+        (*int1_types[1:], uint2, uint4), (np.generic, np.number, np.integer, np.unsignedinteger)
+    ),
 }
 
 
@@ -306,8 +316,8 @@ _Node: TypeAlias = "np.dtype[Any] | type[int] | type[float] | type[complex]"
 # Node of the lattice -> nodes right above it. `int`, `float` and `complex` stand for weak types.
 _LATTICE: dict[_Node, tuple[_Node, ...]] = {
     _d(bool): (int,),
-    int: (_d(int4), _d(np.int8), _d(uint4), _d(np.uint8), _d(int2), _d(uint2)),
-    _d(int2): (), _d(uint2): (), _d(int4): (), _d(uint4): (),
+    int: (*map(_d, custom_int_types), _d(np.int8), _d(np.uint8)),
+    **{_d(t): () for t in custom_int_types},
     _d(np.uint8): (_d(np.int16), _d(np.uint16)),
     _d(np.uint16): (_d(np.int32), _d(np.uint32)),
     _d(np.uint32): (_d(np.int64), _d(np.uint64)),
@@ -316,8 +326,8 @@ _LATTICE: dict[_Node, tuple[_Node, ...]] = {
     _d(np.int16): (_d(np.int32),),
     _d(np.int32): (_d(np.int64),),
     _d(np.int64): (float,),
-    float: (*map(_d, float8_types), _d(float4_e2m1fn), _d(bfloat16), _d(np.float16), complex),
-    **{_d(t): () for t in (*float8_types, float4_e2m1fn)},
+    float: (*map(_d, custom_float_types), _d(np.float16), complex),
+    **{_d(t): () for t in custom_float_types},
     _d(bfloat16): (_d(np.float32),),
     _d(np.float16): (_d(np.float32),),
     _d(np.float32): (_d(np.float64), _d(np.complex64)),
@@ -384,13 +394,19 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
             "type, or set jax_numpy_dtype_promotion=standard."
         )
     narrow = [n for n in nodes if isinstance(n, np.dtype) and n.itemsize == 1]
-    if any(n.type in float8_types for n in narrow):
-        raise TypePromotionError(
-            f"Input dtypes {listed} have no available implicit dtype promotion path. To avoid "
-            "unintended promotion, 8-bit floats do not support implicit promotion. If you'd like "
-            "your inputs to be promoted to another type, you can do so explicitly using e.g. "
-            "x.astype('float32')"
-        )
+    for types, kind, wide in (
+        (float8_types, "8-bit floats", "float32"),
+        (float6_types, "6-bit floats", "float32"),
+        ((float4_e2m1fn,), "4-bit floats", "float32"),
+        (custom_int_types, "1-bit, 2-bit and 4-bit integers", "int32"),
+    ):
+        if any(n.type in types for n in narrow):
+            raise TypePromotionError(
+                f"Input dtypes {listed} have no available implicit dtype promotion path. To avoid "
+                f"unintended promotion, {kind} do not support implicit promotion. If you'd like "
+                "your inputs to be promoted to another type, you can do so explicitly using e.g. "
+                f"x.astype('{wide}')"
+            )
     raise TypePromotionError(
         f"Input dtypes {listed} have no available implicit dtype promotion path. Cast them "
         "explicitly, for example by x.astype('float32')"
@@ -561,6 +577,7 @@ def check_user_dtype_supported(
     """Warns if a dtype that a user asked for explicitly will be narrowed.
 
     Raises:
+      ValueError: instead of the warning, if `jax_explicit_x64_dtypes` is "error".
       TypeError: if arrays cannot have this dtype.
     """
     if dtype is None or is_extended(dtype):
@@ -571,6 +588,11 @@ def check_user_dtype_supported(
     check_valid_dtype(asked)
     if not config.x64_enabled() and asked in _NARROWED:
         where = f" requested in {fun_name}" if fun_name else ""
+        if config.explicit_x64_dtypes.value == "error":
+            raise ValueError(
+                f"Explicitly requested dtype {asked.name}{where} is not available. To enable more "
+                "dtypes, set the jax_enable_x64 configuration option."
+            )
         warnings.warn(
             f"Explicitly requested dtype {asked.name}{where} is not available, and will be "
             f"truncated to dtype {_NARROWED[asked].name}. To enable more dtypes, set the "

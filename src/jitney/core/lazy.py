@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
@@ -19,19 +19,24 @@ _ALIAS = re.compile(r"^(\w+) = (\w+)$", re.M)
 
 
 def attach(
-    package: str, init_file: str
+    package: str, init_file: str, without: Collection[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """(`__getattr__`, `__dir__`, `__all__`) for the namespace `package`.
 
     Args:
       package: its `__name__`.
       init_file: its `__file__`; the stub stands beside it.
+      without: names of the stub that do not exist with the installed versions of other packages.
     """
     with open(init_file.removesuffix("c") + "i", encoding="utf-8") as file:  # not pathlib: 3 ms
         stub = file.read()
     imported = {public: (module, name) for module, name, public in _IMPORT.findall(stub)}
     imported |= {alias: imported[name] for alias, name in _ALIAS.findall(stub)}
-    places = {name: place for name, place in imported.items() if not name.startswith("_")}
+    places = {
+        name: place
+        for name, place in imported.items()
+        if not name.startswith("_") and name not in without
+    }
 
     def __getattr__(name: str) -> Any:  # what Python calls it
         place = places.get(name)

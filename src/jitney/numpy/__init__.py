@@ -2,9 +2,12 @@
 
 import numpy as _np
 
+from jitney.core import dtypes as _dtypes
 from jitney.core.lazy import attach
 
-_lookup, __dir__, __all__ = attach(__name__, __file__)
+_lookup, __dir__, __all__ = attach(
+    __name__, __file__, without=() if _dtypes.int1_types else ("int1", "uint1")
+)
 
 pi, e, inf, nan = _np.pi, _np.e, _np.inf, _np.nan
 euler_gamma, newaxis = _np.euler_gamma, None

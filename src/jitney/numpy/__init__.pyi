@@ -233,6 +233,8 @@ from jitney.numpy.scalar_types import flexible as flexible
 from jitney.numpy.scalar_types import float16 as float16
 from jitney.numpy.scalar_types import float32 as float32
 from jitney.numpy.scalar_types import float4_e2m1fn as float4_e2m1fn
+from jitney.numpy.scalar_types import float6_e2m3fn as float6_e2m3fn
+from jitney.numpy.scalar_types import float6_e3m2fn as float6_e3m2fn
 from jitney.numpy.scalar_types import float64 as float64
 from jitney.numpy.scalar_types import float8_e3m4 as float8_e3m4
 from jitney.numpy.scalar_types import float8_e4m3 as float8_e4m3
@@ -246,6 +248,7 @@ from jitney.numpy.scalar_types import float_ as float_
 from jitney.numpy.scalar_types import floating as floating
 from jitney.numpy.scalar_types import generic as generic
 from jitney.numpy.scalar_types import inexact as inexact
+from jitney.numpy.scalar_types import int1 as int1
 from jitney.numpy.scalar_types import int16 as int16
 from jitney.numpy.scalar_types import int2 as int2
 from jitney.numpy.scalar_types import int32 as int32
@@ -260,6 +263,7 @@ from jitney.numpy.scalar_types import object_ as object_
 from jitney.numpy.scalar_types import signedinteger as signedinteger
 from jitney.numpy.scalar_types import single as single
 from jitney.numpy.scalar_types import uint as uint
+from jitney.numpy.scalar_types import uint1 as uint1
 from jitney.numpy.scalar_types import uint16 as uint16
 from jitney.numpy.scalar_types import uint2 as uint2
 from jitney.numpy.scalar_types import uint32 as uint32

@@ -1,0 +1,79 @@
+"""Options: JAX's names, defaults and checks of values; which act, and what says so."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jax as real
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney.core import config
+
+SETTINGS = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def test_jaxs_options_with_its_defaults():
+    for name in real.config.values:
+        if name in ("jax_enable_compilation_cache", "jax_platforms"):
+            continue  # set by environment variables of test runs
+        theirs = real.config._read(name)
+        theirs = getattr(theirs, "name", theirs)  # of an enumeration
+        ours = config._states[name].default
+        same = str(ours).lower() == str(theirs).lower() if isinstance(ours, str) else ours == theirs
+        assert same, (name, ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "name, good, bad",
+    [
+        ("jax_xla_profile_version", 3, "3"),
+        ("jax_memory_fitting_effort", 1, "much"),
+        ("jax_source_url_schema", "x", 3),
+        ("jax_use_magma", "on", "maybe"),
+        ("jax_cpu_collectives_implementation", None, "carrier pigeons"),
+        ("jax_explicit_x64_dtypes", "error", "never"),
+    ],
+)
+def test_values_are_checked_and_kept(name, good, bad):
+    before = config.config.read(name)
+    try:
+        jax.config.update(name, good)
+        assert getattr(jax.config, name) == good
+        with pytest.raises(ValueError, match="new"):
+            jax.config.update(name, bad)
+        with pytest.raises((ValueError, TypeError)):
+            real.config.update(name, bad)
+    finally:
+        jax.config.update(name, before)
+
+
+def test_the_document_lists_all_options():
+    acting, others = SETTINGS.read_text().split("## Without effect")
+    for option in config._states.values():
+        assert f"`{option.name}`" in (acting if option.effective else others), option.name
+        assert f"`{option.name}`" not in (others if option.effective else acting), option.name
+
+
+def test_explicit_64_bit_dtypes_can_be_errors():
+    with config.explicit_x64_dtypes("error"):
+        with pytest.raises(ValueError, match="float64 requested in zeros is not available"):
+            jnp.zeros(2, np.float64)
+        assert jnp.zeros(2, float).dtype == np.float32
+
+
+def test_flags_of_absl(tmp_path):
+    pytest.importorskip("absl")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import jitney as jax\n"
+        "jax.config.parse_flags_with_absl()\n"
+        "print(jax.config.jax_enable_x64, jax.config.jax_use_magma, jax.config.jax_debug_nans)\n"
+    )
+    arguments = ["--jax_enable_x64", "--jax_use_magma=off", "--mine=3"]
+    out = subprocess.run(
+        [sys.executable, str(program), *arguments], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.split() == ["True", "off", "False"]
