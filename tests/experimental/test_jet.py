@@ -202,6 +202,7 @@ MOVES: dict[str, Case] = {
     "scatter": Case(lambda j, x, y: x.at[np.array([1, 2])].set(y), (M, 2 * M[:2]), oracle=False),
     "sort": Case(lambda j, x: j.numpy.sort(x), (V[::-1].copy(),), oracle=False),
     "top_k": Case(lambda j, x: j.lax.top_k(x, 2)[0], (V,), oracle=False),
+    "approx_top_k": Case(lambda j, x: j.lax.approx_max_k(x, 2)[0], (V,), oracle=False),
     "convert": Case(lambda j, x: x.astype(np.float32).astype(np.float64), (V,), nested=False),
     "to integers": Case(lambda j, x: x.astype(np.int32) * x, (V,), oracle=False),
     "stop_gradient": Case(lambda j, x: j.lax.stop_gradient(x) * x, (V,)),

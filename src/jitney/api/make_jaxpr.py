@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from jitney.api.jit_call import make_call
-from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.avals import AbstractValue, abstract_token, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.pytree import pytrees
@@ -86,8 +86,11 @@ def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
 
 
 def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:
-    """A pytree of `ShapeDtypeStruct`s."""
-    structs = [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
+    """A pytree of `ShapeDtypeStruct`s; tokens are their types."""
+    structs = [
+        a if a is abstract_token else ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+        for a in avals
+    ]
     return pytrees.tree_unflatten(tree, structs)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import dtypes
-from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var, settings_of
 from jitney.core.primitive import declare_slot
 
@@ -54,8 +54,11 @@ def elementwise_function(region: Region) -> Callable[..., Any]:
 
 
 def tensor_type(aval: AbstractValue) -> TensorType:
-    """How values of type `aval` are stored: extended dtypes by their carrier."""
+    """How values of type `aval` are stored: extended dtypes by their carrier, tokens by nothing."""
     from jitney.compiler.hlo.ir import TensorType
+
+    if aval is abstract_token:
+        return TensorType((0,), np.dtype(np.bool_))
 
     assert isinstance(aval, ShapedArray), aval
     return TensorType(aval.shape, dtypes.physical_dtype(aval.dtype))

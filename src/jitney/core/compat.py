@@ -39,6 +39,10 @@ class Token:
     def block_until_ready(self) -> None:
         """There is nothing to wait for."""
 
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        """What compiled programs are given for a token."""
+        return np.zeros(0, np.bool_)
+
 
 def valid_jaxtype(x: object) -> bool:
     """Whether `x` may be an operand: an array, a tracer, a scalar."""

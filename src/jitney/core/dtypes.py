@@ -533,7 +533,20 @@ def is_python_scalar(x: Value) -> bool:
 
 
 def dtype(x: object, *, canonicalize: bool = True) -> Any:
-    """The dtype of a value, or of a scalar type."""
+    """The dtype that a value has here, or that values of a scalar type have.
+
+    Args:
+      x: an array, a scalar, a dtype, or what has one.
+      canonicalize: accepted for compatibility; dtypes always are.
+
+    Raises:
+      ValueError: if `x` is None.
+      TypeError: if it has no dtype.
+
+    Example:
+      >>> lax.dtype(1.0), lax.dtype(complex)
+      (dtype('float32'), dtype('complex64'))
+    """
     if x is None:
         raise ValueError("None is not a valid value for dtype")
     return dtype_and_weakness(x)[0]

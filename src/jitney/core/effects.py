@@ -76,6 +76,12 @@ class OrderedIOEffect(_NamedEffect):
     _name = "OrderedIO"
 
 
+class NoDCEEffect(_NamedEffect):
+    """Something is used that must stay in the program."""
+
+    _name = "NoDCE"
+
+
 # As JAX's print: the modules are part of the text of a set of effects.
 for _kind in (DebugEffect, OrderedDebugEffect):
     _kind.__module__ = "jax._src.debugging"
@@ -86,13 +92,14 @@ debug_effect = DebugEffect()
 ordered_debug_effect = OrderedDebugEffect()
 io_effect = IOEffect()
 ordered_io_effect = OrderedIOEffect()
+no_dce_effect = NoDCEEffect()
 
 for _kind in (OrderedDebugEffect, OrderedIOEffect):
     ordered_effects.add_type(_kind)
-for _kind in (DebugEffect, OrderedDebugEffect, IOEffect, OrderedIOEffect):
+for _kind in (DebugEffect, OrderedDebugEffect, IOEffect, OrderedIOEffect, NoDCEEffect):
     lowerable_effects.add_type(_kind)
     control_flow_allowed_effects.add_type(_kind)
-for _kind in (DebugEffect, OrderedDebugEffect):
+for _kind in (DebugEffect, OrderedDebugEffect, NoDCEEffect):
     custom_derivatives_allowed_effects.add_type(_kind)
     remat_allowed_effects.add_type(_kind)
 

@@ -1,5 +1,7 @@
 """`jax.lax`: the primitives as functions, with no promotion of dtypes and no broadcasting of ranks."""
 
+from jitney.primitives.elementwise.accuracy import AccuracyMode as AccuracyMode
+from jitney.primitives.elementwise.accuracy import Tolerance as Tolerance
 from jitney.primitives.elementwise.unary import abs as abs
 from jitney.primitives.elementwise.unary import abs_p as abs_p
 from jitney.primitives.elementwise.unary import acos as acos
@@ -163,6 +165,16 @@ from jitney.primitives.elementwise.special import random_gamma_grad as random_ga
 from jitney.primitives.elementwise.special import regularized_incomplete_beta_p as regularized_incomplete_beta_p
 from jitney.primitives.elementwise.special import zeta as zeta
 from jitney.primitives.elementwise.special import zeta_p as zeta_p
+from jitney.primitives.call.composite import composite as composite
+from jitney.primitives.array.sinks import dce_sink as dce_sink
+from jitney.primitives.array.sinks import dce_sink_p as dce_sink_p
+from jitney.primitives.array.tokens import after_all as after_all
+from jitney.primitives.array.tokens import after_all_p as after_all_p
+from jitney.primitives.array.tokens import create_token as create_token
+from jitney.primitives.array.tokens import create_token_p as create_token_p
+from jitney.primitives.array.placement import device_put_p as device_put_p
+from jitney.primitives.array.placement import sharding_constraint_p as sharding_constraint_p
+from jitney.core.dtypes import dtype as dtype
 from jitney.primitives.array.annotations import copy_p as copy_p
 from jitney.api.device_put import with_sharding_constraint as with_sharding_constraint
 from jitney.primitives.array.annotations import optimization_barrier as optimization_barrier
@@ -271,6 +283,7 @@ from jitney.primitives.linalg.dot import DotDimensionNumbers as DotDimensionNumb
 from jitney.primitives.linalg.precision import DotAlgorithm as DotAlgorithm
 from jitney.primitives.linalg.precision import DotAlgorithmPreset as DotAlgorithmPreset
 from jitney.primitives.linalg.precision import Precision as Precision
+from jitney.primitives.linalg.precision import PrecisionLike as PrecisionLike
 from jitney.primitives.linalg.dot import batch_matmul as batch_matmul
 from jitney.primitives.linalg.dot import dot as dot
 from jitney.primitives.linalg.dot import dot_general as dot_general

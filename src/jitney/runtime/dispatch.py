@@ -131,7 +131,7 @@ class PjitFunction(FastFunction):
     ) -> None:
         """Enters the signature of a call that has been made."""
         executable = _executables.get(closed)
-        if executable is None or config.checks_values():
+        if executable is None or executable.has_tokens or config.checks_values():
             return
         self.remember(
             config.call_epoch(),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes
-from jitney.core.avals import AbstractValue
+from jitney.core import config
+from jitney.core.avals import AbstractValue, abstract_token
+from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
@@ -72,7 +73,8 @@ class Executable:
         self.assignment = assignment
         self._by_assignment = {} if others is None else others
         self._by_assignment[assignment] = self
-        self.in_dtypes = tuple([dtypes.physical_dtype(a.dtype) for a in in_avals])
+        self.in_dtypes = tuple([t.dtype for t in program.inputs])
+        self.has_tokens = abstract_token in self.out_avals
         self.native = Program(
             program.entry,
             len(self.in_avals),
@@ -105,9 +107,14 @@ class Executable:
             _check_donated_once(leaves, donated)
         inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
-        results = self.native.device.queue.enqueue(self.native.prepare(inputs)).complete()
+        results: list[Any] = self.native.device.queue.enqueue(self.native.prepare(inputs)).complete()
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
+        if self.has_tokens:
+            results = [
+                Token() if aval is abstract_token else x
+                for x, aval in zip(results, self.out_avals, strict=True)
+            ]
         for x, is_donated in zip(leaves, donated, strict=False):
             if is_donated and isinstance(x, ArrayImpl):
                 x.delete()

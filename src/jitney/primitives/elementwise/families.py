@@ -22,10 +22,12 @@ from jitney.compiler.reference import scalar as reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.primitive import Primitive, declare
+from jitney.primitives.elementwise.accuracy import check_accuracy
 
 if TYPE_CHECKING:
     from jitney.core.dtypes import DType
     from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.elementwise.accuracy import Accuracy
     from jitney.primitives.rule_types import Builder, Node
 
 Shape = tuple[int, ...]
@@ -185,7 +187,7 @@ class UnaryFunction(Protocol):
 class UnaryFunctionWithAccuracy(Protocol):
     """A public function of one operand that takes `accuracy`."""
 
-    def __call__(self, x: ArrayLike, *, accuracy: object = None) -> Array: ...
+    def __call__(self, x: ArrayLike, *, accuracy: Accuracy = None) -> Array: ...
 
 
 class BinaryFunction(Protocol):
@@ -234,8 +236,8 @@ def unary(
       accepts: categories of operand dtypes.
       doc: first line of the public function's docstring, and an example, if there is one.
       result: operand dtype -> result dtype.
-      accuracy: whether it has the parameter `accuracy`, which changes nothing here: results are
-        always as accurate as the scalar table says.
+      accuracy: whether it has the parameter `accuracy`, which changes derivatives only: results
+        are always as accurate as the scalar table says.
       linear: whether the function is linear.
     """
     prim = declare(name, linear=linear)
@@ -250,8 +252,10 @@ def unary(
     if accuracy:
 
         def function(  # pyright: ignore[reportRedeclaration]  # one function or the other
-            x: ArrayLike, *, accuracy: object = None
+            x: ArrayLike, *, accuracy: Accuracy = None
         ) -> Array:
+            if accuracy is not None:
+                check_accuracy(name, accuracy)
             try:
                 return bind(x, accuracy=accuracy)
             except TypeError:
@@ -408,7 +412,9 @@ def _sections(
         others = "" if name == "x" else "; of the dtype of x, and of its rank or a scalar"
         lines.append(f"      {name}: {what}{others}.")
     if accuracy:
-        lines.append("      accuracy: accepted for compatibility; it changes nothing.")
+        lines.append(
+            "      accuracy: of derivatives: see `AccuracyMode`. Results are always accurate."
+        )
     shape = "the shape of x" if len(operands) == 1 else "the shape that operands broadcast to"
     lines += ["", f"    Returns: array of {shape}, of {_RESULTS.get(result, 'its dtype')}.", ""]
     shapes = "" if len(operands) == 1 else ", or if shapes do not fit"

@@ -16,6 +16,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families, taylor
+from jitney.primitives.elementwise.accuracy import Accuracy, AccuracyMode
 from jitney.primitives.elementwise.families import (
     BITS,
     COMPLEX,
@@ -473,20 +474,44 @@ rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, -0.5), _div(y,
 rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, 1 / 3), integer_pow(y, -2))))
 rules.defjvp2(exp_p, lambda t, y, x, **_: mul_(t, y))
 rules.defjvp2(exp2_p, lambda t, y, x, **_: mul_(log(const(x, 2)), mul_(t, y)))
-rules.defjvp2(expm1_p, lambda t, y, x, **_: mul_(t, _add(y, const(y, 1))))
+
+
+def _is_highest(accuracy: Accuracy) -> bool:
+    """Whether slopes have to keep their relative accuracy where they are nearly 0."""
+    return accuracy is AccuracyMode.HIGHEST
+
+
+def _expm1_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy) -> Any:
+    slope = exp(x, accuracy=accuracy) if _is_highest(accuracy) else _add(y, const(y, 1))
+    return mul_(t, slope)
+
+
+def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy) -> Any:
+    other = logistic(neg(x)) if _is_highest(accuracy) else _sub(const(x, 1), y)
+    return mul_(t, mul_(y, other))
+
+
+def _tanh_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy) -> Any:
+    if not _is_highest(accuracy):
+        # t (1 + y)(1 - y), which keeps its accuracy where y is near 1.
+        return mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y))
+    sides = [logistic(mul_(const(x, k), x), accuracy=accuracy) for k in (2, -2)]
+    return mul_(t, mul_(const(x, 4), mul_(*sides)))
+
+
+rules.defjvp2(expm1_p, _expm1_jvp)
 rules.defjvp(log_p, lambda t, x, **_: _div(t, x))
 rules.defjvp(log1p_p, lambda t, x, **_: _div(t, _add(x, const(x, 1))))
-rules.defjvp2(logistic_p, lambda t, y, x, **_: mul_(t, mul_(y, _sub(const(x, 1), y))))
-rules.defjvp(sin_p, _times(lambda x: cos(x)))
-rules.defjvp(cos_p, lambda t, x, **_: neg(mul_(t, sin(x))))
+rules.defjvp2(logistic_p, _logistic_jvp)
+rules.defjvp(sin_p, lambda t, x, *, accuracy: mul_(t, cos(x, accuracy=accuracy)))
+rules.defjvp(cos_p, lambda t, x, *, accuracy: neg(mul_(t, sin(x, accuracy=accuracy))))
 rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(const(x, 1), square(y))))
 rules.defjvp(asin_p, _times(lambda x: rsqrt(_sub(const(x, 1), square(x)))))
 rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(_sub(const(x, 1), square(x))))))
 rules.defjvp(atan_p, lambda t, x: _div(t, _add(const(x, 1), square(x))))
 rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
 rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
-# t (1 + y)(1 - y), which keeps its accuracy where y is near 1.
-rules.defjvp2(tanh_p, lambda t, y, x, **_: mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y)))
+rules.defjvp2(tanh_p, _tanh_jvp)
 rules.defjvp(asinh_p, _times(lambda x: rsqrt(_add(square(x), const(x, 1)))))
 rules.defjvp(acosh_p, _times(lambda x: rsqrt(_sub(square(x), const(x, 1)))))
 rules.defjvp(

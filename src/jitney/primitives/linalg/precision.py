@@ -7,7 +7,7 @@ computes at least as exactly. What changes results are the presets that name flo
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 
@@ -83,9 +83,10 @@ class DotAlgorithmPreset(enum.Enum):
         return _TYPES.get(parts[-1])
 
 
-PrecisionLike: TypeAlias = (
-    "str | Precision | DotAlgorithm | DotAlgorithmPreset | tuple[str | Precision, ...] | None"
-)
+# A `Union`, for those who ask for `get_origin(...)`, as in jax.
+PrecisionLike = Union[  # noqa: UP007
+    str, Precision, DotAlgorithm, DotAlgorithmPreset, tuple[str | Precision, ...], None
+]
 """What functions take as `precision`: a pair is for the left and the right operand."""
 
 _TYPES = {

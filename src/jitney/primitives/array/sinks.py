@@ -1,0 +1,82 @@
+"""`dce_sink`: a use of values that dead code elimination does not see through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import effects
+from jitney.core.avals import AbstractValue
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+    )
+
+dce_sink_p = declare("dce_sink", multiple_results=True)
+dce_sink_p.effectful = True
+
+
+@dce_sink_p.abstract
+def _(_x: AbstractValue, *, prevent_mlir_dce: bool) -> Any:
+    return [], frozenset({effects.no_dce_effect})
+
+
+@dce_sink_p.eager
+def _(_x: np.ndarray, *, prevent_mlir_dce: bool) -> list[np.ndarray]:
+    return []
+
+
+@dce_sink_p.lower
+def _(b: Builder, _x: Node, *, prevent_mlir_dce: bool) -> list[Any]:
+    return []
+
+
+@dce_sink_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: bool) -> Any:
+    for x in (*primals, *tangents):
+        if not isinstance(x, Zero):
+            dce_sink_p.bind(x, **params)
+    return [], []
+
+
+@dce_sink_p.transpose
+def _(_cts: list[Cotangent], *_operands: Operand, prevent_mlir_dce: bool) -> list[Any]:
+    return [None]
+
+
+@dce_sink_p.batch
+def _(_args: Primals, _dims: Dims, *, prevent_mlir_dce: bool) -> Any:
+    return [], []
+
+
+def dce_sink(val: PyTree, *, prevent_mlir_dce: bool = False) -> None:
+    """Keeps what computes `val` in the traced program, though no result needs it.
+
+    The compiler drops it all the same. Under `vmap` there is nothing to keep.
+
+    Args:
+      val: a pytree of arrays.
+      prevent_mlir_dce: whether the compiler of JAX is to keep the computation, too; here it is a
+        parameter of the equation only.
+
+    Raises:
+      TypeError: if a leaf is not an array or a scalar.
+
+    Example:
+      >>> jax.make_jaxpr(lambda x: lax.dce_sink(x))(1.0)
+      { lambda ; a:f32[]. let dce_sink[prevent_mlir_dce=False] a in () }
+    """
+    for leaf in pytrees.tree_leaves(val):
+        dce_sink_p.bind(leaf, prevent_mlir_dce=prevent_mlir_dce)

@@ -1,0 +1,94 @@
+"""Tokens: values without data, whose only meaning is which operation needs which.
+
+    b:Tok = create_token
+    c:Tok = after_all a b
+
+Effects here keep the order of the program by themselves, so nothing waits for a token. Outside of
+programs a token is a `Token`; within compiled ones, an array without elements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core.avals import AbstractValue, abstract_token
+from jitney.core.compat import Token
+from jitney.core.primitive import declare
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents
+
+create_token_p = declare("create_token")
+after_all_p = declare("after_all")
+
+
+@create_token_p.abstract
+def _() -> AbstractValue:
+    return abstract_token
+
+
+@after_all_p.abstract
+def _(*avals: AbstractValue) -> AbstractValue:
+    if any(aval is not abstract_token for aval in avals):
+        raise TypeError(f"after_all: all arguments must be tokens, got {list(avals)}")
+    return abstract_token
+
+
+@create_token_p.def_impl
+def _() -> Token:
+    return Token()
+
+
+@after_all_p.def_impl
+def _(*tokens: object) -> Token:
+    if not all(isinstance(token, Token) for token in tokens):
+        raise TypeError(f"after_all: all arguments must be tokens, got {list(tokens)}")
+    return Token()
+
+
+@create_token_p.lower
+def _(b: Builder) -> Any:
+    return b.constant(np.zeros(0, np.bool_))
+
+
+@after_all_p.lower
+def _(b: Builder, *tokens: Node) -> Any:
+    return b.constant(np.zeros(0, np.bool_))
+
+
+@after_all_p.jvp
+def _(primals: Primals, tangents: Tangents) -> Any:
+    return after_all_p.bind(*primals), Zero(abstract_token)
+
+
+create_token_p.absent("jvp", "transpose", "batch", why="it has no operand")
+after_all_p.absent("transpose", why="tokens have no tangents")
+after_all_p.absent("batch", why="a batch has one token")
+for _prim in (create_token_p, after_all_p):
+    _prim.absent("eager", why="tokens are no NumPy arrays: made by its implementation")
+
+
+def create_token(_: object = None) -> Token:
+    """A token that depends on nothing.
+
+    Args:
+      _: not used.
+
+    Example:
+      >>> jax.make_jaxpr(lax.create_token)()
+      { lambda ; . let a:Tok = create_token  in (a,) }
+    """
+    return create_token_p.bind()
+
+
+def after_all(*operands: Token) -> Token:
+    """A token that comes after all of the tokens `operands`.
+
+    Raises:
+      TypeError: if one of them is not a token.
+    """
+    tokens: tuple[Any, ...] = operands  # primitives are typed for arrays
+    return after_all_p.bind(*tokens)

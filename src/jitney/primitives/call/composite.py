@@ -1,0 +1,136 @@
+"""`lax.composite`: a call of a program that stands for an operation with a name.
+
+    b = composite[attributes=... jaxpr=... name=my.norm version=1] a
+
+A compiler that knows the name may compute the operation its own way; this one knows none, and computes
+the program. What has to be differentiated or batched needs `custom_jvp` or `custom_vmap` around it,
+since the name means the operation as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import errors, jaxpr_trace
+from jitney.core.array import Array
+from jitney.core.avals import get_aval
+from jitney.core.flat_function import FlatFunction
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.core.trace import Tracer
+from jitney.primitives.call.inlined import calls_program
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Cotangent, Dims, Operand, Primals, Tangents
+
+composite_p = declare("composite", multiple_results=True)
+calls_program(composite_p, "jaxpr")
+composite_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+_CURE = "jax.custom_jvp or jax.custom_vjp around the composite adds one"
+
+
+@composite_p.jvp
+def _(_primals: Primals, _tangents: Tangents, *, name: str, **_: object) -> Any:
+    raise ValueError(f"JVP rule for composite not implemented ({name!r}): {_CURE}")
+
+
+@composite_p.transpose
+def _(_cts: list[Cotangent], *_operands: Operand, name: str, **_: object) -> Any:
+    raise ValueError(f"Transpose rule for composite not implemented ({name!r}): {_CURE}")
+
+
+@composite_p.batch
+def _(_args: Primals, _dims: Dims, *, name: str, **_: object) -> Any:
+    raise NotImplementedError(
+        f"Batching rule for 'composite' not implemented ({name!r}): jax.custom_batching.custom_vmap "
+        "around the composite adds one"
+    )
+
+
+class HashableArray:
+    """A NumPy array as an attribute: equal to others of the same dtype, shape and elements."""
+
+    def __init__(self, val: np.ndarray) -> None:
+        self.val = val.copy()
+        self.val.setflags(write=False)
+
+    def _key(self) -> tuple[np.dtype, tuple[int, ...], bytes]:
+        return self.val.dtype, self.val.shape, self.val.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HashableArray) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"HashableArray({self.val!r})"
+
+
+def _attribute(name: str, operation: str, value: PyTree) -> tuple[str, tuple[Any, ...], Any]:
+    """One attribute of a composite as its parameters have it: (name, leaves, structure)."""
+    leaves, tree = pytrees.tree_flatten(value)
+    if any(isinstance(leaf, Tracer) for leaf in leaves):
+        raise errors.UnexpectedTracerError(
+            f"composite {operation!r}: attribute {name!r} is traced, but attributes are constants of "
+            "the operation; pass a NumPy array or a number, or make it an argument"
+        )
+    hashable = [
+        HashableArray(np.asarray(x)) if isinstance(x, np.ndarray | Array) else x for x in leaves
+    ]
+    return name, tuple(hashable), tree
+
+
+def composite(
+    decomposition: Callable[..., PyTree], name: str, version: int = 0
+) -> Callable[..., Any]:
+    """A function of arrays that stands in programs as one operation called `name`.
+
+    Args:
+      decomposition: what the operation computes. Positional arguments are its operands, pytrees of
+        arrays; keyword arguments are attributes: constants, or pytrees of them.
+      name: such as "my_library.softmax".
+      version: which meaning of the name.
+
+    Returns: a function of the signature of `decomposition`. It has no derivative and no batching rule.
+
+    Raises:
+      UnexpectedTracerError: when it is called, if an attribute, or a value that `decomposition`
+        takes from outside, is traced.
+
+    Example:
+      >>> tangent = lax.composite(lambda x: lax.sin(x) / lax.cos(x), name="my.tangent")
+      >>> tangent(jnp.array([0.0, 1.0]))
+      Array([0.       , 1.5574077], dtype=float32)
+    """
+
+    @functools.wraps(decomposition)
+    def operation(*args: PyTree, **kwargs: PyTree) -> Any:
+        leaves, tree = pytrees.tree_flatten(args)
+        attributes = tuple(_attribute(key, name, value) for key, value in kwargs.items())
+        flat = FlatFunction(functools.partial(decomposition, **kwargs), tree)
+        info = DebugInfo("composite", getattr(decomposition, "__name__", name))
+        avals = [get_aval(x) for x in leaves]
+        jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat, avals, info)
+        if any(isinstance(c, Tracer) for c in consts):
+            raise errors.UnexpectedTracerError(
+                f"composite {name!r}: its decomposition uses a traced value from outside; pass it as "
+                "an argument"
+            )
+        outs = composite_p.bind(
+            *leaves,
+            name=name,
+            version=version,
+            attributes=attributes,
+            jaxpr=ClosedJaxpr(jaxpr, consts),
+        )
+        return pytrees.tree_unflatten(flat.out_tree, outs)
+
+    return operation
