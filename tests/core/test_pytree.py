@@ -370,3 +370,21 @@ def test_transposing_containers_that_hide_the_structure_of_their_leaves():
         outer, tree_util.tree_structure([1, 2]), of({"a": [3, 4], "b": [5, 6]})
     )
     assert [f.leaves for f in found] == [[3, 5], [4, 6]]
+
+
+def test_structures_as_protocol_buffers():
+    """The same bytes as JAX's, and back."""
+    for x in (
+        1, None, (), [], {}, [1, {"a": 2, "b": None}, (3,)], {"b": {"a": 1}, "": 2}, [[], ((),)],
+        {str(i): 0 for i in range(140)},
+    ):  # fmt: skip
+        structure = tree_util.tree_structure(x)
+        data = structure.serialize_using_proto()
+        assert data == jax.tree.structure(x).serialize_using_proto()
+        assert type(structure).deserialize_using_proto(None, data) == structure
+    for x in ({1: 1}, collections.OrderedDict(a=1)):
+        with pytest.raises(ValueError, match="serialize_using_proto"):
+            tree_util.tree_structure(x).serialize_using_proto()
+    for data in (b"xx", b"\x0a\x02", b"\x0a\x04\x08\x02\x10\x04", b"", b"\x0a\x02\x10\x07"):
+        with pytest.raises(ValueError, match=r"deserialize_using_proto|protocol buffer"):
+            type(structure).deserialize_using_proto(None, data)

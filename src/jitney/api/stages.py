@@ -52,9 +52,23 @@ class Stage:
 
     def __init__(self, program: TracedProgram, in_tree: pytrees.PyTreeDef, name: str) -> None:
         self.program = program
-        self.in_tree = in_tree
-        self.out_tree = program.out_tree
-        self.fun_name = name
+        self._in_tree = in_tree
+        self._name = name
+
+    @property
+    def in_tree(self) -> pytrees.PyTreeDef:
+        """The structure of the arguments: of (args, kwargs) without static ones."""
+        return self._in_tree
+
+    @property
+    def out_tree(self) -> pytrees.PyTreeDef:
+        """The structure of the result."""
+        return self.program.out_tree
+
+    @property
+    def fun_name(self) -> str:
+        """The function's name."""
+        return self._name
 
     @property
     def in_avals(self) -> Any:

@@ -47,9 +47,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-_FIXED = frozenset(("nin", "nout", "nargs", "identity", "_func"))
-
-
 class ufunc:
     """A function of elements that can also reduce, accumulate and update.
 
@@ -93,19 +90,34 @@ class ufunc:
         self._func = func
         self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
         self.__doc__ = func.__doc__
-        self.nin = operator.index(nin)
-        self.nout = operator.index(nout)
-        self.nargs = self.nin if nargs is None else operator.index(nargs)
-        self.identity = identity
+        self._nin = operator.index(nin)
+        self._nout = operator.index(nout)
+        self._nargs = self._nin if nargs is None else operator.index(nargs)
+        self._identity = identity
         self._call = call if call is not None else vectorize(func)
         self._reduce = reduce
         self._accumulate = accumulate
         self._at = at
 
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in _FIXED and name in self.__dict__:
-            raise AttributeError(f"{name} of {self!r} cannot be changed")
-        super().__setattr__(name, value)
+    @property
+    def nin(self) -> int:
+        """Number of operands."""
+        return self._nin
+
+    @property
+    def nout(self) -> int:
+        """Number of results."""
+        return self._nout
+
+    @property
+    def nargs(self) -> int:
+        """Number of arguments of the function of scalars."""
+        return self._nargs
+
+    @property
+    def identity(self) -> ArrayLike | None:
+        """The value that changes nothing, or None."""
+        return self._identity
 
     def _key(self) -> tuple[Any, ...]:
         return (

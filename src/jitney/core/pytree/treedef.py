@@ -87,6 +87,68 @@ class PyTreeDef:
         data: Any = None if kind.family == "namedtuple" else node_data[1]
         return make_node(kind, tuple(data) if kind.type is dict else data, subtrees)
 
+    def serialize_using_proto(self) -> bytes:
+        """This structure as a protocol buffer, for other processes.
+
+        Raises:
+          ValueError: if it has containers other than tuples, lists and dictionaries with strings as
+            keys.
+        """
+        from jitney.core.pytree import wire
+
+        nodes: list[wire.Node] = []
+        types = {list: wire.LIST, NONE_TYPE: wire.NONE, tuple: wire.TUPLE, dict: wire.DICT}
+
+        def visit(tree: PyTreeDef) -> None:
+            for t in tree.subtrees:
+                visit(t)
+            if tree.kind is None:
+                nodes.append((wire.LEAF, 0, ()))
+                return
+            type_ = types.get(tree.kind.type)
+            if type_ is None:
+                raise ValueError(
+                    "serialize_using_proto: only tuples, lists and dictionaries can be written, not "
+                    f"{tree.kind.type.__name__}; pickle the structure, or convert it"
+                )
+            keys = tree.data if type_ == wire.DICT else ()
+            if not all(type(key) is str for key in keys):
+                raise ValueError(
+                    f"serialize_using_proto: keys of dictionaries have to be strings, got {keys!r}"
+                )
+            nodes.append((type_, len(tree.subtrees), tuple(keys)))
+
+        visit(self)
+        return wire.encode(nodes)
+
+    @staticmethod
+    def deserialize_using_proto(registry: object, data: bytes) -> PyTreeDef:
+        """The inverse of `serialize_using_proto`.
+
+        Raises:
+          ValueError: if `data` is not such a buffer.
+        """
+        from jitney.core.pytree import wire
+
+        kinds = {
+            wire.LIST: KINDS[list], wire.NONE: KINDS[NONE_TYPE], wire.TUPLE: KINDS[tuple],
+            wire.DICT: KINDS[dict],
+        }  # fmt: skip
+        done: list[PyTreeDef] = []
+        for type_, arity, keys in wire.decode(data):
+            if type_ == wire.LEAF and not arity:
+                done.append(LEAF)
+                continue
+            if type_ not in kinds or arity > len(done):
+                raise ValueError(f"deserialize_using_proto: no pytree, at node {len(done)}")
+            start = len(done) - arity
+            done[start:] = [
+                make_node(kinds[type_], keys if type_ == wire.DICT else None, tuple(done[start:]))
+            ]
+        if len(done) != 1:
+            raise ValueError(f"deserialize_using_proto: {len(done)} pytrees instead of one")
+        return done[0]
+
     # --- putting together ---
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:

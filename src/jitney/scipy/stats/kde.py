@@ -23,7 +23,7 @@ from jitney.scipy.special.support import strong
 
 
 @register_pytree_node_class
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, slots=True)
 class gaussian_kde:  # SciPy's name
     """A density estimated from a sample: the mean of normal densities about its points.
 

@@ -1,0 +1,134 @@
+"""Structures of pytrees as protocol buffers, which programs of other versions and languages read.
+
+    message Structure { repeated Node nodes = 1; repeated string strings = 2; }
+    message Node { uint32 arity = 1; Type type = 2; Keys keys = 3; }
+    message Keys { repeated uint32 string = 1 [packed]; }   // positions in `strings`
+
+Children come before their parents. Types: 1 leaf, 2 list, 3 None, 4 tuple, 5 dictionary with strings as
+keys. The messages are JAX's, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+LEAF, LIST, NONE, TUPLE, DICT = range(1, 6)
+
+Node: TypeAlias = tuple[int, int, tuple[str, ...]]
+"""(type, number of children, keys of a dictionary)."""
+
+_VARINT, _BYTES = 0, 2  # how the value of a field is written
+
+
+def encode(nodes: Iterable[Node]) -> bytes:
+    """The message of a structure, whose nodes are given children first."""
+    strings: dict[str, int] = {}
+    out = bytearray()
+    for kind, arity, keys in nodes:
+        message = bytearray()
+        if arity:
+            message += _number(1, arity)
+        message += _number(2, kind)
+        if keys:
+            places = b"".join(_varint(strings.setdefault(key, len(strings))) for key in keys)
+            message += _block(3, _block(1, places))
+        out += _block(1, bytes(message))
+    for text in strings:
+        out += _block(2, text.encode())
+    return bytes(out)
+
+
+def decode(data: bytes) -> list[Node]:
+    """The inverse of `encode`.
+
+    Raises:
+      ValueError: if `data` is no such message.
+    """
+    try:
+        return _decode(data)
+    except (IndexError, UnicodeDecodeError, TypeError) as error:
+        raise ValueError("not a structure of a pytree as a protocol buffer") from error
+
+
+def _decode(data: bytes) -> list[Node]:
+    fields = list(_fields(data))
+    strings = [_as_bytes(value).decode() for field, value in fields if field == 2]
+    nodes: list[Node] = []
+    for field, value in fields:
+        if field != 1:
+            continue
+        kind, arity, keys = 0, 0, ()
+        for inner, part in _fields(_as_bytes(value)):
+            if inner == 1:
+                arity = _as_int(part)
+            elif inner == 2:
+                kind = _as_int(part)
+            elif inner == 3:
+                packed = [_as_bytes(p) for f, p in _fields(_as_bytes(part)) if f == 1]
+                keys = tuple([strings[k] for p in packed for k in _varints(p)])
+        nodes.append((kind, arity, keys))
+    return nodes
+
+
+def _as_bytes(value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        raise TypeError("a number where a message was expected")
+    return value
+
+
+def _as_int(value: int | bytes) -> int:
+    if isinstance(value, bytes):
+        raise TypeError("a message where a number was expected")
+    return value
+
+
+def _varint(n: int) -> bytes:
+    """`n` by seven bits a byte, low ones first; all bytes but the last have the highest bit set."""
+    out = bytearray()
+    while n > 0x7F:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def _number(field: int, n: int) -> bytes:
+    return _varint(field << 3 | _VARINT) + _varint(n)
+
+
+def _block(field: int, data: bytes) -> bytes:
+    return _varint(field << 3 | _BYTES) + _varint(len(data)) + data
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """(number, position after it)."""
+    n = shift = 0
+    while True:
+        byte = data[at]
+        n |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return n, at
+
+
+def _varints(data: bytes) -> Iterator[int]:
+    at = 0
+    while at < len(data):
+        n, at = _read_varint(data, at)
+        yield n
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """(number, value) of the fields of a message."""
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        n, at = _read_varint(data, at)
+        if tag & 7 == _VARINT:
+            yield tag >> 3, n
+        elif tag & 7 == _BYTES and at + n <= len(data):
+            yield tag >> 3, data[at : at + n]
+            at += n
+        else:
+            raise ValueError("not a structure of a pytree as a protocol buffer")
