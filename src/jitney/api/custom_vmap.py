@@ -65,71 +65,102 @@ def _(
     primals: Any, tangents: Any, *, call: ClosedJaxpr, rule: BatchingRule, in_tree: PyTreeDef,
     out_tree: PyTreeDef,
 ) -> Any:  # fmt: skip
-    n, n_out = len(primals), len(call.out_avals)
+    n_out = len(call.out_avals)
     nonzero = tuple(not isinstance(t, Zero) for t in tangents)
     program, nonzero_out = jvp_jaxpr(call, nonzero, False)
     given = [t for t in tangents if not isinstance(t, Zero)]
-
-    def derivative(size: int, own: Sequence[bool], values: Sequence[Any]) -> Any:
-        """The rule, called with `own`, and its derivative: (values, tangents, which are mapped)."""
-        given, found = iter(values[n:]), []
-        dots = [
-            next(given) if present else Zero(get_aval(x).to_tangent_aval())
-            for x, present in zip(values[:n], nonzero, strict=True)
-        ]
-
-        def run(*operands: ArrayLike) -> Any:
-            outs, mapped = rule.call(size, own, operands)
-            found.append(mapped)
-            return outs
-
-        outs, douts = jvp_flat(run, values[:n], dots)
-        wanted = [instantiate(t) for t, nz in zip(douts, nonzero_out, strict=True) if nz]
-        also = [m for m, nz in zip(found[0], nonzero_out, strict=True) if nz]
-        return [*outs, *wanted], [*found[0], *also]
-
-    def jvp_of_rule(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
-        of_tangents = iter(batched[n:])
-        alike = [  # for each operand: are its value and its tangent mapped, both or neither?
-            (mapped, next(of_tangents) if present else mapped)
-            for mapped, present in zip(batched[:n], nonzero, strict=True)
-        ]
-        if not any(value and tangent for value, tangent in alike):
-            # The rule sees no mapped operand at all. Its derivative is batched, as any program is.
-            flags: list[bool] = []
-
-            def unmapped(*xs: ArrayLike) -> list[Any]:
-                outs, mapped = derivative(size, [False] * n, xs)
-                flags.extend(mapped)
-                return outs
-
-            dims_in = [0 if b else None for b in batched]
-            outs, dims = batch_flat(unmapped, AxisData(None, size), values, dims_in)
-            if not any(flags):
-                moved = [
-                    x if d is None else rules.move_axis(x, d, 0)
-                    for x, d in zip(outs, dims, strict=True)
-                ]
-                return moved, [d is not None for d in dims]
-            # A rule whose results are mapped all the same gets operands that are.
-        own = [value or tangent for value, tangent in alike]
-        of_given = [m for m, present in zip(own, nonzero, strict=True) if present]
-        whole = [
-            rules.to_front(x, None, size) if m and not b else x
-            for x, m, b in zip(values, [*own, *of_given], batched, strict=True)
-        ]
-        return derivative(size, own, whole)
 
     outs = custom_vmap_p.bind(
         *primals,
         *given,
         call=program,
-        rule=BatchingRule(jvp_of_rule, "custom_vmap_jvp.<locals>.jvp_of_rule_rule"),
+        rule=BatchingRule(
+            _DerivativeRule(rule, nonzero, nonzero_out), "custom_vmap_jvp.<locals>.jvp_of_rule_rule"
+        ),
         in_tree=pytrees.treedef_tuple([in_tree, in_tree]),
         out_tree=pytrees.treedef_tuple([out_tree, out_tree]),
     )
     avals = [a.to_tangent_aval() for a in call.out_avals]
     return outs[:n_out], with_zeros(outs[n_out:], nonzero_out, avals)
+
+
+class _DerivativeRule:
+    """The batching rule of a function's derivative, from the function's own.
+
+    Its operands are the function's, and the tangents that there are; its results likewise.
+
+    Args:
+      rule: of the function.
+      nonzero: which operands have a tangent.
+      nonzero_out: which results have one.
+    """
+
+    def __init__(
+        self, rule: BatchingRule, nonzero: Sequence[bool], nonzero_out: Sequence[bool]
+    ) -> None:
+        self.rule = rule
+        self.nonzero = nonzero
+        self.nonzero_out = nonzero_out
+
+    def __call__(self, size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+        n = len(self.nonzero)
+        of_tangents = iter(batched[n:])
+        alike = [  # for each operand: are its value and its tangent mapped, both or neither?
+            (mapped, next(of_tangents) if present else mapped)
+            for mapped, present in zip(batched[:n], self.nonzero, strict=True)
+        ]
+        if not any(value and tangent for value, tangent in alike):
+            found = self._of_unmapped(size, batched, values)
+            if found is not None:
+                return found
+            # A rule whose results are mapped all the same gets operands that are.
+        own = [value or tangent for value, tangent in alike]
+        of_given = [m for m, present in zip(own, self.nonzero, strict=True) if present]
+        whole = [
+            rules.to_front(x, None, size) if m and not b else x
+            for x, m, b in zip(values, [*own, *of_given], batched, strict=True)
+        ]
+        return self._derivative(size, own, whole)
+
+    def _of_unmapped(self, size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
+        """The rule sees no mapped operand at all. Its derivative is batched, as any program is.
+
+        None if the rule's results are mapped.
+        """
+        flags: list[bool] = []
+
+        def unmapped(*xs: ArrayLike) -> list[Any]:
+            outs, mapped = self._derivative(size, [False] * len(self.nonzero), xs)
+            flags.extend(mapped)
+            return outs
+
+        dims_in = [0 if b else None for b in batched]
+        outs, dims = batch_flat(unmapped, AxisData(None, size), values, dims_in)
+        if any(flags):
+            return None
+        moved = [
+            x if d is None else rules.move_axis(x, d, 0) for x, d in zip(outs, dims, strict=True)
+        ]
+        return moved, [d is not None for d in dims]
+
+    def _derivative(self, size: int, own: Sequence[bool], values: Sequence[Any]) -> Any:
+        """The rule, called with `own`, and its derivative: (values, tangents, which are mapped)."""
+        n = len(self.nonzero)
+        given, found = iter(values[n:]), []
+        dots = [
+            next(given) if present else Zero(get_aval(x).to_tangent_aval())
+            for x, present in zip(values[:n], self.nonzero, strict=True)
+        ]
+
+        def run(*operands: ArrayLike) -> Any:
+            outs, mapped = self.rule.call(size, own, operands)
+            found.append(mapped)
+            return outs
+
+        outs, douts = jvp_flat(run, values[:n], dots)
+        wanted = [instantiate(t) for t, nz in zip(douts, self.nonzero_out, strict=True) if nz]
+        also = [m for m, nz in zip(found[0], self.nonzero_out, strict=True) if nz]
+        return [*outs, *wanted], [*found[0], *also]
 
 
 @custom_vmap_p.partial

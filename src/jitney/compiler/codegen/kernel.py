@@ -18,6 +18,7 @@ import numpy as np
 
 from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
+from jitney.compiler.codegen.dependence import dependence
 from jitney.compiler.codegen.kernel_key import lanes_hint, loop_order, outermost
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
@@ -79,7 +80,7 @@ class KernelWriter:
         self.e = Emitter(target, shared)
         plan = self.schedule
         self.order = loop_order(plan)
-        self.depth, self.varies = _dependence(kernel, self.order, plan.vector)
+        self.depth, self.varies = dependence(kernel, self.order, plan.vector)
         self.looking = polls.looking_position(kernel)
         self.state = _State()
         self.pointers: list[Value] = []
@@ -196,8 +197,7 @@ class KernelWriter:
         n = self.kernel.extents[axis]
         return [whole] * (n >= wide) + [rest] * (n % wide > 0 or n == 0)
 
-    # --- reductions
-    # ------------------------------------------------------------------------------------
+    # --- reductions -------------------------------------------------------------------------------
 
     def _reductions(self, position: int) -> None:
         """Reduces over the loops from `position` inwards, and stores what comes out."""
@@ -559,43 +559,6 @@ class KernelWriter:
             assert converted is not None
             value = converted
         return self.e.zext(value, "i8") if dtype == np.bool_ else value
-
-
-# --- facts about kernels ------------------------------------------------------------------------
-
-
-def _dependence(
-    kernel: Kernel | LoopKernel, order: tuple[int, ...], vector: int | None
-) -> tuple[list[int], list[bool]]:
-    """For each statement: at which depth of the nest it is known; whether it differs by lane."""
-    depths: list[int] = []
-    varies: list[bool] = []
-
-    def of_index(index: Affine) -> tuple[int, bool]:
-        depth = max([j + 1 for j, axis in enumerate(order) if index.coefficients[axis]], default=0)
-        differs = vector is not None and index.coefficients[vector] != 0
-        for t, _ in index.terms:
-            depth = max(depth, depths[t])
-            differs = differs or varies[t]
-        return depth, differs
-
-    written = {o.param for o in kernel.outputs}
-    for s in kernel.body:
-        match s:
-            case ir.Const():
-                depth, differs = 0, False
-            case LoopCarried():
-                depth, differs = 0, s.varies
-            case ir.Call():
-                depth = max([depths[a] for a in s.args], default=0)
-                differs = any(varies[a] for a in s.args)
-            case _:
-                depth, differs = of_index(s.index)
-                if isinstance(s, ir.Load) and s.param in written:
-                    depth = len(order)  # what was stored before counts
-        depths.append(depth)
-        varies.append(differs)
-    return depths, varies
 
 
 def _memory_kind(dtype: np.dtype) -> str:

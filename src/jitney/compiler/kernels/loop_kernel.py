@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -363,17 +363,49 @@ def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
 
 
 def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> BuiltLoop:
-    body, cond = node.body, node.cond
     changing = _changing(node, in_place)
+    k = _builder_of(node, in_place, changing, extents)
+    condition = _condition(k, node.cond.results[0])
+    k.forget_nodes()  # the body's nodes are numbered anew
+    next_values: list[int] = []
+    places: list[CarrySlot] = []
+    for i in changing:
+        for place, value in _carry_slots(k, i, node.body.parameters[i], node.body.results[i]):
+            places.append(place)
+            next_values.append(value)
+    for i in sorted(in_place):
+        update = node.body.results[i]
+        assert isinstance(update, hlo.DynamicUpdateSlice)
+        _store_update(k, update, ("stored", i))
+    dtypes = [_dtype_of(p, node) for p in k.params]
+    counted = loop_analysis.count_trips(node)
+    kernel = LoopKernel(
+        extents,
+        tuple(dtypes),
+        tuple(places),
+        tuple(k.body),
+        condition,
+        tuple(next_values),
+        tuple(k.outputs),  # type: ignore[arg-type]  # stores alone: nothing is reduced
+        None if counted is None else counted.count,
+    )
+    check_uniform(kernel)
+    return BuiltLoop(kernel, k.params)
+
+
+def _builder_of(
+    node: hlo.While, in_place: set[int], changing: Sequence[int], extents: tuple[int, ...]
+) -> LoopBuilder:
+    """A builder that knows which nodes of the condition and the body are carried, and which loaded."""
     first: dict[int, int] = {}
     count = 0
     for i in changing:
-        shape = body.parameters[i].shape
+        shape = node.body.parameters[i].shape
         first[i] = count
         count += math.prod(shape[1:] if extents and shape else shape)
     carried: dict[hlo.Node, int] = {}
     numbers: dict[hlo.Node, int] = {}
-    for region in (cond, body):
+    for region in (node.cond, node.body):
         for i, p in enumerate(region.parameters):
             numbers[p] = i
             if i in first:
@@ -401,44 +433,26 @@ def _build(node: hlo.While, in_place: set[int], extents: tuple[int, ...]) -> Bui
         return original(("loaded", same.setdefault(node.init[number], number)))
 
     k.param = param
-    condition = _condition(k, cond.results[0])
-    k.forget_nodes()  # the body's nodes are numbered anew
-    next_values: list[int] = []
-    places: list[CarrySlot] = []
-    for i in changing:
-        parameter, result = body.parameters[i], body.results[i]
-        laned = k.is_laned(parameter.shape)
-        inner = parameter.shape[1:] if laned else parameter.shape
-        for at in itertools.product(*[range(n) for n in inner]):
-            index = (*([k.axis(0)] if laned else []), *map(k.fixed, at))
-            next_values.append(k.value(result, index))
-            places.append(
-                CarrySlot(
-                    k.param(("start", i)),
-                    k.param(("finish", i)),
-                    k.linear(parameter.shape, index),
-                    parameter.dtype,
-                    laned,
-                )
-            )
-    for i in sorted(in_place):
-        update = body.results[i]
-        assert isinstance(update, hlo.DynamicUpdateSlice)
-        _store_update(k, update, ("stored", i))
-    dtypes = [_dtype_of(p, node) for p in k.params]
-    counted = loop_analysis.count_trips(node)
-    kernel = LoopKernel(
-        extents,
-        tuple(dtypes),
-        tuple(places),
-        tuple(k.body),
-        condition,
-        tuple(next_values),
-        tuple(k.outputs),  # type: ignore[arg-type]  # stores alone: nothing is reduced
-        None if counted is None else counted.count,
-    )
-    check_uniform(kernel)
-    return BuiltLoop(kernel, k.params)
+    return k
+
+
+def _carry_slots(
+    k: LoopBuilder, i: int, parameter: hlo.Node, result: hlo.Node
+) -> Iterator[tuple[CarrySlot, int]]:
+    """For each element of carry i in a lane: its place in memory, the statement of its next value."""
+    laned = k.is_laned(parameter.shape)
+    inner = parameter.shape[1:] if laned else parameter.shape
+    for at in itertools.product(*[range(n) for n in inner]):
+        index = (*([k.axis(0)] if laned else []), *map(k.fixed, at))
+        value = k.value(result, index)
+        slot = CarrySlot(
+            k.param(("start", i)),
+            k.param(("finish", i)),
+            k.linear(parameter.shape, index),
+            parameter.dtype,
+            laned,
+        )
+        yield slot, value
 
 
 def _dtype_of(param: hlo.Node | Slot, node: hlo.While) -> np.dtype:

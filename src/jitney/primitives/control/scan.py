@@ -25,6 +25,7 @@ from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of
+from jitney.primitives.control.scan_backward import BackwardIteration
 from jitney.primitives.control.tracing import (
     carry_name,
     check_carry,
@@ -37,8 +38,8 @@ from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
-from jitney.transforms.transpose import UndefinedPrimal, backward_pass
-from jitney.transforms.zero import Zero, add_tangents, instantiate, with_zeros
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import Zero, instantiate, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -347,76 +348,38 @@ def _no_cotangent(x: Operand) -> Zero | None:
 
 def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> Any:
     """The loop backwards: cotangents of the carry are carried, those of constants summed."""
-    jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(args, params)
-    lin_c, lin_i, lin_x = (
-        [type(x) is UndefinedPrimal for x in part] for part in (consts, init, xs)
+    ct_carry_out, ct_ys = cts[: len(init)], cts[len(init) :]
+    back = BackwardIteration(
+        params["jaxpr"],
+        len(init),
+        [type(x) is UndefinedPrimal for x in consts],
+        [type(x) is UndefinedPrimal for x in xs],
+        [type(ct) is not Zero for ct in ct_ys],
     )
-    n_carry = len(init)
-    ct_carry_out, ct_ys = list(cts[:n_carry]), list(cts[n_carry:])
-    ys_nz = [type(ct) is not Zero for ct in ct_ys]
-    length = params["length"]
-    # A carry may start from a known zero; the loop is linear in it all the same.
-    carry_avals = [
-        a.to_cotangent_aval() for a in jaxpr.in_avals[len(consts) : len(consts) + n_carry]
-    ]
-    const_avals = [x.aval.to_cotangent_aval() for x, lin in zip(consts, lin_c, strict=True) if lin]
-    res_consts = [x for x, lin in zip(consts, lin_c, strict=True) if not lin]
-    res_xs = [x for x, lin in zip(xs, lin_x, strict=True) if not lin]
-    body_consts = jaxpr.in_avals[: len(consts)]
-    body_xs = jaxpr.in_avals[len(consts) + n_carry :]
-    y_avals = [a.to_cotangent_aval() for a in jaxpr.out_avals[n_carry:]]
-    x_lin_avals = [a for a, lin in zip(body_xs, lin_x, strict=True) if lin]
-    n_rc, n_lc = len(res_consts), len(const_avals)
-
-    def body(*values: Value) -> list[Any]:
-        given_consts, rest = iter(values[:n_rc]), values[n_rc:]
-        ct_consts, rest = list(rest[:n_lc]), rest[n_lc:]
-        ct_carry, rest = list(rest[:n_carry]), rest[n_carry:]
-        n_ys = sum(ys_nz)
-        cts_y, given_xs = iter(rest[:n_ys]), iter(rest[n_ys:])
-        primals = [
-            UndefinedPrimal(a) if lin else next(given_consts)
-            for a, lin in zip(body_consts, lin_c, strict=True)
-        ]
-        primals += [UndefinedPrimal(a) for a in jaxpr.in_avals[len(consts) : len(consts) + n_carry]]
-        primals += [
-            UndefinedPrimal(a) if lin else next(given_xs)
-            for a, lin in zip(body_xs, lin_x, strict=True)
-        ]
-        out_cts = [
-            *ct_carry,
-            *with_zeros(cts_y, ys_nz, y_avals),
-        ]
-        found = backward_pass(jaxpr.jaxpr, jaxpr.consts, primals, out_cts)
-        new_consts = [ct for ct, lin in zip(found[: len(consts)], lin_c, strict=True) if lin]
-        new_carry = found[len(consts) : len(consts) + n_carry]
-        new_xs = [ct for ct, lin in zip(found[len(consts) + n_carry :], lin_x, strict=True) if lin]
-        total = [
-            instantiate(add_tangents(a, b)) for a, b in zip(ct_consts, new_consts, strict=True)
-        ]
-        return [*total, *map(instantiate, new_carry), *map(instantiate, new_xs)]
-
-    in_avals = [a for a, lin in zip(body_consts, lin_c, strict=True) if not lin]
-    in_avals += const_avals + carry_avals
-    in_avals += [a for a, nz in zip(y_avals, ys_nz, strict=True) if nz]
-    in_avals += [a for a, lin in zip(body_xs, lin_x, strict=True) if not lin]
-    program = retrace("scan", body, in_avals, jaxpr)
-    start = [Zero(a).instantiate() for a in const_avals]
+    const_avals = [x.aval.to_cotangent_aval() for x in consts if type(x) is UndefinedPrimal]
     outs = _bind(
-        res_consts,
-        [*start, *map(instantiate, ct_carry_out)],
-        [*(ct for ct in ct_ys if not isinstance(ct, Zero)), *res_xs],
-        program,
+        [x for x in consts if type(x) is not UndefinedPrimal],
+        [*(Zero(a).instantiate() for a in const_avals), *map(instantiate, ct_carry_out)],
+        [
+            *(ct for ct in ct_ys if not isinstance(ct, Zero)),
+            *(x for x in xs if type(x) is not UndefinedPrimal),
+        ],
+        retrace("scan", back.body, back.in_avals(const_avals), back.jaxpr),
         {**params, "reverse": not params["reverse"]},
     )
-    assert len(outs) == n_lc + n_carry + len(x_lin_avals), length
+    n_lc, n_carry = len(const_avals), back.n_carry
+    assert len(outs) == n_lc + n_carry + sum(back.linear_xs)
     const_out, carry_out = iter(outs[:n_lc]), outs[n_lc : n_lc + n_carry]
     xs_out = iter(outs[n_lc + n_carry :])
     return [
-        *(next(const_out) if lin else None for lin in lin_c),
-        *(ct if lin else None for ct, lin in zip(carry_out, lin_i, strict=True)),
-        *(next(xs_out) if lin else None for lin in lin_x),
+        *(next(const_out) if lin else None for lin in back.linear_consts),
+        # A carry may start from a known zero; the loop is linear in it all the same.
+        *(
+            ct if type(x) is UndefinedPrimal else None
+            for ct, x in zip(carry_out, init, strict=True)
+        ),
+        *(next(xs_out) if lin else None for lin in back.linear_xs),
     ]
 
 

@@ -40,25 +40,13 @@ def matrix_function(
     """
     several = prim.multiple_results
 
-    def chosen(avals: Sequence[ShapedArray], params: dict[str, Any]) -> Routine | None:
-        """LAPACK's routine for operands of these types, as they are computed."""
-        if routine is None:
-            return None
-        dtype = wide_dtype(avals[0].dtype)
-        is_native = lapack.is_native(dtype, *[a.shape for a in avals])
-        return routine(*avals, **params) if is_native else None
-
-    def results(avals: Sequence[ShapedArray], params: dict[str, Any]) -> Sequence[ShapedArray]:
-        outs = prim.result_type(tuple(avals), params)[0]
-        return outs if several else [outs]
-
     @prim.eager
     def _(*xs: np.ndarray, **params: object) -> Any:
         avals = [shaped_array(x.shape, x.dtype) for x in xs]
-        call = chosen(avals, params)
+        call = _native_routine(routine, avals, params)
         if call is None:
             return reference(*xs, **params)
-        outs = results(avals, params)
+        outs = _results(prim, avals, params)
         found = lapack.run(call, list(map(wide, xs)))
         found = [x.astype(out.dtype, copy=False) for x, out in zip(found, outs, strict=True)]
         return found if several else found[0]
@@ -68,7 +56,7 @@ def matrix_function(
         return [np.asarray(x) for x in (found if several else [found])]
 
     def result_types(*types: TensorType, **params: object) -> list[TensorType]:
-        outs = results([shaped_array(t.shape, t.dtype) for t in types], params)
+        outs = _results(prim, [shaped_array(t.shape, t.dtype) for t in types], params)
         return [lowering.tensor_type(out) for out in outs]
 
     library.declare(LibraryFunction(prim.name, result_types, on_arrays))
@@ -78,13 +66,13 @@ def matrix_function(
         built = None if small is None else small(b, *nodes, **params)
         if built is not None:
             return built
-        call = chosen(avals, params)
+        call = _native_routine(routine, avals, params)
         if call is None:
             found = b.library_call(prim.name, _plain(params), nodes)
         else:
             operands = [b.convert(x, wide_dtype(x.dtype)) for x in nodes]
             found = b.library_call(call.name, call.params, operands)
-            outs = results(avals, params)
+            outs = _results(prim, avals, params)
             found = [b.convert(x, out.dtype) for x, out in zip(found, outs, strict=True)]
         return found if several else found[0]
 
@@ -97,6 +85,27 @@ def matrix_function(
 
     if not linear:
         prim.absent("transpose", why="not linear")
+
+
+def _native_routine(
+    routine: Callable[..., Routine | None] | None,
+    avals: Sequence[ShapedArray],
+    params: dict[str, Any],
+) -> Routine | None:
+    """LAPACK's routine for operands of these types, as they are computed."""
+    if routine is None:
+        return None
+    dtype = wide_dtype(avals[0].dtype)
+    is_native = lapack.is_native(dtype, *[a.shape for a in avals])
+    return routine(*avals, **params) if is_native else None
+
+
+def _results(
+    prim: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]
+) -> Sequence[ShapedArray]:
+    """Types of the results, in a list also where there is one."""
+    outs = prim.result_type(tuple(avals), params)[0]
+    return outs if prim.multiple_results else [outs]
 
 
 def _plain(params: dict[str, Any]) -> library.Params:

@@ -59,11 +59,18 @@ def _merge(x: Value, axis: int) -> Any:
     return _reshape(x, (*s[:axis], s[axis] * s[axis + 1], *s[axis + 2 :]))
 
 
-def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape]) -> None:
-    """Sets how the operation is evaluated along axes of extent 1: as a change of shape."""
+def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape], name: str) -> None:
+    """Sets how the operation is evaluated: along an axis of extent 1, as a change of shape.
+
+    Args:
+      prim: the primitive.
+      meaning: (shape, **parameters) -> shape of the result.
+      name: of the public function.
+    """
 
     @prim.eager
-    def _(x: np.ndarray, **params: object) -> np.ndarray:
+    def _(x: np.ndarray, **params: Param) -> np.ndarray:
+        _only_one(params["axis_size"], name)
         return x.reshape(meaning(x.shape, **params))
 
 
@@ -94,12 +101,7 @@ def _(x: ShapedArray, **params: Param) -> ShapedArray:
     return x.update(shape=_gathered(x.shape, **params))
 
 
-def _gathered_alone(shape: Shape, **params: Param) -> Shape:
-    _only_one(params["axis_size"], "all_gather")
-    return _gathered(shape, **params)
-
-
-_of_extent_one(all_gather_p, _gathered_alone)
+_of_extent_one(all_gather_p, _gathered, "all_gather")
 
 
 @all_gather_p.lower
@@ -235,12 +237,7 @@ def _(x: ShapedArray, **params: Param) -> ShapedArray:
     return x.update(shape=_scattered(x.shape, **params))
 
 
-def _scattered_alone(shape: Shape, **params: Param) -> Shape:
-    _only_one(params["axis_size"], "psum_scatter")
-    return _scattered(shape, **params)
-
-
-_of_extent_one(reduce_scatter_p, _scattered_alone)
+_of_extent_one(reduce_scatter_p, _scattered, "psum_scatter")
 
 
 @reduce_scatter_p.lower
@@ -360,7 +357,11 @@ def _(
 all_to_all_p.result_type = (  # of this one primitive
     lambda avals, params: all_to_all_p.abstract_eval(*avals, **params)
 )
-_of_extent_one(all_to_all_p, lambda shape, **_: shape)
+
+
+@all_to_all_p.eager
+def _(x: np.ndarray, **_: object) -> np.ndarray:
+    return x
 
 
 @all_to_all_p.lower

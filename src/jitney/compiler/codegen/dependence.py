@@ -1,0 +1,45 @@
+"""Where in a nest of loops each statement of a kernel is first known, and whether lanes differ in it.
+
+A statement depends on the loops whose counters are in its index, and on what its operands depend on.
+What is stored may change within the innermost loop, so what is loaded from there is known in it only.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine, Kernel
+from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel
+
+
+def dependence(
+    kernel: Kernel | LoopKernel, order: tuple[int, ...], vector: int | None
+) -> tuple[list[int], list[bool]]:
+    """For each statement: at which depth of the nest it is known; whether it differs by lane."""
+    depths: list[int] = []
+    varies: list[bool] = []
+
+    def of_index(index: Affine) -> tuple[int, bool]:
+        depth = max([j + 1 for j, axis in enumerate(order) if index.coefficients[axis]], default=0)
+        differs = vector is not None and index.coefficients[vector] != 0
+        for t, _ in index.terms:
+            depth = max(depth, depths[t])
+            differs = differs or varies[t]
+        return depth, differs
+
+    written = {o.param for o in kernel.outputs}
+    for s in kernel.body:
+        match s:
+            case ir.Const():
+                depth, differs = 0, False
+            case LoopCarried():
+                depth, differs = 0, s.varies
+            case ir.Call():
+                depth = max([depths[a] for a in s.args], default=0)
+                differs = any(varies[a] for a in s.args)
+            case _:
+                depth, differs = of_index(s.index)
+                if isinstance(s, ir.Load) and s.param in written:
+                    depth = len(order)  # what was stored before counts
+        depths.append(depth)
+        varies.append(differs)
+    return depths, varies

@@ -1,0 +1,95 @@
+"""The body of the loop that the transpose of a `scan` is.
+
+known constants, cotangents of linear constants so far, of the carry, of rows of results, known rows
+-> cotangents of linear constants so far, of the carry, of linear rows
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.record import record
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import add_tangents, instantiate, with_zeros
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import Value
+
+T = TypeVar("T")
+
+
+@record(eq=False)
+class BackwardIteration:
+    """An iteration of the loop that the transpose of a `scan` is.
+
+    Attributes:
+      jaxpr: the body of the `scan`, linear in the carry.
+      n_carry: how many carries there are.
+      linear_consts: in which constants it is linear.
+      linear_xs: in which rows.
+      nonzero_ys: which rows of results have a cotangent.
+    """
+
+    jaxpr: ClosedJaxpr
+    n_carry: int
+    linear_consts: list[bool]
+    linear_xs: list[bool]
+    nonzero_ys: list[bool]
+
+    def _parts(self, xs: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
+        """What belongs to constants, to the carry and to rows, of one thing for each operand."""
+        start = len(self.linear_consts)
+        stop = start + self.n_carry
+        return xs[:start], xs[start:stop], xs[stop:]
+
+    def _y_avals(self) -> list[AbstractValue]:
+        return [a.to_cotangent_aval() for a in self.jaxpr.out_avals[self.n_carry :]]
+
+    def in_avals(self, const_avals: Sequence[AbstractValue]) -> list[AbstractValue]:
+        """Types of the operands; `const_avals` are those of the cotangents of linear constants."""
+        consts, carry, xs = self._parts(self.jaxpr.in_avals)
+        return [
+            *(a for a, lin in zip(consts, self.linear_consts, strict=True) if not lin),
+            *const_avals,
+            *(a.to_cotangent_aval() for a in carry),
+            *(a for a, nz in zip(self._y_avals(), self.nonzero_ys, strict=True) if nz),
+            *(a for a, lin in zip(xs, self.linear_xs, strict=True) if not lin),
+        ]
+
+    def body(self, *values: Value) -> list[Any]:
+        """The iteration."""
+        rest = iter(values)
+
+        def take(n: int) -> list[Any]:
+            return list(itertools.islice(rest, n))
+
+        given_consts = iter(take(self.linear_consts.count(False)))
+        ct_consts = take(self.linear_consts.count(True))
+        ct_carry = take(self.n_carry)
+        cts_y = iter(take(sum(self.nonzero_ys)))
+        consts, carry, xs = self._parts(self.jaxpr.in_avals)
+        primals = [
+            *_undefined_where(self.linear_consts, consts, given_consts),
+            *map(UndefinedPrimal, carry),
+            *_undefined_where(self.linear_xs, xs, rest),
+        ]
+        out_cts = [*ct_carry, *with_zeros(cts_y, self.nonzero_ys, self._y_avals())]
+        found = backward_pass(self.jaxpr.jaxpr, self.jaxpr.consts, primals, out_cts)
+        new_consts, new_carry, new_xs = self._parts(found)
+        new_consts = [ct for ct, lin in zip(new_consts, self.linear_consts, strict=True) if lin]
+        new_xs = [ct for ct, lin in zip(new_xs, self.linear_xs, strict=True) if lin]
+        total = [add_tangents(a, b) for a, b in zip(ct_consts, new_consts, strict=True)]
+        return [instantiate(ct) for ct in (*total, *new_carry, *new_xs)]
+
+
+def _undefined_where(
+    linear: Sequence[bool], avals: Sequence[AbstractValue], known: Iterator[Value]
+) -> list[Any]:
+    """Operands of a program that is transposed: the next of `known` where it is not linear."""
+    return [
+        UndefinedPrimal(a) if lin else next(known) for a, lin in zip(avals, linear, strict=True)
+    ]
