@@ -35,6 +35,7 @@ from jitney.core.config import transfer_guard_device_to_host as transfer_guard_d
 from jitney.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from jitney.core.dtypes import float0 as float0
 from jitney.core.shape_dtype import ShapeDtypeStruct as ShapeDtypeStruct
+from jitney.core.slices import ds as ds
 from jitney.core.source_info import named_call as named_call
 from jitney.core.source_info import named_scope as named_scope
 from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_eval

@@ -1,14 +1,14 @@
 """What an index of an array means: which elements, in which shape, worked out statically.
 
     index ::= item | (item, ...)
-    item  ::= None | ... | slice | int | bool | array of integers | mask
+    item  ::= None | ... | slice | Slice | int | bool | array of integers | mask
 
 `parse` reads an index as NumPy does: masks become arrays of indices, `...` is spread out, every axis
 of the array gets one entry. `plan` arranges the entries: which axes of the result belong to the
 arrays, which to slices, where new axes are. `jitney.numpy.indexing` and `jitney.numpy.at` turn
 plans into operations; nothing here depends on the elements of traced arrays.
 
-    entry ::= Span(start, size, step) | Scalar(value) | Points(array)
+    entry ::= Span(start, size, step) | Window(start, size, step) | Scalar(value) | Points(array)
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from jitney.core import config, dtypes, errors
 from jitney.core.array import Array
 from jitney.core.record import record
+from jitney.core.slices import Slice
 from jitney.core.trace import Tracer, concrete_value
 from jitney.core.typing import ArrayLike, Index
 from jitney.primitives.array.shape import broadcast_shapes
@@ -65,6 +66,25 @@ class Span:
 
 
 @record(frozen=True)
+class Window:
+    """`size` positions start, start + step, ..., of which it is not known whether they are in range."""
+
+    start: Any  # an int, or an integer scalar array
+    size: int
+    step: int
+
+    @property
+    def is_block(self) -> bool:
+        """True if it selects neighbours, in order."""
+        return self.step == 1
+
+    @property
+    def first(self) -> Any:
+        """The smallest position."""
+        return self.start
+
+
+@record(frozen=True)
 class Scalar:
     """One position; the axis disappears. `value` is an int, a NumPy integer or a scalar array."""
 
@@ -87,7 +107,7 @@ class Points:
     array: Any
 
 
-Entry: TypeAlias = Span | Scalar | Points
+Entry: TypeAlias = Span | Window | Scalar | Points
 
 NEW = "new"
 POINTS = "points"
@@ -175,6 +195,12 @@ def plan(shape: Shape, index: Index) -> Plan:
             full_shape.append(shape[axis])
             axis += 1
             continue
+        if isinstance(item, Slice):
+            kinds.append(len(entries))
+            entries.append(_window(item))
+            full_shape.append(shape[axis])
+            axis += 1
+            continue
         if not _is_mask(item):
             kinds.append(POINTS)
             is_points = isinstance(item, Array | np.ndarray) and item.ndim > 0
@@ -245,8 +271,8 @@ def _items(index: Index) -> tuple[Any, ...]:
 
 
 def _canonical_item(x: Index) -> Any:
-    """`x` as None, `...`, a slice, an int, a NumPy integer, or an array of integers or booleans."""
-    if x is None or x is Ellipsis or isinstance(x, slice):
+    """`x` as None, `...`, a slice or `Slice`, an integer, or an array of integers or booleans."""
+    if x is None or x is Ellipsis or isinstance(x, slice | Slice):
         return x
     if type(x) is int:
         return x
@@ -339,6 +365,31 @@ def _span(item: slice, extent: int, position: int) -> Span:
         extent
     )
     return Span(start, len(range(start, limit, step)), step, limit, extent)
+
+
+def _window(item: Slice) -> Window:
+    """The entry of a `Slice`.
+
+    Raises:
+      TypeError: if the start is not an integer scalar, or the size no integer that is known.
+    """
+    start: Any = item.start
+    if isinstance(start, int | np.integer):
+        start = int(start)
+    elif (
+        not isinstance(start, Array | np.ndarray)
+        or start.ndim
+        or not dtypes.issubdtype(start.dtype, np.integer)
+    ):
+        raise TypeError(
+            f"Slice: `start` must be an integer or an integer scalar array, got {start!r}"
+        )
+    size = concrete_value(item.size) if isinstance(item.size, Array) else item.size
+    if size is None or not hasattr(size, "__index__") or operator.index(size) < 0:
+        raise TypeError(
+            f"Slice: `size` must be an integer that is known and not negative, got {item.size!r}"
+        )
+    return Window(start, operator.index(size), item.stride)
 
 
 def _are_neighbours(flags: Sequence[bool]) -> bool:

@@ -21,7 +21,7 @@ from jitney.core.array import Array
 from jitney.core.avals import shaped_array
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Index, Shape
-from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, plan
+from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, Window, plan
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import full, iota
 from jitney.primitives.array.shape import (
@@ -155,7 +155,7 @@ def get(
         static = static_entries(p, clip, wrap_negative_indices)
         if static is not None:
             return _finish(p, _get_static(x, static))
-        # Without points, entries are scalars and spans.
+        # Without points, entries are scalars, spans and windows.
         if all(isinstance(e, Scalar) or abs(e.step) == 1 for e in p.entries):  # type: ignore[union-attr]
             return _finish(p, _get_dynamic(x, p, wrap_negative_indices))
     plain = Indexer(p, wrap_negative_indices)
@@ -252,8 +252,12 @@ def _get_static(x: Array, entries: Sequence[Span | int]) -> Array:
 
 def _get_dynamic(x: Array, p: Plan, wrap: bool) -> Array:
     entries = [e for e in p.entries if not isinstance(e, Points)]
-    if wrap and len(entries) == 1 and isinstance(entries[0], Scalar):
-        return dynamic_slice(x, (entries[0].value,), (1,))  # in the position's own dtype
+    if wrap and len(entries) == 1:  # in the position's own dtype
+        (only,) = entries
+        if isinstance(only, Scalar):
+            return dynamic_slice(x, (only.value,), (1,))
+        if isinstance(only, Window):
+            return dynamic_slice(x, (only.start,), (only.size,))
     dtype = index_dtype(p.shape)
     if any(isinstance(e, Scalar) and e.value_dtype == _INT64 for e in entries):
         dtype = _INT64
@@ -347,7 +351,7 @@ class Indexer:
                 at += len(p.points_shape)
                 continue
             span = p.entries[item]
-            assert isinstance(span, Span)
+            assert isinstance(span, Span | Window)
             if span.is_block:
                 window_axes.append(at)
             else:
@@ -361,14 +365,14 @@ class Indexer:
         self.batch_shape = tuple(batch_shape)
         needed = [k for k, e in enumerate(p.entries) if not (isinstance(e, Span) and e.is_whole)]
         if p.has_points and not p.together:
-            needed.sort(key=lambda k: isinstance(p.entries[k], Span))
+            needed.sort(key=lambda k: isinstance(p.entries[k], Span | Window))
         self.indexed = tuple(needed)
         self.selects_all = not needed
         self.collapsed = tuple(
-            k for k, e in enumerate(p.entries) if not (isinstance(e, Span) and e.is_block)
+            k for k, e in enumerate(p.entries) if not (isinstance(e, Span | Window) and e.is_block)
         )
         self.window_sizes = tuple(
-            e.size if isinstance(e, Span) and e.is_block else 1 for e in p.entries
+            e.size if isinstance(e, Span | Window) and e.is_block else 1 for e in p.entries
         )
 
     def indices(self) -> Array | np.ndarray:
@@ -380,12 +384,12 @@ class Indexer:
         positions: dict[int, Any] = {
             k: self._positions(p.entries[k], p.shape[k])
             for k in range(len(p.entries))
-            if not isinstance(p.entries[k], Span)
+            if not isinstance(p.entries[k], Span | Window)
         }
         for k, x in positions.items():
             positions[k] = self._spread(x) if p.has_points else as_index(x, self.dtype)
         for k, e in enumerate(p.entries):
-            if isinstance(e, Span) and not e.is_block:
+            if isinstance(e, Span | Window) and not e.is_block:
                 positions[k] = self._strided(e)
         columns = [self._column(k, positions.get(k)) for k in self.indexed]
         return columns[0] if len(columns) == 1 else concatenate(columns, len(self.batch_shape))
@@ -407,19 +411,18 @@ class Indexer:
             x = int(x) if type(x) is int else self.dtype.type(x)
         return convert(broadcast_to(x, self.plan.points_shape), self.dtype)
 
-    def _strided(self, span: Span) -> Array:
-        kind = self.dtype.type
-        steps = binary.mul(kind(span.step), iota(self.dtype, span.size))
-        positions = binary.add(kind(span.start), steps)
+    def _strided(self, span: Span | Window) -> Array:
+        steps = binary.mul(self.dtype.type(span.step), iota(self.dtype, span.size))
+        positions = binary.add(as_index(span.start, self.dtype), steps)
         return rev(positions, (0,)) if span.step < 0 else positions
 
     def _column(self, axis: int, positions: Array | int | None) -> Array:
         entry = self.plan.entries[axis]
         shape = (*self.batch_shape, 1)
         given: Any = positions  # None for blocks alone
-        if isinstance(entry, Span) and entry.is_block:
-            return broadcast_in_dim(self.dtype.type(entry.start), shape, ())
-        if isinstance(entry, Span):
+        if isinstance(entry, Span | Window) and entry.is_block:
+            return broadcast_in_dim(as_index(entry.start, self.dtype), shape, ())
+        if isinstance(entry, Span | Window):
             return broadcast_in_dim(given, shape, (self._batch_axes[axis],))
         if not self.plan.has_points:
             return broadcast_in_dim(given, shape, ())

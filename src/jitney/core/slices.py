@@ -1,0 +1,107 @@
+"""`jax.ds`: slices of a known size that may start anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.pytree.registry import register_pytree_node_class
+from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+
+
+@register_pytree_node_class
+@record
+class Slice:
+    """Positions start, start + stride, ..., `size` of them.
+
+    In an index it keeps its axis, as a slice does. `start` may be traced, which bounds of Python's
+    slices may not. Reading clamps a start that leaves too few elements; an update that would not fit is
+    dropped. With a stride other than 1, single elements are clamped, or dropped.
+
+    Attributes:
+      start: an integer, or an integer scalar array; negative ones count from the end where an index has
+        no arrays, and strides are 1.
+      size: an integer.
+      stride: an integer, not negative.
+
+    Raises:
+      ValueError: if the stride is negative.
+    """
+
+    start: int | Array
+    size: int | Array
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        if self.stride < 0:
+            raise ValueError(f"Slice: `stride` must be >= 0, got {self.stride}")
+
+    @property
+    def is_dynamic_start(self) -> bool:
+        """Whether the start is an array."""
+        return not isinstance(self.start, int)
+
+    @property
+    def is_dynamic_size(self) -> bool:
+        """Whether the size is an array."""
+        return not isinstance(self.size, int)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """(arrays among start and size, the rest), for pytrees."""
+        children = (
+            self.start if self.is_dynamic_start else None,
+            self.size if self.is_dynamic_size else None,
+        )
+        static = (
+            None if self.is_dynamic_start else self.start,
+            None if self.is_dynamic_size else self.size,
+            self.stride,
+        )
+        return children, static
+
+    @classmethod
+    def tree_unflatten(cls, aux_data: tuple[Any, ...], children: tuple[Any, ...]) -> Slice:
+        """The inverse of `tree_flatten`."""
+        start, size = (
+            known if known is not None else given
+            for known, given in zip(aux_data[:2], children, strict=True)
+        )
+        return cls(start, size, aux_data[2])
+
+    @classmethod
+    def from_slice(cls, slc: slice, size: int) -> Slice:
+        """Python's slice of an axis of extent `size`.
+
+        Raises:
+          ValueError: if its step is negative.
+        """
+        start, stop, step = slc.indices(size)
+        if step < 1:
+            raise ValueError(f"Slice: a slice must have a step >= 1, got {step}")
+        return cls(start, max((stop - start + step - 1) // step, 0), step)
+
+
+def ds(
+    start: int | Array | None, size: int | Array | None = None, stride: int | None = None
+) -> slice | Slice:
+    """`size` positions from `start` on, for an index; `start` may be traced.
+
+    Args:
+      start: where to begin. Without `size` it is the size, and the slice begins at 0; None is the whole
+        axis.
+      size: how many positions.
+      stride: from one to the next; 1 by default.
+
+    Returns: a `Slice`, or Python's `slice(None)`.
+
+    Example:
+      >>> jax.jit(lambda x, i: x[jax.ds(i, 2)])(jnp.arange(5), 3)
+      Array([3, 4], dtype=int32)
+    """
+    if start is None:
+        return slice(None)
+    if size is None:
+        start, size = 0, start
+    return Slice(start, size, 1 if stride is None else stride)
