@@ -356,4 +356,5 @@ from jitney.primitives.reduction.windows import reduce_window_shape_tuple as red
 from jitney.primitives.reduction.windows import reduce_window_sum_p as reduce_window_sum_p
 from jitney.primitives.reduction.windows import select_and_gather_add_p as select_and_gather_add_p
 from jitney.primitives.reduction.windows import select_and_scatter_add_p as select_and_scatter_add_p
+from jitney.primitives.reduction.select_and_scatter import select_and_scatter_p as select_and_scatter_p
 from jitney.lax import linalg as linalg

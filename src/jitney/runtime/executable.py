@@ -107,7 +107,9 @@ class Executable:
             _check_donated_once(leaves, donated)
         inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
-        results: list[Any] = self.native.device.queue.enqueue(self.native.prepare(inputs)).complete()
+        results: list[Any] = self.native.device.queue.enqueue(
+            self.native.prepare(inputs)
+        ).complete()
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
         if self.has_tokens:

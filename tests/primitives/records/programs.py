@@ -57,6 +57,21 @@ def scanned(jax: Any, x: Any) -> Any:
     return jax.lax.scan(lambda c, y: (c * y + 1, c), x[0], x)
 
 
+def with_tokens(jax: Any, x: Any) -> Any:
+    def step(x: Any) -> Any:
+        return jax.lax.after_all(jax.lax.create_token(x)), x * x
+
+    return jax.jit(lambda x: step(x)[1])(x) + step(x)[1]
+
+
+def at_largest(jax: Any, x: Any) -> Any:
+    choose, combine = (jax.make_jaxpr(f)(x[0, 0], x[0, 0]).jaxpr for f in (jax.lax.ge, jax.lax.add))
+    return jax.lax.select_and_scatter_p.bind(
+        x, x[:3, :4], x[0, 0], select_jaxpr=choose, select_consts=(), scatter_jaxpr=combine,
+        scatter_consts=(), window_dimensions=(2, 2), window_strides=(1, 1), padding=((0, 0), (0, 0)),
+    )  # fmt: skip
+
+
 def repeated(jax: Any, x: Any) -> Any:
     return jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * c[1]), (0, x))[1]
 
@@ -261,6 +276,10 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "sharding_constraint": (
         lambda jax, x: jax.lax.with_sharding_constraint(x, SHARDING) * x, (V,),
     ),
+    "tokens": (with_tokens, (V,)),
+    "dce_sink": (lambda jax, x: (x * x, jax.lax.dce_sink(jax.numpy.sin(x)))[0], (V,)),
+    "composite": (lambda jax, x: jax.lax.composite(lambda y: y * y, "square")(x), (V,)),
+    "select_and_scatter": (at_largest, (IMAGE,)),
     "stage": (lambda jax, x: stage_p.bind(x) * x, (V,)),
     "platform": (
         lambda jax, x: jax.lax.platform_dependent(x, cpu=jax.numpy.sin, default=jax.numpy.cos), (V,),

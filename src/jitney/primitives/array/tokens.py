@@ -16,10 +16,9 @@ import numpy as np
 from jitney.core.avals import AbstractValue, abstract_token
 from jitney.core.compat import Token
 from jitney.core.primitive import declare
-from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents
+    from jitney.primitives.rule_types import Builder, Node
 
 create_token_p = declare("create_token")
 after_all_p = declare("after_all")
@@ -59,13 +58,8 @@ def _(b: Builder, *tokens: Node) -> Any:
     return b.constant(np.zeros(0, np.bool_))
 
 
-@after_all_p.jvp
-def _(primals: Primals, tangents: Tangents) -> Any:
-    return after_all_p.bind(*primals), Zero(abstract_token)
-
-
 create_token_p.absent("jvp", "transpose", "batch", why="it has no operand")
-after_all_p.absent("transpose", why="tokens have no tangents")
+after_all_p.absent("jvp", "transpose", why="tokens have no tangents")
 after_all_p.absent("batch", why="a batch has one token")
 for _prim in (create_token_p, after_all_p):
     _prim.absent("eager", why="tokens are no NumPy arrays: made by its implementation")

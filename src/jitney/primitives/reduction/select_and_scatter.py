@@ -1,0 +1,143 @@
+"""`select_and_scatter`: of each window one element is selected, to which a value of `source` goes.
+
+    c = select_and_scatter[select_jaxpr=... scatter_jaxpr=... window_dimensions=...] operand source init
+
+Every element begins as `init`; values that come to one element are combined by `scatter_jaxpr`,
+those of earlier windows first. `select_jaxpr` says of two elements whether the first one stays
+selected; elements of the padding never are. The forms that derivatives use are in `windows`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core.avals import ShapedArray
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
+from jitney.core.primitive import declare
+from jitney.primitives.array.concatenation import pad
+from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import broadcast_in_dim, reshape
+from jitney.primitives.control.fori_loop import fori_loop
+from jitney.primitives.elementwise import binary, compare
+from jitney.primitives.elementwise.convert import convert_element_type
+from jitney.primitives.elementwise.select import select
+from jitney.primitives.indexing.dynamic_slice import dynamic_slice
+from jitney.primitives.reduction.reduce import vectorized_program
+from jitney.primitives.reduction.windows import (
+    Pads,
+    Shape,
+    dilated,
+    fold_windows,
+    lower_by,
+    result_shape,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jitney.core.typing import Array
+
+select_and_scatter_p = declare("select_and_scatter")
+
+
+@select_and_scatter_p.abstract
+def _(x: ShapedArray, source: ShapedArray, init: ShapedArray, **params: Any) -> ShapedArray:
+    expected = result_shape(x.shape, params)
+    if source.shape != expected:
+        raise ValueError(
+            f"select_and_scatter: source must have one element for each window of {x.str_short()}, "
+            f"shape {expected}, got {source.str_short()}"
+        )
+    if init.shape or not x.dtype == source.dtype == init.dtype:
+        raise TypeError(
+            "select_and_scatter: source and the initial value, a scalar, must be of the operand's "
+            f"dtype, got {x.str_short()}, {source.str_short()}, {init.str_short()}"
+        )
+    return x.update(weak_type=False)
+
+
+def _elementwise(jaxpr: Jaxpr, consts: Sequence[Any], like: Array) -> Callable[..., Any]:
+    """A program of two scalars as a function of arrays of the shape of `like`."""
+    whole = vectorized_program(ClosedJaxpr(jaxpr, consts), like.shape)
+    return lambda *xs: eval_jaxpr(whole.jaxpr, whole.consts, *xs)[0]
+
+
+def _selected(
+    x: Array, select_jaxpr: Jaxpr, select_consts: Sequence[Any], window: dict[str, Any]
+) -> Array:
+    """For each window the place, in row-major order, of the element selected; the size for none."""
+    size = math.prod(x.shape)
+
+    def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        keeps = _elementwise(select_jaxpr, select_consts, a[0])(a[0], b[0])
+        # What is padding yields to what is not.
+        first = binary.bitwise_and(
+            compare.lt(a[1], np.int32(size)),
+            binary.bitwise_or(keeps, compare.eq(b[1], np.int32(size))),
+        )
+        return [select(first, p, q) for p, q in zip(a, b, strict=True)]
+
+    places = reshape(iota(np.int32, size), x.shape)
+    fill = [np.zeros((), x.dtype)[()], np.int32(size)]
+    return fold_windows([x, places], fill, combine, window)[1]
+
+
+def _scattered(
+    x: Array,
+    source: Array,
+    init: Array,
+    *,
+    select_jaxpr: Jaxpr,
+    select_consts: Sequence[Any],
+    scatter_jaxpr: Jaxpr,
+    scatter_consts: Sequence[Any],
+    window_dimensions: Shape,
+    window_strides: Shape,
+    padding: Pads,
+) -> list[Any]:
+    """Goes over the places in a window, the last one first: so windows come in their order."""
+    begun = broadcast_in_dim(init, x.shape, ())
+    if 0 in source.shape:
+        return [begun]
+    window = {
+        "window_dimensions": window_dimensions,
+        "window_strides": window_strides,
+        "padding": padding,
+    }
+    chosen = _selected(x, select_jaxpr, select_consts, window)
+    # Windows as far apart as their first elements are, and so many around that shifts stay inside.
+    spread: list[tuple[int, int, int]] = []
+    for n, w, s, m, (low, _) in zip(
+        x.shape, window_dimensions, window_strides, source.shape, padding, strict=True
+    ):
+        before = w - 1 - low
+        spread.append((before, n + w - 1 - before - dilated(m, s), s - 1))
+    chosen = pad(chosen, np.int32(-1), spread)
+    values = pad(source, np.zeros((), source.dtype)[()], spread)
+    places = reshape(iota(np.int32, math.prod(x.shape)), x.shape)
+    scatter = _elementwise(scatter_jaxpr, scatter_consts, x)
+
+    def step(i: Array, out: Array) -> Any:
+        i = convert_element_type(i, np.int32)
+        starts: list[Any] = []
+        for w in reversed(window_dimensions):
+            starts.append(binary.rem(i, np.int32(w)))
+            i = binary.div(i, np.int32(w))
+        starts.reverse()
+        here = compare.eq(dynamic_slice(chosen, starts, x.shape), places)
+        return select(here, scatter(out, dynamic_slice(values, starts, x.shape)), out)
+
+    return [fori_loop(np.int32(0), np.int32(math.prod(window_dimensions)), step, begun)]
+
+
+lower_by(select_and_scatter_p, _scattered)
+select_and_scatter_p.absent(
+    "jvp",
+    "transpose",
+    "batch",
+    why="not defined in JAX: programs cannot be differentiated in general",
+)
