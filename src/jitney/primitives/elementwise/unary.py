@@ -481,17 +481,17 @@ def _is_highest(accuracy: Accuracy) -> bool:
     return accuracy is AccuracyMode.HIGHEST
 
 
-def _expm1_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy) -> Any:
+def _expm1_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
     slope = exp(x, accuracy=accuracy) if _is_highest(accuracy) else _add(y, const(y, 1))
     return mul_(t, slope)
 
 
-def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy) -> Any:
+def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
     other = logistic(neg(x)) if _is_highest(accuracy) else _sub(const(x, 1), y)
     return mul_(t, mul_(y, other))
 
 
-def _tanh_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy) -> Any:
+def _tanh_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
     if not _is_highest(accuracy):
         # t (1 + y)(1 - y), which keeps its accuracy where y is near 1.
         return mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y))
@@ -503,8 +503,8 @@ rules.defjvp2(expm1_p, _expm1_jvp)
 rules.defjvp(log_p, lambda t, x, **_: _div(t, x))
 rules.defjvp(log1p_p, lambda t, x, **_: _div(t, _add(x, const(x, 1))))
 rules.defjvp2(logistic_p, _logistic_jvp)
-rules.defjvp(sin_p, lambda t, x, *, accuracy: mul_(t, cos(x, accuracy=accuracy)))
-rules.defjvp(cos_p, lambda t, x, *, accuracy: neg(mul_(t, sin(x, accuracy=accuracy))))
+rules.defjvp(sin_p, lambda t, x, *, accuracy=None: mul_(t, cos(x, accuracy=accuracy)))
+rules.defjvp(cos_p, lambda t, x, *, accuracy=None: neg(mul_(t, sin(x, accuracy=accuracy))))
 rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(const(x, 1), square(y))))
 rules.defjvp(asin_p, _times(lambda x: rsqrt(_sub(const(x, 1), square(x)))))
 rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(_sub(const(x, 1), square(x))))))
