@@ -288,6 +288,10 @@ from jitney.primitives.linalg.dot import batch_matmul as batch_matmul
 from jitney.primitives.linalg.dot import dot as dot
 from jitney.primitives.linalg.dot import dot_general as dot_general
 from jitney.primitives.linalg.dot import dot_general_p as dot_general_p
+from jitney.primitives.linalg.ragged_dimensions import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+from jitney.primitives.linalg.ragged_dot import ragged_dot as ragged_dot
+from jitney.primitives.linalg.ragged_dot import ragged_dot_general as ragged_dot_general
+from jitney.primitives.linalg.ragged_dot import ragged_dot_general_p as ragged_dot_general_p
 from jitney.lax.staged import fft as fft
 from jitney.primitives.signal.fft import FftType as FftType
 from jitney.primitives.signal.fft import fft_p as fft_p

@@ -68,6 +68,14 @@ def layouts(dtype, rng):
     return [(a.T, b.T), (a.T[::2], b.T[:, ::-1]), (np.asfortranarray(a.T), b.T.copy())]
 
 
+def rows_of_groups(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
+    return [(small(rng, dtype, (7, 4)), small(rng, dtype, (3, 4, 2)))]
+
+
+def by_group(lax, x, y):
+    return lax.ragged_dot(x, y, np.array([2, 0, 4], np.int32))
+
+
 DOT = {None: 8, "float16": 2, "bfloat16": 2}
 
 
@@ -132,6 +140,7 @@ RECORDS = [
     Record(
         "dot_general_i32", contract(preferred_element_type=np.int32), products(random), INTEGERS[:2]
     ),
+    Record("ragged_dot", by_group, rows_of_groups, NUMERIC, signed_zeros=False),
     Record("dot_layouts", transposed, layouts, NUMERIC),
     Record("sort", sorted_one, keys, ALL),
     Record(

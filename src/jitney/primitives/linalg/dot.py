@@ -64,7 +64,7 @@ def _check_axes(
 
 
 @dot_general_p.abstract
-def _(
+def dot_type(
     x: ShapedArray,
     y: ShapedArray,
     *,
@@ -73,6 +73,7 @@ def _(
     preferred_element_type: np.dtype | None,
     out_sharding: object,
 ) -> ShapedArray:
+    """The type of a contraction."""
     (cx, cy), (bx, by) = dimension_numbers
     _check_axes("lhs", x, cx, bx)
     _check_axes("rhs", y, cy, by)
@@ -141,7 +142,7 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
         )
 
 
-def _dtypes(
+def contraction_dtypes(
     x: SupportsDType, y: SupportsDType, precision: PrecisionLike, preferred: np.dtype | None
 ) -> tuple[np.dtype, np.dtype, np.dtype]:
     """(dtype that operands are converted to first, dtype of the contraction, of the result)."""
@@ -167,7 +168,7 @@ def _(
     out_sharding: object,
 ) -> np.ndarray:
     contract, batch = dimension_numbers
-    common, wide, result = _dtypes(x, y, precision, preferred_element_type)
+    common, wide, result = contraction_dtypes(x, y, precision, preferred_element_type)
     if wide.kind in "iu" and _products(x, y, dimension_numbers) >= MANY_PRODUCTS:
         return large.compiled(
             dot_general_p, x, y, dimension_numbers=dimension_numbers, precision=precision,
@@ -196,7 +197,7 @@ def _(
     out_sharding: object,
 ) -> Any:
     (cx, cy), (bx, by) = dimension_numbers
-    common, wide, result = _dtypes(x, y, precision, preferred_element_type)
+    common, wide, result = contraction_dtypes(x, y, precision, preferred_element_type)
     x, y = b.convert(x, common), b.convert(y, common)
     contract = tuple(map(int, cx)), tuple(map(int, cy))
     batch = tuple(map(int, bx)), tuple(map(int, by))
@@ -390,21 +391,23 @@ def _transposed(
     return out
 
 
-def _by_left(ct: Value, x: Operand, y: Value, **params: Param) -> Any:
+def cotangent_of_left(ct: Value, x: Operand, y: Value, **params: Param) -> Any:
+    """The cotangent of the first operand of a contraction."""
     return _transposed(
         ct, x, y, params["dimension_numbers"], params["precision"],
         params["preferred_element_type"], False,
     )  # fmt: skip
 
 
-def _by_right(ct: Value, x: Value, y: Operand, **params: Param) -> Any:
+def cotangent_of_right(ct: Value, x: Value, y: Operand, **params: Param) -> Any:
+    """The cotangent of the second operand of a contraction."""
     (cx, cy), (bx, by) = params["dimension_numbers"]
     return _transposed(
         ct, y, x, ((cy, cx), (by, bx)), params["precision"], params["preferred_element_type"], True
     )
 
 
-rules.defbilinear(dot_general_p, _by_left, _by_right)
+rules.defbilinear(dot_general_p, cotangent_of_left, cotangent_of_right)
 
 
 @dot_general_p.batch

@@ -31,7 +31,6 @@ from jitney.primitives.reduction.windows import (
     Combine,
     dilated,
     highest,
-    lower_by,
     lowest,
     padtype_to_pads,
     reduce_window_max_p,
@@ -41,6 +40,7 @@ from jitney.primitives.reduction.windows import (
     select_and_gather_add_p,
     with_axis,
 )
+from jitney.primitives.traced import lower_by
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.zero import Zero, instantiate
 

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler import lower as lowering
 from jitney.compiler.dims import dilated as dilated
 from jitney.core import dtypes
-from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
-from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives import rules
 from jitney.primitives.array.canonical import canonical_shape
@@ -31,12 +28,13 @@ from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.elementwise.select import select
 from jitney.primitives.indexing.scatter import ScatterDimensionNumbers, scatter_add
 from jitney.primitives.indexing.slice import slice as slice_of
+from jitney.primitives.traced import lower_by
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array
-    from jitney.primitives.rule_types import Builder, Cotangent, Dims, Node, Primals, Value
+    from jitney.primitives.rule_types import Cotangent, Dims, Primals, Value
     from jitney.transforms.transpose import UndefinedPrimal
 
 Shape = tuple[int, ...]
@@ -191,22 +189,6 @@ def _fold_axis(
             combine(shifted(current, 0, length, 1), shifted(current, size * spread, length, 1))
         )
         size *= 2
-
-
-def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Any]]) -> None:
-    """Lowers `prim` by tracing `meaning(*arrays, **params)`, which returns a sequence."""
-
-    @prim.lower
-    def _(b: Builder, *nodes: Node, **params: object) -> Any:
-        avals = [shaped_array(n.shape, n.dtype) for n in nodes]
-        info = DebugInfo("lowering", prim.name)
-        jaxpr, _, consts = trace_to_jaxpr(lambda *xs: meaning(*xs, **params), avals, info)
-        outs = lowering.inline(b, ClosedJaxpr(jaxpr, consts), nodes)
-        return outs if prim.multiple_results else outs[0]
-
-    prim.absent(
-        "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
-    )
 
 
 def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:

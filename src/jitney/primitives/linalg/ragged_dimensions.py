@@ -1,0 +1,131 @@
+"""The axes of `ragged_dot_general`: which are contracted, batched, free, and divided into groups."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.avals import ShapedArray
+    from jitney.primitives.linalg.dot import DotDimensionNumbers
+
+
+@dataclasses.dataclass(frozen=True, init=False)
+class RaggedDotDimensionNumbers:
+    """Which axes `ragged_dot_general` contracts, batches, and divides into groups.
+
+    Attributes:
+      dot_dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
+      lhs_ragged_dimensions: the one axis of lhs that is divided into groups.
+      rhs_group_dimensions: the axis of rhs that counts groups, if the ragged one is free; else empty.
+    """
+
+    dot_dimension_numbers: DotDimensionNumbers
+    lhs_ragged_dimensions: tuple[int, ...]
+    rhs_group_dimensions: tuple[int, ...]
+
+    def __init__(
+        self,
+        dot_dimension_numbers: DotDimensionNumbers,
+        lhs_ragged_dimensions: Sequence[int],
+        rhs_group_dimensions: Sequence[int],
+    ) -> None:
+        (cx, cy), (bx, by) = dot_dimension_numbers
+        numbers = (_ints(cx), _ints(cy)), (_ints(bx), _ints(by))
+        for name, value in (
+            ("dot_dimension_numbers", numbers),
+            ("lhs_ragged_dimensions", _ints(lhs_ragged_dimensions)),
+            ("rhs_group_dimensions", _ints(rhs_group_dimensions)),
+        ):
+            object.__setattr__(self, name, value)
+
+
+def _ints(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(int, axes))
+
+
+class Mode(enum.Enum):
+    """What the ragged axis is."""
+
+    FREE = "noncontracting"
+    CONTRACTED = "contracting"
+    BATCH = "batch"
+
+
+@record(frozen=True)
+class Axes:
+    """The axes of both operands by their roles.
+
+    Attributes:
+      mode: what the ragged axis is.
+      ragged: the ragged axis of lhs.
+      free: free axes of lhs and of rhs, in order, without the one that counts groups.
+      outer: the axes of lhs, beside batches, for each index of which rows are divided differently: of
+        those that the ragged one is among, the ones before it.
+    """
+
+    mode: Mode
+    ragged: int
+    free: tuple[tuple[int, ...], tuple[int, ...]]
+    outer: tuple[int, ...]
+
+
+def remaining(rank: int, *taken: Sequence[int]) -> tuple[int, ...]:
+    """The axes, of so many, that are not taken."""
+    return tuple([k for k in range(rank) if not any(k in axes for axes in taken)])
+
+
+def roles(rank_x: int, rank_y: int, numbers: RaggedDotDimensionNumbers) -> Axes:
+    """The roles of the axes of operands of these ranks."""
+    (cx, cy), (bx, by) = numbers.dot_dimension_numbers
+    (ragged,) = numbers.lhs_ragged_dimensions
+    free_x = remaining(rank_x, cx, bx)
+    free = free_x, remaining(rank_y, cy, by, numbers.rhs_group_dimensions)
+    for mode, axes in ((Mode.FREE, free_x), (Mode.CONTRACTED, cx), (Mode.BATCH, bx)):
+        if ragged in axes:
+            return Axes(mode, ragged, free, tuple(axes[: axes.index(ragged)]))
+    raise AssertionError("an axis is free, contracted, or of batches")
+
+
+def prefix_axes(axes: Axes, numbers: RaggedDotDimensionNumbers) -> tuple[int, ...]:
+    """The axes of lhs that group sizes may have before their last one."""
+    if axes.mode is Mode.BATCH:
+        return axes.outer
+    return (*numbers.dot_dimension_numbers[1][0], *axes.outer)
+
+
+def check_axis(side: str, kind: str, axis: int, rank: int) -> None:
+    """Raises TypeError unless the operand has such an axis."""
+    if not 0 <= axis < rank:
+        raise TypeError(
+            f"ragged_dot_general: the {kind} axis of {side} must be in [0, {rank}), but is {axis}"
+        )
+
+
+def check_groups(
+    y: ShapedArray, groups: int, axes: Axes, numbers: RaggedDotDimensionNumbers
+) -> None:
+    """Raises TypeError unless rhs has an axis for groups exactly where the ragged one is free."""
+    (_, cy), (_, by) = numbers.dot_dimension_numbers
+    wanted = 1 if axes.mode is Mode.FREE else 0
+    if len(numbers.rhs_group_dimensions) != wanted:
+        raise TypeError(
+            f"ragged_dot_general: with a {axes.mode.value} ragged axis rhs must have {wanted} axes of "
+            f"groups, but rhs_group_dimensions is {numbers.rhs_group_dimensions}"
+        )
+    for axis in numbers.rhs_group_dimensions:
+        check_axis("rhs", "group", axis, y.ndim)
+        if axis in cy or axis in by:
+            raise TypeError(
+                f"ragged_dot_general: the group axis {axis} of rhs must be neither contracted nor of "
+                "batches"
+            )
+        if y.shape[axis] != groups:
+            raise TypeError(
+                f"ragged_dot_general: there are {groups} group sizes, but axis {axis} of rhs, which "
+                f"counts groups, has extent {y.shape[axis]}"
+            )

@@ -1,0 +1,31 @@
+"""Primitives whose meaning is a program of others: lowered by tracing it, evaluated by compiling it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.compiler import lower as lowering
+from jitney.core.avals import shaped_array
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+
+if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
+    from jitney.primitives.rule_types import Builder, Node
+
+
+def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Any]]) -> None:
+    """Lowers `prim` by tracing `meaning(*arrays, **params)`, which returns a sequence."""
+
+    @prim.lower
+    def _(b: Builder, *nodes: Node, **params: object) -> Any:
+        avals = [shaped_array(n.shape, n.dtype) for n in nodes]
+        info = DebugInfo("lowering", prim.name)
+        jaxpr, _, consts = trace_to_jaxpr(lambda *xs: meaning(*xs, **params), avals, info)
+        outs = lowering.inline(b, ClosedJaxpr(jaxpr, consts), nodes)
+        return outs if prim.multiple_results else outs[0]
+
+    prim.absent(
+        "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
+    )
