@@ -52,7 +52,7 @@ class _Rules(NamedTuple):
 class _Limits(NamedTuple):
     """What limits which keys a query sees, or None.
 
-    Bias and mask are [B|1, K|1, G|1, T|1, S|1] and lengths [B|1, 1, 1, 1, 1] at first; what takes a
+    Bias and mask are [B|1, K|1, T|1, G|1, S|1] and lengths [B|1, 1, 1, 1, 1] at first; what takes a
     batch, then a head, drops the leading axes.
     """
 
@@ -82,8 +82,8 @@ def _each(f: Callable[..., R], count: int, loop: bool, *operands: Any) -> R:
 
 
 def _seen(rules: _Rules, rows: Array, columns: Array, limits: _Limits) -> Array | None:
-    """Which of the keys each query sees, [G|1, T|1, S|1], or None for all."""
-    row, column = rows[None, :, None], columns[None, None, :]
+    """Which of the keys each query sees, [T|1, G|1, S|1], or None for all."""
+    row, column = rows[:, None, None], columns[None, None, :]
     conditions: list[Array] = []
     if limits.mask is not None:
         conditions.append(limits.mask)
@@ -102,7 +102,8 @@ def _attend(
 ) -> tuple[Array, Array]:
     """One head of keys: query [T, G, H], key, value [S, H], rows [T] -> [T, G, H], [T, G]."""
     dtype = jnp.promote_types(query.dtype, np.float32)
-    logits = jnp.einsum("TGH,SH->GTS", query, key, preferred_element_type=dtype)
+    # Queries first: then (T, G) are the rows of a matrix, here and in all products of derivatives.
+    logits = jnp.einsum("TGH,SH->TGS", query, key, preferred_element_type=dtype)
     logits = logits * jnp.array(rules.scale, dtype)
     if limits.bias is not None:
         logits = (logits + limits.bias).astype(dtype)
@@ -112,7 +113,7 @@ def _attend(
         logits = jnp.where(seen, logits, 0.7 * float(jnp.finfo(dtype).min))
     weights = softmax(logits, axis=-1).astype(key.dtype)
     residual = logsumexp(logits, axis=-1).astype(key.dtype)
-    return jnp.einsum("GTS,SH->TGH", weights, value), residual.T
+    return jnp.einsum("TGS,SH->TGH", weights, value), residual
 
 
 def _in_blocks(
@@ -123,14 +124,13 @@ def _in_blocks(
     size = min(length, max(_LEAST_BLOCK, _BLOCK // (heads * keys)))
     count = -(-length // size)
 
-    def blocks(x: Array | None, axis: int) -> Array | None:
-        """Axis split in (count, size), padded at its end, count moved to the front."""
-        if x is None or x.shape[axis] == 1:
+    def blocks(x: Array | None) -> Array | None:
+        """The first axis, that of queries, padded at its end and split in (count, size)."""
+        if x is None or x.shape[0] == 1:
             return None if x is None else x[None]
-        widths = [(0, count * size - length if k == axis else 0) for k in range(x.ndim)]
+        widths = [(0, count * size - length), *[(0, 0)] * (x.ndim - 1)]
         padded = jnp.pad(x, widths) if count * size > length else x
-        shape = (*x.shape[:axis], count, size, *x.shape[axis + 1 :])
-        return jnp.moveaxis(padded.reshape(shape), axis, 0)
+        return padded.reshape(count, size, *x.shape[1:])
 
     def of_block(
         query: Array, rows: Array, bias: Array | None, mask: Array | None
@@ -140,7 +140,7 @@ def _in_blocks(
     rows = jnp.arange(count * size).reshape(count, size)
     out, residual = _each(
         checkpoint(of_block), count, True,
-        blocks(query, 0), rows, blocks(limits.bias, 1), blocks(limits.mask, 1),
+        blocks(query), rows, blocks(limits.bias), blocks(limits.mask),
     )  # fmt: skip
     return (
         out.reshape(-1, heads, out.shape[-1])[:length],
@@ -168,19 +168,18 @@ def _attention(
 
 
 def _by_head(name: str, x: ArrayLike | None, shape: tuple[int, ...], kv_heads: int) -> Array | None:
-    """A bias or mask that broadcasts to `shape` = (B, N, T, S), as [B|1, K|1, G|1, T|1, S|1]."""
+    """A bias or mask that broadcasts to `shape` = (B, N, T, S), as [B|1, K|1, T|1, G|1, S|1]."""
     if x is None:
         return None
     x = jnp.asarray(x)
-    if x.ndim == 3:
-        x = x[None]
+    x = lax.expand_dims(x, range(4 - x.ndim))
     if x.ndim != 4 or any(n not in (1, m) for n, m in zip(x.shape, shape, strict=True)):
         raise ValueError(
-            f"dot_product_attention: {name} must have four axes and broadcast to (batches, heads, "
-            f"queries, keys) = {shape}, but its shape is {x.shape}"
+            f"dot_product_attention: {name} must have at most four axes and broadcast to (batches, "
+            f"heads, queries, keys) = {shape}, but its shape is {x.shape}"
         )
     heads = (1, 1) if x.shape[1] == 1 else (kv_heads, shape[1] // kv_heads)
-    return x.reshape(x.shape[0], *heads, *x.shape[2:])
+    return jnp.swapaxes(x.reshape(x.shape[0], *heads, *x.shape[2:]), 2, 3)
 
 
 def _lengths(name: str, x: ArrayLike | None, batches: int) -> Array | None:
@@ -301,7 +300,7 @@ def dot_product_attention(
     out = out.reshape(q.shape)
     query_lengths = _lengths("query_seq_lengths", query_seq_lengths, batches)
     if query_lengths is not None:
-        valid = jnp.arange(length) < query_lengths[:, None]
+        valid = jnp.arange(length)[None, :] < query_lengths[:, None]
         out = jnp.where(valid[:, :, None, None], out, 0)
     # As in JAX: the residual is for those who write derivatives, and has none itself.
     residual = lax.stop_gradient(residual.reshape(batches, length, heads))
