@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from jitney.compiler import blas
 from jitney.compiler.hlo import ir as hlo
-from jitney.compiler.hlo.contractions import extents
+from jitney.compiler.hlo.contractions import extents, operand_order
 from jitney.compiler.plan import ir
-
-
-def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> str | None:
-    """Says "plain" if axes are batch, free, contracted; "swapped" if batch, contracted, free."""
-    free = [j for j in range(rank) if j not in batch and j not in contract]
-    axes = list(range(rank))
-    if [*batch, *free, *contract] == axes:
-        return "plain"
-    if [*batch, *contract, *free] == axes:
-        return "swapped"
-    return None
 
 
 def as_gemm(node: hlo.Dot, buffer: Callable[[hlo.Node], ir.Buffer]) -> ir.Gemm | None:

@@ -167,3 +167,20 @@ def test_in_loops_and_under_transformations():
     with jitney.disable_jit():
         expected = jitney.grad(loss)(x[0])
     np.testing.assert_allclose(jitney.jit(jitney.grad(loss))(x[0]), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("subscripts", ["tkh,skh->kts", "gts,sh->tgh", "gts,tgh->sh", "tgs,htg->sh"])
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_products_of_scattered_axes_are_those_of_matrices(subscripts, dtype):
+    sizes = {"t": 40, "k": 3, "h": 48, "s": 56, "g": 2}
+    left, right = subscripts.split("->")[0].split(",")
+    x, y = (
+        np.random.default_rng(0).integers(-3, 4, [sizes[c] for c in axes]).astype(dtype)
+        for axes in (left, right)
+    )
+    call = jitney.jit(lambda x, y: jnp.einsum(subscripts, x, y, preferred_element_type=np.float32))
+    want = np.einsum(subscripts, *(v.astype(np.float64) for v in (x, y)))
+    np.testing.assert_array_equal(call(x, y), want)
+    text = call.lower(x, y).as_text("kernels")
+    assert "gemm" in text
+    assert "library_call" not in text

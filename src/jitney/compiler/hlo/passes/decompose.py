@@ -6,6 +6,8 @@
 
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
+    dot x, y                ->  dot of transposes, if BLAS does not take operands as they lie
+
     convolution x, w        ->  calls of native code, products; see `hlo/convolutions.py`
 
     sort x                  ->  r[i] = how many elements come before x[i];  y[r[i]] = x[i]
@@ -30,7 +32,12 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import convolutions, ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.contractions import is_small_dot
+from jitney.compiler.hlo.contractions import (
+    contract_orders,
+    is_scattered,
+    is_small_dot,
+    operand_order,
+)
 from jitney.compiler.reference.reduction import carrier
 
 _INT32 = np.dtype(np.int32)
@@ -67,7 +74,7 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             return sort(b, [new[x] for x in node.xs], node.dim, node.num_keys)
         case ir.Dot():
             x, y = (b.convert(new[v], carrier(v.dtype)) for v in (node.x, node.y))
-            return b.convert(b.dot(x, y, node.contract, node.batch), node.dtype)
+            return b.convert(gathered_dot(b, node, x, y), node.dtype)
         case ir.Convolution():
             wide = convolutions.carrier(node.dtype)
             x, w = (b.convert(new[v], wide) for v in (node.x, node.w))
@@ -87,7 +94,8 @@ def _is_expanded(node: ir.Node) -> bool:
                 node.xs[0].shape, node.dim
             )
         case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
-            return carrier(node.dtype) != node.dtype and not is_small_dot(node)
+            wider = carrier(node.dtype) != node.dtype and not is_small_dot(node)
+            return wider or is_scattered(node)
         case ir.Convolution():
             return convolutions.is_written(node)
         case ir.TopK():
@@ -103,6 +111,33 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
     return (
         shape[dim] <= COSTS.sorted_elements and math.prod(shape) * shape[dim] <= COSTS.sorted_pairs
     )
+
+
+def gathered_dot(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
+    """The contraction `node` of x and y, transposed where BLAS does not take them as they lie.
+
+    A transpose reads and writes an operand once; NumPy, to which such a contraction is left else, may
+    loop over all products.
+    """
+
+    def scattered(contract: tuple[tuple[int, ...], tuple[int, ...]]) -> list[bool]:
+        return [
+            operand_order(len(v.shape), node.batch[side], contract[side]) is None
+            for side, v in enumerate((x, y))
+        ]
+
+    contract = min(contract_orders(node.contract), key=lambda each: sum(scattered(each)))
+    operands, batches, contracts = [x, y], list(node.batch), list(contract)
+    for side, moves in enumerate(scattered(contract)):
+        if moves:
+            own, first, last = operands[side], node.batch[side], contract[side]
+            rank = len(own.shape)
+            free = [k for k in range(rank) if k not in first and k not in last]
+            operands[side] = b.transpose(own, [*first, *free, *last])
+            batches[side] = tuple(range(len(first)))
+            contracts[side] = tuple(range(rank - len(last), rank))
+    left, right = operands
+    return b.dot(left, right, (contracts[0], contracts[1]), (batches[0], batches[1]))
 
 
 def arg_reduce(

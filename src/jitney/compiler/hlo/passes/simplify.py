@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from jitney.compiler import blas
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives, interpret, ir, traversal
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.contractions import is_small_dot, operand_order
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]
@@ -272,7 +274,11 @@ def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
 
 
 def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
-    """Transposes of operands go into the dimension numbers, where the result keeps its axes' order."""
+    """Transposes of operands go into the dimension numbers, where the result keeps its axes' order.
+
+    Not where BLAS would then have to take an operand as it cannot: transposes are how it gets them
+    (`decompose.gathered_dot`).
+    """
     for side, x in enumerate((node.x, node.y)):
         if not isinstance(x, ir.Transpose):
             continue
@@ -283,6 +289,13 @@ def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
             continue
         new_contract = tuple(x.perm[j] for j in contract)
         new_batch = tuple(x.perm[j] for j in batch)
+        if (
+            node.dtype.name in blas.PRODUCTS
+            and operand_order(len(x.shape), batch, contract) is not None
+            and operand_order(len(x.shape), new_batch, new_contract) is None
+            and not is_small_dot(node)
+        ):
+            continue
         if side == 0:
             contracts, batches = (new_contract, node.contract[1]), (new_batch, node.batch[1])
             return b.dot(x.x, node.y, contracts, batches, node.dtype)
