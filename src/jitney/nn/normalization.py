@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney import lax, numpy as jnp
+from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import config, dtypes
 from jitney.core.trace import concrete_or_error
 from jitney.numpy.log_sums import axes_of, logsumexp
 from jitney.numpy.promotion import promote_dtypes_inexact
@@ -35,11 +37,32 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
       >>> nn.softmax(jnp.array([0.0, 0.0, 3.0]), where=jnp.array([True, True, False]))
       Array([0.5, 0.5, 0. ], dtype=float32)
     """
+    if config.softmax_custom_jvp.value:
+        return _softmax_by_its_result(x, axis, where)
+    return _softmax(x, axis, where)
+
+
+def _softmax(x: ArrayLike, axis: Axis, where: ArrayLike | None) -> Array:
     x_max = jnp.max(x, axis, where=where, initial=-jnp.inf, keepdims=True)
     x_safe = x if where is None else jnp.where(where, x, -jnp.inf)
     unnormalized = jnp.exp(x_safe - lax.stop_gradient(x_max))
     result = unnormalized / jnp.sum(unnormalized, axis, where=where, keepdims=True)
     return result if where is None else jnp.where(where, result, 0)
+
+
+# Under `jax_softmax_custom_jvp`: the derivative is written with the result, all that is kept for it.
+_softmax_by_its_result = custom_jvp(_softmax, nondiff_argnums=(1,))
+
+
+@_softmax_by_its_result.defjvp
+def _softmax_jvp(
+    axis: Axis,
+    primals: tuple[ArrayLike, ArrayLike | None],
+    tangents: tuple[Array, Array | None],
+) -> tuple[Array, Array]:
+    (x, where), (dx, _) = primals, tangents
+    y = _softmax_by_its_result(x, axis, where)
+    return y, y * (dx - jnp.sum(y * dx, axis, where=where, keepdims=True))
 
 
 @jit_when_traced(static_argnames=("axis",))
@@ -146,7 +169,7 @@ def one_hot(
     """1 at the index that x names, 0 elsewhere; all 0 where it names none.
 
     Args:
-      x: integers.
+      x: integers; other dtypes are deprecated.
       num_classes: extent of the new axis.
       dtype: of the result; the default floating dtype if None.
       axis: where the new axis goes.
@@ -165,6 +188,13 @@ def one_hot(
     count = concrete_or_error(
         operator.index, num_classes, "The error arose in jax.nn.one_hot argument `num_classes`."
     )
+    given = jnp.asarray(x).dtype
+    if not dtypes.issubdtype(given, np.integer):
+        warnings.warn(
+            f"jax.nn.one_hot input should be integer-typed, but is of {given}",
+            DeprecationWarning,
+            2,
+        )
     asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
     return _one_hot(x, num_classes=count, dtype=asked, axis=axis)
 
