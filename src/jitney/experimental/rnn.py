@@ -1,0 +1,250 @@
+"""`jax.experimental.rnn`: long short-term memory, with weights in one vector, as cuDNN lays them out.
+
+For each layer, and each direction in it, the vector has the weights of inputs, then those of hidden
+states; after all of them, for each layer and direction again, two biases. Each of these has four parts:
+of the input, forget, cell and output gate. The directions of a layer are counted one after another:
+with two of them, layer i has the indices 2 i (forward) and 2 i + 1 (backward).
+
+JAX's `lstm` needs a GPU; this one is a scan, on the CPU, with the derivatives of one.
+
+Axes in this file: B batches, T positions, I inputs, H hidden units, L layers times directions.
+
+Source: Hochreiter and Schmidhuber, Long short-term memory, 1997, with forget gates (Gers et al., 2000).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jitney import lax, numpy as jnp, random
+from jitney.api.jit import jit
+from jitney.nn import sigmoid as sigmoid, tanh as tanh
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.linalg.precision import PrecisionLike
+
+Shape = tuple[int, ...]
+Weights = dict[int, "Array"]
+_State = tuple["Array", "Array"]  # hidden states, cells
+_GATES = 4
+
+
+def _shapes(
+    input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+) -> list[tuple[Shape, Shape]]:
+    """Of the weights of inputs and of hidden states, by layer and direction."""
+    directions = 2 if bidirectional else 1
+    gates = _GATES * hidden_size
+    return [
+        ((gates, input_size if layer == 0 else hidden_size * directions), (gates, hidden_size))
+        for layer in range(num_layers)
+        for _ in range(directions)
+    ]
+
+
+def get_num_params_in_lstm(
+    input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+) -> int:
+    """The length of the vector of weights.
+
+    Example:
+      >>> from jax.experimental import rnn
+      >>> rnn.get_num_params_in_lstm(3, 2, num_layers=1, bidirectional=False)
+      56
+    """
+    shapes = _shapes(input_size, hidden_size, num_layers, bidirectional)
+    biases = 2 * _GATES * hidden_size
+    return sum(
+        math.prod(of_inputs) + math.prod(of_states) + biases for of_inputs, of_states in shapes
+    )
+
+
+def init_lstm_weight(
+    rng: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+) -> Array:
+    """A vector of weights, evenly distributed between -k and k, k = sqrt(1 / hidden_size).
+
+    Args:
+      rng: a key.
+      input_size, hidden_size, num_layers, bidirectional: as of `lstm`.
+
+    Returns: float32 [get_num_params_in_lstm(...)].
+    """
+    count = get_num_params_in_lstm(input_size, hidden_size, num_layers, bidirectional)
+    k = np.sqrt(1.0 / hidden_size)
+    return random.uniform(rng, (count,), np.float32, -k, k)
+
+
+def unpack_lstm_weights(
+    weights: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+) -> tuple[Weights, Weights, Weights, Weights]:
+    """The parts of a vector of weights.
+
+    Args:
+      weights: [get_num_params_in_lstm(...)].
+      input_size, hidden_size, num_layers, bidirectional: as of `lstm`.
+
+    Returns: by index of layer and direction, weights of inputs [4 H, I] (of later layers, of the hidden
+      states before them), of hidden states [4 H, H], and two biases [4 H].
+    """
+    shapes = _shapes(input_size, hidden_size, num_layers, bidirectional)
+    bias = (_GATES * hidden_size,)
+    parts: tuple[Weights, Weights, Weights, Weights] = ({}, {}, {}, {})
+    start = 0
+    for first, of_layers in ((0, shapes), (2, [(bias, bias)] * len(shapes))):
+        for index, pair in enumerate(of_layers):
+            for k, shape in enumerate(pair):
+                stop = start + math.prod(shape)
+                parts[first + k][index] = weights[start:stop].reshape(shape)
+                start = stop
+    return parts
+
+
+def swap_lstm_gates(
+    weights: ArrayLike, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+) -> Array:
+    """A vector of weights with the cell and the output gate, the last two of four, exchanged.
+
+    Args:
+      weights: [get_num_params_in_lstm(...)].
+      input_size, hidden_size, num_layers, bidirectional: as of `lstm`.
+    """
+    parts = unpack_lstm_weights(
+        jnp.asarray(weights), input_size, hidden_size, num_layers, bidirectional
+    )
+
+    def swapped(x: Array) -> Array:
+        gates = x.reshape(_GATES, -1)
+        return gates[np.array([0, 1, 3, 2])].ravel()
+
+    layers = range(len(parts[0]))
+    pairs = [parts[first + k][index] for first in (0, 2) for index in layers for k in (0, 1)]
+    return jnp.concatenate([swapped(x) for x in pairs])
+
+
+# --- what it computes -----------------------------------------------------------------------------
+
+
+def _check_lengths(seq_lengths: Array, dropout: float) -> None:
+    if seq_lengths.dtype != np.int32:
+        raise NotImplementedError(f"lstm: seq_lengths must be int32, but are {seq_lengths.dtype}")
+    if dropout != 0:
+        raise NotImplementedError(
+            f"lstm: dropout must be 0, but is {dropout}: which units cuDNN drops is not known"
+        )
+
+
+def _direction(
+    x: Array, h: Array, c: Array, weights: tuple[Array, Array, Array, Array], lengths: Array,
+    precision: PrecisionLike,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """One direction of a layer: x [T, B, I], h, c [B, H] -> y [T, B, H], the last h and c."""
+    of_inputs, of_states, bias, other_bias = weights
+    # What does not wait for the state before is one product for all positions.
+    given = (
+        jnp.matmul(x, of_inputs.T, precision=precision) + bias[None, None] + other_bias[None, None]
+    )
+
+    def step(state: _State, given: Array) -> tuple[_State, _State]:
+        h, c = state
+        gates = given + jnp.matmul(h, of_states.T, precision=precision)
+        i, f, g, o = jnp.split(gates, _GATES, axis=-1)
+        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+        h = sigmoid(o) * tanh(c)
+        return (h, c), (h, c)
+
+    _, (states, cells) = lax.scan(step, (h, c), given)
+    # The state after the last position of each batch; what is padding gives zeros.
+    last = lengths - 1, np.arange(x.shape[1])
+    inside = jnp.arange(x.shape[0], dtype=np.int32)[:, None] < lengths[None, :]
+    return jnp.where(inside[:, :, None], states, 0), states[last], cells[last]
+
+
+def _reversed(x: Array, lengths: Array) -> Array:
+    """x [T, B, ...] with the positions of each batch in the other order, and padding in its place."""
+    count = x.shape[0]
+    position = jnp.arange(count, dtype=np.int32)[:, None]
+    source = jnp.where(position < lengths[None, :], lengths[None, :] - 1 - position, position)
+    return x[source, np.arange(x.shape[1])[None, :]]
+
+
+@partial(jit, static_argnums=(8, 9, 10, 11, 12, 13))
+def _lstm(
+    x: Array, h_0: Array, c_0: Array, W_ih: Weights, W_hh: Weights, b_ih: Weights, b_hh: Weights,
+    seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int, dropout: float,
+    bidirectional: bool, precision: PrecisionLike = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    _check_lengths(seq_lengths, dropout)
+    y = jnp.swapaxes(x, 0, 1)
+    last_h: list[Array] = []
+    last_c: list[Array] = []
+    for _ in range(num_layers):
+        found: list[Array] = []
+        for backward in (False, True) if bidirectional else (False,):
+            k = len(last_h)
+            weights = W_ih[k], W_hh[k], b_ih[k], b_hh[k]
+            own = _reversed(y, seq_lengths) if backward else y
+            out, h, c = _direction(own, h_0[k], c_0[k], weights, seq_lengths, precision)
+            found.append(_reversed(out, seq_lengths) if backward else out)
+            last_h.append(h)
+            last_c.append(c)
+        y = jnp.concatenate(found, axis=-1)
+    return jnp.swapaxes(y, 0, 1), jnp.stack(last_h), jnp.stack(last_c)
+
+
+def lstm_ref(
+    x: Array, h_0: Array, c_0: Array, W_ih: Weights, W_hh: Weights, b_ih: Weights, b_hh: Weights,
+    seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int, dropout: float,
+    bidirectional: bool,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """As `lstm`, of weights by layer and direction, as `unpack_lstm_weights` gives them."""
+    return _lstm(
+        x, h_0, c_0, W_ih, W_hh, b_ih, b_hh, seq_lengths, input_size, hidden_size, num_layers, dropout,
+        bidirectional,
+    )  # fmt: skip
+
+
+def lstm(
+    x: Array, h_0: Array, c_0: Array, weights: Array, seq_lengths: Array, input_size: int,
+    hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
+    precision: PrecisionLike = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Layers of long short-term memory over sequences.
+
+    Args:
+      x: [B, T, I].
+      h_0, c_0: [L, B, H], the first hidden states and cells.
+      weights: [get_num_params_in_lstm(...)], as the module says.
+      seq_lengths: int32 [B], from 1 to T; what comes after is padding.
+      input_size: I.
+      hidden_size: H.
+      num_layers: of layers; L is twice as many if `bidirectional`, else this.
+      dropout: 0.
+      bidirectional: whether each layer also goes backward, from the last position on; the next layer
+        gets both results, side by side.
+      precision: of the products, as for `dot_general`.
+
+    Returns: y [B, T, H], or [B, T, 2 H] if `bidirectional`, zeros in the padding; and the last hidden
+      states and cells, [L, B, H].
+
+    Raises:
+      NotImplementedError: if `seq_lengths` are not int32, or for a dropout.
+
+    Example:
+      >>> from jax.experimental import rnn
+      >>> weights = rnn.init_lstm_weight(jax.random.key(0), 3, 2, 1, False)
+      >>> x, state = jnp.ones((1, 4, 3)), jnp.zeros((1, 1, 2))
+      >>> y, h, c = rnn.lstm(x, state, state, weights, jnp.array([4]), 3, 2, 1, 0.0, False)
+      >>> y.shape, h.shape
+      ((1, 4, 2), (1, 1, 2))
+    """
+    parts = unpack_lstm_weights(weights, input_size, hidden_size, num_layers, bidirectional)
+    return _lstm(
+        x, h_0, c_0, *parts, seq_lengths, input_size, hidden_size, num_layers, dropout,
+        bidirectional, precision,
+    )  # fmt: skip

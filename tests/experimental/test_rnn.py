@@ -1,0 +1,77 @@
+"""`jax.experimental.rnn` against JAX's reference implementation, which needs no GPU."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental import rnn as oracle
+
+import jitney
+from jitney.experimental import rnn
+
+B, T, INPUTS, H, LAYERS = 2, 5, 3, 4, 2
+RNG = np.random.default_rng(0)
+LENGTHS = np.array([5, 3], np.int32)
+
+
+def operands(bidirectional):
+    count = LAYERS * (2 if bidirectional else 1)
+    shapes = (B, T, INPUTS), (count, B, H), (count, B, H)
+    weights = oracle.get_num_params_in_lstm(INPUTS, H, LAYERS, bidirectional)
+    return [RNG.normal(size=s).astype(np.float32) for s in (*shapes, (weights,))]
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_values_and_gradients(bidirectional):
+    sizes = INPUTS, H, LAYERS, 0.0, bidirectional
+    x, h, c, weights = operands(bidirectional)
+
+    def theirs(x, h, c, weights):
+        parts = oracle.unpack_lstm_weights(weights, INPUTS, H, LAYERS, bidirectional)
+        return oracle.lstm_ref(x, h, c, *parts, LENGTHS, *sizes)
+
+    def ours(x, h, c, weights):
+        return rnn.lstm(x, h, c, weights, jitney.numpy.asarray(LENGTHS), *sizes)
+
+    def loss(f):
+        def call(*operands):
+            out = f(*operands)
+            return sum((y**2).sum() for y in out), out
+
+        return call
+
+    (_, want), slopes = jax.jit(jax.value_and_grad(loss(theirs), (0, 1, 2, 3), has_aux=True))(
+        x, h, c, weights
+    )
+    (_, got), found = jitney.value_and_grad(loss(ours), (0, 1, 2, 3), has_aux=True)(
+        x, h, c, weights
+    )
+    for a, b in zip((*got, *found), (*want, *slopes), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_weights(bidirectional):
+    sizes = INPUTS, H, LAYERS, bidirectional
+    ours = rnn.init_lstm_weight(jitney.random.key(3), *sizes)
+    theirs = oracle.init_lstm_weight(jax.random.key(3), *sizes)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    for mine, other in zip(
+        rnn.unpack_lstm_weights(ours, *sizes),
+        oracle.unpack_lstm_weights(theirs, *sizes),
+        strict=True,
+    ):
+        assert {k: v.shape for k, v in mine.items()} == {k: v.shape for k, v in other.items()}
+    swapped = rnn.swap_lstm_gates(ours, *sizes)
+    np.testing.assert_allclose(swapped, oracle.swap_lstm_gates(theirs, *sizes), rtol=1e-6)
+    np.testing.assert_array_equal(rnn.swap_lstm_gates(swapped, *sizes), ours)
+    mine, before = rnn.unpack_lstm_weights(swapped, *sizes), rnn.unpack_lstm_weights(ours, *sizes)
+    np.testing.assert_array_equal(mine[3][1][2 * H : 3 * H], before[3][1][3 * H :])
+
+
+def test_what_is_refused():
+    x, h, c, weights = operands(False)
+    for lengths, dropout in ((LENGTHS.astype(np.int8), 0.0), (LENGTHS, 0.5)):
+        with pytest.raises(NotImplementedError):
+            rnn.lstm(x, h, c, weights, lengths, INPUTS, H, LAYERS, dropout, False)
