@@ -175,3 +175,29 @@ def test_errors(use: Any) -> None:
     with pytest.raises(Exception) as found:
         use(jitney.nn, x)
     assert found.type.__name__ == wanted.type.__name__
+
+
+def test_derivative_of_softmax_by_its_result():
+    x = np.array([5.5, 1.3, -4.2, 0.9], np.float32)
+    mask = np.array([True, False, True, True])
+
+    def slopes(f):
+        jacobian = jitney.jacrev(f)
+        return jacobian(x), jitney.jacfwd(jacobian)(x)
+
+    for limits in ({}, {"where": mask}):
+
+        def f(x, limits=limits):
+            return jitney.nn.softmax(x, **limits)
+
+        expected = slopes(f)
+        with jitney.softmax_custom_jvp(True):
+            found = slopes(f)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+def test_one_hot_of_floats_is_deprecated():
+    with pytest.warns(DeprecationWarning, match="integer-typed"):
+        out = jitney.nn.one_hot(np.array([1.0, 5.0], np.float32), 3)
+    np.testing.assert_array_equal(out, [[0, 1, 0], [0, 0, 0]])

@@ -113,6 +113,37 @@ def test_no_array_of_queries_times_keys():
     assert "8192,8192" not in text
 
 
+def test_keys_above_the_diagonal_are_left_out(monkeypatch):
+    monkeypatch.setattr(attention, "_WHOLE", 0)
+    monkeypatch.setattr(attention, "_BLOCK", 8)
+    monkeypatch.setattr(attention, "_LEAST_BLOCK", 2)
+
+    def attend(query, **limits):
+        return jitney.nn.dot_product_attention(query, KEY, VALUE, is_causal=True, **limits)
+
+    query = QUERY[:, :5, :K]
+    text = str(jitney.make_jaxpr(attend)(query))
+    assert all(f"f32[2,{seen},8]" in text or f"f32[{seen},8]" in text for seen in (2, 4, 6))
+    # With a mask, a query may see no key; it averages all of them, as in JAX.
+    mask = np.zeros((5, S), bool)
+    expected = np.broadcast_to(VALUE.mean(1, keepdims=True), query.shape)
+    np.testing.assert_allclose(attend(query, mask=mask), expected, atol=1e-5)
+
+
+def test_limits_of_fewer_axes_and_no_promotion_of_ranks():
+    with jitney.numpy_rank_promotion("raise"):
+        for mask, bias in ((MASK[0, 0], BIAS[0]), (MASK[0, 0, 0], BIAS[0, 0, 0])):
+            found = jitney.nn.dot_product_attention(
+                QUERY, KEY, VALUE, bias, mask, is_causal=True, query_seq_lengths=LENGTHS,
+                key_value_seq_lengths=LENGTHS, local_window_size=2,
+            )  # fmt: skip
+            whole = jax.nn.dot_product_attention(
+                QUERY, KEY, VALUE, bias, mask, is_causal=True, query_seq_lengths=LENGTHS,
+                key_value_seq_lengths=LENGTHS, local_window_size=2,
+            )  # fmt: skip
+            np.testing.assert_allclose(found, whole, atol=1e-5)
+
+
 def test_empty_sequences():
     attend = jitney.nn.dot_product_attention
     assert attend(QUERY[:, :0], KEY, VALUE).shape == (B, 0, N, H)
