@@ -292,6 +292,7 @@ from jitney.primitives.linalg.ragged_dimensions import RaggedDotDimensionNumbers
 from jitney.primitives.linalg.ragged_dot import ragged_dot as ragged_dot
 from jitney.primitives.linalg.ragged_dot import ragged_dot_general as ragged_dot_general
 from jitney.primitives.linalg.ragged_dot import ragged_dot_general_p as ragged_dot_general_p
+from jitney.primitives.linalg.scaled_dot import scaled_dot as scaled_dot
 from jitney.lax.staged import fft as fft
 from jitney.primitives.signal.fft import FftType as FftType
 from jitney.primitives.signal.fft import fft_p as fft_p

@@ -76,6 +76,14 @@ def by_group(lax, x, y):
     return lax.ragged_dot(x, y, np.array([2, 0, 4], np.int32))
 
 
+def narrow_matrices(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
+    return [(small(rng, dtype, (3, 6)), small(rng, dtype, (6, 2)), small(rng, dtype, (3, 3)))]
+
+
+def with_scale(lax, x, y, scale):
+    return lax.scaled_dot(x, y, lhs_scale=scale)
+
+
 DOT = {None: 8, "float16": 2, "bfloat16": 2}
 
 
@@ -141,6 +149,7 @@ RECORDS = [
         "dot_general_i32", contract(preferred_element_type=np.int32), products(random), INTEGERS[:2]
     ),
     Record("ragged_dot", by_group, rows_of_groups, NUMERIC, signed_zeros=False),
+    Record("scaled_dot", with_scale, narrow_matrices, INTEGERS[:1], signed_zeros=False),
     Record("dot_layouts", transposed, layouts, NUMERIC),
     Record("sort", sorted_one, keys, ALL),
     Record(
