@@ -33,3 +33,6 @@ from jitney.nn.normalization import logsumexp as logsumexp
 from jitney.nn.normalization import one_hot as one_hot
 from jitney.nn.normalization import softmax as softmax
 from jitney.nn.normalization import standardize as standardize
+from jitney.nn.scaled import get_scaled_dot_general_config as get_scaled_dot_general_config
+from jitney.nn.scaled import scaled_dot_general as scaled_dot_general
+from jitney.nn.scaled import scaled_matmul as scaled_matmul

@@ -169,7 +169,9 @@ def test_in_loops_and_under_transformations():
     np.testing.assert_allclose(jitney.jit(jitney.grad(loss))(x[0]), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("subscripts", ["tkh,skh->kts", "gts,sh->tgh", "gts,tgh->sh", "tgs,htg->sh"])
+@pytest.mark.parametrize(
+    "subscripts", ["tkh,skh->kts", "gts,sh->tgh", "gts,tgh->sh", "tgs,htg->sh"]
+)
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
 def test_products_of_scattered_axes_are_those_of_matrices(subscripts, dtype):
     sizes = {"t": 40, "k": 3, "h": 48, "s": 56, "g": 2}

@@ -1,0 +1,296 @@
+"""Products of matrices of narrow numbers, with a scale for each block of neighbours.
+
+JAX has code for them on GPUs alone, and raises an error on a CPU. Here they are what they stand for:
+operands are quantized as there, multiplied by their scales, and contracted in float32.
+
+Axes in this file: B batches, M rows of the left operand, N of the right one, K contracted, C blocks
+of K.
+
+Sources: Open Compute Project, OCP Microscaling Formats (MX) Specification, 2023 (mxfp8); NVIDIA,
+Introducing NVFP4 for efficient and accurate low-precision inference, 2025 (nvfp4).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from jitney import lax, numpy as jnp
+from jitney.api.custom_vjp import custom_vjp
+from jitney.api.make_jaxpr import eval_shape
+from jitney.core import dtypes
+from jitney.numpy.promotion import check_arraylike
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.typing import Array, ArrayLike, DTypeLike
+    from jitney.primitives.linalg.dot import DotDimensionNumbers
+
+_FLOAT32 = np.dtype(np.float32)
+_LOWEST_EXPONENT, _BIAS = -127, 127  # of scales of eight exponent bits
+_RESULTS = (_FLOAT32, np.dtype(dtypes.bfloat16), np.dtype(np.float16))
+
+
+@dataclasses.dataclass(slots=True)
+class BlockScaleConfig:
+    """How numbers are quantized.
+
+    Attributes:
+      mode: "mxfp8" or "nvfp4".
+      block_size: how many neighbours share a scale.
+      data_type: of the numbers.
+      scale_type: of the scales.
+      global_scale: float32 [1], by which all are divided first, or None.
+      infer_only: whether there are no derivatives.
+    """
+
+    mode: str
+    block_size: int
+    data_type: DTypeLike
+    scale_type: DTypeLike
+    global_scale: Array | None
+    infer_only: bool
+
+
+def get_scaled_dot_general_config(
+    mode: Literal["nvfp4", "mxfp8"], global_scale: Array | None = None
+) -> BlockScaleConfig:
+    """How `scaled_dot_general` quantizes an operand.
+
+    Args:
+      mode: "mxfp8": blocks of 32 numbers of 8 bits, scales that are powers of two; "nvfp4": blocks of
+        16 numbers of 4 bits, scales of 8 bits, and one for all.
+      global_scale: of "nvfp4", float32 [1]; 1 by default.
+
+    Raises:
+      ValueError: for another mode.
+
+    Example:
+      >>> nn.get_scaled_dot_general_config("mxfp8").block_size
+      32
+    """
+    if mode == "nvfp4":
+        scale = jnp.ones((1,), np.float32) if global_scale is None else global_scale
+        numbers = dtypes.float4_e2m1fn, dtypes.float8_e4m3fn
+        return BlockScaleConfig("nvfp4", 16, *numbers, scale, False)
+    if mode == "mxfp8":
+        numbers = dtypes.float8_e4m3fn, dtypes.float8_e8m0fnu
+        return BlockScaleConfig("mxfp8", 32, *numbers, None, False)
+    raise ValueError(
+        f"get_scaled_dot_general_config: mode must be 'nvfp4' or 'mxfp8', but is {mode!r}"
+    )
+
+
+def scaled_matmul(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    lhs_scales: ArrayLike,
+    rhs_scales: ArrayLike,
+    preferred_element_type: DTypeLike = np.float32,
+) -> Array:
+    """Products of matrices, lhs rhs^T, each element times the scale of its block.
+
+    Args:
+      lhs: [B, M, K], of any number format.
+      rhs: [B, N, K].
+      lhs_scales: [B, M, C]; C divides K, and each element counts for K / C neighbours.
+      rhs_scales: [B, N, C].
+      preferred_element_type: dtype of the result; sums are float32.
+
+    Returns: [B, M, N].
+
+    Raises:
+      ValueError: if shapes do not fit.
+
+    Example:
+      >>> x, y = jnp.array([[[1, 2, 3]]]), jnp.array([[[4, 5, 6]]])
+      >>> half = jnp.array([[[0.5]]])
+      >>> nn.scaled_matmul(x, y, half, half)
+      Array([[[8.]]], dtype=float32)
+    """
+    check_arraylike("scaled_matmul", lhs, rhs, lhs_scales, rhs_scales)
+    x, y, x_scales, y_scales = map(jnp.asarray, (lhs, rhs, lhs_scales, rhs_scales))
+    shapes = [z.shape for z in (x, y, x_scales, y_scales)]
+    if any(len(s) != 3 for s in shapes):
+        raise ValueError(
+            f"scaled_matmul: all operands must have three axes, but have shapes {shapes}"
+        )
+    (batches, rows, length), (_, columns, _), (_, _, blocks), _ = shapes
+    wanted = [
+        (batches, rows, length), (batches, columns, length), (batches, rows, blocks),
+        (batches, columns, blocks),
+    ]  # fmt: skip
+    if shapes != wanted or not blocks or length % blocks:
+        raise ValueError(
+            "scaled_matmul: operands must be [B, M, K], [B, N, K], [B, M, C] and [B, N, C], C a "
+            f"divisor of K, but have shapes {shapes}"
+        )
+    left, right = (
+        jnp.asarray(z, _FLOAT32) * jnp.repeat(jnp.asarray(s, _FLOAT32), length // blocks, axis=-1)
+        for z, s in ((x, x_scales), (y, y_scales))
+    )
+    out = lax.dot_general(left, right, (((2,), (2,)), ((0,), (0,))))
+    return out.astype(preferred_element_type)
+
+
+def _quantized(
+    x: Array, config: BlockScaleConfig, global_scale: Array | None
+) -> tuple[Array, Array]:
+    """[B, M, K] -> numbers [B, M, K], scales [B, M, C]."""
+    size = config.block_size
+    if x.shape[-1] == 0 or x.shape[-1] % size:
+        raise ValueError(
+            f"scaled_dot_general: contracted extents must be multiples of {size}, the numbers "
+            f"that share a scale, but one is {x.shape[-1]}"
+        )
+    x = x.astype(_FLOAT32)
+    if global_scale is not None:
+        x = x / global_scale
+    limit = float(jnp.finfo(config.data_type).max)
+    blocks = x.reshape(*x.shape[:-1], -1, size)
+    wanted = jnp.max(jnp.abs(blocks), axis=-1) / limit
+    if config.mode == "mxfp8":
+        # The power of two that is as large, or the next one.
+        mantissa, exponent = jnp.frexp(wanted)
+        exponent = jnp.where(mantissa > 0.5, exponent, exponent - 1)
+        exponent = jnp.where(wanted == 0, 0, jnp.clip(exponent, _LOWEST_EXPONENT, _BIAS))
+        scales = lax.bitcast_convert_type((exponent + _BIAS).astype(np.uint8), config.scale_type)
+        scaled = jnp.ldexp(blocks, -exponent[..., None])
+    else:
+        highest = float(jnp.finfo(config.scale_type).max)
+        scales = jnp.clip(wanted, 0, highest).astype(config.scale_type)
+        divisor = scales.astype(_FLOAT32)
+        scaled = blocks / jnp.where(divisor == 0, 1, divisor)[..., None]
+    numbers = jnp.clip(scaled, -limit, limit).astype(config.data_type)
+    return numbers.reshape(x.shape), scales
+
+
+Configs = tuple[BlockScaleConfig, ...]
+Scales = tuple["Array | None", ...]
+
+
+def _product(x: Array, y: Array, configs: Configs, scales: Scales) -> Array:
+    """[B, M, K], [B, N, K] -> [B, M, N] in float32, both operands quantized."""
+    (left, left_scales), (right, right_scales) = (
+        _quantized(z, c, s) for z, c, s in zip((x, y), configs, scales, strict=True)
+    )
+    out = scaled_matmul(left, right, left_scales, right_scales)
+    for scale in scales:
+        out = out if scale is None else out * scale
+    return out
+
+
+def _is_within(x: Array, config: BlockScaleConfig, scale: Array) -> Array:
+    """Whether a number was not clipped when it was quantized."""
+    limits = [float(jnp.finfo(t).max) for t in (config.data_type, config.scale_type)]
+    return jnp.abs(x) <= scale * math.prod(limits)
+
+
+def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
+    """`_product`, whose derivative takes rounding for the identity."""
+
+    @custom_vjp
+    def product(x: Array, y: Array, scales: Scales) -> Array:
+        return _product(x, y, configs[:2], scales[:2])
+
+    def forward(x: Array, y: Array, scales: Scales) -> tuple[Array, tuple[Array, Array, Scales]]:
+        return product(x, y, scales), (x, y, scales)
+
+    def backward(
+        kept: tuple[Array, Array, Scales], ct: Array
+    ) -> tuple[Array, Array, tuple[Array | None, ...]]:
+        x, y, scales = kept
+        turned = partial(jnp.swapaxes, axis1=1, axis2=2)
+        found: list[Array] = []
+        for own, k, other, mine in ((x, 0, y, ct), (y, 1, x, turned(ct))):
+            if configs[2].mode == "nvfp4":
+                slope = jnp.matmul(mine, other.astype(_FLOAT32))
+                scale = scales[k]
+                if scale is not None:
+                    slope = jnp.where(_is_within(own, configs[k], scale), slope, 0)
+            else:
+                pair, of_pair = (configs[2], configs[1 - k]), (scales[2], scales[1 - k])
+                slope = _product(mine, turned(other), pair, of_pair)
+            found.append(slope.astype(own.dtype))
+        nothing = tuple([None if s is None else jnp.zeros_like(s) for s in scales])
+        return found[0], found[1], nothing
+
+    product.defvjp(forward, backward)
+    return product(x, y, scales)
+
+
+def _matrices(
+    x: Array, contract: Sequence[int], batch: Sequence[int]
+) -> tuple[Array, tuple[int, ...]]:
+    """x as [B, rows, K], and the extents of its free axes."""
+    free = [k for k in range(x.ndim) if k not in contract and k not in batch]
+    extents = [math.prod([x.shape[k] for k in axes]) for axes in (batch, free, contract)]
+    return (
+        jnp.transpose(x, (*batch, *free, *contract)).reshape(extents),
+        tuple([x.shape[k] for k in free]),
+    )
+
+
+def scaled_dot_general(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    dimension_numbers: DotDimensionNumbers,
+    preferred_element_type: DTypeLike = np.float32,
+    configs: Sequence[BlockScaleConfig] | None = None,
+    implementation: Literal["cudnn"] | None = None,
+) -> Array:
+    """A contraction of operands that are quantized first, each block of neighbours with a scale.
+
+    Args:
+      lhs, rhs: floating arrays.
+      dimension_numbers: as of `lax.dot_general`; the extents of all contracted axes, taken together,
+        are a multiple of the size of a block. For derivatives of "mxfp8", so are the free ones.
+      preferred_element_type: dtype of the result: float32, bfloat16 or float16.
+      configs: how lhs, rhs and cotangents are quantized, from `get_scaled_dot_general_config`. None
+        for a contraction of the operands as they are.
+      implementation: deprecated, and ignored.
+
+    Returns: array as that of `lax.dot_general`.
+
+    Raises:
+      ValueError: if blocks do not fit.
+      TypeError: if shapes do not fit, or for another dtype.
+
+    Derivatives in reverse mode take rounding for the identity; with "nvfp4" their products are not
+    quantized, and they are 0 where a number was clipped.
+
+    Example:
+      >>> x, y = jnp.full((2, 32), 3.0), jnp.full((4, 32), 0.5)
+      >>> configs = [nn.get_scaled_dot_general_config("mxfp8")] * 3
+      >>> nn.scaled_dot_general(x, y, (((1,), (1,)), ((), ())), configs=configs)
+      Array([[48., 48., 48., 48.],
+             [48., 48., 48., 48.]], dtype=float32)
+    """
+    if implementation is not None:
+        warnings.warn(
+            "scaled_dot_general: implementation is ignored", DeprecationWarning, stacklevel=2
+        )
+    if configs is None:
+        return lax.dot_general(
+            lhs, rhs, dimension_numbers, preferred_element_type=preferred_element_type
+        )
+    check_arraylike("scaled_dot_general", lhs, rhs)
+    if np.dtype(preferred_element_type) not in _RESULTS:
+        raise TypeError(
+            "scaled_dot_general: preferred_element_type must be float32, bfloat16 or float16, but is "
+            f"{np.dtype(preferred_element_type)}"
+        )
+    x, y = jnp.asarray(lhs), jnp.asarray(rhs)
+    eval_shape(partial(lax.dot_general, dimension_numbers=dimension_numbers), x, y)  # its errors
+    (cx, cy), (bx, by) = dimension_numbers
+    left, free_x = _matrices(x, cx, bx)
+    right, free_y = _matrices(y, cy, by)
+    scales = tuple([c.global_scale for c in configs])
+    out = _scaled_dot(left, right, scales, tuple(configs)).astype(preferred_element_type)
+    return out.reshape(*[x.shape[k] for k in bx], *free_x, *free_y)
