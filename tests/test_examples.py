@@ -14,7 +14,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import custom_batching, flatten_util, image, lax, nn, ops, random
 from jitney.example_libraries import optimizers, stax
-from jitney.experimental import jet, ode
+from jitney.experimental import jet, ode, sparse
 from jitney.lax import linalg
 from jitney.numpy import fft
 
@@ -34,9 +34,12 @@ NAMESPACES: dict[str, ModuleType] = {
     "stax": stax,
     "jet": jet,
     "ode": ode,
+    "sparse": sparse,
+    "sparse.linalg": sparse.linalg,
+    "sparse.util": sparse.util,
 }
 GLOBALS = {"jax": jitney, "jnp": jnp, "lax": lax, "random": random, "nn": nn}
-GLOBALS |= {"optimizers": optimizers, "stax": stax}
+GLOBALS |= {"optimizers": optimizers, "stax": stax, "sparse": sparse}
 PARSER = doctest.DocTestParser()
 
 

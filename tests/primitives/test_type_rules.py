@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jitney
+import jitney.experimental.sparse  # declares primitives
 from jitney.core import config
 from jitney.core.primitive import registry
 from jitney.primitives import load_all

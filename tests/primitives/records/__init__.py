@@ -9,6 +9,7 @@ from tests.primitives.records import (
     reduce,
     shape,
     signal,
+    sparse,
     special,
     unary,
 )
@@ -25,6 +26,7 @@ FAMILIES = {
     "indexing": indexing.RECORDS,
     "special": special.RECORDS,
     "signal": signal.RECORDS,
+    "sparse": sparse.RECORDS,
 }
 
 

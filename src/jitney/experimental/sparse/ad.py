@@ -1,0 +1,209 @@
+"""`jax.experimental.sparse.ad`: derivatives with respect to what sparse arrays store.
+
+The derivative by a sparse array is a sparse array with the same positions: elements that are not stored
+are no variables. Its size is that of what is stored, not that of the whole array.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney import numpy as jnp
+from jitney.api import gradient, jacobian as jacobians
+from jitney.api.gradient import argnums_partial, checked_argnums
+from jitney.core.pytree import pytrees
+from jitney.experimental.sparse.base import JAXSparse
+from jitney.experimental.sparse.bcoo.matrix import BCOO
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, PyTree
+    from jitney.primitives.rule_types import Param
+
+
+def is_sparse(x: object) -> bool:
+    """Whether `x` is a sparse array."""
+    return isinstance(x, JAXSparse)
+
+
+def _with_data(like: JAXSparse, data: Array) -> Any:
+    """The sparse array `like` with other elements at its positions."""
+    arrays, description = like.tree_flatten()
+    return type(like).tree_unflatten(description, (data, *arrays[1:]))
+
+
+def _derivative(like: JAXSparse | Array, data: Array) -> Any:
+    """The derivative of an array by `like`, as an array of the result's axes and those of `like`."""
+    if not isinstance(like, JAXSparse):
+        return data
+    outer = data.shape[: data.ndim - like.data.ndim]
+    if not outer:
+        return _with_data(like, data)
+    if not isinstance(like, BCOO):
+        raise NotImplementedError(
+            f"derivatives of arrays by {type(like).__name__}: only BCOO arrays have batch axes for them"
+        )
+    indices = jnp.broadcast_to(like.indices, (*outer, *like.indices.shape))
+    return BCOO((data, indices), shape=(*outer, *like.shape))
+
+
+def _split(tree: PyTree) -> tuple[PyTree, Callable[[PyTree], PyTree], list[Any]]:
+    """(the elements of a pytree, what makes a pytree of others, sparse or not; its leaves)."""
+    leaves, structure = pytrees.tree_flatten(tree, is_leaf=is_sparse)
+    elements = [x.data if isinstance(x, JAXSparse) else x for x in leaves]
+
+    def merged(parts: PyTree) -> Any:
+        given = pytrees.tree_leaves(parts)
+        whole = [
+            _with_data(x, part) if isinstance(x, JAXSparse) else part
+            for x, part in zip(leaves, given, strict=True)
+        ]
+        return pytrees.tree_unflatten(structure, whole)
+
+    return pytrees.tree_unflatten(structure, elements), merged, leaves
+
+
+def flatten_fun_for_sparse_ad(
+    fun: Callable[..., PyTree], argnums: int | Sequence[int], args: Sequence[PyTree]
+) -> tuple[Callable[..., PyTree], tuple[PyTree, ...], Callable[[PyTree], PyTree]]:
+    """(function of elements, elements, what makes derivatives by elements those by arguments).
+
+    Args:
+      fun: takes pytrees of arrays, sparse or not.
+      argnums: with respect to which positional arguments derivatives are taken.
+      args: all of them.
+    """
+    chosen = checked_argnums(argnums)
+    partial, operands = argnums_partial(fun, chosen, args, {})
+    elements, merged, leaves = _split(operands)
+
+    def of_elements(*parts: PyTree) -> Any:
+        return partial(*merged(parts))
+
+    def restored(found: PyTree) -> Any:
+        """`found`: for each argument, derivatives like its elements."""
+        given, structure = pytrees.tree_flatten(found)
+        out = [_derivative(x, d) for x, d in zip(leaves, given, strict=True)]
+        whole = pytrees.tree_unflatten(structure, out)
+        return whole[0] if isinstance(chosen, int) else whole
+
+    return of_elements, elements, restored
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    **kwargs: Param,
+) -> Callable[..., tuple[Any, Any]]:
+    """`jax.value_and_grad` of functions of sparse arrays; gradients by these have their positions.
+
+    Args: as there.
+    """
+
+    @functools.wraps(fun, updated=())
+    def of_args(*args: PyTree, **kwds: PyTree) -> tuple[Any, Any]:
+        called = functools.partial(fun, **kwds) if kwds else fun
+        of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)
+        numbers = tuple(range(len(elements)))
+        derived = gradient.value_and_grad(of_elements, numbers, has_aux=has_aux, **kwargs)
+        value, found = derived(*elements)
+        return value, restored(found)
+
+    return of_args
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    **kwargs: Param,
+) -> Callable[..., Any]:
+    """`jax.grad` of functions of sparse arrays; gradients by these have their positions.
+
+    Args: as there.
+
+    Example:
+      >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.grad(lambda M: jnp.sum((M @ jnp.ones(2)) ** 2))(M).todense()
+      Array([[0., 4.],
+             [6., 0.]], dtype=float32)
+    """
+    derived = value_and_grad(fun, argnums, has_aux, **kwargs)
+
+    @functools.wraps(fun, updated=())
+    def of_args(*args: PyTree, **kwds: PyTree) -> Any:
+        value, found = derived(*args, **kwds)
+        return (found, value[1]) if has_aux else found
+
+    return of_args
+
+
+def _jacobian(
+    transformation: Callable[..., Any],
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    kwargs: dict[str, Any],
+) -> Callable[..., Any]:
+    @functools.wraps(fun, updated=())
+    def of_args(*args: PyTree, **kwds: PyTree) -> Any:
+        called = functools.partial(fun, **kwds) if kwds else fun
+        of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)
+        structure: Any = None
+
+        def flat(*parts: PyTree) -> Any:
+            nonlocal structure
+            out = of_elements(*parts)
+            out, more = out if has_aux else (out, None)
+            leaves, structure = pytrees.tree_flatten(out)
+            if any(map(is_sparse, pytrees.tree_leaves(out, is_leaf=is_sparse))):
+                raise NotImplementedError(
+                    "Jacobians of sparse results; sparse.todense makes them arrays"
+                )
+            return (leaves, more) if has_aux else leaves
+
+        numbers = tuple(range(len(elements)))
+        found = transformation(flat, numbers, has_aux=has_aux, **kwargs)(*elements)
+        found, more = found if has_aux else (found, None)
+        whole = pytrees.tree_unflatten(structure, [restored(rows) for rows in found])
+        return (whole, more) if has_aux else whole
+
+    return of_args
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    **kwargs: Param,
+) -> Callable[..., Any]:
+    """`jax.jacfwd` of functions of sparse arrays.
+
+    The derivative by a BCOO array is a BCOO array with the axes of the result as batch axes.
+
+    Args: as there.
+    """
+    return _jacobian(jacobians.jacfwd, fun, argnums, has_aux, kwargs)
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    **kwargs: Param,
+) -> Callable[..., Any]:
+    """`jax.jacrev` of functions of sparse arrays; derivatives as those of `jacfwd`.
+
+    Args: as there.
+
+    Example:
+      >>> M = sparse.eye(2)
+      >>> sparse.jacrev(lambda M: M @ jnp.array([3.0, 4.0]))(M)
+      BCOO(float32[2, 2, 2], nse=2, n_batch=1)
+    """
+    return _jacobian(jacobians.jacrev, fun, argnums, has_aux, kwargs)
+
+
+jacobian = jacrev

@@ -1,0 +1,111 @@
+"""`jax.experimental.sparse.api`: what works on all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney import numpy as jnp
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.pytree import pytrees
+from jitney.experimental.sparse.base import JAXSparse
+from jitney.experimental.sparse.bcoo.matrix import BCOO
+from jitney.experimental.sparse.bcsr import BCSR
+from jitney.experimental.sparse.composed import composed
+from jitney.experimental.sparse.coo import COO
+from jitney.experimental.sparse.csr import CSC, CSR
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, DTypeLike
+
+_FORMATS: dict[str, Any] = {"bcoo": BCOO, "bcsr": BCSR, "coo": COO, "csr": CSR, "csc": CSC}
+
+
+def _todense(*arrays: Array, tree: pytrees.PyTreeDef) -> Array:
+    whole = pytrees.tree_unflatten(tree, arrays)
+    return whole.todense() if isinstance(whole, JAXSparse) else whole
+
+
+def _todense_type(*avals: ShapedArray, tree: pytrees.PyTreeDef) -> ShapedArray:
+    whole = pytrees.tree_unflatten(tree, avals)
+    return shaped_array(whole.shape, avals[0].dtype)
+
+
+todense_p = composed("todense", _todense, _todense_type, linear_in=(0,))
+
+
+def todense(arr: JAXSparse | Array) -> Array:
+    """The whole array of a sparse one; an array as it is.
+
+    In functions given to `sparsify`, it is what makes a sparse value an array.
+
+    Example:
+      >>> sparse.todense(sparse.eye(2))
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
+    arrays, tree = pytrees.tree_flatten(arr)
+    return todense_p.bind(*map(jnp.asarray, arrays), tree=tree)
+
+
+def _format(name: str) -> Any:
+    if name not in _FORMATS:
+        raise ValueError(
+            f"sparse_format={name!r} not recognized; must be one of {sorted(_FORMATS)}"
+        )
+    return _FORMATS[name]
+
+
+def empty(
+    shape: Sequence[int],
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: str = "bcoo",
+    **kwds: int,
+) -> JAXSparse:
+    """A sparse array of zeros.
+
+    Args:
+      shape: of the array.
+      dtype: of its elements; the default floating dtype by default.
+      index_dtype: dtype of positions.
+      sparse_format: "bcoo", "bcsr", "coo", "csr" or "csc".
+      **kwds: more for the format: `n_batch`, `n_dense`, `nse` of "bcoo" and "bcsr".
+
+    Raises:
+      ValueError: if there is no such format, or it has no arrays of that shape.
+
+    Example:
+      >>> sparse.empty((2, 3))
+      BCOO(float32[2, 3], nse=0)
+    """
+    return _format(sparse_format)._empty(shape, dtype=dtype, index_dtype=index_dtype, **kwds)
+
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: str = "bcoo",
+    **kwds: int,
+) -> JAXSparse:
+    """A matrix with ones on a diagonal.
+
+    Args:
+      N, M: its shape; `M` is `N` by default.
+      k: the diagonal; above the main one if positive.
+      dtype, index_dtype, sparse_format, **kwds: as for `empty`.
+
+    Raises:
+      ValueError: if there is no such format.
+
+    Example:
+      >>> sparse.eye(3, k=1).todense()
+      Array([[0., 1., 0.],
+             [0., 0., 1.],
+             [0., 0., 0.]], dtype=float32)
+    """
+    columns = N if M is None else M
+    return _format(sparse_format)._eye(N, columns, k, dtype=dtype, index_dtype=index_dtype, **kwds)

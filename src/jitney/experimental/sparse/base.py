@@ -1,0 +1,116 @@
+"""`JAXSparse`: what sparse arrays of all formats have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from jitney.core.pytree import pytrees
+from jitney.core.trace import Tracer
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, Index
+
+
+class JAXSparse:
+    """A sparse array: a pytree of its arrays, of which shapes and flags are static.
+
+    `+`, `-`, `*`, `/`, `@`, `abs`, indexing and `sum` are those of `jax.numpy`, made sparse by
+    `sparsify`; `operators.py` gives them to the classes.
+
+    Attributes:
+      data: the stored elements.
+      shape: of the whole array.
+    """
+
+    data: Array
+    shape: tuple[int, ...]
+    __array_priority__ = 100  # NumPy's arrays leave operators to us
+
+    if TYPE_CHECKING:  # set by operators.py
+        sum: Callable[..., Any]
+        reshape: Callable[..., Any]
+        astype: Callable[..., Any]
+
+        def __matmul__(self, other: JAXSparse | ArrayLike) -> Any: ...
+        def __rmatmul__(self, other: JAXSparse | ArrayLike) -> Any: ...
+        def __getitem__(self, index: Index) -> Any: ...
+        def __mul__(self, other: JAXSparse | ArrayLike) -> Any: ...
+        def __add__(self, other: JAXSparse | ArrayLike) -> Any: ...
+
+    def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]) -> None:
+        """`args`: the arrays of the format; `shape`: of the whole array."""
+        self.shape = tuple(int(n) for n in shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements the array has, stored or not."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes the array has."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the elements."""
+        return self.data.dtype
+
+    @property
+    def nse(self) -> int:
+        """How many elements are stored: "number of specified elements"."""
+        raise NotImplementedError(f"{type(self).__name__}.nse")
+
+    @property
+    def T(self) -> Self:
+        """The array with its axes reversed."""
+        return self.transpose()
+
+    def todense(self) -> Array:
+        """The whole array."""
+        raise NotImplementedError(f"{type(self).__name__}.todense")
+
+    def transpose(self, axes: Sequence[int] | None = None) -> Self:
+        """The array with its axes permuted."""
+        raise NotImplementedError(f"{type(self).__name__}.transpose")
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        """(arrays, static description)."""
+        raise NotImplementedError(f"{type(self).__name__}.tree_flatten")
+
+    @classmethod
+    def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, ...]) -> Self:
+        """The sparse array of `tree_flatten`'s parts."""
+        raise NotImplementedError(f"{cls.__name__}.tree_unflatten")
+
+    def block_until_ready(self) -> Self:
+        """Waits until all of its arrays are computed."""
+        for x in pytrees.tree_leaves(self):
+            x.block_until_ready()
+        return self
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # as arrays: == is by element
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        try:
+            dtype, shape, nse = self.dtype, list(self.shape), self.nse
+        except (AttributeError, IndexError, TypeError):  # no arrays: of a transformation
+            return f"{name}(<invalid>)"
+        found = ", ".join(
+            f"{k}={getattr(self, k)}" for k in ("n_batch", "n_dense") if getattr(self, k, 0)
+        )
+        text = f"{dtype}{shape}, {nse=}" + (f", {found}" if found else "")
+        if isinstance(self.data, Tracer):
+            return f"{type(self.data).__name__}[{name}({text})]"
+        return f"{name}({text})"

@@ -1,0 +1,5 @@
+"""`jax.experimental.sparse.bcoo`: batched coordinates."""
+
+from jitney.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

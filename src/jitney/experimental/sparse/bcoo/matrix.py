@@ -1,0 +1,472 @@
+"""`BCOO`: sparse arrays as batched coordinates (`layout.py`), and what changes how they are stored."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.pytree.registry import register_pytree_node_class
+from jitney.core.trace import Tracer
+from jitney.experimental.sparse.base import JAXSparse
+from jitney.experimental.sparse.bcoo import conversion, order, relayout
+from jitney.experimental.sparse.bcoo.layout import BCOOProperties, padding, validate
+from jitney.experimental.sparse.util import (
+    SparseEfficiencyError,
+    SparseEfficiencyWarning,
+    SparseInfo,
+    check_permutation,
+    count_stored,
+    fitted_shape,
+)
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, DTypeLike
+
+
+@register_pytree_node_class
+class BCOO(JAXSparse):
+    """A sparse array stored as blocks and their positions: "batched coordinates".
+
+    The axes of the array are batch axes, sparse axes and dense axes, in this order. Blocks of equal
+    positions add up; positions beyond the shape are padding and do not count.
+
+    Attributes:
+      data: the blocks [*batch, nse, *dense].
+      indices: their positions in the sparse axes [*batch, nse, n_sparse], of integers.
+      shape: of the array.
+      indices_sorted: whether positions are said to be in lexicographic order.
+      unique_indices: whether no position is said to occur twice.
+
+    Example:
+      >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> M
+      BCOO(float32[2, 2], nse=2)
+      >>> M @ jnp.ones(2)
+      Array([2., 3.], dtype=float32)
+    """
+
+    indices: Array
+
+    def __init__(
+        self,
+        args: tuple[Array, Array],
+        *,
+        shape: Sequence[int],
+        indices_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> None:
+        """`args`: (data, indices).
+
+        Raises:
+          ValueError: if the shapes do not fit, or indices are not integers.
+        """
+        super().__init__(args, shape=shape)
+        self.data, self.indices = map(jnp.asarray, args)
+        self.indices_sorted = indices_sorted
+        self.unique_indices = unique_indices
+        validate(self.data, self.indices, self.shape)
+
+    @property
+    def nse(self) -> int:
+        """How many blocks every batch stores, padding among them."""
+        return self.indices.shape[-2]
+
+    @property
+    def n_batch(self) -> int:
+        """How many axes are batch axes."""
+        return self.indices.ndim - 2
+
+    @property
+    def n_sparse(self) -> int:
+        """How many axes are sparse axes."""
+        return self.indices.shape[-1]
+
+    @property
+    def n_dense(self) -> int:
+        """How many axes are dense axes."""
+        return self.data.ndim - 1 - self.n_batch
+
+    @property
+    def info(self) -> SparseInfo:
+        """What is known of the array besides its arrays."""
+        return SparseInfo(self.shape, self.indices_sorted, self.unique_indices)
+
+    @property
+    def properties(self) -> BCOOProperties:
+        """How many axes of each kind there are, and how many blocks."""
+        return BCOOProperties(self.n_batch, self.n_sparse, self.n_dense, self.nse)
+
+    @property
+    def sparse_shape(self) -> tuple[int, ...]:
+        """The extents of the sparse axes."""
+        return self.shape[self.n_batch : self.n_batch + self.n_sparse]
+
+    @classmethod
+    def fromdense(
+        cls,
+        mat: Array,
+        *,
+        nse: int | None = None,
+        index_dtype: DTypeLike = np.int32,
+        n_dense: int = 0,
+        n_batch: int = 0,
+    ) -> BCOO:
+        """See `bcoo_fromdense`."""
+        return bcoo_fromdense(
+            mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch
+        )
+
+    @classmethod
+    def from_scipy_sparse(
+        cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
+    ) -> BCOO:
+        """The BCOO matrix of a matrix or an array of `scipy.sparse`, without its explicit order.
+
+        Raises:
+          NotImplementedError: if dense or batch axes are asked for.
+        """
+        if n_dense or n_batch:
+            raise NotImplementedError("BCOO.from_scipy_sparse: n_dense and n_batch must be 0")
+        coo = mat.tocoo()
+        indices = np.stack([coo.row, coo.col], axis=1)
+        indices = jnp.asarray(indices, dtype=index_dtype or coo.row.dtype)
+        return cls((jnp.asarray(coo.data), indices), shape=coo.shape)
+
+    @classmethod
+    def _empty(
+        cls,
+        shape: Sequence[int],
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
+        n_dense: int = 0,
+        n_batch: int = 0,
+        nse: int = 0,
+    ) -> BCOO:
+        """An array of zeros, with room for `nse` blocks."""
+        shape = tuple(shape)
+        n_sparse = len(shape) - n_dense - n_batch
+        if min(n_sparse, n_dense, n_batch, nse) < 0:
+            raise ValueError(
+                f"BCOO: no {n_batch} batch and {n_dense} dense axes with {nse=} in shape {shape}"
+            )
+        batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
+        data = jnp.zeros((*batch, nse, *shape[n_batch + n_sparse :]), dtype)
+        indices = padding((*batch, nse, n_sparse), sparse, index_dtype)
+        return cls((data, indices), shape=shape, indices_sorted=True, unique_indices=True)
+
+    @classmethod
+    def _eye(
+        cls,
+        N: int,
+        M: int,
+        k: int,
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
+        n_batch: int = 0,
+        n_dense: int = 0,
+    ) -> BCOO:
+        """Ones on the diagonal `k` of a matrix [N, M]."""
+        n = max(0, min(N, N + k, M, M - k))
+        rows = np.arange(n) + max(0, -k)
+        columns = np.arange(n) + max(0, k)
+        indices = jnp.asarray(np.stack([rows, columns], axis=1), dtype=index_dtype)
+        eye = cls(
+            (jnp.ones(n, dtype), indices), shape=(N, M), indices_sorted=True, unique_indices=True
+        )
+        if not n_batch and not n_dense:
+            return eye
+        if n_batch + n_dense > 2:
+            raise ValueError(
+                f"eye: at most 2 axes can be batch or dense axes: {n_batch=}, {n_dense=}"
+            )
+        out = bcoo_update_layout(eye, n_batch=n_batch, n_dense=n_dense, on_inefficient=None)
+        # One block of a row, of a column, is not zero.
+        return bcoo_sum_duplicates(out, nse=1) if n_batch == 1 and n else out
+
+    def update_layout(
+        self,
+        *,
+        n_batch: int | None = None,
+        n_dense: int | None = None,
+        on_inefficient: str | None = "error",
+    ) -> BCOO:
+        """See `bcoo_update_layout`."""
+        return bcoo_update_layout(
+            self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient
+        )
+
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
+        """The array with blocks of equal positions added up, sorted.
+
+        Args:
+          nse: how many blocks to store; by default as many as there are positions, which are not
+            known of traced arrays. Blocks beyond it are dropped.
+          remove_zeros: whether blocks of zeros are left out.
+        """
+        return bcoo_eliminate_zeros(self, nse) if remove_zeros else bcoo_sum_duplicates(self, nse)
+
+    def sort_indices(self) -> BCOO:
+        """See `bcoo_sort_indices`."""
+        return bcoo_sort_indices(self)
+
+    def todense(self) -> Array:
+        """See `bcoo_todense`."""
+        return bcoo_todense(self)
+
+    def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
+        """The array with its axes permuted, batch, sparse and dense axes each among themselves.
+
+        Args:
+          axes: a permutation; by default sparse axes are reversed, as are all axes of a matrix.
+        """
+        return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self.data, self.indices), self.info._asdict()
+
+    @classmethod
+    def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, ...]) -> Self:
+        # Leaves may be anything: transformations put placeholders there.
+        out = object.__new__(cls)
+        out.data, out.indices = children
+        if aux_data.keys() != {"shape", "indices_sorted", "unique_indices"}:
+            raise ValueError(f"BCOO.tree_unflatten: invalid {aux_data=}")
+        vars(out).update(aux_data)
+        if isinstance(out.data, Array) and isinstance(out.indices, Array) and out.indices.ndim > 1:
+            n_batch = out.n_batch
+            batches = out.data.shape[:n_batch], out.indices.shape[:n_batch]
+            if out.n_dense >= 0 and len(out.shape) != n_batch + out.n_sparse + out.n_dense:
+                out.shape = fitted_shape(out.shape, batches, out.n_sparse + out.n_dense)
+        return out
+
+
+def bcoo_todense(mat: BCOO) -> Array:
+    """The whole array of a sparse one.
+
+    Example:
+      >>> sparse.bcoo_todense(sparse.eye(2))
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
+    return conversion.dense(mat.data, mat.indices, mat.info)
+
+
+def bcoo_fromdense(
+    mat: Array,
+    *,
+    nse: int | None = None,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    index_dtype: DTypeLike = np.int32,
+) -> BCOO:
+    """The sparse array of what is not zero in `mat`.
+
+    Args:
+      mat: an array.
+      nse: how many blocks each batch stores; by default as many as it takes. What is beyond is lost.
+      n_batch: how many of the first axes are batch axes.
+      n_dense: how many of the last axes are dense axes.
+      index_dtype: dtype of the positions.
+
+    Raises:
+      ConcretizationTypeError: if `nse` is not given and `mat` is traced.
+      ValueError: if the array has too few axes.
+
+    Example:
+      >>> sparse.bcoo_fromdense(jnp.array([0.0, 5.0, 0.0, 7.0])).indices.ravel()
+      Array([1, 3], dtype=int32)
+    """
+    mat = jnp.asarray(mat)
+    n_batch, n_dense = operator.index(n_batch), operator.index(n_dense)
+    if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
+        raise ValueError(
+            f"bcoo_fromdense: no {n_batch} batch and {n_dense} dense axes in shape {mat.shape}"
+        )
+    if nse is None:
+        nse = count_stored(mat, n_batch, n_dense, "bcoo_fromdense")
+    data, indices = conversion.bcoo_fromdense_p.bind(
+        mat,
+        nse=operator.index(nse),
+        n_batch=n_batch,
+        n_dense=n_dense,
+        index_dtype=dtypes.canonicalize_dtype(index_dtype),
+    )
+    return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
+
+
+def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = None) -> BCOO:
+    """The blocks of an array at the positions of a sparse one.
+
+    Args:
+      sparr: says which positions; its data do not matter.
+      arr: an array of the same shape.
+      assume_unique: whether no position occurs twice; by default `sparr.unique_indices`. Else the first
+        of equal positions gets the block, the others zeros.
+
+    Raises:
+      TypeError: if `sparr` is no BCOO array.
+      ValueError: if the shapes differ.
+    """
+    if not isinstance(sparr, BCOO):
+        raise TypeError(f"bcoo_extract: sparr must be a BCOO array, but got {type(sparr)}")
+    mat = jnp.asarray(arr)
+    if mat.shape != sparr.shape:
+        raise ValueError(
+            f"bcoo_extract: shapes must be equal, but got {sparr.shape} and {mat.shape}"
+        )
+    data = conversion.extract(sparr.indices, mat)
+    unique = sparr.unique_indices if assume_unique is None else assume_unique
+    if not unique:
+        first = order.first_of_equals(sparr.indices)
+        mask = first.reshape(*first.shape, *(1,) * sparr.n_dense)
+        data = jnp.where(mask, data, jnp.zeros((), data.dtype))
+    return _with(sparr, data)
+
+
+def _with(mat: BCOO, data: Array) -> BCOO:
+    """`mat` with other blocks at the same positions."""
+    return BCOO(
+        (data, mat.indices),
+        shape=mat.shape,
+        indices_sorted=mat.indices_sorted,
+        unique_indices=mat.unique_indices,
+    )
+
+
+def bcoo_sort_indices(mat: BCOO) -> BCOO:
+    """The array with positions in lexicographic order; equal ones stay in order."""
+    data, indices = order.bcoo_sort_indices_p.bind(mat.data, mat.indices, spinfo=mat.info)
+    return BCOO(
+        (data, indices), shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices
+    )
+
+
+def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
+    """The array with blocks of equal positions added up, sorted.
+
+    Args:
+      mat: the array.
+      nse: how many blocks to store; by default as many as there are positions.
+
+    Raises:
+      ValueError: if `nse` is not given and the array is traced.
+    """
+    if nse is None:
+        if is_traced(mat.indices):
+            raise ValueError(
+                "bcoo_sum_duplicates: nse must be specified when using the function within jit, vmap, "
+                "and other transformations, where positions are not known"
+            )
+        nse = order.count_unique(mat.indices, mat.shape)
+    data, indices = order.bcoo_sum_duplicates_p.bind(
+        mat.data, mat.indices, spinfo=mat.info, nse=operator.index(nse)
+    )
+    return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
+
+
+def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
+    """The array without blocks of zeros, blocks of equal positions added up; `nse` as there."""
+    data, indices = mat.data, mat.indices
+    nonzero = data != 0
+    if mat.n_dense:
+        nonzero = jnp.any(nonzero, axis=tuple(range(mat.n_batch + 1, data.ndim)))
+    empty = padding((mat.n_sparse,), mat.sparse_shape, indices.dtype)
+    indices = jnp.where(nonzero[..., None], indices, empty)
+    return bcoo_sum_duplicates(BCOO((data, indices), shape=mat.shape), nse)
+
+
+def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
+    """The array with its axes permuted, batch, sparse and dense axes each among themselves.
+
+    Raises:
+      ValueError: if `permutation` is none.
+      NotImplementedError: if axes of different kinds would change places.
+    """
+    axes = check_permutation("bcoo_transpose", permutation, mat.ndim)
+    if axes == tuple(range(mat.ndim)):
+        return mat
+    data, indices = order.bcoo_transpose_p.bind(
+        mat.data, mat.indices, permutation=axes, spinfo=mat.info
+    )
+    shape = tuple(mat.shape[k] for k in axes)
+    sparse = axes[mat.n_batch : mat.n_batch + mat.n_sparse]
+    kept = sparse == tuple(sorted(sparse))
+    return BCOO(
+        (data, indices),
+        shape=shape,
+        indices_sorted=mat.indices_sorted and kept,
+        unique_indices=mat.unique_indices,
+    )
+
+
+def bcoo_update_layout(
+    mat: BCOO,
+    *,
+    n_batch: int | None = None,
+    n_dense: int | None = None,
+    on_inefficient: str | None = "error",
+) -> BCOO:
+    """The same array with other numbers of batch and dense axes.
+
+    More batch axes, or more dense ones, may need much more storage.
+
+    Args:
+      mat: the array.
+      n_batch: how many batch axes; by default as many as now.
+      n_dense: how many dense axes; by default as many as now.
+      on_inefficient: what to do if more is stored: "error", "warn", or None.
+
+    Raises:
+      ValueError: if there are not so many axes, or `on_inefficient` is none of these.
+      SparseEfficiencyError: if more is stored, unless told otherwise.
+    """
+    if on_inefficient not in ("error", "warn", None):
+        raise ValueError(
+            f"on_inefficient must be 'error', 'warn' or None, but got {on_inefficient!r}"
+        )
+    n_batch = mat.n_batch if n_batch is None else operator.index(n_batch)
+    n_dense = mat.n_dense if n_dense is None else operator.index(n_dense)
+    if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
+        raise ValueError(
+            f"bcoo_update_layout: no {n_batch=} and {n_dense=} axes in shape {mat.shape}"
+        )
+    if n_batch > mat.n_batch or n_dense > mat.n_dense:
+        message = (
+            f"bcoo_update_layout: from {mat.n_batch} batch and {mat.n_dense} dense axes to "
+            f"{n_batch} and {n_dense} may need far more storage; on_inefficient=None allows it"
+        )
+        if on_inefficient == "error":
+            raise SparseEfficiencyError(message)
+        if on_inefficient == "warn":
+            warnings.warn(message, SparseEfficiencyWarning, stacklevel=2)
+    data, indices, shape = mat.data, mat.indices, mat.shape
+    if n_dense < mat.n_dense:
+        data, indices = relayout.dense_to_sparse(data, indices, mat.n_dense - n_dense)
+    if n_batch < mat.n_batch:
+        data, indices = relayout.batch_to_sparse(data, indices, shape, mat.n_batch - n_batch)
+    if n_dense > mat.n_dense:
+        data, indices = relayout.sparse_to_dense(data, indices, shape, n_dense - mat.n_dense)
+    if n_batch > mat.n_batch:
+        data, indices = relayout.sparse_to_batch(data, indices, shape, n_batch - mat.n_batch)
+    # Fewer dense axes keep order and uniqueness; so do fewer batch axes.
+    kept = n_dense <= mat.n_dense and n_batch <= mat.n_batch
+    return BCOO(
+        (data, indices),
+        shape=shape,
+        indices_sorted=mat.indices_sorted and n_dense == mat.n_dense and n_batch == mat.n_batch,
+        unique_indices=mat.unique_indices and kept,
+    )
+
+
+def is_traced(x: Array) -> bool:
+    """Whether the numbers of an array are not known."""
+    return isinstance(x, Tracer) and not x.is_concrete()

@@ -1,0 +1,94 @@
+"""Changes of what is a batch, a sparse, a dense axis: steps of `bcoo_update_layout`.
+
+Each step takes and returns (data, indices). Batch axes that become sparse, and dense axes that become
+sparse, store what was stored. In the other direction every batch, or every block, has room for all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from jitney import numpy as jnp
+from jitney.experimental.sparse.bcoo.layout import columns, is_stored, padding
+from jitney.experimental.sparse.util import nfold_vmap
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, DTypeLike
+    from jitney.experimental.sparse.util import Shape
+
+
+def grid(extents: Shape, dtype: DTypeLike) -> Array:
+    """All positions of `extents`, in order: [prod(extents), len(extents)]."""
+    n = math.prod(extents)
+    if not extents:
+        return jnp.zeros((1, 0), dtype)
+    return jnp.stack(jnp.unravel_index(jnp.arange(n), extents), axis=-1).astype(dtype)
+
+
+def dense_to_sparse(data: Array, indices: Array, n: int) -> tuple[Array, Array]:
+    """The first `n` dense axes become the last sparse ones."""
+    n_batch, nse, n_sparse = indices.ndim - 2, *indices.shape[-2:]
+    moved = data.shape[n_batch + 1 : n_batch + 1 + n]
+    each = math.prod(moved)
+    data = data.reshape(*data.shape[:n_batch], nse * each, *data.shape[n_batch + 1 + n :])
+    batch = indices.shape[:n_batch]
+    outer = jnp.broadcast_to(indices[..., None, :], (*batch, nse, each, n_sparse))
+    inner = jnp.broadcast_to(grid(moved, indices.dtype), (*batch, nse, each, n))
+    return data, jnp.concatenate([outer, inner], -1).reshape(*batch, nse * each, n_sparse + n)
+
+
+def batch_to_sparse(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
+    """The last `n` batch axes become the first sparse ones."""
+    n_batch, nse, n_sparse = indices.ndim - 2, *indices.shape[-2:]
+    kept, moved = n_batch - n, shape[n_batch - n : n_batch]
+    each = math.prod(moved)
+
+    def spread(x: Array) -> Array:
+        full = (*x.shape[:kept], *moved, *x.shape[n_batch:])
+        return jnp.broadcast_to(x, full).reshape(
+            *x.shape[:kept], each * nse, *x.shape[n_batch + 1 :]
+        )
+
+    data, indices = spread(data), spread(indices)
+    outer = jnp.repeat(grid(moved, indices.dtype), nse, axis=0)
+    outer = jnp.broadcast_to(outer, (*indices.shape[:kept], *outer.shape))
+    extents = shape[kept:][: n + n_sparse]
+    joined = jnp.concatenate([outer, indices], -1)
+    stored = is_stored(joined, extents)[..., None]
+    return data, jnp.where(stored, joined, padding(joined.shape, extents, joined.dtype))
+
+
+def sparse_to_dense(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
+    """The last `n` sparse axes become the first dense ones."""
+    n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
+    moved = shape[n_batch + n_sparse - n : n_batch + n_sparse]
+
+    def of_block(block: Array, at: Array) -> Array:
+        zeros = jnp.zeros((*moved, *block.shape), block.dtype)
+        return zeros.at[tuple(at)].set(block, mode="drop")
+
+    data = nfold_vmap(of_block, n_batch + 1)(data, indices[..., n_sparse - n :])
+    return data, indices[..., : n_sparse - n]
+
+
+def sparse_to_batch(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
+    """The first `n` sparse axes become the last batch ones."""
+    n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
+    moved = shape[n_batch : n_batch + n]
+    extents = shape[n_batch + n : n_batch + n_sparse]
+    each = math.prod(moved)
+
+    def of_batch(data: Array, indices: Array) -> tuple[Array, Array]:
+        place = jnp.ravel_multi_index(columns(indices[:, :n]), moved, mode="clip")
+        stored = is_stored(indices, shape[n_batch : n_batch + n_sparse])
+        mine = (place == jnp.arange(each)[:, None]) & stored  # [each, nse]
+        rest = padding((each, *indices[:, n:].shape), extents, indices.dtype)
+        here = jnp.where(mine[..., None], indices[:, n:], rest)
+        kept = jnp.where(mine.reshape(*mine.shape, *(1,) * (data.ndim - 1)), data, 0)
+        return (
+            kept.astype(data.dtype).reshape(*moved, *data.shape),
+            here.reshape(*moved, *here.shape[1:]),
+        )
+
+    return nfold_vmap(of_batch, n_batch)(data, indices)

@@ -1,0 +1,126 @@
+"""Primitives that are programs of others: one function of arrays gives all rules but that of types.
+
+Products by sparse arrays are gathers, products and scatters. As primitives they are seen whole, in
+jaxprs and by `sparsify`; compiled, they are inlined, so gather, product and sum are one kernel.
+The function is linear in each of some operands (`linear_in`), which gives derivatives; it is mapped
+by `vmap`, and transposed as the linear program that it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from jitney.api.autodiff import linear_transpose
+from jitney.api.vmap import vmap
+from jitney.compiler import lower as lowering
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.primitive import Primitive, declare
+from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.primitives.rules import aval_of, is_float0, is_linear, zero_tangent
+from jitney.transforms.zero import Zero, add_tangents
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Array
+    from jitney.primitives.rule_types import (
+        Builder,
+        Dims,
+        Node,
+        Operand,
+        Param,
+        Tangent,
+        Tangents,
+        Value,
+    )
+
+Program = Callable[..., Any]
+
+
+def composed(
+    name: str,
+    program: Program,
+    type_rule: Callable[..., Any],
+    *,
+    linear_in: Sequence[int],
+    multiple_results: bool = False,
+) -> Primitive:
+    """A primitive whose meaning is `program`.
+
+    Args:
+      name: of the primitive.
+      program: takes arrays and the parameters as keywords; returns an array, or a list of arrays, of
+        which only the first depends on the linear operands.
+      type_rule: the types of the results, from those of the operands and the parameters. They are
+        memoised without the settings, which the program reads, and types must not.
+      linear_in: which operands it is linear in, each on its own.
+      multiple_results: whether it returns a list.
+    """
+    prim = declare(name, multiple_results=multiple_results)
+    prim.abstract(type_rule)
+
+    def traced(avals: Sequence[AbstractValue], params: dict[str, Any]) -> ClosedJaxpr:
+        def flat(*xs: Value) -> list[Any]:
+            out = program(*xs, **params)
+            return list(out) if multiple_results else [out]
+
+        jaxpr, _, consts = trace_to_jaxpr(flat, avals, DebugInfo(name, name))
+        return ClosedJaxpr(jaxpr, consts)
+
+    prim.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+    @prim.lower_with_avals
+    def _(b: Builder, avals: Sequence[AbstractValue], *nodes: Node, **params: Param) -> Any:
+        out = lowering.inline(b, traced(avals, params), nodes)
+        return out if multiple_results else out[0]
+
+    @prim.batch
+    def _(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
+        out = vmap(functools.partial(program, **params), in_axes=tuple(dims))(*args)
+        return (list(out), [0] * len(out)) if multiple_results else (out, 0)
+
+    if linear_in:
+        _derive(prim, program, linear_in)
+    return prim
+
+
+def is_nonzero(t: Tangent) -> TypeGuard[Array]:
+    """Whether a tangent has numbers: none of integers has."""
+    return not isinstance(t, Zero) and not is_float0(aval_of(t))
+
+
+def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None:
+    """Sets the derivatives of a function that is linear in each of some operands."""
+
+    @prim.jvp
+    def _(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+        out = prim.bind(*primals, **params)
+        total: Any = None
+        for k in linear_in:
+            if is_nonzero(t := tangents[k]):
+                part = prim.bind(*primals[:k], t, *primals[k + 1 :], **params)
+                part = part[0] if prim.multiple_results else part
+                total = part if total is None else add_tangents(total, part)
+        first = out[0] if prim.multiple_results else out
+        total = zero_tangent(first) if total is None else total
+        if prim.multiple_results:
+            return out, [total, *(zero_tangent(x) for x in out[1:])]
+        return out, total
+
+    @prim.transpose
+    def _(ct: Any, *operands: Operand, **params: Param) -> list[Any]:
+        ct = ct[0] if prim.multiple_results else ct
+        (place,) = [k for k, x in enumerate(operands) if is_linear(x)]
+        aval = aval_of(operands[place])
+        if isinstance(ct, Zero):
+            found: Any = Zero(aval.to_cotangent_aval())
+        else:
+
+            def of_one(x: Value) -> Any:
+                out = program(*operands[:place], x, *operands[place + 1 :], **params)
+                return out[0] if prim.multiple_results else out
+
+            (found,) = linear_transpose(of_one, ShapeDtypeStruct(aval.shape, aval.dtype))(ct)
+        return [found if k == place else None for k in range(len(operands))]

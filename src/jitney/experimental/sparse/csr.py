@@ -1,0 +1,338 @@
+"""`jax.experimental.sparse.csr`: matrices stored row by row, or column by column.
+
+`indptr[i]` is where row i starts among the stored elements; what is stored behind the last row is
+padding. A CSC matrix is stored as the CSR matrix of its transpose.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.pytree.registry import register_pytree_node_class
+from jitney.experimental.sparse.base import JAXSparse
+from jitney.experimental.sparse.bcoo.conversion import bcoo_fromdense_p
+from jitney.experimental.sparse.composed import composed, is_nonzero
+from jitney.experimental.sparse.coo import (
+    COO,
+    elements_at,
+    matrix_product,
+    product_by_positions,
+    product_type,
+    todense_by_positions,
+    within,
+)
+from jitney.experimental.sparse.util import Shape, count_stored, row_pointers, rows_of
+from jitney.numpy.promotion import promote_dtypes
+from jitney.primitives.rules import zero_tangent
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, DTypeLike
+    from jitney.primitives.rule_types import Param, Primals, Tangents
+
+
+class _Compressed(JAXSparse):
+    """What CSR and CSC share.
+
+    Attributes:
+      data, indices: elements and their columns (rows, for CSC) [nse].
+      indptr: where each row (column) starts.
+      shape: of the matrix.
+    """
+
+    indices: Array
+    indptr: Array
+
+    def __init__(self, args: tuple[Array, Array, Array], *, shape: Shape) -> None:
+        """`args`: (data, indices, indptr)."""
+        super().__init__(args, shape=shape)
+        self.data, self.indices, self.indptr = map(jnp.asarray, args)
+
+    @property
+    def nse(self) -> int:
+        """How many elements are stored."""
+        return self.data.size
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self.data, self.indices, self.indptr), {"shape": self.shape}
+
+    @classmethod
+    def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, ...]) -> Self:
+        out = object.__new__(cls)
+        out.data, out.indices, out.indptr = children
+        if aux_data.keys() != {"shape"}:
+            raise ValueError(f"{cls.__name__}.tree_unflatten: invalid {aux_data=}")
+        vars(out).update(aux_data)
+        return out
+
+    def _arrays(self) -> tuple[Array, Array, Array]:
+        return self.data, self.indices, self.indptr
+
+    @classmethod
+    def _empty(
+        cls,
+        shape: Sequence[int],
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
+    ) -> Self:
+        """A matrix of zeros."""
+        if len(shape) != 2:
+            raise ValueError(f"{cls.__name__} must have ndim=2, but got shape {tuple(shape)}")
+        n = shape[cls._compressed]
+        arrays = (jnp.empty(0, dtype), jnp.empty(0, index_dtype), jnp.zeros(n + 1, index_dtype))
+        return cls(arrays, shape=(shape[0], shape[1]))
+
+    _compressed: int  # the axis that `indptr` divides
+
+
+@register_pytree_node_class
+class CSR(_Compressed):
+    """A sparse matrix stored row by row; `BCSR` does more.
+
+    Example:
+      >>> M = sparse.CSR.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> M.indptr
+      Array([0, 1, 2], dtype=int32)
+    """
+
+    _compressed = 0
+
+    @classmethod
+    def fromdense(
+        cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
+    ) -> CSR:
+        """See `csr_fromdense`."""
+        return csr_fromdense(mat, nse=nse, index_dtype=index_dtype)
+
+    @classmethod
+    def _eye(
+        cls,
+        N: int,
+        M: int,
+        k: int,
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
+    ) -> CSR:
+        """Ones on the diagonal `k` of a matrix [N, M]."""
+        eye = COO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype)
+        indptr = row_pointers(eye.row, N, eye.row.dtype)
+        return cls((eye.data, eye.col, indptr), shape=(N, M))
+
+    def todense(self) -> Array:
+        """The whole matrix."""
+        return csr_todense(self)
+
+    def transpose(self, axes: Sequence[int] | None = None) -> CSC:
+        """The matrix with rows and columns exchanged, which is stored column by column.
+
+        Raises:
+          NotImplementedError: if `axes` are given.
+        """
+        if axes is not None:
+            raise NotImplementedError("CSR.transpose: axes must be left out")
+        return CSC(self._arrays(), shape=self.shape[::-1])
+
+    def __matmul__(self, other: JAXSparse | ArrayLike) -> Array:
+        return matrix_product("CSR", self, other, csr_matvec, csr_matmat)
+
+
+@register_pytree_node_class
+class CSC(_Compressed):
+    """A sparse matrix stored column by column.
+
+    Example:
+      >>> M = sparse.CSC.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> M.data
+      Array([3., 2.], dtype=float32)
+    """
+
+    _compressed = 1
+
+    @classmethod
+    def fromdense(
+        cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
+    ) -> CSC:
+        """The sparse matrix of what is not zero in `mat`; arguments as for `csr_fromdense`."""
+        rows = csr_fromdense(jnp.asarray(mat).T, nse=nse, index_dtype=index_dtype)
+        return rows.transpose()
+
+    @classmethod
+    def _eye(
+        cls,
+        N: int,
+        M: int,
+        k: int,
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
+    ) -> CSC:
+        """Ones on the diagonal `k` of a matrix [N, M]."""
+        return CSR._eye(M, N, -k, dtype=dtype, index_dtype=index_dtype).transpose()
+
+    def todense(self) -> Array:
+        """The whole matrix."""
+        return csr_todense(self.transpose()).T
+
+    def transpose(self, axes: Sequence[int] | None = None) -> CSR:
+        """The matrix with rows and columns exchanged, which is stored row by row.
+
+        Raises:
+          NotImplementedError: if `axes` are given.
+        """
+        if axes is not None:
+            raise NotImplementedError("CSC.transpose: axes must be left out")
+        return CSR(self._arrays(), shape=self.shape[::-1])
+
+    def __matmul__(self, other: JAXSparse | ArrayLike) -> Array:
+        def by(product: Callable[..., Array]) -> Callable[[CSC, Array], Array]:
+            return lambda mat, x: product(mat.transpose(), x, transpose=True)
+
+        return matrix_product("CSC", self, other, by(csr_matvec), by(csr_matmat))
+
+
+# --- to and from arrays -------------------------------------------------------------------------
+
+
+def _todense(data: Array, indices: Array, indptr: Array, *, shape: Shape) -> Array:
+    return todense_by_positions(data, rows_of(indptr, data.size), indices, shape)
+
+
+def _todense_type(
+    data: ShapedArray, indices: ShapedArray, indptr: ShapedArray, *, shape: Shape
+) -> ShapedArray:
+    del indices, indptr
+    return shaped_array(shape, data.dtype)
+
+
+csr_todense_p = composed("csr_todense", _todense, _todense_type, linear_in=(0,))
+
+
+def csr_todense(mat: CSR) -> Array:
+    """The whole matrix of a sparse one."""
+    return csr_todense_p.bind(mat.data, mat.indices, mat.indptr, shape=mat.shape)
+
+
+def _fromdense(mat: Array, *, nse: int, index_dtype: np.dtype) -> Sequence[Array]:
+    data, at = bcoo_fromdense_p.bind(mat, nse=nse, n_batch=0, n_dense=0, index_dtype=index_dtype)
+    indptr = row_pointers(at[:, 0], mat.shape[0], index_dtype)
+    return [data, within(at, mat.shape)[:, 1], indptr]
+
+
+def _fromdense_type(mat: ShapedArray, *, nse: int, index_dtype: np.dtype) -> list[ShapedArray]:
+    return [
+        shaped_array((nse,), mat.dtype),
+        shaped_array((nse,), index_dtype),
+        shaped_array((mat.shape[0] + 1,), index_dtype),
+    ]
+
+
+csr_fromdense_p = composed(
+    "csr_fromdense", _fromdense, _fromdense_type, linear_in=(), multiple_results=True
+)
+csr_fromdense_p.absent("transpose", why="which elements are stored depends on the operand")
+
+
+@csr_fromdense_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    data, indices, indptr = csr_fromdense_p.bind(*primals, **params)
+    (t,) = tangents
+    dot = zero_tangent(data)
+    if is_nonzero(t):
+        dot = elements_at(t, rows_of(indptr, data.size), indices)
+    return [data, indices, indptr], [dot, zero_tangent(indices), zero_tangent(indptr)]
+
+
+def csr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> CSR:
+    """The sparse matrix of what is not zero in `mat`.
+
+    Args:
+      mat: a matrix.
+      nse: how many elements to store; by default as many as it takes.
+      index_dtype: dtype of the positions.
+
+    Raises:
+      ConcretizationTypeError: if `nse` is not given and `mat` is traced.
+      ValueError: if `mat` is no matrix.
+    """
+    mat = jnp.asarray(mat)
+    if mat.ndim != 2:
+        raise ValueError(f"CSR must have ndim=2, but got shape {mat.shape}")
+    if nse is None:
+        nse = count_stored(mat, 0, 0, "csr_fromdense")
+    arrays = csr_fromdense_p.bind(
+        mat, nse=operator.index(nse), index_dtype=dtypes.canonicalize_dtype(index_dtype)
+    )
+    data, indices, indptr = arrays
+    return CSR((data, indices, indptr), shape=mat.shape)
+
+
+# --- products -----------------------------------------------------------------------------------
+
+
+def _product(
+    data: Array, indices: Array, indptr: Array, x: Array, *, shape: Shape, transpose: bool
+) -> Array:
+    rows = rows_of(indptr, data.size)
+    return product_by_positions(data, rows, indices, x, shape, transpose)
+
+
+def _matvec_type(
+    data: ShapedArray,
+    indices: ShapedArray,
+    indptr: ShapedArray,
+    x: ShapedArray,
+    *,
+    shape: Shape,
+    transpose: bool,
+) -> ShapedArray:
+    del indices, indptr
+    return product_type("csr_matvec", 1, data, x, shape, transpose)
+
+
+def _matmat_type(
+    data: ShapedArray,
+    indices: ShapedArray,
+    indptr: ShapedArray,
+    x: ShapedArray,
+    *,
+    shape: Shape,
+    transpose: bool,
+) -> ShapedArray:
+    del indices, indptr
+    return product_type("csr_matmat", 2, data, x, shape, transpose)
+
+
+csr_matvec_p = composed("csr_matvec", _product, _matvec_type, linear_in=(0, 3))
+csr_matmat_p = composed("csr_matmat", _product, _matmat_type, linear_in=(0, 3))
+
+
+def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
+    """The product of a matrix, or its transpose, and a vector.
+
+    Raises:
+      TypeError: if the shapes do not fit.
+    """
+    data, v = promote_dtypes(mat.data, v)
+    return csr_matvec_p.bind(
+        data, mat.indices, mat.indptr, v, shape=mat.shape, transpose=bool(transpose)
+    )
+
+
+def csr_matmat(mat: CSR, B: Array, *, transpose: bool = False) -> Array:
+    """The product of a matrix, or its transpose, and a matrix.
+
+    Raises:
+      TypeError: if the shapes do not fit.
+    """
+    data, B = promote_dtypes(mat.data, B)
+    return csr_matmat_p.bind(
+        data, mat.indices, mat.indptr, B, shape=mat.shape, transpose=bool(transpose)
+    )

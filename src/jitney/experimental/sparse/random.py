@@ -1,0 +1,83 @@
+"""`jax.experimental.sparse.random`: sparse arrays of random elements at random positions."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jitney import numpy as jnp, random
+from jitney.api.vmap import vmap
+from jitney.core import dtypes
+from jitney.experimental.sparse.bcoo.matrix import BCOO, bcoo_sort_indices
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, DTypeLike
+    from jitney.primitives.rule_types import Param
+
+
+def random_bcoo(
+    key: Array,
+    shape: Sequence[int],
+    *,
+    dtype: DTypeLike = np.float64,
+    indices_dtype: DTypeLike | None = None,
+    nse: float = 0.2,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    unique_indices: bool = True,
+    sorted_indices: bool = False,
+    generator: Callable[..., Array] = random.uniform,
+    **kwds: Param,
+) -> BCOO:
+    """A sparse array of random elements at random positions; the same as JAX's for the same key.
+
+    Args:
+      key: of the generator of random numbers.
+      shape: of the array.
+      dtype: of the elements.
+      indices_dtype: dtype of the positions; that of Python integers by default.
+      nse: how many blocks each batch stores: a number, or a fraction of its positions below 1.
+      n_batch, n_dense: how many axes are batch, dense axes.
+      unique_indices: whether positions differ.
+      sorted_indices: whether they are sorted.
+      generator: makes the elements: (key, *, shape, dtype, ...).
+      **kwds: more arguments of `generator`.
+
+    Raises:
+      ValueError: if there are no such axes, or not so many positions.
+
+    Example:
+      >>> sparse.random_bcoo(jax.random.key(0), (3, 4), nse=0.5, dtype=jnp.float32)
+      BCOO(float32[3, 4], nse=6)
+    """
+    shape = tuple(map(operator.index, shape))
+    n_batch, n_dense = operator.index(n_batch), operator.index(n_dense)
+    n_sparse = len(shape) - n_batch - n_dense
+    if min(n_batch, n_dense, n_sparse) < 0:
+        raise ValueError(f"random_bcoo: no {n_batch=} and {n_dense=} axes in {shape=}")
+    batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
+    positions = math.prod(sparse)
+    if not 0 <= nse < positions:
+        raise ValueError(f"random_bcoo: nse must be in [0, {positions}), but got {nse}")
+    n = math.ceil(nse * positions) if 0 < nse < 1 else int(nse)
+    if n != nse and nse >= 1:
+        raise TypeError(f"random_bcoo: nse must be a whole number, or below 1, but got {nse}")
+    index_dtype = dtypes.canonicalize_dtype(np.int64 if indices_dtype is None else indices_dtype)
+    if positions > jnp.iinfo(index_dtype).max:
+        raise ValueError(f"random_bcoo: {index_dtype} cannot hold positions of {sparse}")
+
+    def places(key: Array) -> Array:
+        if not sparse:
+            return jnp.zeros((n, 0), index_dtype)
+        flat = random.choice(key, positions, shape=(n,), replace=not unique_indices)
+        return jnp.stack(jnp.unravel_index(flat.astype(index_dtype), sparse), axis=-1)
+
+    keys = random.split(key, math.prod(batch) + 1)
+    data = generator(keys[0], shape=(*batch, n, *shape[n_batch + n_sparse :]), dtype=dtype, **kwds)
+    indices = vmap(places)(keys[1:]).reshape(*batch, n, n_sparse)
+    out = BCOO((data, indices), shape=shape, unique_indices=unique_indices)
+    return bcoo_sort_indices(out) if sorted_indices else out

@@ -1,0 +1,274 @@
+"""Programs on sparse values: what `sparsify` evaluates, and the tables of its rules.
+
+A `SparsifyValue` is a sparse value of a program, by the places of its arrays in a `SparsifyEnv`. A rule
+
+    rule(spenv, *spvalues, **params) -> sequence of spvalues
+
+says what a primitive does where an operand is sparse. `sparse_rules.py` fills the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.evaluate import value_of
+from jitney.core.jaxpr import Literal
+from jitney.core.pytree import pytrees
+from jitney.experimental.sparse.base import JAXSparse
+from jitney.experimental.sparse.bcoo.matrix import BCOO
+from jitney.experimental.sparse.bcsr import BCSR
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import Atom, Jaxpr, Var
+    from jitney.core.primitive import Primitive
+    from jitney.core.typing import Array, ArrayLike, PyTree
+    from jitney.experimental.sparse.util import Shape
+
+ArrayOrSparse = Any  # an array, BCOO or BCSR
+
+
+class SparsifyValue(NamedTuple):
+    """A value of a sparsified program.
+
+    Attributes:
+      shape: of the whole value.
+      data_ref, indices_ref, indptr_ref: places of its arrays; None for those that it does not have.
+      indices_sorted, unique_indices: what is said of its positions.
+    """
+
+    shape: Shape
+    data_ref: int | None
+    indices_ref: int | None = None
+    indptr_ref: int | None = None
+    indices_sorted: bool | None = False
+    unique_indices: bool | None = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def is_sparse(self) -> bool:
+        """Whether the value has positions."""
+        return self.indices_ref is not None
+
+    def is_dense(self) -> bool:
+        """Whether the value is an array."""
+        return self.indices_ref is None
+
+    def is_bcoo(self) -> bool:
+        """Whether the value is a BCOO array."""
+        return self.is_sparse() and self.indptr_ref is None
+
+    def is_bcsr(self) -> bool:
+        """Whether the value is a BCSR array."""
+        return self.indptr_ref is not None
+
+
+class SparsifyEnv:
+    """The arrays of a sparsified program's values.
+
+    Attributes:
+      buffers: the arrays, by place.
+    """
+
+    def __init__(self, bufs: Sequence[Any] = ()) -> None:
+        self.buffers: list[Any] = list(bufs)
+
+    def _push(self, array: ArrayLike | None) -> int:
+        self.buffers.append(array)
+        return len(self.buffers) - 1
+
+    def _of(self, place: int | None, what: str) -> Any:
+        if place is None:
+            raise RuntimeError(f"a value without {what}")
+        return self.buffers[place]
+
+    def data(self, spvalue: SparsifyValue) -> Any:
+        """What is stored of a value; all of an array."""
+        return self._of(spvalue.data_ref, "data")
+
+    def indices(self, spvalue: SparsifyValue) -> Any:
+        """Positions of a sparse value."""
+        return self._of(spvalue.indices_ref, "indices")
+
+    def indptr(self, spvalue: SparsifyValue) -> Any:
+        """Row pointers of a BCSR value."""
+        return self._of(spvalue.indptr_ref, "indptr")
+
+    def dense(self, data: ArrayLike) -> SparsifyValue:
+        """A value that is an array."""
+        return SparsifyValue(np.shape(data), self._push(data))
+
+    def sparse(
+        self,
+        shape: Sequence[int],
+        data: Array | None = None,
+        indices: Array | None = None,
+        indptr: Array | None = None,
+        *,
+        data_ref: int | None = None,
+        indices_ref: int | None = None,
+        indptr_ref: int | None = None,
+        indices_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> SparsifyValue:
+        """A sparse value, each part as an array or as the place of one.
+
+        Raises:
+          ValueError: if data or indices are given twice or not at all.
+        """
+        if (data is None) == (data_ref is None) or (indices is None) == (indices_ref is None):
+            raise ValueError("data and indices must be given once: as an array or by its place")
+        data_ref = self._push(data) if data_ref is None else data_ref
+        indices_ref = self._push(indices) if indices_ref is None else indices_ref
+        if indptr is not None:
+            indptr_ref = self._push(indptr)
+        return SparsifyValue(
+            tuple(shape), data_ref, indices_ref, indptr_ref, indices_sorted, unique_indices
+        )
+
+
+def _is_spvalue(x: object) -> bool:
+    return isinstance(x, SparsifyValue)
+
+
+def _is_sparse(x: object) -> bool:
+    return isinstance(x, JAXSparse)
+
+
+def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
+    """An array, sparse or not, as a value.
+
+    Raises:
+      NotImplementedError: for formats other than BCOO and BCSR.
+    """
+    if isinstance(x, BCOO | BCSR):
+        return spenv.sparse(
+            x.shape,
+            x.data,
+            x.indices,
+            x.indptr if isinstance(x, BCSR) else None,
+            indices_sorted=x.indices_sorted,
+            unique_indices=x.unique_indices,
+        )
+    if isinstance(x, JAXSparse):
+        raise NotImplementedError(
+            f"sparsify: arguments of type {type(x).__name__}; BCOO and BCSR work"
+        )
+    return spenv.dense(x)
+
+
+def to_array(spenv: SparsifyEnv, value: SparsifyValue) -> ArrayOrSparse:
+    """A value as an array, sparse or not."""
+    if value.is_dense():
+        return spenv.data(value)
+    flags: Any = {
+        "shape": value.shape,
+        "indices_sorted": bool(value.indices_sorted),
+        "unique_indices": bool(value.unique_indices),
+    }
+    data, indices = spenv.data(value), spenv.indices(value)
+    if value.is_bcsr():
+        return BCSR((data, indices, spenv.indptr(value)), **flags)
+    return BCOO((data, indices), **flags)
+
+
+def arrays_to_spvalues(spenv: SparsifyEnv, args: PyTree) -> Any:
+    """A pytree of arrays, sparse or not, as one of values."""
+    return pytrees.tree_map(lambda x: to_spvalue(spenv, x), args, is_leaf=_is_sparse)
+
+
+def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
+    """A pytree of values as one of arrays, sparse or not."""
+    return pytrees.tree_map(lambda v: to_array(spenv, v), spvalues, is_leaf=_is_spvalue)
+
+
+def spvalues_to_avals(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
+    """The types of the whole arrays."""
+
+    def aval(value: SparsifyValue) -> ShapedArray:
+        stored = get_aval(spenv.data(value))
+        assert isinstance(stored, ShapedArray)
+        if value.is_dense():
+            return stored
+        return shaped_array(value.shape, stored.dtype)
+
+    return pytrees.tree_map(aval, spvalues, is_leaf=_is_spvalue)
+
+
+Rule = Callable[..., Sequence[SparsifyValue]]
+sparse_rules_bcoo: dict[Primitive, Rule] = {}
+sparse_rules_bcsr: dict[Primitive, Rule] = {}
+
+# Primitives of one operand that make zeros something else: no sparse result.
+_DENSIFYING = frozenset(
+    "acos acosh bessel_i0e cos cosh digamma eq erfc exp exp2 ge gt le log log2 logistic lt "
+    "lgamma ne not pow rsqrt".split()
+)
+
+
+def _no_rule(primitive: Primitive, format_name: str) -> NotImplementedError:
+    if primitive.name in _DENSIFYING:
+        return NotImplementedError(
+            f"sparse rule for {primitive} is not implemented because it would result in dense output. "
+            "If this is your intent, use sparse.todense() to convert your arguments to dense matrices."
+        )
+    return NotImplementedError(f"sparse rule for {primitive} is not implemented ({format_name}).")
+
+
+def apply(
+    spenv: SparsifyEnv,
+    primitive: Primitive,
+    values: Sequence[SparsifyValue],
+    params: dict[str, Any],
+) -> Sequence[SparsifyValue]:
+    """The results of a primitive on values.
+
+    Raises:
+      NotImplementedError: if an operand is sparse and there is no rule.
+    """
+    if not any(v.is_sparse() for v in values):
+        out = primitive.bind(*[spenv.data(v) for v in values], **primitive.get_bind_params(params))
+        return [spenv.dense(x) for x in (out if primitive.multiple_results else [out])]
+    is_bcsr = any(v.is_bcsr() for v in values)
+    rules = sparse_rules_bcsr if is_bcsr else sparse_rules_bcoo
+    rule = rules.get(primitive)
+    if rule is None:
+        raise _no_rule(primitive, "BCSR" if is_bcsr else "BCOO")
+    return rule(spenv, *values, **params)
+
+
+def eval_sparse(
+    jaxpr: Jaxpr,
+    consts: Sequence[Array],
+    spvalues: Sequence[SparsifyValue],
+    spenv: SparsifyEnv,
+) -> Sequence[SparsifyValue]:
+    """The results of a program on values, sparse or not.
+
+    Raises:
+      NotImplementedError: naming a primitive that has no rule for sparse operands.
+    """
+    env: dict[Var, SparsifyValue] = {}
+    for var, const in zip(jaxpr.constvars, consts, strict=True):
+        env[var] = spenv.dense(const)
+    env.update(zip(jaxpr.invars, spvalues, strict=True))
+
+    def operand(atom: Atom) -> SparsifyValue:
+        return spenv.dense(value_of(atom, {})) if isinstance(atom, Literal) else env[atom]
+
+    for eqn in jaxpr.eqns:
+        outs = apply(spenv, eqn.primitive, [operand(x) for x in eqn.invars], eqn.params)
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [operand(x) for x in jaxpr.outvars]
+
+
+def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[ArrayOrSparse]) -> list[Any]:
+    """`eval_sparse` from arrays to arrays."""
+    spenv = SparsifyEnv()
+    values = [to_spvalue(spenv, x) for x in args]
+    return [to_array(spenv, v) for v in eval_sparse(jaxpr, consts, values, spenv)]

@@ -1,0 +1,136 @@
+"""`jax.experimental.sparse.transform`: `sparsify`, for functions of sparse arrays.
+
+The function is traced with whole arrays in place of sparse ones, and its program evaluated with
+these, by a rule for each primitive (`sparse_rules.py`); or its operations are evaluated as they come
+(`tracer.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.api.differentiation import array_values, debug_info
+from jitney.core import linear_util
+from jitney.core.array import Array as Array
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.pytree import pytrees
+from jitney.experimental.sparse import sparse_rules as _sparse_rules  # noqa: F401  # fills the tables
+from jitney.experimental.sparse.base import JAXSparse
+from jitney.experimental.sparse.spvalues import (
+    ArrayOrSparse as ArrayOrSparse,
+    SparsifyEnv as SparsifyEnv,
+    SparsifyValue as SparsifyValue,
+    arrays_to_spvalues as arrays_to_spvalues,
+    eval_sparse as eval_sparse,
+    sparse_rules_bcoo as sparse_rules_bcoo,
+    sparse_rules_bcsr as sparse_rules_bcsr,
+    spvalues_to_arrays as spvalues_to_arrays,
+    spvalues_to_avals as spvalues_to_avals,
+)
+from jitney.experimental.sparse.tracer import (
+    SparseTrace as SparseTrace,
+    SparseTracer as SparseTracer,
+    sparsify_fun as sparsify_fun,
+    sparsify_subtrace as sparsify_subtrace,
+)
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+
+def _is_sparse(x: object) -> bool:
+    return isinstance(x, JAXSparse)
+
+
+def sparsify_raw(f: Callable[..., PyTree]) -> Callable[..., Any]:
+    """`sparsify` on values: a function (spenv, *spvalues, **params) -> (spvalues, their structure).
+
+    Args:
+      f: takes and returns pytrees of arrays.
+    """
+
+    def wrapped(
+        spenv: SparsifyEnv, *spvalues: PyTree, **params: PyTree
+    ) -> tuple[Sequence[Any], Any]:
+        values, tree = pytrees.tree_flatten(
+            spvalues, is_leaf=lambda x: isinstance(x, SparsifyValue)
+        )
+        avals = spvalues_to_avals(spenv, values)
+        structure: Any = None
+
+        def flat(*xs: Array) -> list[Any]:
+            nonlocal structure
+            leaves, structure = pytrees.tree_flatten(f(*pytrees.tree_unflatten(tree, xs), **params))
+            return array_values(leaves, False)
+
+        jaxpr, _, consts = trace_to_jaxpr(flat, avals, debug_info(f, "sparsify"))
+        return eval_sparse(jaxpr, consts, values, spenv), structure
+
+    return wrapped
+
+
+def sparsify(f: Callable[..., PyTree], use_tracer: bool = False) -> Callable[..., Any]:
+    """`f` as a function of sparse arrays, too.
+
+    Args:
+      f: takes and returns pytrees of arrays, and is made of operations that have a rule for sparse
+        operands: sums and products, `dot_general`, indexing, reshaping, joining, functions that keep
+        zeros, loops.
+      use_tracer: evaluate operations as they come, instead of the program of all of them.
+
+    Returns: a function of pytrees of arrays, BCOO and BCSR arrays among them. Results are sparse where
+      rules make them so.
+
+    Raises:
+      NotImplementedError: when the function is called, naming an operation without such a rule, or one
+        whose result would not be sparse.
+
+    Example:
+      >>> M = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.sparsify(lambda M, v: 2 * (M.T @ v))(M, jnp.ones(2))
+      Array([6., 4.], dtype=float32)
+    """
+    return _by_tracer(f) if use_tracer else _by_program(f)
+
+
+def _by_tracer(f: Callable[..., PyTree]) -> Callable[..., Any]:
+    @functools.wraps(f, updated=())
+    def wrapped(*args: PyTree, **params: PyTree) -> Any:
+        leaves, tree = pytrees.tree_flatten(args, is_leaf=_is_sparse)
+        structure: Any = None
+
+        def flat(*xs: Array) -> list[Any]:
+            nonlocal structure
+            out = f(*pytrees.tree_unflatten(tree, xs), **params)
+            found, structure = pytrees.tree_flatten(out)
+            return found
+
+        outs = sparsify_fun(
+            linear_util.wrap_init(flat, debug_info=debug_info(f, "sparsify")), leaves
+        )
+        return pytrees.tree_unflatten(structure, outs)
+
+    return wrapped
+
+
+def _by_program(f: Callable[..., PyTree]) -> Callable[..., Any]:
+    raw = sparsify_raw(f)
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: PyTree, **params: PyTree) -> Any:
+        spenv = SparsifyEnv()
+        values = arrays_to_spvalues(spenv, args)
+        outs, structure = raw(spenv, *values, **params)
+        return pytrees.tree_unflatten(structure, spvalues_to_arrays(spenv, list(outs)))
+
+    return wrapped
+
+
+__all__ = [
+    "Array", "ArrayOrSparse", "SparseTrace", "SparseTracer", "SparsifyEnv", "SparsifyValue",
+    "arrays_to_spvalues", "eval_sparse", "sparse_rules_bcoo", "sparse_rules_bcsr", "sparsify",
+    "sparsify_fun", "sparsify_raw", "sparsify_subtrace",
+    "spvalues_to_arrays", "spvalues_to_avals",
+]  # fmt: skip

@@ -1,0 +1,177 @@
+"""What the formats of sparse arrays share: descriptions, warnings, `vmap` over batches."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from jitney import numpy as jnp
+from jitney.api.vmap import vmap
+from jitney.core.trace import concrete_or_error
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, DTypeLike
+
+Shape = tuple[int, ...]
+InAxes = int | Sequence[int | None] | None  # of `vmap`, of functions of arrays
+Stored = TypeVar("Stored", bound="Array | np.ndarray")
+
+
+class SparseEfficiencyError(ValueError):
+    """An operation would store many more elements than its operands do."""
+
+
+class SparseEfficiencyWarning(UserWarning):
+    """An operation stores many more elements than its operands do."""
+
+
+class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
+    """A library for GPUs is not used; never given on CPUs."""
+
+
+class SparseInfo(NamedTuple):
+    """What is known of a sparse array besides its arrays.
+
+    Attributes:
+      shape: of the array.
+      indices_sorted: whether stored positions are in lexicographic order.
+      unique_indices: whether no position is stored twice.
+    """
+
+    shape: Shape
+    indices_sorted: bool = False
+    unique_indices: bool = False
+
+
+def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
+    """The shape of a sparse array whose arrays have lost or got batch axes.
+
+    `vmap` and `scan` take an axis of every array of a pytree, and put one there: they know nothing of
+    the shape that is stored beside them.
+
+    Args:
+      shape: before.
+      batches: extents of the batch axes that each array has now; 1 stands for any extent.
+      n_rest: how many of the last axes of the shape are no batch axes.
+    """
+    old, rest = shape[: max(0, len(shape) - n_rest)], shape[max(0, len(shape) - n_rest) :]
+    more = len(batches[0]) - len(old)
+    if more > 0:
+        return (*np.broadcast_shapes(*batches)[:more], *shape)
+
+    def fits(batch: Shape) -> bool:
+        return all(n in (1, m) for given in batches for n, m in zip(given, batch, strict=True))
+
+    if more < 0:
+        # Those in front first: where several fit, they have equal extents.
+        for kept in reversed(list(itertools.combinations(range(len(old)), len(batches[0])))):
+            batch = tuple(old[k] for k in kept)
+            if fits(batch):
+                return (*batch, *rest)
+    return shape
+
+
+def broadcasting_vmap(
+    fun: Callable[..., Any], in_axes: InAxes = 0, out_axes: int = 0
+) -> Callable[..., Any]:
+    """`vmap` that takes a mapped axis of extent 1 for an axis of any extent.
+
+    Args:
+      fun: takes and returns arrays.
+      in_axes: the mapped axis of each argument, None for those that are not mapped; or one for all.
+      out_axes: as for `vmap`.
+
+    Raises:
+      ValueError: when the function is called, if extents differ and are not 1.
+
+    Example:
+      >>> sparse.util.broadcasting_vmap(jnp.add)(jnp.ones((1, 2)), jnp.zeros((3, 2))).shape
+      (3, 2)
+    """
+
+    @functools.wraps(fun, updated=())
+    def batched(*args: Array) -> Any:
+        axes = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else in_axes
+        extents = {x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None}
+        wide = extents - {1}
+        if len(wide) > 1:
+            raise ValueError(
+                f"broadcasting_vmap: mapped axes must be of one extent, or 1: {extents}"
+            )
+        if not wide:
+            return vmap(fun, in_axes=tuple(axes), out_axes=out_axes)(*args)
+        spread = [d is not None and x.shape[d] == 1 for x, d in zip(args, axes, strict=True)]
+        squeezed = [
+            jnp.squeeze(x, d) if s else x for x, d, s in zip(args, axes, spread, strict=True)
+        ]
+        mapped = tuple([None if s else d for d, s in zip(axes, spread, strict=True)])
+        return vmap(fun, in_axes=mapped, out_axes=out_axes)(*squeezed)
+
+    return batched
+
+
+def nfold_vmap(
+    fun: Callable[..., Any], N: int, *, broadcasted: bool = True, in_axes: InAxes = 0
+) -> Callable[..., Any]:
+    """`fun` mapped over `N` axes, the first of its arguments.
+
+    Args:
+      fun: takes and returns arrays.
+      N: how many axes.
+      broadcasted: whether axes of extent 1 stand for any extent (`broadcasting_vmap`).
+      in_axes: 0, or a sequence of 0 and None: which arguments are mapped over.
+
+    Example:
+      >>> sparse.util.nfold_vmap(jnp.sum, 2)(jnp.ones((2, 3, 4))).shape
+      (2, 3)
+    """
+    mapped = broadcasting_vmap if broadcasted else vmap
+    for _ in range(N):
+        fun = mapped(fun, in_axes=in_axes)
+    return fun
+
+
+def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
+    """How many elements (blocks of dense axes) that are not zero a batch of `mat` has at most.
+
+    Raises:
+      ConcretizationTypeError: if `mat` is traced.
+    """
+    concrete_or_error(None, mat, f"{name}: nse must be given where the array is traced.")
+    stored = stored_mask(np.asarray(mat), n_dense)
+    counts = stored.sum(axis=tuple(range(n_batch, stored.ndim)))
+    return int(counts.max(initial=0))
+
+
+def stored_mask(mat: Stored, n_dense: int) -> Stored:
+    """Where `mat`, or a block of its last `n_dense` axes, is not zero; of NumPy or not."""
+    mask: Any = mat != 0
+    return mask.any(axis=tuple(range(mask.ndim - n_dense, mask.ndim))) if n_dense else mask
+
+
+def row_pointers(rows: Array, n_rows: int, index_dtype: DTypeLike) -> Array:
+    """Where each row starts in sorted `rows` [nse]: [n_rows + 1]; rows beyond the last do not count."""
+    counts = jnp.zeros(n_rows, index_dtype).at[rows].add(1, mode="drop")
+    return jnp.concatenate([jnp.zeros(1, index_dtype), jnp.cumsum(counts, dtype=index_dtype)])
+
+
+def rows_of(indptr: Array, nse: int) -> Array:
+    """The row of each of `nse` stored elements; those behind the last row get the number of rows."""
+    starts = jnp.zeros(nse, indptr.dtype).at[indptr[1:]].add(1, mode="drop")
+    return jnp.cumsum(starts, dtype=indptr.dtype)
+
+
+def check_permutation(name: str, axes: Sequence[int], ndim: int) -> Shape:
+    """`axes` as a tuple.
+
+    Raises:
+      ValueError: if it is no permutation of the axes.
+    """
+    out = tuple(int(a) for a in axes)
+    if sorted(out) != list(range(ndim)):
+        raise ValueError(f"{name}: permutation must be one of {ndim} axes, but got {out}")
+    return out
