@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from jitney.compiler.cost import COSTS
 
 _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
@@ -29,7 +31,12 @@ _NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
 
 # The functions for products of matrices, by dtype.
-PRODUCTS = {"float32": "sgemm", "float64": "dgemm", "complex64": "cgemm", "complex128": "zgemm"}
+PRODUCTS = {
+    np.dtype(np.float32): "sgemm",
+    np.dtype(np.float64): "dgemm",
+    np.dtype(np.complex64): "cgemm",
+    np.dtype(np.complex128): "zgemm",
+}
 
 
 def address(function: Any) -> int:

@@ -486,7 +486,7 @@ class _GemmWriter:
     def _call(self, x: Value, y: Value, out: Value, rows: Value) -> None:
         """Row-major out = x @ y is, to Fortran, out' = y' x'."""
         e, step = self.e, self.step
-        name = blas.PRODUCTS[step.dtype.name]
+        name = blas.PRODUCTS[step.dtype]
         lead_y = step.k if step.trans_y else step.n
         lead_x = step.m if step.trans_x else step.k
 

@@ -42,7 +42,7 @@ def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> s
 
 def is_scattered(node: ir.Dot) -> bool:
     """Whether it is one for BLAS, but an operand does not lie as BLAS wants it."""
-    if node.dtype.name not in blas.PRODUCTS or 0 in node.x.shape or is_small_dot(node):
+    if node.dtype not in blas.PRODUCTS or 0 in node.x.shape or is_small_dot(node):
         return False
     ranks = len(node.x.shape), len(node.y.shape)
     orders = map(operand_order, ranks, node.batch, node.contract)

@@ -68,15 +68,21 @@ def _hands_on(body: ir.Region, index: int) -> bool:
     return body.results[index] is body.parameters[index]
 
 
-def topological_order(results: Iterable[ir.Node]) -> list[ir.Node]:
-    """All nodes that `results` depend on, operands first, in order of construction."""
-    needed: dict[int, ir.Node] = {}
+def reachable(results: Iterable[ir.Node]) -> dict[int, ir.Node]:
+    """All nodes that `results` depend on, by their ids, in no order."""
+    found: dict[int, ir.Node] = {}
     stack = list(results)
     while stack:
         node = stack.pop()
-        if node.id not in needed:
-            needed[node.id] = node
+        if node.id not in found:
+            found[node.id] = node
             stack.extend(operands(node))
+    return found
+
+
+def topological_order(results: Iterable[ir.Node]) -> list[ir.Node]:
+    """All nodes that `results` depend on, operands first, in order of construction."""
+    needed = reachable(results)
     return [needed[i] for i in sorted(needed)]
 
 

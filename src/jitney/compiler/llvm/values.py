@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from jitney.core import caches
+from jitney.core import caches, dtypes
 
 Kind: TypeAlias = Literal[
     "i1", "i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64", "ptr", "void"
@@ -52,7 +52,7 @@ _ELEMENT: dict[str, str] = {
     "void": "void",
 }
 
-_KIND_OF_DTYPE: dict[str, Kind] = {
+_KIND_OF_NAME: dict[str, Kind] = {
     "bool": "i1",
     "int8": "i8",
     "uint8": "i8",
@@ -63,10 +63,14 @@ _KIND_OF_DTYPE: dict[str, Kind] = {
     "int64": "i64",
     "uint64": "i64",
     "float16": "f16",
-    "bfloat16": "bf16",
     "float32": "f32",
     "float64": "f64",
 }
+# By dtype, since asking NumPy for a dtype's name takes a microsecond.
+_KIND_OF_DTYPE: dict[np.dtype, Kind] = {
+    np.dtype(name): kind for name, kind in _KIND_OF_NAME.items()
+}
+_KIND_OF_DTYPE[np.dtype(dtypes.bfloat16)] = "bf16"
 
 
 class Value:
@@ -103,7 +107,7 @@ def kind_of(dtype: np.dtype) -> Kind | None:
 
     Complex numbers are pairs of values: ask for the kind of their parts.
     """
-    return _KIND_OF_DTYPE.get(dtype.name)
+    return _KIND_OF_DTYPE.get(dtype)
 
 
 def register_kind(dtype: np.dtype) -> Kind:

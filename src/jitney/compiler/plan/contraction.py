@@ -14,7 +14,7 @@ def as_gemm(node: hlo.Dot, buffer: Callable[[hlo.Node], ir.Buffer]) -> ir.Gemm |
     """The call for `node`; None if an operand does not lie as BLAS wants it."""
     x_order = operand_order(len(node.x.shape), node.batch[0], node.contract[0])
     y_order = operand_order(len(node.y.shape), node.batch[1], node.contract[1])
-    if x_order is None or y_order is None or node.dtype.name not in blas.PRODUCTS:
+    if x_order is None or y_order is None or node.dtype not in blas.PRODUCTS:
         return None
     batch, m, n, k = extents(node)
     return ir.Gemm(

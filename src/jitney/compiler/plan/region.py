@@ -92,7 +92,7 @@ class Planner:
             return self.supports(node.fn, [node.dtype] * 2, node.dtype)
         if isinstance(node, hlo.Dot):
             native = self.supports("add", [node.dtype] * 2, node.dtype)
-            return native and (node.dtype.name not in blas.PRODUCTS or is_small_dot(node))
+            return native and (node.dtype not in blas.PRODUCTS or is_small_dot(node))
         return False
 
     def prepared(self, kernel: Kernel) -> Kernel:

@@ -290,7 +290,7 @@ def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
         new_contract = tuple(x.perm[j] for j in contract)
         new_batch = tuple(x.perm[j] for j in batch)
         if (
-            node.dtype.name in blas.PRODUCTS
+            node.dtype in blas.PRODUCTS
             and operand_order(len(x.shape), batch, contract) is not None
             and operand_order(len(x.shape), new_batch, new_contract) is None
             and not is_small_dot(node)

@@ -58,7 +58,7 @@ _Values: TypeAlias = MutableMapping[ir.Node, Any]
 
 def is_needed(region: ir.Region) -> bool:
     """Whether there are complex numbers in `region`, or in a region within it."""
-    for node in traversal.topological_order(traversal.roots(region)):
+    for node in traversal.reachable(traversal.roots(region)).values():
         for type_ in node.type if isinstance(node.type, tuple) else (node.type,):
             if type_.dtype.kind == "c":
                 return True
