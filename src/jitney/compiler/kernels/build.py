@@ -429,6 +429,21 @@ def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
     return k.call("min", (start, k.number(most, _INT64)), _INT64)
 
 
+def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
+    """A start index as int64 within [0, most], and whether it was within: it is kept then.
+
+    Read as unsigned, negative numbers are greater than any bound: one comparison is enough.
+    """
+    dtype = k.body[start].dtype
+    if dtype.kind not in "iu" or (dtype.kind == "i" and most > np.iinfo(dtype).max):
+        start, dtype = k.convert(start, _INT64), _INT64
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    given = k.call("bitcast", (start,), unsigned)
+    limit = k.number(min(most, int(np.iinfo(unsigned).max)), unsigned)
+    clamped = k.call("min", (given, limit), unsigned)
+    return k.convert(clamped, _INT64), k.call("le", (given, limit), _BOOL)
+
+
 def shifted(k: KernelBuilder, index: Affine, start: int) -> Affine:
     """index + value of statement `start`."""
     return combine([index, Affine(0, (0,) * k.rank, ((start, 1),))], [1, 1], 0, k.rank)
@@ -459,11 +474,11 @@ def _gather(k: KernelBuilder, node: hlo.Gather, index: Index) -> Steps:
     for j, axis in enumerate(dims.start_index_map):
         start = yield node.indices, (*batch, k.fixed(j))
         most = node.x.shape[axis] - node.slice_sizes[axis]
-        clamped = clamped_start(k, start, most)
         if node.mode == "fill":
-            wide = k.convert(start, _INT64)
-            fits = k.call("eq", (wide, clamped), _BOOL)
+            clamped, fits = checked_start(k, start, most)
             inside = fits if inside is None else k.call("and", (inside, fits), _BOOL)
+        else:
+            clamped = clamped_start(k, start, most)
         inner[axis] = shifted(k, inner[axis], clamped)
     value = yield node.x, tuple(inner)
     if inside is None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jitney.compiler.hlo import ir as hlo, traversal
-from jitney.compiler.kernels.build import KernelBuilder, clamped_start, shifted
+from jitney.compiler.kernels.build import KernelBuilder, checked_start, clamped_start, shifted
 
-_INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
+_BOOL = np.dtype(bool)
 
 
 def has_kernel(
@@ -25,21 +25,6 @@ def has_kernel(
     if any(n > m for n, m in zip(sizes, node.x.shape, strict=True)):
         return False
     return fn is None or supports(fn, [dtype] * 2, dtype)
-
-
-def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
-    """A start index as int64 within [0, most], and whether it was within: it is kept then.
-
-    Read as unsigned, negative numbers are greater than any bound: one comparison is enough.
-    """
-    dtype = k.body[start].dtype
-    if dtype.kind not in "iu" or (dtype.kind == "i" and most > np.iinfo(dtype).max):
-        start, dtype = k.convert(start, _INT64), _INT64
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    given = k.call("bitcast", (start,), unsigned)
-    limit = k.number(min(most, int(np.iinfo(unsigned).max)), unsigned)
-    clamped = k.call("min", (given, limit), unsigned)
-    return k.convert(clamped, _INT64), k.call("eq", (given, clamped), _BOOL)
 
 
 class Windows:
