@@ -124,6 +124,42 @@ def _full(side: Side) -> Call:
     return lambda: side.jnp.full(2**28, 2, side.jnp.int8)
 
 
+@case_each_way("softmax_large", "softmax, 4096x1024", goal=1.5)
+def _softmax_large(side: Side) -> tuple[Any, ...]:
+    return side.nn.softmax, _normal(side, 4096, 1024)
+
+
+@case_each_way("layer_norm", "layer norm, 4096x1024", goal=1.8, rtol=1e-3, atol=1e-4)
+def _layer_norm(side: Side) -> tuple[Any, ...]:
+    x, scale, shift = _normal(side, 4096, 1024), _normal(side, 1024), _normal(side, 1024)
+
+    def layer_norm(x: Any, scale: Any, shift: Any) -> Any:
+        centred = x - x.mean(1, keepdims=True)
+        variance = (centred**2).mean(1, keepdims=True)
+        return centred * side.jax.lax.rsqrt(variance + 1e-5) * scale + shift
+
+    return layer_norm, x, scale, shift
+
+
+@case_each_way(
+    "cross_entropy", "gradient of cross entropy of 4096 of 1000 classes", rtol=1e-3, atol=1e-6
+)
+def _cross_entropy(side: Side) -> tuple[Any, ...]:
+    logits = _normal(side, 4096, 1000)
+    labels = side.jnp.asarray(_rng().integers(0, 1000, 4096))
+
+    def loss(logits: Any, labels: Any) -> Any:
+        chosen = side.nn.one_hot(labels, 1000)
+        return -(side.nn.log_softmax(logits) * chosen).sum(1).mean()
+
+    return side.jax.grad(loss), logits, labels
+
+
+@case_each_way("sums_axis_0", "sum over axis 0, 4000x4000", rtol=1e-3, atol=1e-2)
+def _sums_axis_0(side: Side) -> tuple[Any, ...]:
+    return lambda x: x.sum(0), _normal(side, 4000, 4000)
+
+
 @case_each_way("layer_norm_gradient", "gradient of layer norm, 4096x1024", rtol=1e-2, atol=1e-2)
 def _layer_norm_gradient(side: Side) -> tuple[Any, ...]:
     jax, jnp = side.jax, side.jnp

@@ -278,6 +278,19 @@ def exchanging(*more, to):
 
 
 launch = plans.Launch(kernel([LOAD], [STORE]), (IN, P))
+
+
+def rows(*pairs, across=False, count=4, strip=2):
+    """Strips of launches that copy the first buffer of each pair to the second, four rows of three."""
+    place = kernels.Affine(0, (1, 4) if across else (3, 1))
+    copy = kernels.Kernel(
+        (4, 3), 0, (F32, F32),
+        (kernels.Load(0, place, F32),), (kernels.Store(1, kernels.Affine(0, (3, 1)), 0),),
+    )  # fmt: skip
+    return plans.RowStrips(count, strip, tuple([plans.Launch(copy, pair) for pair in pairs]))
+
+
+OWN, OTHER, OVER = buffer("strip", 24), buffer("strip", 24, 64), buffer("strip", 24)
 WRONG_PLANS = {
     "P1": plan(plans.Launch(kernel([LOAD], [STORE]), (IN,))),
     "P1 input": plan(plans.Copy(IN, IN)),
@@ -302,6 +315,12 @@ WRONG_PLANS = {
     "P4": plan(plans.Copy(buffer("arena", 48, 240), IN)),
     "P4 alignment": plan(plans.Copy(buffer("arena", 48, 8), IN)),
     "P5": plan(plans.Copy(buffer("arena", 40), IN)),
+    "P6 not written": plan(rows((OWN, OTHER), (OTHER, OUT))),
+    "P6 overwritten": plan(rows((IN, OWN), (IN, OVER), (OWN, OUT))),
+    "P6 outside": plan(plans.Launch(rows((IN, OWN)).launches[0].kernel, (OWN, OUT))),
+    "P6 other rows": plan(rows((IN, P), (P, OUT), across=True)),
+    "P6 rows": plan(rows((IN, P), (P, OUT), count=3)),
+    "P6 strip": plan(rows((IN, P), (P, OUT), strip=5)),
     "P5 of an exchange": plan(*exchanging(to=buffer("arena", 40))),
 }
 
@@ -317,3 +336,5 @@ def test_a_plan_that_is_right():
     verify_plan(plan(launch, plans.Copy(FAR, P), plans.Copy(Q, FAR), plans.Copy(OUT, Q)))
     verify_plan(plan(*exchanging(to=P), plans.Copy(OUT, IN)))
     verify_plan(plan(plans.Loop([NEVER], FLAG, [plans.Copy(P, IN)], (P,)), plans.Copy(OUT, P)))
+    verify_plan(plan(rows((IN, OWN), (OWN, OTHER), (OTHER, OUT))))
+    verify_plan(plan(rows((IN, OWN), (OWN, FAR), (FAR, OUT)), plans.Copy(OUT, FAR)))

@@ -87,6 +87,15 @@ class CostModel:
     split_results: int = 512  # with more, threads share these
     split_least: int = 64  # points of a part for each result: partial results are written and read
 
+    # --- launches strip by strip (`plan/row_strips.py`) ---------------------------------------------
+
+    strip_bytes: int = 1 << 18  # of what launches touch for one strip: half of a second-level cache
+    strip_above: int = 1 << 21  # bytes that are found in caches, from which strips pay
+    strip_buffer: int = 1 << 19  # bytes of the largest buffer of a chain's first launch, at least
+    strip_rows: int = 16  # at least
+    strip_launches: int = 24  # of one strip
+    strip_detours: int = 6  # launches among them that are no part of the strip
+
     # --- libraries ----------------------------------------------------------------------------------
 
     # Products up to which a contraction is a loop of our own: a call costs more than the work.

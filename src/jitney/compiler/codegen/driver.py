@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jitney.compiler import blas, library
-from jitney.compiler.codegen import polls, symbols
-from jitney.compiler.codegen.kernel_key import body_cost, outer_extent, outermost
+from jitney.compiler.codegen import polls, row_strips, symbols
+from jitney.compiler.codegen.kernel_key import body_cost
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.kernels.schedule import ordered_axes, schedule
+from jitney.compiler.kernels.schedule import ordered_axes, outer_extent, outermost, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, constant
@@ -164,6 +164,8 @@ class DriverWriter:
             match step:
                 case ir.Launch():
                     self._launch(step)
+                case ir.RowStrips():
+                    self._row_strips(step)
                 case ir.Gemm():
                     self._gemm(step)
                 case ir.LibraryCall(native=None):
@@ -218,6 +220,24 @@ class DriverWriter:
         way = "in_order" if is_ordered else "parallel_for"
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
         call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
+        polls.check(e, e.emit(call, "i32"))
+        self.unseen = 0
+
+    def _row_strips(self, step: ir.RowStrips) -> None:
+        e = self.e
+        name = f"strips.{len(self.functions)}"
+        self.functions.append(
+            row_strips.function(step, name, Emitter(self.target, e), self.code_of)
+        )
+        self._fill_slots(ir.touched(step))
+        work = _step_cost(step)
+        if work < COSTS.parallel_above or step.count < 2:
+            call = f"call i32 @{name}(ptr %call, ptr %slots, i64 0, i64 {step.count})"
+        else:
+            grain = max(step.count * COSTS.parallel_above // (2 * work), 1)
+            run = self.native("parallel_for", "i32", "ptr, ptr, ptr, i64, i64")
+            sizes = f"i64 {step.count}, i64 {grain}"
+            call = f"call {run}(ptr %call, ptr @{name}, ptr %slots, {sizes})"
         polls.check(e, e.emit(call, "i32"))
         self.unseen = 0
 
@@ -360,6 +380,8 @@ def _step_cost(step: ir.Step) -> int:
     match step:
         case ir.Launch():
             return body_cost(step.kernel) * step.kernel.points
+        case ir.RowStrips():
+            return sum(map(_step_cost, step.launches))
         case ir.Gemm():
             return step.batch * step.m * step.n * step.k // 8
         case ir.Copy():

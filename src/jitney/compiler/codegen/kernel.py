@@ -19,12 +19,12 @@ import numpy as np
 from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.dependence import dependence
-from jitney.compiler.codegen.kernel_key import lanes_hint, loop_order, outermost
+from jitney.compiler.codegen.kernel_key import lanes_hint
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
-from jitney.compiler.kernels.schedule import schedule
+from jitney.compiler.kernels.schedule import loop_order, outermost, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import (

@@ -6,7 +6,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
-from jitney.compiler.kernels.schedule import Schedule, schedule
+from jitney.compiler.kernels.schedule import Schedule, outermost, schedule
 
 
 def content_key(kernel: Kernel) -> tuple[object, ...]:
@@ -25,27 +25,6 @@ def statement_key(s: LoopStatement) -> tuple[object, ...]:
     if isinstance(s, LoopCarried):
         return ("carried", s.index, s.dtype, s.varies)
     return ir.statement_key(s)
-
-
-def loop_order(plan: Schedule) -> tuple[int, ...]:
-    """The axes in the order of their loops, from the outermost inwards."""
-    lanes = () if plan.vector is None else (plan.vector,)
-    if plan.reduces_lanes:
-        return (*plan.outer, *plan.inner, *lanes)
-    return (*plan.outer, *lanes, *plan.inner)
-
-
-def outermost(plan: Schedule) -> int | None:
-    """The axis that begin and end bound."""
-    if plan.outer:
-        return plan.outer[0]
-    return plan.vector if not plan.reduces_lanes else None
-
-
-def outer_extent(kernel: Kernel | LoopKernel) -> int:
-    """Extent of the axis that begin and end bound; 1 if there is none."""
-    axis = outermost(schedule(kernel))
-    return 1 if axis is None else kernel.extents[axis]
 
 
 def body_cost(kernel: Kernel | LoopKernel) -> int:

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 
-from jitney.compiler.codegen.kernel_key import body_cost, loop_order
+from jitney.compiler.codegen.kernel_key import body_cost
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.kernels.schedule import schedule
+from jitney.compiler.kernels.schedule import loop_order, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value, constant
 

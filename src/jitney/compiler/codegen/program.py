@@ -36,6 +36,9 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
             case ir.Launch():
                 if body_cost(step.kernel) * step.kernel.points > COSTS.release_lock_above:
                     return True
+            case ir.RowStrips():
+                if _is_long(step.launches):
+                    return True
             case ir.Gemm():
                 if step.batch * step.m * step.n * step.k > COSTS.release_lock_above:
                     return True
@@ -130,6 +133,8 @@ def _launches(steps: Sequence[ir.Step]) -> list[ir.Launch]:
         step = stack.pop()
         if isinstance(step, ir.Launch):
             found.append(step)
+        elif isinstance(step, ir.RowStrips):
+            found += step.launches
         for block in ir.inner(step):
             stack.extend(reversed(block))
     return found

@@ -102,6 +102,27 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     return _order(kernel, min(reversed(free), key=lambda k: estimate(kernel, k)))
 
 
+def loop_order(plan: Schedule) -> tuple[int, ...]:
+    """The axes in the order of their loops, from the outermost inwards."""
+    lanes = () if plan.vector is None else (plan.vector,)
+    if plan.reduces_lanes:
+        return (*plan.outer, *plan.inner, *lanes)
+    return (*plan.outer, *lanes, *plan.inner)
+
+
+def outermost(plan: Schedule) -> int | None:
+    """The axis that begin and end bound."""
+    if plan.outer:
+        return plan.outer[0]
+    return plan.vector if not plan.reduces_lanes else None
+
+
+def outer_extent(kernel: Kernel | LoopKernel) -> int:
+    """Extent of the axis that begin and end bound; 1 if there is none."""
+    axis = outermost(schedule(kernel))
+    return 1 if axis is None else kernel.extents[axis]
+
+
 def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
     """Axes along which points may write to one place: they are worked on one after the other.
 

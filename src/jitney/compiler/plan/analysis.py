@@ -9,6 +9,14 @@ from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.plan import ir
 
 
+def _applied(launch: ir.Launch) -> float:
+    """How many scalar functions a launch applies."""
+    kernel = launch.kernel
+    calls = sum(isinstance(s, kernels.Call) for s in kernel.body)
+    reductions = sum(isinstance(o, kernels.Reduce) for o in kernel.outputs)
+    return float((calls + reductions) * math.prod(kernel.extents))
+
+
 def plan_cost(plan: ir.Plan) -> dict[str, float]:
     """ "flops" (scalar functions applied) and "bytes accessed"; loops count one iteration."""
     flops = 0.0
@@ -19,9 +27,9 @@ def plan_cost(plan: ir.Plan) -> dict[str, float]:
         for step in steps:
             match step:
                 case ir.Launch():
-                    calls = sum(isinstance(s, kernels.Call) for s in step.kernel.body)
-                    reductions = sum(isinstance(o, kernels.Reduce) for o in step.kernel.outputs)
-                    flops += (calls + reductions) * math.prod(step.kernel.extents)
+                    flops += _applied(step)
+                case ir.RowStrips():
+                    flops += sum(map(_applied, step.launches))
                 case ir.Gemm():
                     flops += 2.0 * step.batch * step.m * step.n * step.k
                 case _:

@@ -1,13 +1,15 @@
 """The plan: what one native entry does, step by step, on buffers.
 
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
-    step ::= Launch(kernel, buffers) | Gemm(...) | LibraryCall(call, args, results)
+    step ::= Launch(kernel, buffers) | RowStrips(rows, strip, launches) | Gemm(...)
+           | LibraryCall(call, args, results)
            | Collective(node, args, result) | HostCall(fn, args, results)
            | Copy(to, source) | SwapBuffers(carry, after)
            | Loop(cond, predicate, body) | Branch(index, cases)
 
 A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
-to it between its first and its last use.
+to it between its first and its last use. Between the launches of `RowStrips` a buffer may also be a
+stretch of the stack of the thread that works on a strip.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ class Buffer:
 
     Attributes:
       place: what kind of memory.
-      nbytes: its size.
-      index: number of the input or output; offset in the arena, once allotted.
+      nbytes: its size; of a "strip", for the rows of one strip.
+      index: number of the input or output; offset in the arena, or among the strip's, once allotted.
       value: data of a constant.
     """
 
-    place: Literal["input", "output", "arena", "constant"]
+    place: Literal["input", "output", "arena", "constant", "strip"]
     nbytes: int
     index: int = -1
     value: np.ndarray | None = None
@@ -49,10 +51,41 @@ class Buffer:
 
 @record
 class Launch:
-    """Runs a kernel over its whole iteration domain."""
+    """Runs a kernel over its whole iteration domain.
+
+    Attributes:
+      kernel: which.
+      buffers: one for each of its params.
+      apart: why it is no part of the `RowStrips` that compute its operands, for readers.
+    """
 
     kernel: Kernel | LoopKernel
     buffers: tuple[Buffer, ...]
+    apart: str = ""
+
+
+@record
+class RowStrips:
+    """Runs all of `launches` on a strip of rows, then on the next (strip mining).
+
+    So what one launch has read or written is in the processor's caches when the next one reads it.
+    Strips are independent of each other: threads share them.
+
+    Attributes:
+      rows: which divide the outermost loop of each launch, and each buffer that one launch writes and
+        another touches, in as many equal parts.
+      strip: rows of a strip; the last may have fewer.
+      launches: at least two. Their buffers of the place "strip" hold the rows of one strip.
+    """
+
+    rows: int
+    strip: int
+    launches: tuple[Launch, ...]
+
+    @property
+    def count(self) -> int:
+        """How many strips there are."""
+        return -(-self.rows // self.strip)
 
 
 @record
@@ -161,7 +194,16 @@ class Branch:
 
 
 Step: TypeAlias = (
-    Launch | Gemm | LibraryCall | Collective | HostCall | Copy | SwapBuffers | Loop | Branch
+    Launch
+    | RowStrips
+    | Gemm
+    | LibraryCall
+    | Collective
+    | HostCall
+    | Copy
+    | SwapBuffers
+    | Loop
+    | Branch
 )
 
 
@@ -182,6 +224,9 @@ def touched(step: Step) -> list[Buffer]:
     match step:
         case Launch():
             return list(step.buffers)
+        case RowStrips():
+            used = dict.fromkeys(b for launch in step.launches for b in launch.buffers)
+            return [b for b in used if b.place != "strip"]
         case Gemm():
             return [step.x, step.y, step.out]
         case LibraryCall():

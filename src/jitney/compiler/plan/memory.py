@@ -44,7 +44,7 @@ def assign_buffers(steps: Sequence[ir.Step]) -> int:
                 last[buffer] = clock
 
     visit(steps)
-    return _place([b for b in first if b.place == "arena"], first, last)
+    return place([b for b in first if b.place == "arena"], first, last)
 
 
 def _all_touched(blocks: Sequence[Sequence[ir.Step]]) -> set[ir.Buffer]:
@@ -57,9 +57,8 @@ def _all_touched(blocks: Sequence[Sequence[ir.Step]]) -> set[ir.Buffer]:
     return found
 
 
-def _place(
-    buffers: list[ir.Buffer], first: dict[ir.Buffer, int], last: dict[ir.Buffer, int]
-) -> int:
+def place(buffers: list[ir.Buffer], first: dict[ir.Buffer, int], last: dict[ir.Buffer, int]) -> int:
+    """Gives each of `buffers`, which live from `first` to `last`, an offset; returns their end."""
     free = _Free()
     busy: list[tuple[int, int, int]] = []  # a heap of (last use, offset, size)
     top = 0

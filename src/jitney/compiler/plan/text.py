@@ -26,7 +26,13 @@ def print_plan(plan: ir.Plan) -> str:
                         kernels.append(print_loop(step.kernel, name))
                     else:
                         kernels.append(print_kernel(step.kernel, name))
-                    lines.append(f"{indent}launch {name}({_buffers(step.buffers)})")
+                    why = f"  ; {step.apart}" if step.apart else ""
+                    lines.append(f"{indent}launch {name}({_buffers(step.buffers)}){why}")
+                case ir.RowStrips():
+                    size = f"{step.strip} rows, {step.rows} in all"
+                    lines.append(f"{indent}strips of {size} {{")
+                    lines += block(step.launches, indent + "  ")
+                    lines.append(f"{indent}}}")
                 case ir.Gemm():
                     x, y = ("^T" if t else "" for t in (step.trans_x, step.trans_y))
                     size = f"{step.batch} x {step.m}x{step.n}x{step.k}"

@@ -6,12 +6,13 @@ of the arena which buffer was last written there: a step that reads a buffer mus
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.verify import verify, verify_loop
 from jitney.compiler.plan import ir
+from jitney.compiler.plan.rows import rows_of
 
 
 class PlanError(AssertionError):
@@ -22,6 +23,8 @@ class PlanError(AssertionError):
     P3  what a step reads was not overwritten since by another buffer in the same memory
     P4  buffers lie within the arena, aligned
     P5  copies and exchanges are between buffers of one size
+    P6  launches of a strip touch row by row what one of them writes and another touches; buffers of the
+        strip itself are written before they are read, by launches of that strip
     """
 
 
@@ -45,6 +48,8 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             ]
         case ir.Gemm():
             return [step.x, step.y], [step.out]
+        case ir.RowStrips():
+            return _reads_and_writes_in_strips(step)
         case ir.LibraryCall():
             return [*step.beside[:1], *step.args], [*step.beside[1:], *step.results]
         case ir.Collective():
@@ -57,6 +62,16 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
             return [step.after], [step.carry, step.after]
         case _:
             return [], []
+
+
+def _reads_and_writes_in_strips(step: ir.RowStrips) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
+    reads: list[ir.Buffer] = []
+    writes: list[ir.Buffer] = []
+    for launch in step.launches:
+        read, written = reads_and_writes(launch)
+        reads += [b for b in read if b not in writes and b.place != "strip"]
+        writes += [b for b in written if b.place != "strip"]
+    return reads, writes
 
 
 class _Memory:
@@ -133,6 +148,9 @@ class _Memory:
         what = type(step).__name__
         if isinstance(step, ir.Launch):
             _check_launch(step)
+            _check_strip_buffers(step.buffers, ())
+        if isinstance(step, ir.RowStrips):
+            _check_row_strips(step)
         if isinstance(step, ir.Copy) and step.to.nbytes != step.source.nbytes:
             raise PlanError(f"P5: {step.source.nbytes} bytes to {step.to.nbytes}")
         if isinstance(step, ir.SwapBuffers):
@@ -189,3 +207,36 @@ def _check_launch(step: ir.Launch) -> None:
     for dtype, buffer in zip(kernel.params, step.buffers, strict=True):
         if buffer.nbytes % dtype.itemsize:
             raise PlanError(f"P1: {buffer.nbytes} bytes as {dtype}")
+
+
+def _check_row_strips(step: ir.RowStrips) -> None:
+    members = [rows_of(launch) for launch in step.launches]
+    written: set[ir.Buffer] = set()  # buffers of the strip that hold what was written there
+    for launch, member in zip(step.launches, members, strict=True):
+        _check_launch(launch)
+        if member is None or member.extent % step.rows or not 1 <= step.strip <= step.rows:
+            raise PlanError(
+                f"P6: strips of {step.strip} of {step.rows} rows cannot divide a launch"
+            )
+        _check_strip_buffers(member.read, written)
+        for buffer in member.written:
+            if buffer.place == "strip":
+                written = {b for b in written if not _overlap(b, buffer)} | {buffer}
+    for m in members:
+        for buffer in m.written if m else ():
+            nbytes = buffer.nbytes
+            if buffer.place == "strip":
+                nbytes = nbytes // step.strip * step.rows
+            users = [x for x in members if x and buffer in x.buffers]
+            if len(users) > 1 and not all(x.is_by_row(buffer, step.rows, nbytes) for x in users):
+                raise PlanError(f"P6: {buffer} is shared by launches, but not row by row")
+
+
+def _check_strip_buffers(buffers: Iterable[ir.Buffer], written: Container[ir.Buffer]) -> None:
+    for buffer in buffers:
+        if buffer.place == "strip" and buffer not in written:
+            raise PlanError(f"P6: {buffer}, of a strip, is read before it is written")
+
+
+def _overlap(x: ir.Buffer, y: ir.Buffer) -> bool:
+    return x.index < y.index + y.nbytes and y.index < x.index + x.nbytes

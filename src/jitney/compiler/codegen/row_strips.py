@@ -1,0 +1,101 @@
+"""Launches on one strip of rows after the other, as an LLVM function:
+
+    i32 strips(ptr call, ptr slots, i64 begin, i64 end)        1 if it came to its end
+
+`slots` points to the addresses of the buffers that the step touches; begin and end bound the strips, so
+that they can be divided among threads. Kernels are called for their share of a strip. Buffers of the
+strip are on the stack; kernels, which count elements from the first row of all, are given the address
+at which that row would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jitney.compiler.codegen import polls
+from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.kernels.schedule import outer_extent
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value, constant
+from jitney.compiler.plan import ir
+
+
+def function(
+    step: ir.RowStrips,
+    name: str,
+    e: Emitter,
+    code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
+) -> str:
+    """The function's definition.
+
+    Args:
+      step: what it does.
+      name: its name.
+      e: an emitter without code.
+      code_of: the name of a kernel's function, and whether another module has it.
+    """
+    stack = [f"  %own = alloca [{_own_bytes(step)} x i8], align 64"]
+    at: dict[ir.Buffer, list[Value]] = {}  # where launches look for the address of a buffer
+    for i, launch in enumerate(step.launches):
+        stack.append(f"  %params.{i} = alloca [{len(launch.buffers)} x ptr], align 16")
+        for j, buffer in enumerate(launch.buffers):
+            place = e.emit(f"getelementptr ptr, ptr %params.{i}, i64 {j}", "ptr")
+            at.setdefault(buffer, []).append(place)
+    for j, buffer in enumerate(ir.touched(step)):
+        slot = e.emit(f"getelementptr ptr, ptr %slots, i64 {j}", "ptr")
+        _store(e, e.emit(f"load ptr, {slot!r}", "ptr"), at[buffer])
+    before = e.block
+    e.jump("head")
+    e.label("head")
+    counter = Value("%strip", "i64")
+    phi = len(e.lines)
+    e.lines.append("")  # its second edge is known once the body is written
+    e.branch(e.icmp("slt", counter, Value("%end", "i64")), "body", "done")
+    e.label("body")
+    _strip(step, e, counter, at, code_of)
+    after = e.add(counter, constant(1, "i64"))
+    e.lines[phi] = f"  %strip = phi i64 [%begin, %{before}], [{after.text}, %{e.block}]"
+    e.jump("head")
+    e.label("done")
+    e.line(f"ret {polls.SUCCEEDED!r}")
+    head = f"define internal i32 @{name}(ptr %call, ptr %slots, i64 %begin, i64 %end)"
+    body = ["entry:", *stack, *e.lines]
+    return "\n".join([f"{head} {e.target.function_attributes} {{", *body, "}"])
+
+
+def _own_bytes(step: ir.RowStrips) -> int:
+    buffers = [b for launch in step.launches for b in launch.buffers if b.place == "strip"]
+    return max([b.index + b.nbytes for b in buffers], default=0)
+
+
+def _store(e: Emitter, address: Value, places: list[Value]) -> None:
+    for place in places:
+        e.line(f"store {address!r}, {place!r}")
+
+
+def _strip(
+    step: ir.RowStrips,
+    e: Emitter,
+    counter: Value,
+    at: dict[ir.Buffer, list[Value]],
+    code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
+) -> None:
+    """Calls the kernels for the strip `counter`."""
+    low = e.mul(counter, constant(step.strip, "i64"))
+    high = e.add(low, constant(step.strip, "i64"))
+    high = e.intrinsic("llvm.smin", [high, constant(step.rows, "i64")])
+    for buffer, places in at.items():
+        if buffer.place == "strip":
+            before = e.mul(low, constant(buffer.nbytes // step.strip, "i64"))
+            distance = e.sub(constant(buffer.index, "i64"), before)
+            _store(e, e.emit(f"getelementptr i8, ptr %own, {distance!r}", "ptr"), places)
+    for i, launch in enumerate(step.launches):
+        name, is_outside = code_of(launch.kernel)
+        if is_outside:
+            e.declarations.add(f"declare i32 @{name}(ptr, ptr, i64, i64)")
+        turns = constant(outer_extent(launch.kernel) // step.rows, "i64")
+        bounds = f"{e.mul(low, turns)!r}, {e.mul(high, turns)!r}"
+        status = e.emit(f"call i32 @{name}(ptr %call, ptr %params.{i}, {bounds})", "i32")
+        if polls.looks(launch.kernel):
+            polls.check(e, status)
