@@ -235,6 +235,56 @@ def test_cheap_positions_and_updates_are_part_of_the_kernel():
     assert expensive.as_text("kernels").count("launch") == 2
 
 
+def _chained(jnp, lax, v, i):
+    return jnp.zeros(9).at[i].add(v).at[i[::-1]].multiply(v)
+
+
+def _within(jnp, lax, v, i):
+    return jnp.sin(jnp.zeros(9).at[i].add(v)).sum()
+
+
+def _slice(jnp, lax, v, i):
+    return lax.dynamic_update_slice(jnp.exp(v), v[:2], (i[0],))
+
+
+def _read_later(jnp, lax, v, i):
+    x = jnp.exp(v)
+    return x.at[i].add(x.sum()), x
+
+
+def _read_as_another_shape(jnp, lax, v, i):
+    x = jnp.exp(v)
+    return x.at[i].add(x.reshape(2, 2).sum(0)[0])
+
+
+def _of_an_operand(jnp, lax, v, i):
+    return v.at[i].add(1.0)
+
+
+def _in_a_loop(jnp, lax, v, i):
+    def step(k, x):
+        return jnp.zeros(4).at[i].add(x[::-1]).at[k].add(1.0)
+
+    return lax.fori_loop(0, 3, step, v)
+
+
+COPIES = {
+    _chained: 0, _within: 0, _slice: 0, _read_later: 1, _read_as_another_shape: 1, _of_an_operand: 1,
+    _in_a_loop: None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", COPIES)
+def test_operands_that_nothing_else_needs_are_updated_where_they_are(f):
+    v, i = RNG.normal(size=4).astype(np.float32), np.array([2, 0, 2, 3], np.int32)
+    got = jitney.jit(lambda v, i: f(ours, jitney.lax, v, i))
+    want = f(theirs, jax.lax, theirs.asarray(v), theirs.asarray(i))
+    for x, y in zip(jax.tree.leaves(got(v, i)), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6)
+    if COPIES[f] is not None:
+        assert got.lower(v, i).as_text("kernels").count("copy ") == COPIES[f]
+
+
 GUARDED = {
     "by lane": """
 kernel k(p0: float32, p1: int32, p2: float32) for i < 3, for j < 37 {

@@ -32,6 +32,7 @@ from jitney.compiler.plan.inplace import Updated, updated_in_place
 from jitney.compiler.plan.scatter import has_kernel
 
 _LEAVES = (hlo.Parameter, hlo.Constant)
+_UPDATES = (hlo.DynamicUpdateSlice, hlo.Scatter)
 
 Written = TypeVar("Written")
 
@@ -144,6 +145,7 @@ class RegionPlan:
         )
         units = sorted(grouping.groups, key=lambda unit: unit.roots[0] in last)  # stable
         self.materialized = grouping.materialized
+        self.uses = _uses_of_updated(region)
         self.targets = self._targets(region.results, outputs)
         self.wholes = fourier.wholes(region)
         idle = self._idle(region) | set(self.wholes.values())
@@ -165,9 +167,16 @@ class RegionPlan:
         targets: dict[tuple[hlo.Node, int], ir.Buffer] = {}
         for result, output in zip(results, outputs, strict=True):
             node, index = _base(result)
-            if not isinstance(node, hlo.Parameter | hlo.Constant):
-                targets.setdefault((node, index), output)
+            if not isinstance(node, _LEAVES) and (node, index) not in targets:
+                targets[node, index] = output
+                while isinstance(node, _UPDATES) and self.is_spent(node.x):
+                    node = node.x
+                    targets[node, 0] = output
         return targets
+
+    def is_spent(self, x: hlo.Node) -> bool:
+        """Whether the value of `x`, which a node updates in part, is needed by nothing else."""
+        return self.uses[x] == 1 and _base(x) == (x, 0) and not isinstance(x, _LEAVES)
 
     def new(self, node: hlo.Node) -> list[ir.Buffer]:
         """Buffers for the results of `node`, which is about to be computed."""
@@ -176,6 +185,17 @@ class RegionPlan:
             self.targets.get((node, i)) or ir.Buffer("arena", t.nbytes) for i, t in enumerate(types)
         ]
         return found
+
+    def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter) -> ir.Buffer:
+        """The buffer of an update, with the value of what it updates."""
+        source = self.buffer(node.x)
+        if self.is_spent(node.x) and (node, 0) not in self.targets:
+            self.buffers[node] = [source]
+            return source
+        (target,) = self.new(node)
+        if target is not source:
+            self.steps.append(ir.Copy(target, source))
+        return target
 
     def has_buffer(self, node: hlo.Node) -> bool:
         """Whether `node` is in memory already."""
@@ -387,6 +407,14 @@ def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
     if isinstance(node, hlo.Project):
         return node.node, node.index
     return node, 0
+
+
+def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
+    """How often nodes are used, if some of them are updated in part."""
+    ends = traversal.roots(region)
+    nodes = traversal.topological_order(ends)
+    has_updates = any(isinstance(node, _UPDATES) for node in nodes)
+    return traversal.count_uses(nodes, ends) if has_updates else {}
 
 
 def _stored(root: hlo.Node) -> tuple[hlo.Node, ...]:

@@ -64,13 +64,10 @@ def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
 
 
 def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
-    """A copy of the operand, then the update computed into its place."""
+    """The update computed into its place, in the operand or a copy of it."""
     if not plan.planner.is_native(node):
         return plan.by_reference_demanding(node)
-    source = plan.buffer(node.x)
-    (target,) = plan.new(node)
-    if target is not source:
-        plan.steps.append(ir.Copy(target, source))
+    plan.new_update(node)
     shape = node.update.shape
     moving = [j for j, n in enumerate(node.x.shape) if n != shape[j]]
 
@@ -88,14 +85,11 @@ def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
 
 
 def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
-    """A copy of the operand, then the windows one after the other, in order."""
+    """The windows one after the other, in order, in the operand or a copy of it."""
     if not plan.planner.is_scatter(node):
         return False
     windows = plan.written(lambda: Windows(node, plan.has_buffer))
-    source = plan.buffer(node.x)
-    (target,) = plan.new(node)
-    if target is not source:
-        plan.steps.append(ir.Copy(target, source))
+    plan.new_update(node)
     plan.launch(windows.written())
     return True
 
