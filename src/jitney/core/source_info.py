@@ -45,6 +45,11 @@ def is_internal(code: CodeType) -> bool:
     return found
 
 
+def include_frame(frame: FrameType) -> bool:
+    """Whether `frame` is shown to users: it belongs neither to this package nor to an excluded file."""
+    return not is_internal(frame.f_code)
+
+
 class SourceInfo:
     """A place in the user's code, and the scopes it was in.
 

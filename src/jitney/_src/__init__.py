@@ -1,0 +1,5 @@
+"""`jax._src`: the private names of JAX that libraries read, each a pointer to where it is here.
+
+Nothing is defined in this package, and nothing here imports from it. A name is added when a library
+is found to need it; `docs/libraries.md` tells which libraries are run.
+"""
