@@ -94,6 +94,8 @@ from jitney.api.placement import (
 )
 from jitney.api.placement import make_mesh as make_mesh
 from jitney.api.placement import reshard as reshard
+from jitney.api.pmap import pmap as pmap
+from jitney.api.shard_map import shard_map as shard_map
 from jitney.api.vmap import vmap as vmap
 from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack

@@ -1,0 +1,25 @@
+"""`jax.experimental.shard_map`: where `shard_map` was before it became `jax.shard_map`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jitney.api import shard_map as _shard_map
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.mesh import AbstractMesh, Mesh
+    from jitney.core.typing import PyTree
+
+
+def shard_map(
+    f: Callable[..., PyTree],
+    mesh: Mesh | AbstractMesh,
+    in_specs: PyTree,
+    out_specs: PyTree,
+    check_rep: bool = True,
+) -> Callable[..., Any]:
+    """`jax.shard_map` with the arguments that it had once."""
+    return _shard_map.shard_map(
+        f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep
+    )

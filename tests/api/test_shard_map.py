@@ -1,0 +1,87 @@
+"""`shard_map` over meshes of one device."""
+
+import jax
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney.experimental.shard_map import shard_map as earlier_shard_map
+
+
+def both_axes(lib, numpy):
+    mesh = lib.sharding.Mesh(np.array(lib.devices()[:1]).reshape(1, 1), ("i", "j"))
+    spec = lib.P("i", "j")
+
+    def body(x, y):
+        where = lib.lax.axis_index("i") + lib.lax.axis_index("j")
+        total = lib.lax.psum(x, ("i", "j"))
+        return {"x": x @ y + where, "total": lib.lax.pmax(total.sum(), "j")}
+
+    f = lib.shard_map(
+        body, mesh=mesh, in_specs=(spec, lib.P("j")), out_specs={"x": lib.P("i"), "total": lib.P()},
+        check_vma=False,
+    )  # fmt: skip
+    return f, numpy.arange(6.0).reshape(2, 3), numpy.ones((3, 2))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_like_jax(compiled):
+    results = []
+    for lib, numpy in ((jitney, jnp), (jax, jax.numpy)):
+        f, x, y = both_axes(lib, numpy)
+        results.append((lib.jit(f) if compiled else f)(x, y))
+    for name in ("x", "total"):
+        np.testing.assert_allclose(results[0][name], results[1][name], rtol=1e-6)
+        assert results[0][name].shape == results[1][name].shape
+
+
+def test_decorator_context_and_earlier_place():
+    mesh = jitney.make_mesh((1,), ("i",))
+
+    @jitney.shard_map(out_specs=jitney.P("i"), mesh=mesh)
+    def doubled(x):
+        return 2 * x
+
+    np.testing.assert_array_equal(doubled(jnp.arange(3)), [0, 2, 4])
+    with jitney.set_mesh(mesh):
+        f = jitney.shard_map(lambda x: x + 1, in_specs=jitney.P("i"), out_specs=jitney.P("i"))
+        np.testing.assert_array_equal(f(jnp.arange(3)), [1, 2, 3])
+    f = earlier_shard_map(lambda x: x + 1, mesh, jitney.P("i"), jitney.P("i"))
+    np.testing.assert_array_equal(f(jnp.arange(3)), [1, 2, 3])
+
+
+def test_derivatives_and_batches():
+    mesh = jitney.make_mesh((1,), ("i",))
+    spec = jitney.P("i")
+    f = jitney.shard_map(
+        lambda x: jitney.lax.psum(x**2, "i"), mesh=mesh, in_specs=spec, out_specs=spec
+    )
+    x = jnp.arange(3.0)
+    np.testing.assert_array_equal(jitney.grad(lambda x: f(x).sum())(x), [0.0, 2.0, 4.0])
+    np.testing.assert_array_equal(jitney.vmap(f)(x[:, None]), [[0.0], [1.0], [4.0]])
+
+
+def test_errors():
+    mesh = jitney.make_mesh((1,), ("i",))
+    spec = jitney.P("i")
+    x = jnp.ones(3)
+
+    def call(f=lambda x: x, **changes):
+        words = {"mesh": mesh, "in_specs": spec, "out_specs": spec, **changes}
+        return jitney.shard_map(f, **words)(x)
+
+    with pytest.raises(ValueError, match="there is no mesh"):
+        call(mesh=None)
+    with pytest.raises(ValueError, match="has 2 devices, and this process has one"):
+        call(mesh=jitney.sharding.AbstractMesh((2,), ("i",)))
+    with pytest.raises(ValueError, match=r"in_specs has .* are no axes"):
+        call(in_specs=jitney.P("k"))
+    with pytest.raises(ValueError, match="with 2 entries for a value of shape"):
+        call(out_specs=jitney.P(None, "i"))
+    with pytest.raises(ValueError, match="in_specs must be a tree prefix"):
+        call(in_specs=(spec, spec))
+    with pytest.raises(ValueError, match="axis_names"):
+        call(axis_names={"k"})
+    with pytest.raises(TypeError, match="must be PartitionSpecs"):
+        call(in_specs="i")
