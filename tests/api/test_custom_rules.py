@@ -232,3 +232,37 @@ def test_types_of_cotangents_are_compared_unless_told_not_to():
         np.testing.assert_array_equal(gradient(), [2, 2])
     finally:
         jitney.config.update("jax_disable_bwd_checks", False)
+
+
+def test_what_rules_of_custom_vjp_are_given():
+    """Numbers have shapes, truth values among the residuals stay Python's, also out of programs."""
+    seen = []
+
+    @jitney.custom_vjp
+    def f(x, n):
+        return x * n
+
+    def forward(x, n):
+        return f(x, n), (n.shape, True, x)
+
+    def backward(residuals, ct):
+        seen.append(residuals[:2])
+        return ct * 2.0, None
+
+    f.defvjp(forward, backward)
+    assert jitney.grad(lambda x: f(x, 2))(1.0) == 2.0
+    assert jitney.grad(jitney.jit(lambda x: f(x, 2)))(1.0) == 2.0
+    program = jitney.make_jaxpr(lambda x: f(x, 2))(1.0)
+    assert jitney.grad(lambda x: jitney.core.eval_jaxpr(program.jaxpr, [], x)[0])(1.0) == 2.0
+    assert all(residuals == ((), True) and residuals[1] is True for residuals in seen)
+    assert len(seen) == 3
+
+
+def test_zero_from_primal_of_trees():
+    from jitney.custom_derivatives import SymbolicZero, zero_from_primal
+
+    zeros = zero_from_primal({"a": jnp.ones(3), "b": 1.0})
+    np.testing.assert_array_equal(zeros["a"], np.zeros(3))
+    assert zeros["b"] == 0.0
+    kinds = [type(x) for x in zero_from_primal((1.0, jnp.ones(2)), symbolic_zeros=True)]
+    assert kinds == [SymbolicZero, SymbolicZero]

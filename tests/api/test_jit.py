@@ -500,6 +500,30 @@ def compile_time_eval(jax, jnp):
 
 
 @same
+def compile_time_eval_of_tracers(jax, jnp):
+    def f(x):
+        with jax.ensure_compile_time_eval():
+            n = int(jax.lax.scan(lambda c, v: (c + v, None), 0, jnp.arange(3))[0])
+            slope = float(jax.grad(jax.nn.relu)(2.0))
+            y = jnp.sin(x) * n + jax.jit(lambda v: v * 2)(jnp.ones(3))
+            z = jax.lax.scan(lambda c, v: (c + v * x, None), 0.0, jnp.arange(3))[0]
+            return y, z, slope, jax.grad(lambda t: jnp.sum(jax.nn.relu(t) * x))(2.0)
+
+    return jax.jit(f)(2.0), jax.vmap(f)(jnp.ones(2)), jax.jacfwd(jax.jit(f))(1.0)
+
+
+@same
+def types_among_results(jax, jnp):
+    spec = jax.ShapeDtypeStruct((3,), jnp.float32)
+    shapes = jax.eval_shape(lambda x: {"x": x + 1, "spec": spec}, 2.0)
+    try:
+        jax.jit(lambda: spec)()
+    except TypeError as error:
+        refused = "value" in str(error)
+    return [x.shape for x in jax.tree.leaves(shapes)], shapes["spec"].dtype.name, refused
+
+
+@same
 def fast_path_within_a_trace(jax, jnp):
     inner = jax.jit(lambda x: x + 1)
     a = [inner(jnp.ones(2)) for _ in range(3)]

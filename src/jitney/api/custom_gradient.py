@@ -258,10 +258,14 @@ def linear_call(
 # --- small helpers of rules -----------------------------------------------------------------------
 
 
-def zero_from_primal(val: ArrayLike, symbolic_zeros: bool = False) -> PyTree:
-    """The zero cotangent of a value: an array, or a symbolic zero."""
-    aval = get_aval(val).to_cotangent_aval()
-    return SymbolicZero(aval) if symbolic_zeros else Zero(aval).instantiate()
+def zero_from_primal(val: PyTree, symbolic_zeros: bool = False) -> PyTree:
+    """The zero cotangent of each leaf of a pytree of values: an array, or a symbolic zero."""
+
+    def zero(x: ArrayLike) -> Any:
+        aval = get_aval(x).to_cotangent_aval()
+        return SymbolicZero(aval) if symbolic_zeros else Zero(aval).instantiate()
+
+    return pytrees.tree_map(zero, val)
 
 
 def custom_vjp_primal_tree_values(tree: PyTree) -> PyTree:

@@ -24,6 +24,7 @@ from jitney.primitives.call.custom import (
     custom_vjp_call_p,
     differentiate_custom_vjp,
     remat_opt_p,
+    with_shape,
 )
 from jitney.primitives.elementwise.convert import as_value, owned_results
 from jitney.transforms.zero import Zero
@@ -231,9 +232,9 @@ class _Call:
 
     def _fwd_at_once(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         owner = self.owner
-        given: Sequence[Any] = primals
+        given: Sequence[Any] = [*map(with_shape, primals)]
         if owner.symbolic_zeros:
-            given = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
+            given = [CustomVJPPrimal(x, p) for x, p in zip(given, perturbed, strict=True)]
         result = self.users_fwd(*self.merged(pytrees.tree_unflatten(self.in_tree, given)))
         name = self._name()
         if not isinstance(result, list | tuple) or len(result) != 2:

@@ -16,6 +16,7 @@ from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
 from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var, settings_of
 from jitney.core.primitive import declare_slot
+from jitney.core.shape_dtype import ShapeDtypeStruct
 
 if TYPE_CHECKING:
     # Loaded when the first program is lowered: the primitives import this module, and importing
@@ -82,6 +83,11 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
     """The results of `closed` on `operands`, built in `b`."""
     env: dict[Var, Node] = {}
     for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
+        if isinstance(value, ShapeDtypeStruct):
+            raise TypeError(
+                f"{value} has no value, so it cannot be a result of a function that is computed, "
+                "only of one whose type is asked for, as by jax.eval_shape"
+            )
         env[var] = b.constant(host_value(value))
     for var, node in zip(closed.jaxpr.invars, operands, strict=True):
         env[var] = node

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
+from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.trace import Tracer, state
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class FlatFunction:
     def __call__(self, *leaves: Value) -> list[Any]:
         """Flat results of the function on the arguments with `leaves`.
 
+        While a program is recorded, a `ShapeDtypeStruct` may stand for a result of which only the type
+        is asked for; such a program cannot be run.
+
         Raises:
           TypeError: if a result is not a valid value, or is no pair with `has_aux`.
         """
@@ -67,9 +71,11 @@ class FlatFunction:
             self.aux = pytrees.tree_map(_aside, aux)
         outs, self.out_tree = pytrees.tree_flatten(out)
         if self.refusal is not None:
-            for x in outs:
+            for i, x in enumerate(outs):
                 if not isinstance(x, Tracer) and not is_valid_operand(x):
-                    self._refuse(outs, self.refusal)
+                    if not isinstance(x, ShapeDtypeStruct) or not state.trace.is_staging:
+                        self._refuse(outs, self.refusal)
+                    outs[i] = state.trace.new_valueless(x, abstractify(x))
         return outs
 
     def _refuse(self, outs: Sequence[object], refusal: Callable[[object, str], str]) -> None:

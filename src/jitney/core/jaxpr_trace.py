@@ -149,6 +149,13 @@ class JaxprTrace(Trace):
         self.const_values.append(x)
         return DynamicJaxprTracer(self, aval, var, None)
 
+    def new_valueless(self, x: object, aval: AbstractValue) -> DynamicJaxprTracer:
+        """The tracer of `x`, which has a type, but no value."""
+        var = Var(aval)
+        self.constvars.append(var)
+        self.const_values.append(x)
+        return DynamicJaxprTracer(self, aval, var, None)
+
     def to_tracer(self, x: Value) -> DynamicJaxprTracer:
         """`x` as a tracer of this trace."""
         if type(x) is DynamicJaxprTracer and x._trace is self:

@@ -356,6 +356,56 @@ def take_current_trace() -> Generator[Trace, None, None]:
 def eval_context() -> Generator[None, None, None]:
     """Within the context, operations are evaluated at once, whatever is being traced.
 
+    None may have a tracer for an operand: see `ensure_compile_time_eval` where they may.
+    """
+    with set_current_trace(state.eval_trace):
+        yield
+
+
+class _CompileTimeTrace(Trace):
+    """Evaluates operations on known values; operations on tracers go to the trace around it.
+
+    Attributes:
+      parent_trace: the trace around it.
+    """
+
+    __slots__ = ("parent_trace",)
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__()
+        self.parent_trace = parent
+
+    def _trace_for(self, operands: Sequence[Any]) -> Trace:
+        known = not any(isinstance(x, Tracer) for x in operands)
+        return state.eval_trace if known else self.parent_trace
+
+    def process_primitive(
+        self, primitive: Any, args: Sequence[Value], params: dict[str, Any]
+    ) -> Any:
+        trace = self._trace_for(args)
+        with set_current_trace(trace):
+            return trace.process_primitive(primitive, args, params)
+
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        trace = self._trace_for(leaves)
+        with set_current_trace(trace):
+            return trace.process_custom_jvp_call(call, leaves)
+
+    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        trace = self._trace_for(leaves)
+        with set_current_trace(trace):
+            return trace.process_custom_vjp_call(call, leaves)
+
+    def aside(self, x: Tracer) -> Any:
+        return self.parent_trace.aside(x)
+
+
+@contextlib.contextmanager
+def ensure_compile_time_eval() -> Generator[None, None, None]:
+    """Within the context, operations on known values are evaluated at once, whatever is being traced.
+
+    Operations on tracers are traced as elsewhere.
+
     Example:
       >>> @jax.jit
       ... def f(x):
@@ -365,11 +415,9 @@ def eval_context() -> Generator[None, None, None]:
       >>> f(2)
       Array(12, dtype=int32, weak_type=True)
     """
-    with set_current_trace(state.eval_trace):
+    outer = state.trace
+    with set_current_trace(outer if outer is state.eval_trace else _CompileTimeTrace(outer)):
         yield
-
-
-ensure_compile_time_eval = eval_context
 
 
 @contextlib.contextmanager

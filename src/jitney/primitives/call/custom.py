@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jitney.core import dtypes, text
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
@@ -17,6 +19,7 @@ from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.call.inlined import calls_program
+from jitney.runtime.eager import owned
 from jitney.transforms.batch import AxisData, BatchTrace, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jet import jet_flat
 from jitney.transforms.jvp import jvp_flat
@@ -90,9 +93,14 @@ def _(
     symbolic_zeros: bool,
 ) -> Any:
     given = [visible_tangent(t, symbolic_zeros) for t in tangents]
-    outs, douts = jvp(primals[num_consts:], given[num_consts:])
+    outs, douts = jvp([*map(with_shape, primals[num_consts:])], given[num_consts:])
     _check_value("JVP rule", jvp, name, outs, call_jaxpr)
     return outs, douts
+
+
+def with_shape(x: Value) -> Any:
+    """An operand as users' rules see it: numbers of Python are arrays, as they have no shape."""
+    return owned(x) if type(x) in (int, float, complex) else x
 
 
 def _check_value(
@@ -470,10 +478,17 @@ def _(
 ) -> list[Any]:
     residuals, linear = args[:num_res], args[num_res:]
     given = [visible_tangent(ct, symbolic_zeros) for ct in cts]
-    out = bwd(residuals, given)
+    out = bwd([*map(_flag, residuals)], given)
     return [None] * num_res + [
         ct if type(x) is UndefinedPrimal else None for ct, x in zip(out, linear, strict=True)
     ]
+
+
+def _flag(x: Operand) -> Any:
+    """A residual as it was: truth values stay Python's, which programs hold as literals."""
+    if isinstance(x, np.ndarray) and not x.shape and x.dtype == np.bool_:
+        return bool(x)
+    return x
 
 
 _FORWARD = (
