@@ -1,0 +1,81 @@
+"""Programs of libraries for JAX, unmodified: on this package they compute what they do on JAX.
+
+Each program writes named results to the file that it is given. They need `pip install .[libraries]`;
+what is not installed is skipped.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+SOURCE = Path(__file__).parents[2] / "src"
+
+# program -> libraries that it imports, besides jax and numpy
+LIBRARIES = {
+    "blackjax": ("blackjax",),
+    "diffrax": ("diffrax",),
+    "einops": ("einops",),
+    "equinox": ("equinox", "optax"),
+    "flax_linen": ("flax", "optax"),
+    "haiku": ("haiku", "optax"),
+    "jaxtyping": ("jaxtyping",),
+    "lineax": ("lineax",),
+    "optax": ("optax",),
+    "optimistix": ("optimistix",),
+}
+
+# Relative to the largest element. float32 keeps seven digits; iterations lose some.
+TOLERANCE = 1e-5
+# After a hundred steps of a sampler, rounding has led chains apart: their moments are near.
+LOOSER = {("blackjax", "statistics_of_w"): 0.15}
+
+
+def start(program, results, package):
+    """The program as a process on real jax, or on this package."""
+    environment = dict(os.environ, JAX_PLATFORMS="cpu")
+    environment.pop("PYTHONPATH", None)
+    words = [sys.executable]
+    if package == "jitney":
+        environment["PYTHONPATH"] = str(SOURCE)
+        words += ["-m", "jitney"]
+    return subprocess.Popen(
+        [*words, str(PROGRAMS / f"with_{program}.py"), str(results)],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.libraries
+@pytest.mark.parametrize("program", sorted(LIBRARIES))
+def test_library(program, tmp_path):
+    absent = [x for x in ("jax", *LIBRARIES[program]) if importlib.util.find_spec(x) is None]
+    if absent:
+        pytest.skip(f"not installed: {', '.join(absent)} (pip install .[libraries])")
+    files = {package: tmp_path / f"{package}.npz" for package in ("jax", "jitney")}
+    processes = {package: start(program, file, package) for package, file in files.items()}
+    for package, process in processes.items():
+        output, _ = process.communicate(timeout=600)
+        assert process.returncode == 0, f"{program} on {package}:\n{output}"
+    expected, found = (np.load(files[package]) for package in ("jax", "jitney"))
+    assert sorted(found.files) == sorted(expected.files)
+    for name in expected.files:
+        compare(program, name, expected[name], found[name])
+
+
+def compare(program, name, expected, found):
+    assert found.dtype == expected.dtype, name
+    assert found.shape == expected.shape, name
+    if expected.dtype.kind in "fc":
+        tolerance = LOOSER.get((program, name), TOLERANCE) * np.max(np.abs(expected))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, err_msg=name)
+    else:
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+def test_every_program_is_run():
+    assert {p.stem.removeprefix("with_") for p in PROGRAMS.glob("*.py")} == set(LIBRARIES)
