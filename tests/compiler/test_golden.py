@@ -41,6 +41,9 @@ PROGRAMS = {
     "half_sum": (lambda x: x.sum(), jnp.zeros(8, jnp.bfloat16)),
     "select": (lambda x, y: jnp.where(x > y, x, 0.0), x34, y34),
     "repeated_subexpression": (lambda x: (jnp.tanh(x) + 1.0, jnp.tanh(x) * 2.0), v4),
+    "a_broadcast_that_two_kernels_use": (
+        lambda x: (lambda y: (x * y, (x - y).sum(0)))(lax.rsqrt(x.sum(1, keepdims=True))), x34
+    ),
     "results_that_are_parameters": (lambda x, y: (y, x, y, x.reshape(4, 3)), x34, v4),
 }  # fmt: skip
 

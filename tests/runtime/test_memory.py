@@ -1,6 +1,7 @@
 """Where arrays lie: at the beginning of lines of the cache, in memory that is freed with them."""
 
 import gc
+import resource
 import tracemalloc
 
 import numpy as np
@@ -72,3 +73,17 @@ def test_allocations_are_traced():
         assert current < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_large_temporaries_are_kept_for_the_next_call():
+    def faults():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+    f = jax.jit(lambda x: jax.lax.optimization_barrier(x[:, None] + x).sum())
+    x = jnp.ones(3100)
+    assert f.lower(x).compile().memory_analysis().temp_size_in_bytes > 32 << 20
+    f(x).block_until_ready()
+    before = faults()
+    for _ in range(5):
+        f(x).block_until_ready()
+    assert faults() - before < 5 * 3100 * 3100 * 4 / 4096 / 10

@@ -87,6 +87,14 @@ class CostModel:
     split_results: int = 512  # with more, threads share these
     split_least: int = 64  # points of a part for each result: partial results are written and read
 
+    # Reductions of columns (`kernels/schedule.py`): rows that all lanes go down together; lanes, bytes
+    # of a row and of the matrix, from which they do; columns that a thread takes at a time, at least.
+    reduced_strip: int = 16
+    column_lanes: int = 256
+    column_row: int = 1 << 10
+    column_bytes: int = 1 << 20
+    column_grain: int = 512
+
     # --- launches strip by strip (`plan/row_strips.py`) ---------------------------------------------
 
     strip_bytes: int = 1 << 18  # of what launches touch for one strip: half of a second-level cache

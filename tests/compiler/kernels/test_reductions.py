@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.compiler.running import TARGETS, code_for
 
 import jitney
 import jitney.numpy as jnp
@@ -53,6 +54,32 @@ def test_several_folds_at_once(name):
 
     for a, b in zip(jitney.jit(run)(jnp.asarray(x)), run(x), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+COLUMNS = [(1030, 600), (1041, 513), (3, 520, 515), (4096, 1024)]
+
+
+@pytest.mark.parametrize("shape", COLUMNS)
+def test_columns_are_summed_in_order(shape):
+    """However many rows the columns go down together."""
+    x = RNG.normal(size=shape).astype(np.float32)
+    plain, scaled, most = jitney.jit(lambda x: (x.sum(-2), (x * 3).sum(-2), x.max(-2)))(x)
+    want = np.zeros((2, *plain.shape), np.float32)
+    for row in np.moveaxis(x, -2, 0):
+        want += np.stack([row, row * 3])
+    np.testing.assert_array_equal(plain, want[0])
+    np.testing.assert_array_equal(scaled, want[1])
+    np.testing.assert_array_equal(most, x.max(-2))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bfloat16", "bool"])
+def test_columns_of_every_width(dtype, target):
+    with code_for(target), jitney.enable_x64():
+        x = jnp.asarray(RNG.integers(-9, 9, size=(1100, 1040)), dtype)
+        most, least = jitney.jit(lambda x: (x.max(0), x.min(0)))(x)
+    np.testing.assert_array_equal(most, np.asarray(x).max(0))
+    np.testing.assert_array_equal(least, np.asarray(x).min(0))
 
 
 def test_sums_do_not_depend_on_the_number_of_threads(tmp_path):

@@ -38,6 +38,11 @@ class Accumulators:
                 self._places[j, lanes] = name
                 self._write(j, constant(neutral(fn, dtype), _held(dtype), lanes))
 
+    def resume(self, j: int, so_far: Value, unless: Value) -> None:
+        """Starts output j with `so_far`, unless this is the first time."""
+        start = self.e.select(unless, self.value(j, so_far.lanes), so_far)
+        self._write(j, start)
+
     def add(self, j: int, value: Value, mask: Value | None) -> None:
         """Reduces `value` into output j: the lanes of `mask`, or all."""
         e = self.e

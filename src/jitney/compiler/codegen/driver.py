@@ -216,7 +216,7 @@ class DriverWriter:
         grain = max(extent * COSTS.parallel_above // (2 * work), 1)
         plan = schedule(kernel)
         if outermost(plan) == plan.vector:
-            grain = -(-grain // 64) * 64
+            grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // 64) * 64
         way = "in_order" if is_ordered else "parallel_for"
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
         call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"

@@ -12,7 +12,7 @@ operands are first known: what is the same in all lanes is computed once, as a s
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.dependence import dependence
 from jitney.compiler.codegen.kernel_key import lanes_hint
+from jitney.compiler.codegen.nest_state import State
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
@@ -41,32 +42,6 @@ from jitney.compiler.scalar_functions import lookup
 from jitney.compiler.scalar_functions.declaration import Part
 
 
-class _State:
-    """What is known at a place in the nest: values of statements, parts of addresses, counters.
-
-    `shared` has what is computed along with something else: the second of two neighbours in memory,
-    the other part of a complex number.
-    """
-
-    __slots__ = ("addresses", "counters", "shared", "splats", "values")
-
-    def __init__(self) -> None:
-        self.values: dict[int, Value] = {}
-        self.splats: dict[int, Value] = {}
-        self.addresses: dict[Affine, Value] = {}
-        self.counters: dict[int, Value] = {}
-        self.shared: dict[Any, Any] = {}
-
-    def copy(self) -> _State:
-        new = _State()
-        new.values = dict(self.values)
-        new.splats = dict(self.splats)
-        new.addresses = dict(self.addresses)
-        new.counters = dict(self.counters)
-        new.shared = dict(self.shared)
-        return new
-
-
 class KernelWriter:
     """Writes one kernel as one function."""
 
@@ -82,12 +57,15 @@ class KernelWriter:
         self.order = loop_order(plan)
         self.depth, self.varies = dependence(kernel, self.order, plan.vector)
         self.looking = polls.looking_position(kernel)
-        self.state = _State()
+        self.state = State()
         self.pointers: list[Value] = []
         self.allocas: list[str] = []
         self.lanes = 1  # of the loop being written
         self.mask: Value | None = None
         self.remaining: Value | None = None  # iterations that the mask is made of
+        self.strip: tuple[Value, Value] | None = (
+            None  # of the reduced axis: where it begins and ends
+        )
         written = {o.param for o in kernel.outputs}
         self.load_pairs = interleaved.find_pairs(
             [
@@ -163,6 +141,9 @@ class KernelWriter:
                     self.accumulators.add(j, self._value(o.value), self._fold_mask())
             return
         axis = self.order[position]
+        if self.schedule.strip and axis == self.schedule.vector and self.strip is None:
+            self._strips(position)
+            return
         low, high = self._bounds(axis)
         if axis != self.schedule.vector or self.vector_lanes == 1:
             self._loop(axis, low, high, 1, position)
@@ -209,6 +190,11 @@ class KernelWriter:
         widths = [lanes for lanes, _ in self._steps()] if reduces_lanes else [self.lanes]
         self.accumulators = Accumulators(self.e, reductions, widths)
         self.allocas += self.accumulators.allocas
+        if self.strip is not None:
+            is_first = self.e.icmp("eq", self.strip[0], constant(0, "i64"))
+            for j, o in enumerate(outputs):
+                so_far = self._load(ir.Load(o.param, o.index, reductions[j][1]), self.lanes > 1)
+                self.accumulators.resume(j, so_far, unless=is_first)
         self._emit_loops(position)
         for j, o in enumerate(outputs):
             value = self.accumulators.reduced(j) if reduces_lanes else self.accumulators.value(j)
@@ -221,6 +207,8 @@ class KernelWriter:
     def _bounds(self, axis: int) -> tuple[Value, Value]:
         if axis == outermost(self.schedule):
             return Value("%begin", "i64"), Value("%end", "i64")
+        if self.strip is not None and axis == self.order[-1]:
+            return self.strip
         return constant(0, "i64"), constant(self.kernel.extents[axis], "i64")
 
     def _loop(
@@ -233,6 +221,34 @@ class KernelWriter:
         masked_to: Value | None = None,
     ) -> None:
         """for (i = low; i < high; i += step) the nest at position + 1"""
+
+        def body(counter: Value) -> None:
+            self.state.counters[axis] = counter
+            if masked_to is not None:
+                self.remaining = self.e.sub(masked_to, counter)
+                self.mask = self._tail_mask(self.remaining, step)
+            if position == self.looking:
+                polls.poll(self.e)
+            self._extend_addresses(axis, counter)
+            self._nest(position + 1)
+
+        self._count(low, high, step, body)
+
+    def _strips(self, position: int) -> None:
+        """The loops from `position` inwards for a strip of the reduced axis, then for the next one."""
+        high = constant(self.kernel.extents[self.order[-1]], "i64")
+        step = self.schedule.strip
+
+        def body(begin: Value) -> None:
+            end = self.e.add(begin, constant(step, "i64"))
+            self.strip = begin, self.e.intrinsic("llvm.smin", [end, high])
+            self._emit_loops(position)
+            self.strip = None
+
+        self._count(constant(0, "i64"), high, step, body)
+
+    def _count(self, low: Value, high: Value, step: int, body: Callable[[Value], None]) -> None:
+        """for (i = low; i < high; i += step) what `body` writes for i"""
         e = self.e
         n = e.fresh()[1:]
         before = e.block
@@ -245,14 +261,7 @@ class KernelWriter:
         e.label(f"body.{n}")
         outside = self.state
         self.state = outside.copy()
-        self.state.counters[axis] = counter
-        if masked_to is not None:
-            self.remaining = e.sub(masked_to, counter)
-            self.mask = self._tail_mask(self.remaining, step)
-        if position == self.looking:
-            polls.poll(e)
-        self._extend_addresses(axis, counter)
-        self._nest(position + 1)
+        body(counter)
         self.state = outside
         after = e.emit(f"add nsw {counter!r}, {step}", "i64")
         end = e.block

@@ -202,6 +202,8 @@ def _mark(
         owner = marks.owner[node]
         access_paths = len(marks.access_paths[node]) if node.tensor_type.size != 1 else 1
         repeated = (owner == _MANY or access_paths > 1) and costs[node] > COSTS.store_above
+        if repeated and isinstance(node, ir.Broadcast):  # the smaller operand will be in memory
+            repeated = not _must_be_stored(node, node.x, costs, marks)
         # Parts of a reduction would be reductions of their own, and add up in another order.
         divides = piecewise and (owner == _MANY or owner in marks.reductions)
         statements = access_paths * marks.copies[node]

@@ -76,12 +76,16 @@ class Schedule:
       outer: axes of scalar loops around everything, outermost first (parallel axes).
       vector: the axis whose indices are lanes; None for a domain without axes.
       inner: reduced axes of scalar loops within the lanes, outermost first.
+      reduces_lanes: whether the lanes are reduced.
+      strip: how far along the reduced axis all lanes go before any goes further; 0 if each vector of
+        lanes goes to its end at once.
     """
 
     outer: tuple[int, ...]
     vector: int | None
     inner: tuple[int, ...]
     reduces_lanes: bool
+    strip: int = 0
 
 
 @caches.memoized("schedules of kernels", "the kernel", 64)  # asked several times for each
@@ -97,9 +101,42 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
         free = [k for k in free if k < kept]
     if not free:
         return Schedule(tuple(axes[:kept]), None, tuple(axes[kept:]), False)
-    if len(free) == 1:
-        return _order(kernel, free[0])
-    return _order(kernel, min(reversed(free), key=lambda k: estimate(kernel, k)))
+    vector = free[0]
+    if len(free) > 1:
+        vector = min(reversed(free), key=lambda k: estimate(kernel, k))
+    plan = _order(kernel, vector)
+    return replace(plan, strip=COSTS.reduced_strip) if _reduces_columns(kernel, plan) else plan
+
+
+def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
+    """Whether lanes reduce columns of large matrices, a few numbers of each long row.
+
+    They had better go down some rows together: memory is then read along rows. What was reduced so far
+    is in the outputs meanwhile, so it has to have their dtypes. The order of each sum stays.
+    """
+    vector = plan.vector
+    if (
+        isinstance(kernel, LoopKernel)
+        or kernel.reduced != 1
+        or plan.reduces_lanes
+        or vector is None
+    ):
+        return False
+    written = {o.param for o in kernel.outputs}
+    for o in kernel.outputs:
+        dtype = kernel.params[o.param]
+        held = kernel.body[o.value].dtype == dtype and dtype.kind != "b"
+        if not held or o.index.coefficients[vector] != 1 or o.index.terms:
+            return False
+    loads = [s for s in kernel.body if isinstance(s, ir.Load)]
+    if kernel.extents[vector] < COSTS.column_lanes or any(s.param in written for s in loads):
+        return False
+    for s in loads:
+        row = s.index.coefficients[-1] * s.dtype.itemsize
+        along = s.index.coefficients[vector] == 1 and not s.index.terms
+        if along and row >= COSTS.column_row and row * kernel.extents[-1] >= COSTS.column_bytes:
+            return True
+    return False
 
 
 def loop_order(plan: Schedule) -> tuple[int, ...]:

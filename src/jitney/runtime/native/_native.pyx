@@ -81,6 +81,8 @@ cdef extern from "signals.h":
 
 cdef extern from "memory.h":
     void *jt_allocate(size_t size) nogil
+    void *jt_take(size_t size) nogil
+    void jt_give(void *memory) nogil
 
 cdef extern from "<malloc.h>" nogil:
     int mallopt(int param, int value)

@@ -59,7 +59,7 @@ cdef inline void _release(Activation *a) noexcept:
     """Frees what `Program.allocate` took, but for the results."""
     if a.outputs != a.few_outputs:
         free(a.outputs)
-    free(a.memory)
+    jt_give(a.memory)
 
 
 @cython.final
@@ -162,7 +162,7 @@ cdef class Program:
             a.outputs[i] = cnp.PyArray_DATA(value)
             values.append(value)
         if self.arena_bytes:
-            a.memory = malloc(self.arena_bytes + 64)
+            a.memory = jt_take(self.arena_bytes + 64)
             if a.memory == NULL:
                 raise MemoryError(f"no memory for {self.arena_bytes} bytes of temporaries")
         return values
