@@ -109,6 +109,17 @@ def _with(mat, data):
     return type(mat).tree_unflatten(description, (nonzero, *arrays[1:]))
 
 
+def test_products_of_truth_values_are_whether_there_is_one():
+    whole = jnp.array([[True, False, True], [False, True, False]])
+    mat = sparse.BCOO.fromdense(whole)
+    for v in (jnp.array([True, False, True]), whole.T):
+        agree(mat @ v, whole @ v)
+        agree(sparse.CSR.fromdense(whole) @ v, whole @ v)
+    agree(mat @ mat.T, whole @ whole.T)
+    twice = sparse.BCOO((jnp.ones(2, bool), jnp.array([[1], [1]])), shape=(2,))
+    agree(twice.sum_duplicates(), jnp.array([False, True]))
+
+
 def test_products_are_one_kernel():
     mat = sparse.BCOO.fromdense(draw(6, 5))
     text = jax.jit(lambda m, v: m @ v).lower(mat, jnp.ones(5)).as_text("kernels")

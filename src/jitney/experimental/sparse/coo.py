@@ -20,7 +20,7 @@ from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.conversion import bcoo_fromdense_p
 from jitney.experimental.sparse.bcoo.layout import is_stored
 from jitney.experimental.sparse.composed import composed, is_nonzero
-from jitney.experimental.sparse.util import Shape, count_stored
+from jitney.experimental.sparse.util import Shape, count_stored, scatter_sum
 from jitney.numpy.promotion import promote_dtypes
 from jitney.primitives.rules import zero_tangent
 
@@ -195,7 +195,7 @@ def matrix_product(
 
 def todense_by_positions(data: Array, row: Array, col: Array, shape: Shape) -> Array:
     """The matrix of elements at positions; those beyond the shape do not count."""
-    return jnp.zeros(shape, data.dtype).at[row, col].add(data, mode="drop")
+    return scatter_sum(jnp.zeros(shape, data.dtype), (row, col), data)
 
 
 def _todense(data: Array, row: Array, col: Array, *, spinfo: COOInfo) -> Array:
@@ -288,7 +288,7 @@ def product_by_positions(
     source, target = (row, col) if transpose else (col, row)
     found = x.at[source].get(mode="fill", fill_value=0)
     terms = data.reshape(-1, *(1,) * (x.ndim - 1)) * found
-    return jnp.zeros((n, *x.shape[1:]), terms.dtype).at[target].add(terms, mode="drop")
+    return scatter_sum(jnp.zeros((n, *x.shape[1:]), terms.dtype), (target,), terms)
 
 
 def _product(

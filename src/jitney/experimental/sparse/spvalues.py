@@ -144,7 +144,7 @@ def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
     """An array, sparse or not, as a value.
 
     Raises:
-      NotImplementedError: for formats other than BCOO and BCSR.
+      TypeError: for formats other than BCOO and BCSR.
     """
     if isinstance(x, BCOO | BCSR):
         return spenv.sparse(
@@ -156,9 +156,7 @@ def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
             unique_indices=x.unique_indices,
         )
     if isinstance(x, JAXSparse):
-        raise NotImplementedError(
-            f"sparsify: arguments of type {type(x).__name__}; BCOO and BCSR work"
-        )
+        raise TypeError(f"sparsify: arguments of type {type(x).__name__}; BCOO and BCSR work")
     return spenv.dense(x)
 
 

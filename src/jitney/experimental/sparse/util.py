@@ -153,6 +153,25 @@ def stored_mask(mat: Stored, n_dense: int) -> Stored:
     return mask.any(axis=tuple(range(mask.ndim - n_dense, mask.ndim))) if n_dense else mask
 
 
+def scatter_sum(
+    into: Array,
+    at: tuple[Array, ...],
+    values: Array,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Array:
+    """`into` with `values` added at positions; those beyond it are dropped.
+
+    The sum of truth values is whether there is one.
+    """
+    place = into.at[at]
+    add = place.max if into.dtype == bool else place.add
+    return add(
+        values, mode="drop", indices_are_sorted=indices_are_sorted, unique_indices=unique_indices
+    )
+
+
 def row_pointers(rows: Array, n_rows: int, index_dtype: DTypeLike) -> Array:
     """Where each row starts in sorted `rows` [nse]: [n_rows + 1]; rows beyond the last do not count."""
     counts = jnp.zeros(n_rows, index_dtype).at[rows].add(1, mode="drop")

@@ -11,7 +11,7 @@ from jitney import numpy as jnp
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.experimental.sparse.bcoo.layout import columns, validate
 from jitney.experimental.sparse.composed import composed, is_nonzero
-from jitney.experimental.sparse.util import nfold_vmap, stored_mask
+from jitney.experimental.sparse.util import nfold_vmap, scatter_sum, stored_mask
 from jitney.primitives.rules import zero_tangent
 
 if TYPE_CHECKING:
@@ -27,11 +27,10 @@ def _todense(data: Array, indices: Array, *, spinfo: SparseInfo) -> Array:
     def of_batch(data: Array, indices: Array) -> Array:
         if not p.n_sparse:
             return jnp.sum(data, axis=0, dtype=data.dtype)
-        place = jnp.zeros(shape[p.n_batch :], data.dtype).at[columns(indices)]
-        add = place.max if data.dtype == bool else place.add  # of truths: whether there is one
-        return add(
+        return scatter_sum(
+            jnp.zeros(shape[p.n_batch :], data.dtype),
+            columns(indices),
             data,
-            mode="drop",
             indices_are_sorted=spinfo.indices_sorted,
             unique_indices=spinfo.unique_indices,
         )

@@ -18,7 +18,7 @@ from jitney.experimental.sparse.bcoo.layout import (
     validate,
 )
 from jitney.experimental.sparse.composed import composed
-from jitney.experimental.sparse.util import nfold_vmap
+from jitney.experimental.sparse.util import nfold_vmap, scatter_sum
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array
@@ -85,7 +85,7 @@ def _sum_duplicates(
         empty = padding((nse, p.n_sparse), extents, indices.dtype)
         sums = jnp.zeros((nse, *data.shape[1:]), data.dtype)
         return (
-            sums.at[place].add(data, mode="drop", indices_are_sorted=True),
+            scatter_sum(sums, (place,), data, indices_are_sorted=True),
             empty.at[place].set(indices, mode="drop"),
         )
 

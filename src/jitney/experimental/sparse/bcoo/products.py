@@ -21,7 +21,7 @@ from jitney.experimental.sparse.bcoo.layout import (
     validate,
 )
 from jitney.experimental.sparse.composed import composed
-from jitney.experimental.sparse.util import nfold_vmap
+from jitney.experimental.sparse.util import nfold_vmap, scatter_sum
 
 if TYPE_CHECKING:
     from jitney.core.dtypes import DType
@@ -150,7 +150,7 @@ def _dot_general(
         if not free:
             return jnp.sum(product, axis=0, dtype=dtype)
         zeros = jnp.zeros((*extents, *product.shape[1:]), dtype)
-        return zeros.at[columns(indices, free)].add(product, mode="drop")
+        return scatter_sum(zeros, columns(indices, free), product)
 
     fun: Any = of_batch
     for k in reversed(range(p.n_batch)):

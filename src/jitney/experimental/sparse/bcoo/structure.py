@@ -213,8 +213,8 @@ def bcoo_reshape(
       sharding: must be None.
 
     Raises:
-      ValueError: if the number of elements differs.
-      NotImplementedError: if an axis would become part of axes of another kind.
+      ValueError: if the number of elements differs, or an axis would become part of axes of another
+        kind.
     """
     shape = _integers(new_sizes)
     if math.prod(shape) != mat.size:
@@ -271,8 +271,8 @@ def _prefix(sizes: Shape, start: int, group: Shape, old: Shape, new: Shape) -> i
     return end
 
 
-def _mixed(old: Shape, new: Shape) -> NotImplementedError:
-    return NotImplementedError(
+def _mixed(old: Shape, new: Shape) -> ValueError:
+    return ValueError(
         f"bcoo_reshape: from {old} to {new} would mix batch, sparse and dense axes; update_layout "
         "changes their kinds first"
     )
