@@ -1,6 +1,6 @@
 """The upward links: arrays, which are made low down, get operators and methods from `jax.numpy`;
 transformations get the few operations that they use themselves from `primitives`; jaxprs get the
-module that prints them.
+module that prints them; lowering and evaluation get the transformation of keys into words.
 
 `install` is called once, when the package is imported, before any array is made.
 """
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from jitney.compiler import lower
 from jitney.core import jaxpr
 from jitney.core.array import Array
-from jitney.runtime import native_setup
+from jitney.runtime import eager, native_setup
+from jitney.transforms import key_words
 
 
 def install() -> None:
@@ -32,6 +34,8 @@ def install() -> None:
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
     tangent_algebra.install()
+    lower.use_key_words(key_words.program_in_words)
+    eager.use_key_words(key_words.evaluate)
 
 
 def _jaxpr_text() -> Any:

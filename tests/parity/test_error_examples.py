@@ -81,7 +81,6 @@ NOT_YET: dict[str, str] = dict(
         ),
         *_because("checkify", "checkify_check", "checkify_not_functionalized"),
         *_because("references", "reference_returned"),
-        *_because("the check of keys", "random_key_reuse"),
     )
 )  # fmt: skip
 
@@ -94,10 +93,6 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
     "array_of_strings": ("DeprecationWarning",),
     # Seeds are looked at before anything is traced.
     "random_key_from_float": ("float32[]", "float32"),
-    # There is one implementation of keys.
-    "random_key_unknown_implementation": (
-        "philox2x32", "philox4x32", "rbg", "unsafe_rbg", "threefry4x32",
-    ),
     "removed_name": ("jax.numpy",),
     # Values print there as they are within the transformation.
     "grad_of_tuple_output": ("float32",),

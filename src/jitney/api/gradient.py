@@ -75,8 +75,6 @@ def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
 def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: PyTree) -> None:
     """Raises TypeError if `name` cannot differentiate with respect to `x`."""
     aval: Any = get_aval(x)
-    if dtypes.is_extended(aval.dtype):
-        raise TypeError(f"{name} requires numeric inputs, but got {aval.str_short()}.")
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, np.complexfloating):
             raise TypeError(

@@ -28,7 +28,7 @@ from jitney.api.signature import (
     infer_argnums_and_argnames,
     signature_of,
 )
-from jitney.core import caches, config, jaxpr_trace, source_info
+from jitney.core import caches, config, jaxpr_trace, key_reuse, source_info
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
@@ -298,6 +298,8 @@ class JitCall:
 
         flat = FlatFunction(merged, tree, refusal)
         closed, outer = trace_closed(flat, avals, info)
+        if config.debug_key_reuse.value:
+            key_reuse.check_program(closed)
         return TraceResult(closed, flat.out_tree, outer)
 
     # --- calling ----------------------------------------------------------------------------------

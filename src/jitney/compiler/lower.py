@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
-from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var, settings_of
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var, has_other_settings, settings_of
 from jitney.core.primitive import declare_slot
 from jitney.core.shape_dtype import ShapeDtypeStruct
 
@@ -65,14 +65,35 @@ def tensor_type(aval: AbstractValue) -> TensorType:
     return TensorType(aval.shape, dtypes.physical_dtype(aval.dtype))
 
 
+ProgramTransform = Callable[[ClosedJaxpr], ClosedJaxpr]
+
+
+def _as_it_is(closed: ClosedJaxpr) -> ClosedJaxpr:
+    return closed
+
+
+_in_words: ProgramTransform = _as_it_is
+
+
+def use_key_words(transform: ProgramTransform) -> None:
+    """Has programs lowered as `transform` returns them: with words in place of keys."""
+    global _in_words
+    _in_words = transform
+
+
 def lower(closed: ClosedJaxpr, name: str = "main") -> Module:
     """The whole program `closed` as a module of the tensor IR.
+
+    Keys of several words are lowered as arrays of words, `transforms.key_words`, which lie in memory
+    alike.
 
     Raises:
       NotImplementedError: naming a primitive of the user's that has no lowering rule.
     """
     from jitney.compiler.hlo.build import Builder
 
+    if dtypes.keys_of_words.exist:
+        closed = _in_words(closed)
     b = Builder()
     parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
     results = inline(b, closed, parameters)
@@ -109,12 +130,11 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
                 "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
         nodes = [read(atom) for atom in eqn.invars]
-        settings = settings_of(eqn)
-        if settings is None:
-            out = rule(b, *nodes, **eqn.params)
-        else:
-            with settings:
+        if has_other_settings(eqn):
+            with settings_of(eqn):
                 out = rule(b, *nodes, **eqn.params)
+        else:
+            out = rule(b, *nodes, **eqn.params)
         if eqn.primitive.multiple_results:
             env.update(zip(eqn.outvars, out, strict=True))
         else:

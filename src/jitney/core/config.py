@@ -522,8 +522,8 @@ def debug_infs_enabled() -> bool:
     return debug_infs.value
 
 
-class ValueChecks:
-    """Whether anybody has ever asked to look for NaN or infinity.
+class Wanted:
+    """Whether anybody has ever asked for something that slows operations down.
 
     While nobody has, operations need not ask for the options of their thread.
     """
@@ -538,9 +538,10 @@ class ValueChecks:
         self.wanted = self.wanted or bool(value)
 
 
-value_checks = ValueChecks()
+value_checks, key_reuse_checks = Wanted(), Wanted()
 debug_nans.listen(value_checks.listen)
 debug_infs.listen(value_checks.listen)
+debug_key_reuse.listen(key_reuse_checks.listen)
 
 
 def checks_values() -> bool:

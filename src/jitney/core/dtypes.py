@@ -21,8 +21,10 @@ from jitney.core.extended_dtypes import (
     KeyDType as KeyDType,
     extended as extended,
     is_extended as is_extended,
+    keys_of_words as keys_of_words,
     physical_dtype as physical_dtype,
     prng_key as prng_key,
+    words_of_key as words_of_key,
 )
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ def eval_jaxpr(
             if propagate_source_info:
                 come_from(eqn.source_info)
             operands = [value_of(atom, env) for atom in eqn.invars]
-            with settings_of(eqn) or _AS_THEY_ARE:
+            with settings_of(eqn):
                 out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, out, strict=True))
@@ -53,9 +52,6 @@ def eval_jaxpr(
             for var in dying:
                 env.pop(var, None)
     return [value_of(atom, env) for atom in jaxpr.outvars]
-
-
-_AS_THEY_ARE = contextlib.nullcontext()
 
 
 def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -37,20 +38,41 @@ DType: TypeAlias = "np.dtype[Any] | ExtendedDType"
 """What arrays have for a dtype."""
 
 
+class _KeysOfWords:
+    """Whether there has been a dtype of keys that are taken apart: asked often, and rarely so."""
+
+    exist = False
+
+
+keys_of_words = _KeysOfWords()
+
+
+def words_of_key(dtype: object) -> int:
+    """How many words keys of a dtype are taken apart into; 0 for all other values."""
+    return dtype.n_words if type(dtype) is KeyDType else 0
+
+
 class KeyDType(ExtendedDType):
     """Dtype of arrays of random keys.
 
     Attributes:
       impl: the generator that the keys belong to.
+      physical: what carries a key: uint64 those of Threefry-2x32, so that they are numbers like
+        others; bytes those of other generators, which programs take apart (`transforms.key_words`).
+      n_words: how many words of uint32 a key is taken apart into; 0 if it is not.
     """
 
     type = prng_key
-    physical = np.dtype(np.uint64)  # one carrier element per key
 
-    __slots__ = ("impl",)
+    __slots__ = ("impl", "n_words", "physical")
 
     def __init__(self, impl: Any) -> None:
         self.impl = impl
+        n_words = math.prod(impl.key_shape)
+        self.n_words = 0 if impl.packed else n_words
+        self.physical = np.dtype(np.uint64) if impl.packed else np.dtype((np.void, 4 * n_words))
+        if not impl.packed:
+            keys_of_words.exist = True
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -198,14 +198,23 @@ class JaxprEqn:
         return printer().format_eqn(self)
 
 
-def settings_of(eqn: JaxprEqn) -> AbstractContextManager[None] | None:
-    """The settings under which `eqn` was recorded; None if they are in force."""
+def has_other_settings(eqn: JaxprEqn) -> bool:
+    """Whether `eqn` was recorded under other settings than those in force."""
     wanted = eqn.ctx
-    if wanted is None or (wanted.threefry_partitionable is config.threefry_partitionable_enabled()):
-        return None
+    return wanted is not None and (
+        wanted.threefry_partitionable is not config.threefry_partitionable_enabled()
+    )
+
+
+def settings_of(eqn: JaxprEqn) -> AbstractContextManager[None]:
+    """The settings under which `eqn` was recorded, whatever others are in force where it is run."""
+    wanted = eqn.ctx
+    if wanted is None or not has_other_settings(eqn):
+        return _AS_THEY_ARE
     return config.threefry_partitionable(wanted.threefry_partitionable)
 
 
+_AS_THEY_ARE = nullcontext()
 _EQN_FIELDS = ("invars", "outvars", "primitive", "params", "effects", "source_info", "ctx")
 
 

@@ -175,6 +175,9 @@ from jitney.primitives.array.tokens import create_token_p as create_token_p
 from jitney.primitives.array.placement import device_put_p as device_put_p
 from jitney.primitives.array.placement import sharding_constraint_p as sharding_constraint_p
 from jitney.core.dtypes import dtype as dtype
+from jitney.primitives.random.bit_generator import RandomAlgorithm as RandomAlgorithm
+from jitney.primitives.random.bit_generator import rng_bit_generator as rng_bit_generator
+from jitney.primitives.random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
 from jitney.primitives.array.annotations import copy_p as copy_p
 from jitney.api.device_put import with_sharding_constraint as with_sharding_constraint
 from jitney.primitives.array.annotations import optimization_barrier as optimization_barrier

@@ -148,12 +148,9 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
     """`value` everywhere; outside of traces one fill of memory."""
     if dtype == dtypes.float0:
         return np.zeros(shape, dtype)  # tangents of integers are no operands
-    if (
-        state.trace is state.eval_trace
-        and not dtypes.is_extended(dtype)
-        and min(shape, default=0) >= 0
-        and len(shape) <= MAX_AXES
-    ):
+    if dtypes.is_extended(dtype):
+        return broadcast_to_shape(convert(value, dtype), shape)
+    if state.trace is state.eval_trace and min(shape, default=0) >= 0 and len(shape) <= MAX_AXES:
         scalar = scalar_operand(value, dtype, weak_type)
         filled = np.full(shape, scalar, dtype) if scalar else np.zeros(shape, dtype)
         return array_from_numpy(filled, shaped_array(shape, dtype, weak_type))

@@ -20,7 +20,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.primitive import Primitive, registry
-from jitney.transforms import jet
+from jitney.transforms import jet, key_words  # noqa: F401  # declares a slot
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney import lax, numpy as jnp
+from jitney import lax
 from jitney.core import config, dtypes
-from jitney.core.avals import get_aval
-from jitney.core.trace import Tracer
-from jitney.primitives.random import bits as ops, prng
+from jitney.primitives.random import bits as ops, generators as generators, prng, seeds
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
@@ -36,23 +34,14 @@ def _resolve(impl: PRNGLike | None, dtype: dtypes.KeyDType | None = None) -> prn
     return prng.resolve(config.default_prng_impl() if chosen is None else chosen)
 
 
-def _seeded(seed: ArrayLike, impl: prng.PRNGImpl) -> Array:
+def _check_seed(name: str, seed: ArrayLike) -> None:
     if is_key_array(seed):
-        raise TypeError("PRNG key seed must be an integer; got a key array")
-    if isinstance(seed, int) and not isinstance(seed, bool | Tracer):
-        # Python integers wider than the default integer keep their low 32 bits only, as in JAX;
-        # ones that do not fit into 64 bits are refused.
-        if seed >= 1 << 63:
-            raise OverflowError(f"key: seeds must fit into 64 bits with their sign, but got {seed}")
-        wide = np.int64(seed)
-        seed = wide if config.enable_x64() else wide.astype(np.int32)
-    aval = get_aval(seed)
-    if not dtypes.issubdtype(aval.dtype, np.integer):
-        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
-    offset = config.random_seed_offset.value
-    if offset:
-        seed = jnp.asarray(seed) + offset
-    return ops.random_seed_p.bind(jnp.asarray(seed), impl=impl)
+        raise TypeError(f"{name} accepts a scalar seed, but was given a key array")
+    if np.ndim(seed):
+        raise TypeError(
+            f"{name} accepts a scalar seed, but was given an array of shape "
+            f"{np.shape(seed)} != (). Use jax.vmap for batching"
+        )
 
 
 def key(
@@ -79,12 +68,8 @@ def key(
       Array((), dtype=key<fry>) overlaying:
       [ 0 42]
     """
-    if np.ndim(seed):
-        raise TypeError(
-            "key accepts a scalar seed, but was given an array of shape "
-            f"{np.shape(seed)} != (). Use jax.vmap for batching"
-        )
-    return _seeded(seed, _resolve(impl, dtype))
+    _check_seed("key", seed)
+    return seeds.random_seed(seed, _resolve(impl, dtype))
 
 
 def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the API's name
@@ -103,12 +88,8 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
       >>> random.PRNGKey(42)
       Array([ 0, 42], dtype=uint32)
     """
-    if np.ndim(seed):
-        raise TypeError(
-            "PRNGKey accepts a scalar seed, but was given an array of shape "
-            f"{np.shape(seed)} != (). Use jax.vmap for batching"
-        )
-    return ops.random_unwrap_p.bind(_seeded(seed, _resolve(impl)))
+    _check_seed("PRNGKey", seed)
+    return ops.random_unwrap_p.bind(seeds.random_seed(seed, _resolve(impl)))
 
 
 def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array, bool]:

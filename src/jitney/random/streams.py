@@ -17,7 +17,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.core import config
-from jitney.primitives.random import bits as ops, prng
+from jitney.primitives.random import bits as ops, generators
 from jitney.primitives.random.elements import split_elements
 from jitney.primitives.random.floats import bits_per_float, unit_floats
 from jitney.random.keys import key_impl, random_bits, split
@@ -100,7 +100,7 @@ def _draws(parts: Sequence[str]) -> list[int]:
 
 
 def _words_are_independent(key: Array) -> bool:
-    return key_impl(key) == prng.threefry.name and config.threefry_partitionable_enabled()
+    return key_impl(key) == generators.threefry.name and config.threefry_partitionable_enabled()
 
 
 def _uniform(key: Array, shape: Shape, dtype: np.dtype) -> Array:

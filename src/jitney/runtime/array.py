@@ -4,8 +4,8 @@ An array has a type, a place where the user may have put it, and a `Buffer` of e
 on, which knows its owner, the call that computes it, and whether it was given up. `_value` is the data
 of the one there is, waited for. It may be strided (a transposed array is a view); compiled programs are
 given a contiguous copy where it is. It is flat where there are more axes than NumPy's arrays can have:
-operations on such arrays are compiled programs. Key arrays hold one uint64 a key (see
-`primitives.random.bits`).
+operations on such arrays are compiled programs. Key arrays hold an element for each key: a uint64, or
+bytes (see `core.dtypes.KeyDType`).
 Operators and the methods that compute are put on the base class by `jitney.wiring`.
 """
 
@@ -53,6 +53,12 @@ def memory_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
     deep.exists = True
     return (math.prod(shape),)
+
+
+def words_of_keys(data: np.ndarray, aval: ShapedArray) -> np.ndarray:
+    """The words of keys of type `aval`: uint32 [*shape, *key_shape], mostly in the same memory."""
+    words = np.ascontiguousarray(data).reshape(-1).view(np.uint32)
+    return words.reshape(*aval.shape, *aval.dtype.impl.key_shape)
 
 
 class ArrayImpl(NativeArray, Array):
@@ -178,6 +184,19 @@ class ArrayImpl(NativeArray, Array):
     def on_device_size_in_bytes(self) -> int:
         return self._data().nbytes
 
+    # --- keys, under the names that libraries know them by ----------------------------------------
+
+    @property
+    def _impl(self) -> Any:
+        """The generator that keys belong to."""
+        return self.aval.dtype.impl
+
+    @property
+    def _base_array(self) -> ArrayImpl:
+        """The words of keys."""
+        words = words_of_keys(self._data(), self.aval)
+        return array_from_numpy(words, shaped_array(words.shape, words.dtype))
+
     # --- life -------------------------------------------------------------------------------------
 
     def _data(self) -> np.ndarray:
@@ -231,7 +250,7 @@ class ArrayImpl(NativeArray, Array):
 
     def unsafe_buffer_pointer(self) -> int:
         """Address of the first element."""
-        return self._numpy().ctypes.data
+        return self._data().ctypes.data
 
     def item(self, *args: int) -> Any:
         """The element as a Python scalar."""
@@ -289,12 +308,14 @@ class ArrayImpl(NativeArray, Array):
             return f"Array(<deleted>, shape={self.aval.shape}, dtype={name})"
         if len(self.aval.shape) > MAX_AXES:
             return f"Array(<{self.ndim} axes>, shape={self.shape}, dtype={name})"
+        if dtypes.is_extended(self.aval.dtype):
+            return array_text.key_repr(words_of_keys(self._data(), self.aval), self.aval)
         return array_text.array_repr(self._value, self.aval)
 
     def __str__(self) -> str:
-        if len(self.aval.shape) > MAX_AXES:
+        if len(self.aval.shape) > MAX_AXES or dtypes.is_extended(self.aval.dtype):
             return repr(self)
-        return array_text.array_str(self._data(), self.aval)
+        return array_text.array_str(self._data())
 
     # --- copies -----------------------------------------------------------------------------------
 

@@ -8,10 +8,13 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 
 
+def key_repr(words: np.ndarray, aval: ShapedArray) -> str:
+    """Keys as the words that they are made of."""
+    return f"Array({aval.shape}, dtype={dtypes.long_name(aval.dtype)}) overlaying:\n{words}"
+
+
 def array_repr(value: np.ndarray, aval: ShapedArray) -> str:
     """Elements as NumPy prints them, the dtype, and whether the type is weak."""
-    if dtypes.is_extended(aval.dtype):
-        return f"Array({aval.shape}, dtype={dtypes.long_name(aval.dtype)}) overlaying:\n{_words(value)}"
     head = "Array("
     tail = f"dtype={dtypes.long_name(aval.dtype)}"
     if aval.weak_type:
@@ -28,14 +31,6 @@ def array_repr(value: np.ndarray, aval: ShapedArray) -> str:
     return f"{head}{body},{gap}{tail}"
 
 
-def array_str(value: np.ndarray, aval: ShapedArray) -> str:
+def array_str(value: np.ndarray) -> str:
     """Elements as NumPy prints them."""
-    if dtypes.is_extended(aval.dtype):
-        return array_repr(value, aval)
     return np.array2string(value) if value.ndim else str(value[()])
-
-
-def _words(value: np.ndarray) -> str:
-    """Keys as the words that they are made of."""
-    words = np.stack([value.astype(np.uint32), (value >> np.uint64(32)).astype(np.uint32)], -1)
-    return str(words)

@@ -14,7 +14,7 @@ from jitney.core import caches, config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
-from jitney.runtime import signatures
+from jitney.runtime import key_reuse, signatures
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.executable import Executable, Lowering
@@ -73,6 +73,13 @@ def run(
       keep_unused: whether operands that no result depends on must be there, too.
       name: what the program is called.
     """
+    if config.key_reuse_checks.wanted and key_reuse.is_on():
+        return key_reuse.watch_program(
+            closed,
+            leaves,
+            name,
+            lambda: run(closed, leaves, assignment, keep_unused=keep_unused, name=name),
+        )
     if config.no_execution.value:
         raise RuntimeError(f"jit({name}) was to be executed, but no_execution is set")
     if not keep_unused and any(map(_is_deleted, leaves)):
@@ -131,7 +138,9 @@ class PjitFunction(FastFunction):
     ) -> None:
         """Enters the signature of a call that has been made."""
         executable = _executables.get(closed)
-        if executable is None or executable.has_tokens or config.checks_values():
+        if executable is None or executable.has_tokens:
+            return
+        if config.checks_values() or config.debug_key_reuse.value:
             return
         self.remember(
             config.call_epoch(),

@@ -10,7 +10,7 @@ arrays of more axes than NumPy's have, are compiled as a program of one equation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
-from jitney.runtime import debug_checks, dispatch, lazy_compiler, numpy_errstate
+from jitney.runtime import debug_checks, dispatch, key_reuse, lazy_compiler, numpy_errstate
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ class EvalTrace(Trace):
         """Computes an operation; `own`: by its own rule, not by what `def_impl` has put there."""
         if not lazy_compiler.started:
             lazy_compiler.start()
+        if config.key_reuse_checks.wanted and key_reuse.is_on():
+            return key_reuse.watch_operation(
+                primitive,
+                args,
+                params,
+                lambda: self.process_primitive(primitive, args, params, own),
+            )
         impl = primitive.user_impl
         if impl is not None and not own:
             return impl(*[_checked(x) for x in args], **params)
@@ -68,6 +75,9 @@ class EvalTrace(Trace):
         rule = primitive.eager_rule
         if rule is None or (deep.exists and any(map(is_deep, avals))):
             return _run_as_program(primitive, tuple(avals), args, params, out)
+        if dtypes.keys_of_words.exist and _concerns_words(avals, out, primitive):
+            arrays = [x if type(x) is ArrayImpl else owned(x) for x in args]
+            return _evaluate_in_words(primitive, avals, arrays, params, out)
         token = _errors.set(_quiet)
         try:
             results = rule(*values, **params)
@@ -100,6 +110,21 @@ class EvalTrace(Trace):
         return "EvalTrace"
 
     __str__ = __repr__
+
+
+def _concerns_words(avals: Sequence[AbstractValue], out: Any, primitive: Primitive) -> bool:
+    """Whether operands or results are keys that operations take apart."""
+    outs = out if primitive.multiple_results else (out,)
+    return any([dtypes.words_of_key(getattr(a, "dtype", None)) for a in (*avals, *outs)])
+
+
+_evaluate_in_words: Callable[..., Any]
+
+
+def use_key_words(evaluate: Callable[..., Any]) -> None:
+    """Has operations on keys of several words computed by `evaluate`: `transforms.key_words`'s."""
+    global _evaluate_in_words
+    _evaluate_in_words = evaluate
 
 
 def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> Any:

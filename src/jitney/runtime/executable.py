@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config
-from jitney.core.avals import AbstractValue, abstract_token
+from jitney.core import config, dtypes
+from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
 from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
@@ -73,12 +73,14 @@ class Executable:
         self.assignment = assignment
         self._by_assignment = {} if others is None else others
         self._by_assignment[assignment] = self
-        self.in_dtypes = tuple([t.dtype for t in program.inputs])
+        self.in_dtypes = tuple([
+            _in_memory(t, a)[0] for t, a in zip(program.inputs, self.in_avals, strict=True)
+        ])  # fmt: skip
         self.has_tokens = abstract_token in self.out_avals
         self.native = Program(
             program.entry,
             len(self.in_avals),
-            [(t.dtype, memory_shape(t.shape)) for t in program.outputs],
+            [_in_memory(t, a) for t, a in zip(program.outputs, self.out_avals, strict=True)],
             self.out_avals,
             program.arena_bytes,
             program.releases_gil,
@@ -132,6 +134,13 @@ class Executable:
             alias_size_in_bytes=0,
             generated_code_size_in_bytes=program.code_bytes,
         )
+
+
+def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[int, ...]]:
+    """(dtype, shape) of the ndarray of an operand or result: for words of keys, that of keys."""
+    if isinstance(aval, ShapedArray) and dtypes.words_of_key(aval.dtype):
+        return dtypes.physical_dtype(aval.dtype), memory_shape(aval.shape)
+    return stored.dtype, memory_shape(stored.shape)
 
 
 def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:

@@ -270,6 +270,9 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     ),
     "callbacks": (called, (V,)),
     "unused": (unused, (V,)),
+    "rng_bit_generator": (
+        lambda jax, key: jax.lax.rng_bit_generator(key, (3,)), (np.array([1, 2, 3, 4], np.uint32),),
+    ),
     "threefry2x32": (
         lambda jax, a, b: threefry2x32_p.bind(a, b, a, b), (KEY, KEY + 1),
     ),

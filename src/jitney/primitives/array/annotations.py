@@ -9,6 +9,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import rules
@@ -165,3 +166,7 @@ def _(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
 @optimization_barrier_p.batch
 def _(args: Primals, dims: Dims) -> tuple[list[Any], list[Any]]:
     return optimization_barrier_p.bind(*args), list(dims)
+
+
+uses_keys(copy_p, forwards=True)
+uses_keys(stage_p, forwards=True)

@@ -12,6 +12,7 @@ from jitney.compiler.reference import indexing
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.array.canonical import canonical_axis
@@ -534,3 +535,24 @@ def _(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> Any:
         value, shape=rules.shape_of(padded), broadcast_dimensions=(0,), sharding=None
     )
     return rules.op("select_n")(mask, spread, padded), 0
+
+
+def _joins_keys(prim: Primitive) -> None:
+    @prim.key_use
+    def _(avals: Sequence[ShapedArray], **_: object) -> KeyUse:
+        if len(avals) == 1:
+            return KeyUse(forwarded=((0, 0),))
+        return KeyUse(tuple([(i, True) for i in range(len(avals))]), new=(0,))
+
+
+def _parts_keys(prim: Primitive) -> None:
+    @prim.key_use
+    def _(avals: Sequence[ShapedArray], **params: object) -> KeyUse:
+        n = len(prim.result_type(tuple(avals), params)[0])
+        return KeyUse(((0, True),), new=tuple(range(n)))
+
+
+for _prim in (concatenate_p, stack_p):
+    _joins_keys(_prim)
+for _prim in (unstack_p, split_p):
+    _parts_keys(_prim)

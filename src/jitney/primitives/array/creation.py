@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,6 +198,8 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
       >>> lax.empty((2, 3), jnp.float32).shape
       (2, 3)
     """
+    if dtypes.is_extended(dtype):
+        return full(shape, 0, dtype)
     return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=out_sharding)
 
 
@@ -230,6 +233,11 @@ def _(*, dtype: np.dtype, memory_space: MemorySpace) -> np.ndarray:
 @empty2_p.lower
 def _(b: Builder, *, dtype: np.dtype, memory_space: MemorySpace) -> Any:
     return b.full((), 0, dtypes.physical_dtype(dtype))
+
+
+@empty2_p.key_words
+def _(avals: Sequence[ShapedArray], *, dtype: dtypes.KeyDType, memory_space: MemorySpace) -> Any:
+    return broadcast(np.zeros((), np.uint32), (dtype.n_words,))
 
 
 iota_p.absent("jvp", "transpose", "batch", why="no operands")

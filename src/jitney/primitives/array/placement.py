@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core.avals import ShapedArray
+from jitney.core.key_reuse import KeyUse, uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.sharding.mesh import get_mesh
 from jitney.core.sharding.named import NamedSharding
@@ -19,6 +20,9 @@ from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
         Builder,
         Cotangent,
@@ -171,3 +175,11 @@ def sharding_constraint(x: Value, place: object) -> Any:
         context_mesh=_NoMesh(),
         unconstrained_dims=frozenset(),
     )
+
+
+uses_keys(sharding_constraint_p, forwards=True)
+
+
+@device_put_p.key_use
+def _(avals: Sequence[AbstractValue], **_: object) -> KeyUse:
+    return KeyUse(forwarded=tuple([(i, i) for i in range(len(avals))]))

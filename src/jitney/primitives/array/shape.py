@@ -16,6 +16,7 @@ from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import JaxprEqn
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
@@ -611,3 +612,7 @@ rules.deflinear(rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=di
 def _(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
     (x,), (d,) = args, dims
     return rev_p.bind(x, dimensions=tuple(map(int, rules.shifted_axes(dimensions, d)))), d
+
+
+for _prim in (broadcast_in_dim_p, reshape_p, squeeze_p):
+    uses_keys(_prim, forwards=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core import text
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.key_reuse import KeyUse, use_of_program
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
 from jitney.core.trace import set_current_trace
@@ -213,3 +214,8 @@ def _share_names(eqn: JaxprEqn, inner: Jaxpr, context: text.Context) -> None:
 
 
 text.printing_rules["jit"] = _print_jit
+
+
+@jit_p.key_use
+def _(_: object, *, jaxpr: ClosedJaxpr, **__: object) -> KeyUse:
+    return use_of_program(jaxpr.jaxpr)

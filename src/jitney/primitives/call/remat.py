@@ -28,6 +28,7 @@ from jitney.core.jaxpr import (
     Var,
 )
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.key_reuse import KeyUse, use_of_program
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare, registry
 from jitney.core.trace import set_current_trace
@@ -382,3 +383,9 @@ def _transposed(
         fun, avals, DebugInfo("transpose", jaxpr.debug_info.func_src_info)
     )
     return ClosedJaxpr(program, consts), found[0]
+
+
+@remat_p.key_use
+def _(_: object, *, jaxpr: Jaxpr, differentiated: bool, **__: object) -> KeyUse:
+    # What is computed again uses the keys again, and is meant to.
+    return KeyUse() if differentiated else use_of_program(jaxpr)

@@ -19,6 +19,7 @@ from jitney.core.effects import has_io
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import retrace
+from jitney.core.key_reuse import KeyUse, use_of_branches
 from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -515,3 +516,13 @@ def cond(
         pred = rules.op("ne")(pred, rules.const(pred, 0))
     index = convert(as_value(pred), _INT32, False)
     return conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
+
+
+@cond_p.key_use
+def _(_: object, *, branches: Sequence[ClosedJaxpr], **__: object) -> KeyUse:
+    use = use_of_branches(branches)
+    return KeyUse(
+        tuple([(i + 1, mask) for i, mask in use.consumed]),
+        use.new,
+        tuple([(i + 1, out) for i, out in use.forwarded]),
+    )

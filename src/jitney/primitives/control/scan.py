@@ -19,6 +19,7 @@ from jitney.core.avals import get_aval
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import retrace
+from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
@@ -548,3 +549,10 @@ def _scan_eagerly(
     if reverse:
         ys.reverse()
     return carry, pytrees.tree_map(lambda *rows: stack(rows), *ys)
+
+
+@scan_p.key_use
+def _(_: object, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **__: object) -> KeyUse:
+    use = use_of_program(jaxpr.jaxpr)
+    check_repeated("the body of a scan", use, num_consts, num_carry, set(use.new))
+    return use_of_rows(use, num_consts + num_carry)

@@ -18,11 +18,12 @@ from jitney.compiler import lower as lowering
 from jitney.core import config
 from jitney.core.avals import get_aval
 from jitney.core.effects import has_io
-from jitney.core.errors import ConcretizationTypeError
+from jitney.core.errors import ConcretizationTypeError, KeyReuseError
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.jaxpr_trace import retrace
+from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
@@ -489,3 +490,31 @@ def _check_body(tree: pytrees.PyTreeDef, body: Traced, avals: Sequence[AbstractV
         check_carry(
             "while_loop body function", lambda: "c", tree, body.out_tree, avals, body.out_avals
         )
+
+
+@while_p.key_use
+def _(
+    avals: Sequence[AbstractValue],
+    *,
+    cond_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+) -> KeyUse:
+    use, asked = use_of_program(body_jaxpr.jaxpr), use_of_program(cond_jaxpr.jaxpr)
+    n_carry, renewed = len(avals) - cond_nconsts - body_nconsts, set(use.new)
+    check_repeated("the condition of a while_loop", asked, cond_nconsts, n_carry, renewed)
+    check_repeated("the body of a while_loop", use, body_nconsts, n_carry, renewed)
+    first = {i - cond_nconsts for i, _ in asked.consumed}
+    second = {i - body_nconsts for i, _ in use.consumed}
+    if first & second:
+        raise KeyReuseError(
+            "the condition and the body of a while_loop use the same key: elements "
+            f"{sorted(first & second)} of the carry"
+        )
+    start = cond_nconsts + body_nconsts
+    return KeyUse(
+        tuple([(start + i, True) for i in sorted(first | second)]),
+        use.new,
+        tuple([(start + i - body_nconsts, out) for i, out in use.forwarded if i >= body_nconsts]),
+    )

@@ -5,8 +5,20 @@ The `_to` forms are total orders on floats: -NaN < -inf < ... < -0.0 < 0.0 < ...
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.key_reuse import uses_keys
 from jitney.primitives import rules
 from jitney.primitives.elementwise.families import ORDERED, binary, to_bool
+
+if TYPE_CHECKING:
+    from jitney.core.avals import ShapedArray
+    from jitney.core.primitive import Primitive
+    from jitney.core.typing import Value
 
 eq_p, eq = binary(
     "eq",
@@ -43,3 +55,35 @@ rules.def_zero_derivative(*_ALL)
 rules.broadcasting(*_ALL)
 for _prim in _ALL:
     _prim.absent("transpose", why="not linear")
+
+
+# Keys are equal if all of their words are.
+
+
+def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Any:
+    """Words of keys of type `aval`, repeated for keys of `shape`."""
+    if aval.shape == shape:
+        return words
+    whole = (*shape, dtypes.words_of_key(aval.dtype))
+    return rules.op("broadcast_in_dim")(
+        words,
+        shape=whole,
+        broadcast_dimensions=tuple(range(len(shape) - aval.ndim, len(whole))),
+        sharding=None,
+    )
+
+
+def _compares_words(prim: Primitive, reduction: str) -> None:
+    @prim.key_words
+    def _(avals: Sequence[ShapedArray], *operands: Value) -> Any:
+        shape = np.broadcast_shapes(*[a.shape for a in avals])
+        words = [_aligned(x, a, shape) for x, a in zip(operands, avals, strict=True)]
+        return rules.op(reduction)(prim.bind(*words), axes=(len(shape),), out_sharding=None)
+
+
+_compares_words(eq_p, "reduce_and")
+_compares_words(ne_p, "reduce_or")
+
+# Comparisons leave keys to be used.
+uses_keys(eq_p)
+uses_keys(ne_p)

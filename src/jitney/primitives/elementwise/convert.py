@@ -18,6 +18,7 @@ from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import JaxprEqn
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import state
@@ -51,8 +52,8 @@ def _(x: ShapedArray, *, new_dtype: DType, weak_type: bool, sharding: object) ->
         dtypes.is_extended(new_dtype) and x.dtype != new_dtype
     ):
         raise ValueError(
-            f"convert_element_type: cannot convert {dtypes.long_name(x.dtype)} to "
-            f"{dtypes.long_name(new_dtype)}"
+            f"Cannot convert_element_type from {dtypes.long_name(x.dtype)} to "
+            f"{dtypes.long_name(new_dtype)}: jax.random.key_data and wrap_key_data convert keys"
         )
     return shaped_array(x.shape, new_dtype, weak_type)
 
@@ -86,6 +87,9 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
     Returns: array of the shape of `operand`.
 
+    Raises:
+      ValueError: if one of the dtypes is that of keys.
+
     Warns:
       ComplexWarning: if imaginary parts are dropped.
 
@@ -100,7 +104,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         # Wraps around from 64 bits, whether or not arrays have them.
         return as_value(np.asarray(operand).astype(dtype)[()])
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
-    return convert(operand, dtype)
+    # What fills arrays of keys is no number that is converted to a key.
+    return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
 
 def user_dtype(dtype: Any, function: str) -> np.dtype[Any]:
@@ -128,6 +133,8 @@ def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
     """`x` as a value of canonical `dtype`, weakly typed or not; an array or a tracer."""
     kind = type(x)
     if kind is bool or kind is int or kind is float or kind is complex or isinstance(x, np.generic):
+        if isinstance(dtype, dtypes.KeyDType):
+            return _key_of(x, dtype)
         x = as_value(scalar_operand(x, dtype, weak_type))
         if not weak_type or dtype != families.BOOL:
             return x  # no boolean of Python is weakly typed
@@ -135,6 +142,12 @@ def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x if isinstance(x, Array) else as_value(x)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
+
+
+def _key_of(x: Any, dtype: dtypes.KeyDType) -> Array:
+    """The key whose words are all the number `x`: what fills arrays of keys."""
+    words = np.full(dtype.impl.key_shape, x, np.uint32)
+    return rules.op("random_wrap")(words, impl=dtype.impl)
 
 
 def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
@@ -375,3 +388,5 @@ def _(args: Primals, dims: Sequence[int], *, new_dtype: np.dtype) -> Any:
 
 
 rules.deflinear(reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind(ct, **params))
+
+uses_keys(convert_element_type_p, forwards=True)

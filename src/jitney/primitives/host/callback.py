@@ -30,6 +30,7 @@ from jitney.core.effects import (
 )
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.jaxpr import JaxprEqn
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
@@ -368,3 +369,7 @@ def _print_debug_callback(
 
 
 text.printing_rules["debug_callback"] = _print_debug_callback
+
+# Looking at a key does not use it.
+uses_keys(debug_callback_p)
+uses_keys(debug_print_p)

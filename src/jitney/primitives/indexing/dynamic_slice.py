@@ -15,6 +15,7 @@ import numpy as np
 from jitney.compiler.reference import indexing
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
@@ -473,3 +474,6 @@ dynamic_update_slice_p.jet(jet.piecewise_linear(dynamic_update_slice_p))
 
 for _prim in (dynamic_slice_p, dynamic_update_slice_p):
     assert not _prim.missing(), _prim
+
+uses_keys(dynamic_slice_p, forwards=True)
+uses_keys(dynamic_update_slice_p, consumes=(1,), forwards=True)

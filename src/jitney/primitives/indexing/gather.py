@@ -17,6 +17,7 @@ from jitney.compiler.dims import GatherDims, IndexMode
 from jitney.compiler.reference import indexing, scalar
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
@@ -488,3 +489,5 @@ def batch_gather(
 
 
 gather_p.batch(batch_gather)
+
+uses_keys(gather_p, forwards=True)

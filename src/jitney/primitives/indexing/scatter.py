@@ -20,6 +20,7 @@ from jitney.core import caches, dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
@@ -398,3 +399,6 @@ def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, 
             f"{dtypes.long_name(dtype)}, got {result.str_short()}"
         )
     return program, tuple(consts)
+
+
+uses_keys(scatter_p, consumes=(2,), forwards=True)

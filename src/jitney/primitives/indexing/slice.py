@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from jitney.core.avals import ShapedArray
+from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives import rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
@@ -228,3 +230,20 @@ def _(
 
 
 assert not slice_p.missing()
+
+
+@slice_p.key_use
+def _(
+    avals: Sequence[ShapedArray],
+    *,
+    start_indices: Shape,
+    limit_indices: Shape,
+    strides: Shape | None,
+) -> KeyUse:
+    (aval,) = avals
+    steps = strides or (1,) * aval.ndim
+    taken = np.zeros(aval.shape, bool)
+    taken[tuple(map(builtins.slice, start_indices, limit_indices, steps))] = True
+    # Parts that are everything, or nothing, are said to be that.
+    mask = bool(taken.any()) if taken.all() or not taken.any() else taken
+    return KeyUse(((0, mask),), new=(0,))

@@ -1,7 +1,8 @@
 """Random bits and keys: the primitives of `jax.random`.
 
-The generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers:
-as easy as 1, 2, 3", SC 2011), used as a hash of counters under a key. Bits are JAX's, bit for bit.
+The default generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
+numbers: as easy as 1, 2, 3", SC 2011), used as a hash of counters under a key. The rules here are for
+it. Keys of other generators have rules for their words (`key_words.py`). Bits are JAX's.
 
 A key array of dtype `key<fry>` is stored as one uint64 per key, the two words of the key little end
 first, so that structural operations need to know nothing of keys. With
@@ -20,6 +21,7 @@ import numpy as np
 from jitney.compiler.reference.threefry import threefry2x32 as threefry2x32_numpy
 from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives import rules
 from jitney.primitives.elementwise.large import LARGE, compiled, without_copies
@@ -383,7 +385,7 @@ def _(b: Builder, keys: Node, *, bit_width: int, shape: Shape) -> Node:
 
 @random_wrap_p.abstract
 def _(data: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
-    return shaped_array(data.shape[:-1], impl.key_dtype)
+    return shaped_array(data.shape[: data.ndim - len(impl.key_shape)], impl.key_dtype)
 
 
 @random_wrap_p.eager
@@ -398,8 +400,8 @@ def _(b: Builder, data: Node, *, impl: PRNGImpl) -> Node:
 
 @random_unwrap_p.abstract
 def _(keys: ShapedArray) -> ShapedArray:
-    key_dtype_of(keys, "random_unwrap")
-    return shaped_array((*keys.shape, 2), _U32)
+    impl: PRNGImpl = key_dtype_of(keys, "random_unwrap").impl
+    return shaped_array((*keys.shape, *impl.key_shape), _U32)
 
 
 @random_unwrap_p.eager
@@ -437,3 +439,14 @@ rules.broadcasting(random_fold_in_p)
 @random_wrap_p.batch
 def _(args: Sequence[Value], dims: Sequence[int], *, impl: PRNGImpl) -> tuple[Any, int]:
     return random_wrap_p.bind(rules.move_axis(args[0], dims[0], 0), impl=impl), 0
+
+
+# --- which keys are used ----------------------------------------------------------------------
+
+uses_keys(random_seed_p, new=True)
+uses_keys(random_wrap_p, new=True)
+uses_keys(random_clone_p, new=True)
+uses_keys(random_fold_in_p, new=True)
+uses_keys(random_split_p, consumes=(0,), new=True)
+uses_keys(random_bits_p, consumes=(0,))
+uses_keys(random_unwrap_p)

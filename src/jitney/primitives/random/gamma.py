@@ -27,10 +27,12 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.array.creation import full_like
 from jitney.primitives.array.shape import reshape
+from jitney.primitives.control import mapping
 from jitney.primitives.control.while_loop import while_loop
 from jitney.primitives.elementwise.binary import max as maximum, pow as power
 from jitney.primitives.elementwise.select import select
@@ -39,6 +41,7 @@ from jitney.primitives.elementwise.unary import exp, log, log1p, neg, sqrt
 from jitney.primitives.random.bits import key_dtype_of, random_split_p
 from jitney.primitives.random.elements import split_elements, uniform_elements
 from jitney.primitives.reduction.reduce import reduce_or
+from jitney.transforms.key_words import evaluate_in_words
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -79,7 +82,25 @@ def _draw(keys: Array, a: Array, log_space: bool) -> Any:
     n_keys = len(keys.shape)
     each = math.prod(a.shape[n_keys:])
     element_keys = reshape(random_split_p.bind(keys, shape=(each,)), (a.size,))
-    return reshape(_marsaglia_tsang(element_keys, reshape(a, (a.size,)), log_space), a.shape)
+    flat = reshape(a, (a.size,))
+    if dtypes.words_of_key(keys.dtype):
+        # Generators may draw from arrays of keys otherwise than from each: one after the other.
+        def one(pair: tuple[Array, Array]) -> Any:
+            key, x = (reshape(y, (1,)) for y in pair)
+            return reshape(_marsaglia_tsang(key, x, log_space), ())
+
+        return reshape(mapping.map(one, (element_keys, flat)), a.shape)
+    return reshape(_marsaglia_tsang(element_keys, flat, log_space), a.shape)
+
+
+@random_gamma_p.key_words
+def _(avals: Sequence[AbstractValue], words: Value, a: Value, *, log_space: bool) -> Any:
+    def program(keys: Array, a: Array) -> list[Any]:
+        return [_draw(keys, a, log_space)]
+
+    jaxpr, _, consts = trace_to_jaxpr(program, avals, DebugInfo("random_gamma", "random_gamma"))
+    (out,) = evaluate_in_words(ClosedJaxpr(jaxpr, consts), (words, a))
+    return out
 
 
 def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
@@ -158,3 +179,6 @@ def _(args: Sequence[Value], dims: Dims, *, log_space: bool) -> tuple[Any, int]:
     size = rules.batch_size(args, dims)
     keys, a = (rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True))
     return random_gamma_p.bind(keys, a, log_space=log_space), 0
+
+
+uses_keys(random_gamma_p, consumes=(0,))

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from jitney.core import dtypes
 from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
 
 
 @record(frozen=True)
 class PRNGImpl:
     """A generator.
 
+    Its functions take and return the data of one key, uint32 [*key_shape]. Arrays of keys are batched.
+
     Attributes:
-      name: as users give it, such as "threefry2x32".
-      tag: as types print it: `key<fry>`.
       key_shape: shape of a key's data, uint32 words.
+      seed: makes a key of an integer scalar.
+      split: makes keys [*shape, *key_shape] of a key and a shape.
+      random_bits: draws unsigned integers [*shape] from a key, a number of bits and a shape.
+      fold_in: makes a key of a key and a uint32 scalar.
+      name: as users give it, such as "rbg".
+      tag: as types print it: `key<rbg>`.
+      packed: whether arrays hold keys of this generator as numbers of 64 bits, and the primitives
+        themselves know its functions: those of Threefry-2x32.
     """
 
-    name: str
-    tag: str
     key_shape: tuple[int, ...]
+    seed: Callable[[Array], Array]
+    split: Callable[[Array, tuple[int, ...]], Array]
+    random_bits: Callable[[Array, int, tuple[int, ...]], Array]
+    fold_in: Callable[[Array, Array], Array]
+    name: str = "<unnamed>"
+    tag: str = "?"
+    packed: bool = False
 
     @property
     def key_dtype(self) -> dtypes.KeyDType:
@@ -34,9 +51,19 @@ class PRNGImpl:
         return self.tag
 
 
-threefry = PRNGImpl("threefry2x32", "fry", (2,))
+implementations: dict[str, PRNGImpl] = {}
 
-implementations: dict[str, PRNGImpl] = {threefry.name: threefry}
+
+def register(impl: PRNGImpl) -> PRNGImpl:
+    """Lets users name a generator.
+
+    Raises:
+      ValueError: if there is another of that name.
+    """
+    if impl.name in implementations:
+        raise ValueError(f"a PRNG implementation called {impl.name!r} is there already")
+    implementations[impl.name] = impl
+    return impl
 
 
 def resolve(spec: PRNGLike) -> PRNGImpl:
@@ -71,6 +98,9 @@ class PRNGSpec:
 
     def __str__(self) -> str:
         return str(self._impl)
+
+    def __repr__(self) -> str:
+        return f"PRNGSpec({self._impl.name!r})"
 
 
 PRNGLike: TypeAlias = str | PRNGImpl | PRNGSpec | dtypes.KeyDType

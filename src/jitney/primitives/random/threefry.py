@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.compiler.reference import threefry as meaning
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import reshape
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.indexing.slice import slice_in_dim
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array
+    from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.rule_types import Builder, Node, Value
 
 threefry2x32_p = declare("threefry2x32", multiple_results=True)
@@ -77,3 +82,33 @@ def threefry2x32(k0: Value, k1: Value, x0: Value, x1: Value) -> list[Array]:
 rules.broadcasting(threefry2x32_p)
 rules.def_zero_derivative(threefry2x32_p)
 threefry2x32_p.absent("transpose", why="not linear")
+
+
+def threefry_2x32(keypair: Sequence[ArrayLike] | Array, count: ArrayLike) -> Array:
+    """The Threefry-2x32 hash of an array, whose elements are paired off.
+
+    Args:
+      keypair: two uint32 scalars.
+      count: uint32 array. Element i of its first half is hashed with element i of its second half; of
+        an odd number of elements the last one has zero for a partner.
+
+    Returns: uint32 array of the shape of `count`.
+
+    Raises:
+      TypeError: if a dtype is not uint32.
+
+    Example:
+      >>> from jitney.extend.random import threefry_2x32
+      >>> threefry_2x32((jnp.uint32(1), jnp.uint32(2)), jnp.arange(4, dtype=jnp.uint32))
+      Array([1652566880, 3459287217,  541337198, 1925345330], dtype=uint32)
+    """
+    k0, k1, counts = (as_value(x) for x in (*keypair, count))
+    if any(x.dtype != _U32 for x in (k0, k1, counts)):
+        listed = ", ".join(get_aval(x).str_short() for x in (k0, k1, counts))
+        raise TypeError(f"threefry_2x32 requires uint32 arguments, got {listed}")
+    flat = reshape(counts, (counts.size,))
+    half = -(-counts.size // 2)
+    if counts.size % 2:
+        flat = concatenate([flat, np.zeros(1, _U32)], 0)
+    hashed = threefry2x32(k0, k1, slice_in_dim(flat, 0, half), slice_in_dim(flat, half, 2 * half))
+    return reshape(slice_in_dim(concatenate(hashed, 0), 0, counts.size), counts.shape)

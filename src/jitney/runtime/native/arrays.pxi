@@ -102,6 +102,7 @@ def eager_data(x):
         type(x) is _array_type
         and _is_at_hand((<NativeArray>x).buffer)
         and _state.trace is _eval_trace
+        and not (_keys_are_watched and not _is_plain(<cnp.ndarray>(<NativeArray>x).buffer.data))
     ):
         return (<NativeArray>x).buffer.data
     return None
@@ -114,6 +115,7 @@ cdef object np_subtract = np.subtract
 cdef object np_multiply = np.multiply
 
 cdef dict _slow_operators = {}
+cdef bint _keys_are_watched = False  # whether keys ever were to be used but once
 cdef bint _values_are_checked = False  # whether NaN and infinities ever were to be errors
 
 cdef enum:
@@ -129,6 +131,12 @@ def check_values():
     """From now on Python does all arithmetic: it looks for NaN and infinity where that is asked for."""
     global _values_are_checked
     _values_are_checked = True
+
+
+def watch_keys():
+    """From now on no shortcut is taken with keys, so that operations can watch their use."""
+    global _keys_are_watched
+    _keys_are_watched = True
 
 
 cdef object _arithmetic(

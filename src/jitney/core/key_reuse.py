@@ -1,0 +1,219 @@
+"""Which random keys a program uses: what `jax_debug_key_reuse` looks at.
+
+A key may be consumed once. Draws and splits consume their key, and results of a split are new ones.
+What moves keys on, such as a reshape, forwards them: its result is consumed when its operand is. Every
+primitive may say so in the slot `key_use`. Those that do not are taken to consume all keys that they
+are given, and to return consumed ones.
+
+Arrays of keys are consumed as a whole or, where slices with fixed bounds say which, key by key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitney.core import dtypes, source_info
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.errors import KeyReuseError
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.record import record
+
+# (types of the operands, **params) -> KeyUse
+KEY_USE = declare_slot("key_use")
+
+Mask: TypeAlias = "bool | np.ndarray"
+"""Which keys of an array are meant: all, none, or those at which a boolean array is True."""
+
+
+@record(frozen=True)
+class KeyUse:
+    """What an operation or a program does with keys.
+
+    Attributes:
+      consumed: (operand, which of its keys) for those that are consumed.
+      new: results that may be consumed.
+      forwarded: (operand, result) for results that are the keys of an operand.
+    """
+
+    consumed: tuple[tuple[int, Mask], ...] = ()
+    new: tuple[int, ...] = ()
+    forwarded: tuple[tuple[int, int], ...] = ()
+
+
+def uses_keys(
+    prim: Primitive, *, consumes: Sequence[int] = (), new: bool = False, forwards: bool = False
+) -> None:
+    """Says what `prim` does with keys.
+
+    Args:
+      prim: a primitive of one result.
+      consumes: the operands that it consumes.
+      new: whether the result is a new key.
+      forwards: whether the result is what the first operand was.
+    """
+    use = KeyUse(
+        tuple([(i, True) for i in consumes]), (0,) if new else (), ((0, 0),) if forwards else ()
+    )
+
+    @prim.key_use
+    def _(*_: object, **__: object) -> KeyUse:
+        return use
+
+
+def is_key(aval: AbstractValue) -> bool:
+    """Whether values of a type are keys."""
+    return isinstance(aval, ShapedArray) and dtypes.issubdtype(aval.dtype, dtypes.prng_key)
+
+
+def use_of(
+    primitive: Primitive, avals: Sequence[AbstractValue], params: Mapping[str, Any]
+) -> KeyUse:
+    """What an operation on operands of types `avals` does with keys."""
+    rule = KEY_USE.rule_of(primitive)
+    if rule is not None:
+        return rule(avals, **params)
+    return KeyUse(tuple([(i, True) for i, aval in enumerate(avals) if is_key(aval)]))
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+class _Consumption:
+    """Which keys of a program have been consumed so far, and by what."""
+
+    def __init__(self) -> None:
+        self.masks: dict[Var, Mask] = {}
+        self.users: dict[Var, JaxprEqn] = {}
+        self.origins: dict[Var, Atom] = {}  # of keys that were forwarded
+
+    def origin(self, atom: Atom) -> Atom:
+        while isinstance(atom, Var) and atom in self.origins:
+            atom = self.origins[atom]
+        return atom
+
+    def mask(self, atom: Atom) -> Mask:
+        var = self.origin(atom)
+        return self.masks.get(var, False) if isinstance(var, Var) else False
+
+    def consume(self, eqn: JaxprEqn, operand: int, mask: Mask) -> None:
+        var = self.origin(eqn.invars[operand])
+        if not isinstance(var, Var) or not is_key(var.aval):
+            return
+        before = self.masks.get(var, False)
+        if np.any(np.logical_and(before, mask)):
+            first = self.users.get(var)
+            raise reused(
+                f"In {eqn.primitive}, argument {operand}",
+                None if first is None else first.source_info,
+                eqn.source_info,
+            )
+        self.masks[var] = np.logical_or(before, mask)
+        self.users[var] = eqn
+
+
+def reused(what: str, first: object, second: object) -> KeyReuseError:
+    """The error of a key that is used again.
+
+    Args:
+      what: the use.
+      first: where the key was consumed, a `SourceInfo`, if that is known.
+      second: where it is used now.
+    """
+    lines = [
+        f"{what} is a random key that was used before; jax.random.split makes new keys of one."
+    ]
+    for label, place in (("first used at", first), ("used again at", second)):
+        text = source_info.summarize(place)
+        if text:
+            lines.append(f"  {label} {text}")
+    return KeyReuseError("\n".join(lines))
+
+
+@memoize_by_identity
+def use_of_program(jaxpr: Jaxpr) -> KeyUse:
+    """What a program does with keys among its operands; those of its constants come last.
+
+    Raises:
+      KeyReuseError: if it uses a key twice.
+    """
+    seen = _Consumption()
+    for eqn in jaxpr.eqns:
+        use = use_of(eqn.primitive, [atom.aval for atom in eqn.invars], eqn.params)
+        for operand, result in use.forwarded:
+            if is_key(eqn.outvars[result].aval):
+                seen.origins[eqn.outvars[result]] = eqn.invars[operand]
+        for operand, mask in use.consumed:
+            seen.consume(eqn, operand, mask)
+        for i, var in enumerate(eqn.outvars):
+            if is_key(var.aval) and var not in seen.origins:
+                seen.masks[var] = i not in use.new
+    operands: list[Var] = [*jaxpr.invars, *jaxpr.constvars]
+    places = {var: i for i, var in enumerate(operands)}
+    keys = [(i, seen.origin(a)) for i, a in enumerate(jaxpr.outvars) if is_key(a.aval)]
+    forwarded = [(places[a], i) for i, a in keys if isinstance(a, Var) and a in places]
+    kept = {i for _, i in forwarded}
+    return KeyUse(
+        tuple([(i, seen.masks[v]) for i, v in enumerate(operands) if np.any(seen.mask(v))
+               and v in seen.masks]),
+        tuple([i for i, a in keys if i not in kept and not np.any(seen.mask(a))]),
+        tuple(forwarded),
+    )  # fmt: skip
+
+
+def check_program(closed: ClosedJaxpr) -> None:
+    """Raises KeyReuseError if a program uses a key twice."""
+    use_of_program(closed.jaxpr)
+
+
+# --- loops and branches ---------------------------------------------------------------------------
+
+
+def use_of_branches(branches: Sequence[ClosedJaxpr]) -> KeyUse:
+    """What one of several programs does with keys, whichever it is."""
+    uses = [use_of_program(branch.jaxpr) for branch in branches]
+    consumed: dict[int, Mask] = {}
+    for use in uses:
+        for i, mask in use.consumed:
+            consumed[i] = np.logical_or(consumed.get(i, False), mask)
+    new = set(uses[0].new).intersection(*[use.new for use in uses])
+    forwarded = set(uses[0].forwarded).intersection(*[use.forwarded for use in uses])
+    return KeyUse(tuple(consumed.items()), tuple(sorted(new)), tuple(sorted(forwarded)))
+
+
+def use_of_rows(use: KeyUse, n_whole: int) -> KeyUse:
+    """What a loop does with keys, of which each iteration takes rows of all operands but the first.
+
+    Args:
+      use: what an iteration does.
+      n_whole: number of operands that are the same for all, or carried.
+    """
+    consumed = [(i, mask if i < n_whole else True) for i, mask in use.consumed]
+    return KeyUse(tuple(consumed), use.new, use.forwarded)
+
+
+def check_repeated(name: str, use: KeyUse, n_consts: int, n_carry: int, renewed: set[int]) -> None:
+    """Raises KeyReuseError if a program that is run again and again uses a key in each iteration.
+
+    Args:
+      name: what runs it, for the message.
+      use: what one iteration does with keys.
+      n_consts: number of its first operands, which are the same each time.
+      n_carry: number of operands after these, which come from the iteration before.
+      renewed: which of the carry are new keys at the end of an iteration.
+    """
+    for i, _ in use.consumed:
+        if i < n_consts:
+            raise KeyReuseError(
+                f"{name} uses a key in every iteration: constant {i} of the loop. "
+                "jax.random.fold_in makes a key for each"
+            )
+        if i < n_consts + n_carry and i - n_consts not in renewed:
+            raise KeyReuseError(
+                f"{name} uses a key in every iteration: element {i - n_consts} of the carry is "
+                "consumed, but is not a new key afterwards. jax.random.split makes one"
+            )

@@ -1,0 +1,15 @@
+"""`jax.experimental.key_reuse`: finding random keys that are used twice.
+
+It has no functions. The option `jax_debug_key_reuse`, or the context manager `jax.debug_key_reuse`,
+makes a `jax.errors.KeyReuseError` of a draw, or a split, whose key was consumed before, within programs
+and outside of them:
+
+    >>> with jax.debug_key_reuse(True):
+    ...     key = jax.random.key(0)
+    ...     value = jax.random.normal(key)
+    ...     try:
+    ...         jax.random.normal(key)
+    ...     except jax.errors.KeyReuseError:
+    ...         print("used twice")
+    used twice
+"""

@@ -1,0 +1,229 @@
+"""`lax.rng_bit_generator`: random bits from a state, and the state after them.
+
+The state is four words (s0, s1, s2, s3). (s0, s1) are a key, (s2, s3) a counter of 64 bits, which is
+increased by one for each hash. Philox-4x32 hashes (counter, s0, s1) to four words, which follow each
+other in row-major order. Threefry-2x32 hashes the counter to two words, which are neighbours along one
+axis of the result. Both are as XLA's CPU compiler has them, bit for bit.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.concatenation import concatenate, stack
+from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import reshape
+from jitney.primitives.elementwise.binary import add
+from jitney.primitives.elementwise.compare import lt
+from jitney.primitives.elementwise.convert import bitcast_convert_type_p, convert_element_type
+from jitney.primitives.indexing.slice import index_in_dim, slice_in_dim
+from jitney.primitives.random.counter_based import philox4x32, word
+from jitney.primitives.random.threefry import threefry2x32
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.sharding.named import ShardingLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike, ShapeLike
+    from jitney.primitives.rule_types import Builder, Dims, Node, Value
+
+    _State = tuple[tuple[Array, Array], tuple[Array, Array]]  # key and counter, low words first
+
+Shape = tuple[int, ...]
+
+_U32, _U64 = np.dtype(np.uint32), np.dtype(np.uint64)
+
+
+class RandomAlgorithm(enum.IntEnum):
+    """Algorithms of `rng_bit_generator`.
+
+    Attributes:
+      RNG_DEFAULT: Philox, on a CPU.
+      RNG_THREE_FRY: Threefry-2x32.
+      RNG_PHILOX: Philox-4x32.
+    """
+
+    RNG_DEFAULT = 0
+    RNG_THREE_FRY = 1
+    RNG_PHILOX = 2
+
+    def __str__(self) -> str:
+        return self.name
+
+
+rng_bit_generator_p = declare("rng_bit_generator", multiple_results=True)
+
+
+def rng_bit_generator(
+    key: ArrayLike,
+    shape: ShapeLike,
+    dtype: DTypeLike = np.uint32,
+    algorithm: RandomAlgorithm | int = RandomAlgorithm.RNG_DEFAULT,
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> tuple[Array, Array]:
+    """Random bits from the state of a generator.
+
+    Under `vmap` over states all bits are drawn from the first state, and only that one is changed: as
+    in JAX, whose draws these are.
+
+    Args:
+      key: state: uint32 [4], or uint64 [2].
+      shape: of the bits.
+      dtype: of the bits: unsigned integers. Those of fewer than 32 bits take the lowest of a word.
+      algorithm: the generator.
+      out_sharding: unused on one device.
+
+    Returns: (state after the draw, bits).
+
+    Raises:
+      TypeError: if the state or the dtype is another.
+
+    Example:
+      >>> key, bits = lax.rng_bit_generator(jnp.arange(4, dtype=jnp.uint32), (2,))
+      >>> key, bits
+      (Array([0, 1, 3, 3], dtype=uint32), Array([ 895509795, 3230209149], dtype=uint32))
+    """
+    new_key, bits = rng_bit_generator_p.bind(
+        key,
+        shape=canonical_shape(shape),
+        dtype=dtypes.canonicalize_dtype(np.dtype(dtype)),
+        algorithm=RandomAlgorithm(algorithm),
+        out_sharding=out_sharding,
+    )
+    return new_key, bits
+
+
+@rng_bit_generator_p.abstract
+def _(
+    key: ShapedArray,
+    *,
+    shape: Shape,
+    dtype: np.dtype,
+    algorithm: RandomAlgorithm,
+    out_sharding: ShardingLike | None,
+) -> list[ShapedArray]:
+    if (key.dtype, key.shape) not in ((_U32, (4,)), (_U64, (2,))):
+        raise TypeError(f"rng_bit_generator: key must be uint32[4] or uint64[2], but got {key}")
+    if dtype.kind != "u" or dtype.itemsize not in (1, 2, 4, 8):
+        raise TypeError(
+            f"rng_bit_generator: unsupported dtype {dtype}; bits have an unsigned integer dtype"
+        )
+    return [shaped_array(key.shape, key.dtype), shaped_array(shape, dtype)]
+
+
+rng_bit_generator_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+
+@rng_bit_generator_p.lower_with_avals
+def _(
+    b: Builder,
+    avals: Sequence[AbstractValue],
+    *nodes: Node,
+    shape: Shape,
+    dtype: np.dtype,
+    algorithm: RandomAlgorithm,
+    out_sharding: ShardingLike | None,
+) -> list[Node]:
+    def program(key: Array) -> list[Any]:
+        return _draw(key, shape, dtype, algorithm)
+
+    name = "rng_bit_generator"
+    jaxpr, _, consts = trace_to_jaxpr(program, avals, DebugInfo(name, name))
+    return lowering.inline(b, ClosedJaxpr(jaxpr, consts), nodes)
+
+
+def _draw(key: Array, shape: Shape, dtype: np.dtype, algorithm: RandomAlgorithm) -> list[Any]:
+    """[state after the draw, bits]."""
+    state = (
+        key
+        if key.dtype == _U32
+        else reshape(bitcast_convert_type_p.bind(key, new_dtype=_U32), (4,))
+    )
+    s0, s1, s2, s3 = (index_in_dim(state, i, keepdims=False) for i in range(4))
+    draw = _threefry if algorithm == RandomAlgorithm.RNG_THREE_FRY else _philox
+    bits, n_hashes = draw(((s0, s1), (s2, s3)), shape, dtype)
+    after = stack([s0, s1, *_increased((s2, s3), word(n_hashes))])
+    if key.dtype == _U64:
+        after = _joined(reshape(after, (2, 2)))
+    return [after, bits]
+
+
+def _increased(counter: Sequence[Array], by: Array) -> list[Array]:
+    """The words of a counter, low ones first, increased by a word."""
+    out: list[Array] = []
+    for digit in counter:
+        out.append(add(digit, by))
+        by = convert_element_type(lt(out[-1], by), _U32)  # the carry
+    return out
+
+
+def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
+    """(bits, number of hashes)."""
+    key, counter = state
+    size = math.prod(shape)
+    words_each = 2 if dtype == _U64 else 1
+    n = -(-size * words_each // 4)
+    # Of 128 bits here: where 64 overflow within a draw, the key's words as hashed are increased.
+    counters = _increased((*counter, *key), iota(_U32, n))
+    words = reshape(stack(philox4x32(key, counters), axis=1), (4 * n,))
+    if dtype == _U64:
+        return reshape(slice_in_dim(_joined(reshape(words, (2 * n, 2))), 0, size), shape), n
+    return convert_element_type(reshape(slice_in_dim(words, 0, size), shape), dtype), n
+
+
+def _joined(words: Array) -> Any:
+    """Words [..., 2], low ones first, as numbers of 64 bits."""
+    return bitcast_convert_type_p.bind(words, new_dtype=_U64)
+
+
+def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
+    """(bits, number of hashes)."""
+    (k0, k1), counter = state
+    if dtype == _U64:
+        n = math.prod(shape)
+        y0, y1 = threefry2x32(k0, k1, *_increased(counter, iota(_U32, n)))
+        return reshape(_joined(stack([y0, y1], axis=1)), shape), n
+    if not shape:
+        bits, n = _threefry(state, (1,), dtype)
+        return reshape(bits, ()), n
+    # The words of a hash are neighbours along the first axis of even extent, or along the longest one.
+    even = [d for d, extent in enumerate(shape) if extent % 2 == 0]
+    axis = even[0] if even else shape.index(max(shape))
+    before, pairs, behind = shape[:axis], -(-shape[axis] // 2), shape[axis + 1 :]
+    halved = (*before, pairs, *behind)
+    n = math.prod(halved)
+    y0, y1 = threefry2x32(k0, k1, *_increased(counter, iota(_U32, n)))
+    words = stack([reshape(y0, halved), reshape(y1, halved)], axis=axis + 1)
+    words = reshape(words, (*before, 2 * pairs, *behind))
+    return convert_element_type(slice_in_dim(words, 0, shape[axis], axis=axis), dtype), n
+
+
+@rng_bit_generator_p.batch
+def _(
+    args: Sequence[Value], dims: Dims, *, shape: Shape, **params: object
+) -> tuple[list[Any], list[int]]:
+    (dim,) = dims
+    assert dim is not None
+    keys = rules.move_axis(args[0], dim, 0)
+    first = index_in_dim(keys, 0, keepdims=False)
+    n = keys.shape[0]
+    after, bits = rng_bit_generator_p.bind(first, shape=(n, *shape), **params)
+    others = slice_in_dim(keys, 1, n)
+    return [concatenate([reshape(after, (1, *after.shape)), others], 0), bits], [0, 0]
+
+
+rules.def_zero_derivative(rng_bit_generator_p)
+rng_bit_generator_p.absent("transpose", why="not linear")

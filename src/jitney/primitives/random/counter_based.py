@@ -1,0 +1,94 @@
+"""Counter-based generators as functions of arrays: words are hashed under a key.
+
+J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+SC 2011: Philox multiplies, Threefry adds, rotates and xors. Words are uint32 arrays that broadcast
+against each other. Threefry-2x32, the default generator, has a primitive and native code of its own
+(`threefry.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler.reference.threefry import PARITY
+from jitney.primitives.elementwise.binary import (
+    add,
+    bitwise_or,
+    bitwise_xor,
+    mul,
+    mulhi,
+    shift_left,
+    shift_right_logical,
+)
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+
+# Multipliers of Philox, and what its key words grow by from round to round.
+_PHILOX2_MULTIPLIER = 0xD256D193
+_PHILOX4_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+_WEYL = (0x9E3779B9, 0xBB67AE85)
+_PHILOX_ROUNDS = 10
+
+# Rotation distances of the eight rounds of Threefry-4x32 that repeat.
+_THREEFRY4_ROTATIONS = (
+    (10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20),
+)  # fmt: skip
+_THREEFRY_ROUNDS = 20
+
+
+def word(value: int) -> Any:
+    """A uint32 scalar, modulo 2^32."""
+    return np.array(value & 0xFFFFFFFF, np.uint32)
+
+
+def philox2x32(key: Array, x0: Array, x1: Array) -> list[Array]:
+    """The two words of the Philox-2x32 hash, of 10 rounds, of (x0, x1) under one word."""
+    m = word(_PHILOX2_MULTIPLIER)
+    for i in range(_PHILOX_ROUNDS):
+        k = add(key, word(i * _WEYL[0]))
+        x0, x1 = bitwise_xor(bitwise_xor(mulhi(x0, m), k), x1), mul(x0, m)
+    return [x0, x1]
+
+
+def philox4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
+    """The four words of the Philox-4x32 hash, of 10 rounds, of four words under two."""
+    x0, x1, x2, x3 = counter
+    m0, m1 = map(word, _PHILOX4_MULTIPLIERS)
+    for i in range(_PHILOX_ROUNDS):
+        k0, k1 = (add(k, word(i * step)) for k, step in zip(key, _WEYL, strict=True))
+        x0, x1, x2, x3 = (
+            bitwise_xor(bitwise_xor(mulhi(x2, m1), x1), k0),
+            mul(x2, m1),
+            bitwise_xor(bitwise_xor(mulhi(x0, m0), x3), k1),
+            mul(x0, m0),
+        )
+    return [x0, x1, x2, x3]
+
+
+def threefry4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
+    """The four words of the Threefry-4x32 hash, of 20 rounds, of four words under four."""
+    parity: Any = word(PARITY)
+    for k in key:
+        parity = bitwise_xor(parity, k)
+    keys = [*key, parity]
+    x = [add(c, k) for c, k in zip(counter, key, strict=True)]
+    for i in range(_THREEFRY_ROUNDS):
+        # The words that are mixed change partners from round to round.
+        partners = ((0, 1), (2, 3)) if i % 2 == 0 else ((0, 3), (2, 1))
+        distances = _THREEFRY4_ROTATIONS[i % len(_THREEFRY4_ROTATIONS)]
+        for (a, b), distance in zip(partners, distances, strict=True):
+            x[a] = add(x[a], x[b])
+            x[b] = bitwise_xor(_rotated(x[b], distance), x[a])
+        if i % 4 == 3:
+            group = i // 4 + 1
+            x = [add(w, keys[(group + j) % 5]) for j, w in enumerate(x)]
+            x[3] = add(x[3], word(group))
+    return x
+
+
+def _rotated(x: Array, distance: int) -> Any:
+    return bitwise_or(shift_left(x, word(distance)), shift_right_logical(x, word(32 - distance)))

@@ -1,0 +1,63 @@
+"""Keys from integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import config, dtypes
+from jitney.core.avals import get_aval
+from jitney.core.trace import Tracer
+from jitney.primitives.elementwise.binary import add
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.random.bits import random_seed_p
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.random.prng import PRNGImpl
+
+
+def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
+    """Keys made from integers.
+
+    Args:
+      seeds: integer array [*shape], or a Python integer.
+      impl: the generator.
+
+    Returns: key array [*shape].
+
+    Raises:
+      TypeError: if the seeds are no integers.
+      OverflowError: if a Python integer does not fit into 64 bits.
+
+    Example:
+      >>> from jitney.extend.random import random_seed, rbg_prng_impl
+      >>> random_seed(jnp.arange(2), rbg_prng_impl)
+      Array((2,), dtype=key<rbg>) overlaying:
+      [[0 0 0 0]
+       [0 1 0 1]]
+    """
+    given: Any = seeds
+    if dtypes.issubdtype(getattr(given, "dtype", None) or np.int32, dtypes.prng_key):
+        raise TypeError("PRNG key seed must be an integer; got a key array")
+    if isinstance(given, int) and not isinstance(given, bool | Tracer):
+        # Python integers wider than the default integer keep their low 32 bits only, as in JAX;
+        # ones that do not fit into 64 bits are refused.
+        if given >= 1 << 63:
+            raise OverflowError(
+                f"key: seeds must fit into 64 bits with their sign, but got {given}"
+            )
+        wide = np.int64(given)
+        given = wide if config.enable_x64() else wide.astype(np.int32)
+    if not dtypes.issubdtype(get_aval(given).dtype, np.integer):
+        raise TypeError(f"PRNG key seed must be an integer; got {given!r}")
+    value, offset = as_value(given), config.random_seed_offset.value
+    if offset:
+        value = add(value, np.array(offset, value.dtype))
+    return random_seed_p.bind(value, impl=impl)
+
+
+def seed_with_impl(impl: PRNGImpl, seed: ArrayLike) -> Array:
+    """`random_seed` with its arguments exchanged."""
+    return random_seed(seed, impl)

@@ -1,0 +1,266 @@
+"""Keys as the words that they are made of: what programs on keys of other generators are compiled from.
+
+Keys of Threefry-2x32 are numbers of 64 bits, which need no thought. Keys of other generators have any
+number of words. To programs as users see them they are elements like others; before such a program is
+compiled or run, an array of keys [*shape] is replaced by its words, uint32 [*shape, n].
+
+Most operations on keys only move them: an operation on arrays of words is then the same one with a
+further axis, which is what batching makes of it. Operations that look into keys have a rule for the
+words of their operands, in the slot `key_words`; those that hold programs get programs on words.
+"""
+
+# The data of arrays (`_data`) is private to the package.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
+from jitney.core.evaluate import value_of
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, jaxprs_in_params, settings_of
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import Primitive, declare_slot
+from jitney.runtime.array import ArrayImpl, array_from_numpy, words_of_keys
+from jitney.transforms.algebra import algebra
+from jitney.transforms.batch import BATCH, BATCH_WITH_AXIS, AxisData, batch_flat, move_to
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+# (types of the operands, *operands with keys as words, **params) -> result, or list of results
+KEY_WORDS = declare_slot("key_words")
+
+_U32 = np.dtype(np.uint32)
+
+
+def n_words(aval: AbstractValue) -> int:
+    """How many words keys of a type are taken apart into; 0 for all other values."""
+    return dtypes.words_of_key(aval.dtype) if isinstance(aval, ShapedArray) else 0
+
+
+def in_words(aval: AbstractValue) -> AbstractValue:
+    """The type of what stands for values of a type."""
+    n = n_words(aval)
+    return shaped_array((*aval.shape, n), _U32) if n else aval
+
+
+def words_of(keys: ArrayImpl) -> ArrayImpl:
+    """The words of an array of keys, which lie in the same memory."""
+    words = words_of_keys(keys._data(), keys.aval).reshape(*keys.shape, n_words(keys.aval))
+    return array_from_numpy(words, shaped_array(words.shape, words.dtype))
+
+
+def keys_of(words: ArrayImpl, aval: ShapedArray) -> ArrayImpl:
+    """The array of keys of type `aval` that is made of `words`."""
+    data = np.ascontiguousarray(words._data())
+    keys = data.reshape(-1).view(dtypes.physical_dtype(aval.dtype))
+    return array_from_numpy(keys.reshape(aval.shape), aval)
+
+
+def _shape(x: Value) -> tuple[int, ...]:
+    return get_aval(x).shape
+
+
+# --- operations -----------------------------------------------------------------------------------
+
+
+def apply(
+    primitive: Primitive,
+    avals: Sequence[AbstractValue],
+    values: Sequence[Any],
+    params: Mapping[str, Any],
+) -> list[Any]:
+    """Results of an operation, keys among them as words.
+
+    Args:
+      primitive: the operation.
+      avals: types of its operands.
+      values: the operands, those that are keys as their words.
+      params: its parameters.
+    """
+    rule = KEY_WORDS.rule_of(primitive)
+    if rule is not None:
+        out = rule(avals, *values, **params)
+    elif any(True for _ in jaxprs_in_params(params)):
+        out = primitive.bind(*values, **primitive.get_bind_params(_programs_in_words(params)))
+    else:
+        out = _batched(primitive, avals, values, params)
+    return list(out) if primitive.multiple_results else [out]
+
+
+def _batched(
+    primitive: Primitive,
+    avals: Sequence[AbstractValue],
+    values: Sequence[Any],
+    params: Mapping[str, Any],
+) -> Any:
+    """An operation that moves keys, on their words."""
+    axis = AxisData(None, max(map(n_words, avals), default=0))
+    dims = [len(a.shape) if n_words(a) else None for a in avals]
+    with_axis, rule = BATCH_WITH_AXIS.rule_of(primitive), BATCH.rule_of(primitive)
+    if with_axis is not None:
+        out, dim = with_axis(axis, values, dims, **params)
+    elif rule is not None:
+        out, dim = rule(values, dims, **params)
+    else:
+        raise NotImplementedError(f"primitive '{primitive}' has no rule for keys of several words")
+
+    def last(x: Value, d: int | None) -> Any:
+        return x if d is None else algebra.move_axis(x, d, len(_shape(x)) - 1)
+
+    if not primitive.multiple_results:
+        return last(out, dim)
+    all_dims = [dim] * len(out) if dim is None or isinstance(dim, int) else dim
+    return [last(x, d) for x, d in zip(out, all_dims, strict=True)]
+
+
+def _programs_in_words(params: Mapping[str, Any]) -> dict[str, Any]:
+    def replaced(x: object) -> Any:
+        if isinstance(x, ClosedJaxpr):
+            return program_in_words(x)
+        if isinstance(x, Jaxpr):
+            return _open_in_words(x)
+        return x
+
+    def of(x: object) -> Any:
+        if type(x) in (tuple, list):
+            parts: Any = x
+            made = [replaced(part) for part in parts]
+            return tuple(made) if type(x) is tuple else made
+        return replaced(x)
+
+    return {name: of(value) for name, value in params.items()}
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+@memoize_by_identity
+def program_in_words(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """`closed` with words in place of keys; itself if there are none."""
+    if not _has_keys(closed.jaxpr):
+        return closed
+
+    def run(*args: Value) -> list[Any]:
+        return evaluate_in_words(closed, args)
+
+    avals = [in_words(aval) for aval in closed.in_avals]
+    jaxpr, _, consts = trace_to_jaxpr(run, avals, closed.jaxpr.debug_info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    """The results of `closed`; operands and results that are keys are words."""
+    consts = [
+        words_of(x) if n_words(v.aval) else x
+        for v, x in zip(closed.jaxpr.constvars, closed.consts, strict=True)
+    ]
+    return _evaluate(closed.jaxpr, consts, args)
+
+
+def _open_in_words(jaxpr: Jaxpr) -> Jaxpr:
+    if not _has_keys(jaxpr):
+        return jaxpr
+    n = len(jaxpr.constvars)
+
+    def run(*args: Value) -> list[Any]:
+        return _evaluate(jaxpr, args[:n], args[n:])
+
+    avals = [in_words(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
+    out, _, consts = trace_to_jaxpr(run, avals, jaxpr.debug_info)
+    assert not consts, "rules for words hold no arrays"
+    return out.replace(constvars=out.invars[:n], invars=out.invars[n:])
+
+
+def _evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    """The results of `jaxpr`, whose operands that are keys are given as words."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        values = [value_of(atom, env) for atom in eqn.invars]
+        with settings_of(eqn):
+            if _concerns_keys(eqn):
+                avals = [atom.aval for atom in eqn.invars]
+                outs = apply(eqn.primitive, avals, values, eqn.params)
+            else:
+                out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
+                outs = out if eqn.primitive.multiple_results else [out]
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [value_of(atom, env) for atom in jaxpr.outvars]
+
+
+def _concerns_keys(eqn: JaxprEqn) -> bool:
+    return any(n_words(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
+        _has_keys(x.jaxpr if isinstance(x, ClosedJaxpr) else x)
+        for x in jaxprs_in_params(eqn.params)
+    )
+
+
+@memoize_by_identity
+def _has_keys(jaxpr: Jaxpr) -> bool:
+    """Whether keys that are taken apart occur in a program."""
+    variables = (*jaxpr.constvars, *jaxpr.invars)
+    return any(n_words(v.aval) for v in variables) or any(map(_concerns_keys, jaxpr.eqns))
+
+
+# --- outside of programs --------------------------------------------------------------------------
+
+
+def evaluate(
+    primitive: Primitive,
+    avals: Sequence[AbstractValue],
+    args: Sequence[Any],
+    params: Mapping[str, Any],
+    out: Any,
+) -> Any:
+    """Results of an operation on arrays, some of which are keys.
+
+    Args:
+      primitive: the operation.
+      avals: types of its operands.
+      args: the operands.
+      params: its parameters.
+      out: type of its result, or types.
+    """
+    values = [words_of(x) if n_words(a) else x for a, x in zip(avals, args, strict=True)]
+    results = apply(primitive, avals, values, params)
+    out_avals: Sequence[Any] = out if primitive.multiple_results else [out]
+    keys = [keys_of(x, a) if n_words(a) else x for x, a in zip(results, out_avals, strict=True)]
+    return keys if primitive.multiple_results else keys[0]
+
+
+def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[..., Any]:
+    """`fun` of one key's data and the like, batched over the axes of keys.
+
+    Args:
+      fun: the function.
+      shapes: for each operand its first axes, those that are batched. They broadcast against each
+        other. Along axes that an operand does not have, or has one element on, it is not batched,
+        which generators that draw from batches at once take notice of.
+    """
+    n_axes = max(map(len, shapes))
+    if n_axes == 0:
+        return fun
+    own = [len(shape) == n_axes for shape in shapes]
+    extents = [shape[0] for shape, has in zip(shapes, own, strict=True) if has]
+    size = 1 if set(extents) == {1} else next(n for n in extents if n != 1)
+    mapped = [has and shape[0] == size for shape, has in zip(shapes, own, strict=True)]
+    inner = over_axes(fun, *[s[1:] if has else s for s, has in zip(shapes, own, strict=True)])
+
+    def batched(*args: Any) -> Any:
+        operands = [
+            x[0] if has and not is_mapped else x
+            for x, has, is_mapped in zip(args, own, mapped, strict=True)
+        ]
+        dims = [0 if is_mapped else None for is_mapped in mapped]
+        axis = AxisData(None, size)
+        (out,), (dim,) = batch_flat(lambda *xs: [inner(*xs)], axis, operands, dims)
+        return move_to(out, dim, 0, size)
+
+    return batched
