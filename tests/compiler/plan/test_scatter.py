@@ -11,7 +11,7 @@ import jitney.numpy as ours
 from jitney.compiler.hlo import interpret
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.hlo.parse import parse_module
-from jitney.compiler.kernels import interpret as kernel_interpreter
+from jitney.compiler.kernels import interpret as kernel_interpreter, schedule
 from jitney.compiler.kernels.parse import parse_kernel
 from jitney.compiler.kernels.text import print_kernel
 from jitney.compiler.plan import ir as plans
@@ -283,6 +283,45 @@ def test_operands_that_nothing_else_needs_are_updated_where_they_are(f):
         np.testing.assert_allclose(x, y, rtol=1e-6)
     if COPIES[f] is not None:
         assert got.lower(v, i).as_text("kernels").count("copy ") == COPIES[f]
+
+
+BATCHED = """
+kernel k(p0: float32, p1: int32, p2: float32) for i < 3, for j < 50 {
+  %0 = load p0[i*50 + j] : float32
+  %1 = load p1[i*50 + j] : int32
+  %2 = bitcast %1 : uint32
+  %3 = uint32 LIMIT
+  %4 = min %2, %3 : uint32
+  %5 = convert %4 : int64
+  %6 = le %2, %3 : bool
+  %7 = load p2[i*20 + %5] : float32
+  %8 = add %7, %0 : float32
+  store p2[i*20 + %5] <- %8 where %6
+}"""
+
+
+def test_batches_of_scatters_are_independent_if_their_windows_cannot_meet():
+    apart, meeting = (parse_kernel(BATCHED.replace("LIMIT", n).strip()) for n in ("19", "20"))
+    assert schedule.is_independent(apart, 0) and not schedule.is_independent(apart, 1)
+    assert not schedule.is_independent(meeting, 0)
+    unbounded = BATCHED.replace("LIMIT", "19").replace("i*20 + %5", "i*20 + %1").strip()
+    assert not schedule.is_independent(parse_kernel(unbounded), 0)
+
+
+def test_threads_work_on_batches_of_scatters():
+    rows, n = 8, 1 << 15
+    at = RNG.integers(-5, 105, (rows, n)).astype(np.int32)
+    values = RNG.integers(-9, 9, (rows, n)).astype(np.float32)
+
+    def summed(at, values):
+        return ours.zeros(100).at[at].add(values, mode="drop")
+
+    f = jitney.jit(jitney.vmap(summed))
+    assert "in_order" not in f.lower(at, values).as_text("llvm")
+    wanted = np.zeros((rows, 105))
+    for row in range(rows):
+        np.add.at(wanted[row], np.where(at[row] < 0, at[row] + 100, at[row]), values[row])
+    np.testing.assert_array_equal(f(at, values), wanted[:, :100])
 
 
 GUARDED = {

@@ -120,6 +120,22 @@ def test_products_of_truth_values_are_whether_there_is_one():
     agree(twice.sum_duplicates(), jnp.array([False, True]))
 
 
+def test_large_sums_are_made_in_parts():
+    rng = np.random.default_rng(0)
+    shape, n = (1000, 900), (1 << 18) + 3
+    at = np.stack([rng.integers(0, k + 1, n) for k in shape], axis=1)  # some are padding
+    data = rng.integers(-4, 5, n).astype(np.float32)
+    mat = sparse.BCOO((jnp.asarray(data), jnp.asarray(at, dtype=jnp.int32)), shape=shape)
+    v = rng.integers(-4, 5, shape[1]).astype(np.float32)
+    inside = (at < shape).all(axis=1)
+    wanted = np.zeros(shape[0])
+    np.add.at(wanted, at[inside, 0], data[inside] * v[at[inside, 1]])
+    np.testing.assert_array_equal(mat @ v, wanted)
+    np.testing.assert_array_equal(jax.jit(lambda m, v: m @ v)(mat, v), wanted)
+    by_data = jax.grad(lambda d: (sparse.BCOO((d, mat.indices), shape=shape) @ v).sum())(mat.data)
+    np.testing.assert_array_equal(by_data, np.where(inside, v[np.minimum(at[:, 1], 899)], 0))
+
+
 def test_products_are_one_kernel():
     mat = sparse.BCOO.fromdense(draw(6, 5))
     text = jax.jit(lambda m, v: m @ v).lower(mat, jnp.ones(5)).as_text("kernels")

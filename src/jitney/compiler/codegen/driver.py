@@ -23,7 +23,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.kernels.schedule import ordered_axes, outer_extent, outermost, schedule
+from jitney.compiler.kernels.schedule import is_independent, outer_extent, outermost, schedule
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, constant
@@ -200,7 +200,9 @@ class DriverWriter:
             e.declarations.add(f"declare i32 {code.text}(ptr, ptr, i64, i64)")
         extent = outer_extent(kernel)
         work = body_cost(kernel) * kernel.points
-        is_ordered = bool(ordered_axes(kernel))
+        plan = schedule(kernel)
+        axis = outermost(plan)
+        is_ordered = axis is None or not is_independent(kernel, axis)
         if work < (COSTS.poll_steps if is_ordered else COSTS.parallel_above) or extent < 2:
             # A kernel that does not look has no use for the call, which then need not be kept in a
             # register over hundreds of launches: a tenth of LLVM's time.
@@ -214,8 +216,7 @@ class DriverWriter:
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
         grain = max(extent * COSTS.parallel_above // (2 * work), 1)
-        plan = schedule(kernel)
-        if outermost(plan) == plan.vector:
+        if axis == plan.vector:
             grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // 64) * 64
         way = "in_order" if is_ordered else "parallel_for"
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")

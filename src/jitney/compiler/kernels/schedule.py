@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
@@ -191,6 +193,57 @@ def ordered_axes(kernel: Kernel | LoopKernel) -> set[int]:
             case _:
                 along.append(set())
     return still.union(*[along[t] for o in stores for t, _ in o.index.terms])
+
+
+def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
+    """Whether points that differ along `axis` touch different places of outputs, whatever the values.
+
+    So it is for axes that are not ordered, and for an ordered one if all that is added to its multiple
+    in a place is less than that. Batches of scatters are of this kind: positions are clamped.
+    """
+    if not isinstance(kernel, Kernel) or axis not in ordered_axes(kernel):
+        return True
+    places = {o.param: o.index for o in kernel.outputs}
+    loads = [s for s in kernel.body if isinstance(s, ir.Load) and s.param in places]
+    return (
+        all(isinstance(o, ir.Store) for o in kernel.outputs)
+        and len(places) == len(kernel.outputs)
+        and all(s.index == places[s.param] for s in loads)
+        and all(_is_separated(kernel, index, axis) for index in places.values())
+    )
+
+
+def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
+    """Whether what is added to the multiple of `axis` in a place stays below one step of it."""
+    most = 0
+    for k, (coefficient, extent) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
+        most += abs(coefficient) * (extent - 1) if k != axis else 0
+    for statement, factor in index.terms:
+        bound = _greatest(kernel, statement)
+        if bound is None:
+            return False
+        most += abs(factor) * bound
+    return most < abs(index.coefficients[axis])
+
+
+def _greatest(kernel: Kernel, statement: int) -> int | None:
+    """The bound of a position that is clamped to [0, bound]; None of other statements."""
+    s = kernel.body[statement]
+    if not isinstance(s, ir.Call):
+        return None
+    if s.fn == "convert" and s.dtype == np.int64:
+        return _greatest(kernel, s.args[0])
+    if s.fn != "min":
+        return None
+    x, limit = (kernel.body[a] for a in s.args)
+    is_low = x.dtype.kind == "u" or (
+        isinstance(x, ir.Call) and x.fn == "max" and _is_zero(kernel.body[x.args[1]])
+    )
+    return int(limit.value) if is_low and isinstance(limit, ir.Const) else None
+
+
+def _is_zero(s: ir.Statement) -> bool:
+    return isinstance(s, ir.Const) and s.value == 0
 
 
 def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> bool:

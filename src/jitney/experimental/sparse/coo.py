@@ -195,7 +195,7 @@ def matrix_product(
 
 def todense_by_positions(data: Array, row: Array, col: Array, shape: Shape) -> Array:
     """The matrix of elements at positions; those beyond the shape do not count."""
-    return scatter_sum(jnp.zeros(shape, data.dtype), (row, col), data)
+    return scatter_sum(shape, (row, col), data)
 
 
 def _todense(data: Array, row: Array, col: Array, *, spinfo: COOInfo) -> Array:
@@ -288,7 +288,7 @@ def product_by_positions(
     source, target = (row, col) if transpose else (col, row)
     found = x.at[source].get(mode="fill", fill_value=0)
     terms = data.reshape(-1, *(1,) * (x.ndim - 1)) * found
-    return scatter_sum(jnp.zeros((n, *x.shape[1:]), terms.dtype), (target,), terms)
+    return scatter_sum((n, *x.shape[1:]), (target,), terms)
 
 
 def _product(

@@ -153,22 +153,53 @@ def stored_mask(mat: Stored, n_dense: int) -> Stored:
     return mask.any(axis=tuple(range(mask.ndim - n_dense, mask.ndim))) if n_dense else mask
 
 
+# Sums of so many elements are made in parts, each of so many elements for each of the result.
+_MANY, _MAX_PARTS, _ELEMENTS_PER_RESULT = 1 << 18, 8, 4
+
+
 def scatter_sum(
-    into: Array,
+    shape: Sequence[int],
     at: tuple[Array, ...],
     values: Array,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Array:
-    """`into` with `values` added at positions; those beyond it are dropped.
+    """`values` [n, ...] added up at positions of an array of `shape`; those beyond it are dropped.
 
-    The sum of truth values is whether there is one.
+    The sum of truth values is whether there is one. Sums of many values are made in parts, which
+    threads can work on; how many there are depends on shapes alone, and so do the results.
     """
+    flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+    zeros = jnp.zeros(shape, values.dtype)
+    parts = 1
+    if values.size >= _MANY and not unique_indices:
+        parts = min(_MAX_PARTS, values.size // (_ELEMENTS_PER_RESULT * max(zeros.size, 1)))
+    if parts < 2:
+        return _added(zeros, at, values, flags)
+    each = values.shape[0] // parts
+    end = parts * each
+
+    def divided(x: Array) -> Array:
+        return x[:end].reshape(parts, each, *x.shape[1:])
+
+    sums = vmap(lambda at, values: _added(zeros, at, values, flags))(
+        tuple([divided(x) for x in at]), divided(values)
+    )
+    total = sums.any(0) if sums.dtype == bool else jnp.sum(sums, axis=0, dtype=sums.dtype)
+    if end == values.shape[0]:
+        return total
+    return _added(total, tuple([x[end:] for x in at]), values[end:], flags)
+
+
+def _added(into: Array, at: tuple[Array, ...], values: Array, flags: dict[str, bool]) -> Array:
     place = into.at[at]
     add = place.max if into.dtype == bool else place.add
     return add(
-        values, mode="drop", indices_are_sorted=indices_are_sorted, unique_indices=unique_indices
+        values,
+        mode="drop",
+        indices_are_sorted=flags["indices_are_sorted"],
+        unique_indices=flags["unique_indices"],
     )
 
 

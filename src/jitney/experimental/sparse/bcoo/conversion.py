@@ -28,7 +28,7 @@ def _todense(data: Array, indices: Array, *, spinfo: SparseInfo) -> Array:
         if not p.n_sparse:
             return jnp.sum(data, axis=0, dtype=data.dtype)
         return scatter_sum(
-            jnp.zeros(shape[p.n_batch :], data.dtype),
+            shape[p.n_batch :],
             columns(indices),
             data,
             indices_are_sorted=spinfo.indices_sorted,

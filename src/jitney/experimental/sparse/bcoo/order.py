@@ -83,9 +83,8 @@ def _sum_duplicates(
         # Padding, sorted to the end, goes beyond the last place and is dropped there.
         place = jnp.where(is_stored(indices, extents), place, nse)
         empty = padding((nse, p.n_sparse), extents, indices.dtype)
-        sums = jnp.zeros((nse, *data.shape[1:]), data.dtype)
         return (
-            scatter_sum(sums, (place,), data, indices_are_sorted=True),
+            scatter_sum((nse, *data.shape[1:]), (place,), data, indices_are_sorted=True),
             empty.at[place].set(indices, mode="drop"),
         )
 

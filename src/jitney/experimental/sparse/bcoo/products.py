@@ -149,8 +149,9 @@ def _dot_general(
             )
         if not free:
             return jnp.sum(product, axis=0, dtype=dtype)
-        zeros = jnp.zeros((*extents, *product.shape[1:]), dtype)
-        return scatter_sum(zeros, columns(indices, free), product)
+        return scatter_sum(
+            (*extents, *product.shape[1:]), columns(indices, free), product.astype(dtype)
+        )
 
     fun: Any = of_batch
     for k in reversed(range(p.n_batch)):
