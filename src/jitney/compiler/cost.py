@@ -98,11 +98,12 @@ class CostModel:
     # --- launches strip by strip (`plan/row_strips.py`) ---------------------------------------------
 
     strip_bytes: int = 1 << 18  # of what launches touch for one strip: half of a second-level cache
+    strip_stack: int = 1 << 17  # bytes of it that are the strip's own: they are on a thread's stack
     strip_above: int = 1 << 21  # bytes that are found in caches, from which strips pay
     strip_buffer: int = 1 << 19  # bytes of the largest buffer of a chain's first launch, at least
     strip_rows: int = 16  # at least
     strip_launches: int = 24  # of one strip
-    strip_detours: int = 6  # launches among them that are no part of the strip
+    strip_detours: int = 4  # launches among them that are no part of the strip
 
     # --- libraries ----------------------------------------------------------------------------------
 

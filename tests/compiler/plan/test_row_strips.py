@@ -128,6 +128,21 @@ def test_large_arrays_alone_are_worth_it():
     assert not strips(planned(module_of(lambda x: softmax(x), jnp.zeros((32, 300_000))), COSTS))
 
 
+def own_bytes(step):
+    return max(b.index + b.nbytes for x in step.launches for b in x.buffers if b.place == "strip")
+
+
+def test_the_stack_of_a_thread_bounds_what_a_strip_has_for_itself():
+    module = module_of(lambda x: nn.softmax(x), normal(64, 33))
+    (small,) = strips(planned(module, replace(EAGER, strip_stack=600)))
+    (large,) = strips(planned(module, EAGER))
+    assert small.strip < large.strip and own_bytes(small) <= 600 < own_bytes(large)
+    (none,) = strips(planned(module, replace(EAGER, strip_stack=100)))
+    assert none.strip == 1 and all(b.place != "strip" for x in none.launches for b in x.buffers)
+    for step in (small, none):
+        assert step.rows == 64 and len(step.launches) == 4
+
+
 def check(module, inputs, least=0):
     """Fails unless strips and whole launches give the same bits."""
     mined, whole = planned(module, EAGER), planned(module, NEVER)

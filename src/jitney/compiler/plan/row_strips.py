@@ -27,72 +27,92 @@ from collections.abc import Sequence
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir, memory
-from jitney.compiler.plan.rows import Rows, rows_of
+from jitney.compiler.plan.rows import KernelRows, Rows, rows_of
 from jitney.core.record import replace
 
 
 def strip_mine(steps: Sequence[ir.Step]) -> list[ir.Step]:
     """`steps`, with chains of launches over the same rows as `RowStrips`, in loops and branches too."""
-    uses: Counter[ir.Buffer] = Counter()
-    _count_uses(steps, uses)
-    return _mined(steps, uses)
+    return _Miner(steps).mined(steps)
 
 
-def _count_uses(steps: Sequence[ir.Step], uses: Counter[ir.Buffer]) -> None:
-    for step in steps:
-        uses.update(set(ir.touched(step)))
-        for block in ir.inner(step):
-            _count_uses(block, uses)
+class _Miner:
+    """What the pass knows of a program.
 
+    Attributes:
+      uses: how many steps touch each buffer.
+    """
 
-def _mined(steps: Sequence[ir.Step], uses: Counter[ir.Buffer]) -> list[ir.Step]:
-    done: list[ir.Step] = []
-    left = [_within(step, uses) for step in steps]
-    left.reverse()
-    while left:
-        chain = _chain_from(left)
-        if chain is None:
-            done.append(left.pop())
-            continue
-        done += [*_mined(chain.before, uses), chain.mined(uses)]
-        left += reversed(chain.after)
-    return done
+    def __init__(self, steps: Sequence[ir.Step]) -> None:
+        self.uses: Counter[ir.Buffer] = Counter()
+        # By id, with the launch itself: the id of one that is gone may be another's.
+        self._rows: dict[int, tuple[ir.Launch, Rows | None]] = {}
+        self._kernels: dict[int, KernelRows | None] = {}
+        self._count_uses(steps)
 
+    def _count_uses(self, steps: Sequence[ir.Step]) -> None:
+        for step in steps:
+            self.uses.update(set(ir.touched(step)))
+            for block in ir.inner(step):
+                self._count_uses(block)
 
-def _within(step: ir.Step, uses: Counter[ir.Buffer]) -> ir.Step:
-    """`step` with the steps within it strip-mined."""
-    match step:
-        case ir.Loop():
-            return replace(step, cond=_mined(step.cond, uses), body=_mined(step.body, uses))
-        case ir.Branch():
-            return replace(step, cases=[_mined(case, uses) for case in step.cases])
-        case _:
-            return step
+    def rows(self, launch: ir.Launch) -> Rows | None:
+        """What `launch` touches row by row: several chains may ask."""
+        known = self._rows.get(id(launch))
+        if known is None:
+            known = self._rows[id(launch)] = launch, rows_of(launch, self._kernels)
+        return known[1]
 
+    def mined(self, steps: Sequence[ir.Step]) -> list[ir.Step]:
+        """`steps` with their chains as `RowStrips`."""
+        done: list[ir.Step] = []
+        left = [self._within(step) for step in steps]
+        left.reverse()
+        while left:
+            chain = self._chain_from(left)
+            if chain is None:
+                done.append(left.pop())
+                continue
+            done += [*self.mined(chain.before), chain.mined(self.uses)]
+            left += reversed(chain.after)
+        return done
 
-def _chain_from(left: list[ir.Step]) -> _Chain | None:
-    """The chain that begins with the last of `left`, whose steps are taken from there; None if none
-    pays, and `left` stays as it is."""
-    first = left[-1]
-    if not isinstance(first, ir.Launch) or not _is_large(first):
-        return None
-    rows = rows_of(first)
-    if rows is None:
-        return None
-    chain = _Chain(rows)
-    taken = 1
-    while taken < len(left) and len(chain.before) + len(chain.after) <= COSTS.strip_detours:
-        chain.take(left[-1 - taken])
-        taken += 1
-    if not chain.pays():
-        return None
-    del left[len(left) - taken :]
-    return chain
+    def _within(self, step: ir.Step) -> ir.Step:
+        """`step` with the steps within it strip-mined."""
+        match step:
+            case ir.Loop():
+                return replace(step, cond=self.mined(step.cond), body=self.mined(step.body))
+            case ir.Branch():
+                return replace(step, cases=[self.mined(case) for case in step.cases])
+            case _:
+                return step
 
+    def _has_large_buffer(self, launch: ir.Launch) -> bool:
+        """Whether a buffer is worth keeping in a cache for the next launch."""
+        return any(b.nbytes >= COSTS.strip_buffer and self.uses[b] > 1 for b in launch.buffers)
 
-def _is_large(launch: ir.Launch) -> bool:
-    """Whether one of its buffers is worth keeping in a cache."""
-    return max([b.nbytes for b in launch.buffers], default=0) >= COSTS.strip_buffer
+    def _chain_from(self, left: list[ir.Step]) -> _Chain | None:
+        """The chain that begins with the last of `left`, whose steps are taken from there; None if none
+        pays, and `left` stays as it is."""
+        first = left[-1]
+        rows = None
+        if isinstance(first, ir.Launch) and self._has_large_buffer(first):
+            rows = self.rows(first)
+        if rows is None:
+            return None
+        chain = _Chain(rows)
+        taken = 1
+        while taken < len(left) and len(chain.before) + len(chain.after) <= COSTS.strip_detours:
+            step = left[-1 - taken]
+            member = None
+            if isinstance(step, ir.Launch) and chain.touches(step):
+                member = self.rows(step)
+            chain.take(step, member)
+            taken += 1
+        if not chain.pays():
+            return None
+        del left[len(left) - taken :]
+        return chain
 
 
 class _Chain:
@@ -115,9 +135,12 @@ class _Chain:
         self._written_after: set[ir.Buffer] = set()
         self._touched_after: set[ir.Buffer] = set()
 
-    def take(self, step: ir.Step) -> None:
+    def touches(self, launch: ir.Launch) -> bool:
+        """Whether `launch` touches what the chain does: else it has nothing to gain from it."""
+        return any(b in self._touched for b in launch.buffers)
+
+    def take(self, step: ir.Step, member: Rows | None) -> None:
         """Gives `step`, the next one of the program, its place: in the chain, before or after it."""
-        member = rows_of(step) if isinstance(step, ir.Launch) else None
         touched, written = _effects(step)
         refused = self._refuses(member) if member is not None else ""
         if touched & self._written_after or written & self._touched_after:
@@ -169,6 +192,8 @@ class _Chain:
 
     def pays(self) -> bool:
         """Whether as many bytes are found in caches as are worth it."""
+        if len(self.members) == 1:
+            return False
         found: Counter[ir.Buffer] = Counter()
         for m in self.members:
             found.update(b for b in m.buffers if m.is_by_row(b, self.rows))
@@ -176,28 +201,34 @@ class _Chain:
 
     def mined(self, uses: Counter[ir.Buffer]) -> ir.RowStrips:
         """The step; what nothing else in the program touches becomes the strip's own."""
-        rows, launches = self.rows, [m.launch for m in self.members]
+        rows = self.rows
         strip = min(max(COSTS.strip_bytes // _row_bytes(self.members, rows), 1), rows)
+        own, nbytes = self._own_buffers(strip, uses)
+        while nbytes > COSTS.strip_stack and strip > 1:
+            strip = -(-strip // 2)
+            own, nbytes = self._own_buffers(strip, uses)
+        if nbytes > COSTS.strip_stack:
+            own = {}
+        launches = [m.launch for m in self.members]
+        buffers = [tuple([own.get(b, b) for b in launch.buffers]) for launch in launches]
+        mined = [replace(x, buffers=bs) for x, bs in zip(launches, buffers, strict=True)]
+        return ir.RowStrips(rows, strip, tuple(mined))
+
+    def _own_buffers(
+        self, strip: int, uses: Counter[ir.Buffer]
+    ) -> tuple[dict[ir.Buffer, ir.Buffer], int]:
+        """Buffers for a strip in place of whole ones, and the bytes that they take."""
         first: dict[ir.Buffer, int] = {}
         last: dict[ir.Buffer, int] = {}
         own: dict[ir.Buffer, ir.Buffer] = {}
         for i, m in enumerate(self.members):
             for b in m.buffers:
-                new = own.get(b)
-                if new is None and _is_own(b, m, self.members, uses):
-                    new = own[b] = ir.Buffer("strip", b.nbytes // rows * strip)
-                    first[new] = i
-                if new is not None:
-                    last[new] = i + 1
-        if memory.place(list(first), first, last) > COSTS.strip_bytes:  # alignment
-            own = {}
-        return ir.RowStrips(
-            rows,
-            strip,
-            tuple(
-                [replace(x, buffers=tuple([own.get(b, b) for b in x.buffers])) for x in launches]
-            ),
-        )
+                if b not in own and _is_own(b, m, self.members, uses):
+                    own[b] = ir.Buffer("strip", b.nbytes // self.rows * strip)
+                    first[own[b]] = i
+                if b in own:
+                    last[own[b]] = i + 1
+        return own, memory.place(list(first), first, last)
 
 
 def _is_own(

@@ -8,6 +8,7 @@ rows, then on others (`row_strips`).
 from __future__ import annotations
 
 from jitney.compiler.kernels.ir import Affine, Kernel, Load
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.schedule import ordered_axes, outermost, schedule
 from jitney.compiler.plan import ir
 from jitney.core.record import record
@@ -29,6 +30,29 @@ class _Reach:
     high: int
     itemsize: int
 
+    def is_within(self, row: int, turns: int) -> bool:
+        """Whether `turns` iterations touch one row, of `row` bytes, and the next ones the next row."""
+        if self.low < 0 or self.step * turns * self.itemsize != row:
+            return False
+        return (self.high + self.step * (turns - 1) + 1) * self.itemsize <= row
+
+
+@record(frozen=True, eq=False)
+class KernelRows:
+    """What a kernel touches in each iteration of its outermost loop.
+
+    Attributes:
+      extent: iterations of that loop.
+      read: params that are loaded from.
+      written: params that are written.
+      reaches: of each param, all that is touched; None stands for places that depend on values.
+    """
+
+    extent: int
+    read: frozenset[int]
+    written: frozenset[int]
+    reaches: dict[int, list[_Reach | None]]
+
 
 class Rows:
     """What a launch touches in each iteration of its outermost loop.
@@ -36,35 +60,18 @@ class Rows:
     Attributes:
       launch: which.
       extent: iterations of its outermost loop.
-      read, written: its buffers.
+      buffers: what it touches, in order.
+      read: those of them that it reads.
+      written: those that it writes.
     """
 
-    def __init__(self, launch: ir.Launch, kernel: Kernel, axis: int) -> None:
+    def __init__(self, launch: ir.Launch, kernel: KernelRows) -> None:
         self.launch = launch
-        self.extent = kernel.extents[axis]
-        self.read: set[ir.Buffer] = set()
-        self.written: set[ir.Buffer] = set()
-        self._reaches: dict[ir.Buffer, list[_Reach | None]] = {}  # None: places depend on values
-        for s in kernel.body:
-            if isinstance(s, Load):
-                self.read.add(self._note(kernel, axis, s.param, s.index))
-        for o in kernel.outputs:
-            self.written.add(self._note(kernel, axis, o.param, o.index))
+        self.extent = kernel.extent
         self.buffers = dict.fromkeys(launch.buffers)
-
-    def _note(self, kernel: Kernel, axis: int, param: int, index: Affine) -> ir.Buffer:
-        buffer = self.launch.buffers[param]
-        found = self._reaches.setdefault(buffer, [])
-        if index.terms:
-            found.append(None)
-            return buffer
-        low = high = index.offset
-        for k, (c, n) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
-            if k != axis:
-                low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
-        itemsize = kernel.params[param].itemsize
-        found.append(_Reach(index.coefficients[axis], low, high, itemsize))
-        return buffer
+        self.read = {launch.buffers[i] for i in kernel.read}
+        self.written = {launch.buffers[i] for i in kernel.written}
+        self._reaches = kernel.reaches
 
     def is_by_row(self, buffer: ir.Buffer, rows: int, nbytes: int | None = None) -> bool:
         """Whether `rows` equal parts of the outermost loop touch `rows` equal parts of `buffer`.
@@ -75,24 +82,53 @@ class Rows:
           nbytes: of all rows of the buffer, if it is not the buffer's own size.
         """
         turns = self.extent // rows
-        nbytes = buffer.nbytes if nbytes is None else nbytes
-        reaches = self._reaches.get(buffer)
-        if not reaches or nbytes % rows:
+        row, rest = divmod(buffer.nbytes if nbytes is None else nbytes, rows)
+        if rest or buffer not in self.buffers:
             return False
-        for r in reaches:
-            if r is None:
-                return False
-            row, rest = divmod(nbytes // rows, r.itemsize)
-            last = r.high + r.step * (turns - 1)
-            if rest or r.step * turns != row or r.low < 0 or last >= row:
-                return False
-        return True
+        return all(
+            reach is not None and reach.is_within(row, turns)
+            for param, reaches in self._reaches.items()
+            if self.launch.buffers[param] is buffer
+            for reach in reaches
+        )
 
 
-def rows_of(launch: ir.Launch) -> Rows | None:
-    """What `launch` touches row by row; None if its outermost loop cannot be run in parts."""
-    kernel = launch.kernel
+def rows_of(launch: ir.Launch, known: dict[int, KernelRows | None] | None = None) -> Rows | None:
+    """What `launch` touches row by row; None if its outermost loop cannot be run in parts.
+
+    Args:
+      launch: any.
+      known: what is known of kernels that launches share, by id, and noted.
+    """
+    key = id(launch.kernel)
+    if known is None or key not in known:
+        known = {} if known is None else known
+        known[key] = _kernel_rows(launch.kernel)
+    kernel = known[key]
+    return None if kernel is None else Rows(launch, kernel)
+
+
+def _kernel_rows(kernel: Kernel | LoopKernel) -> KernelRows | None:
     if not isinstance(kernel, Kernel) or ordered_axes(kernel):
         return None
     axis = outermost(schedule(kernel))
-    return None if axis is None else Rows(launch, kernel, axis)
+    if axis is None:
+        return None
+    loads = [(s.param, s.index) for s in kernel.body if isinstance(s, Load)]
+    outputs = [(o.param, o.index) for o in kernel.outputs]
+    reaches: dict[int, list[_Reach | None]] = {}
+    for param, index in dict.fromkeys([*loads, *outputs]):
+        reach = _reach(kernel, axis, index, kernel.params[param].itemsize)
+        reaches.setdefault(param, []).append(reach)
+    read, written = (frozenset([param for param, _ in part]) for part in (loads, outputs))
+    return KernelRows(kernel.extents[axis], read, written, reaches)
+
+
+def _reach(kernel: Kernel, axis: int, index: Affine, itemsize: int) -> _Reach | None:
+    if index.terms:
+        return None
+    low = high = index.offset
+    for k, (c, n) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
+        if k != axis:
+            low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
+    return _Reach(index.coefficients[axis], low, high, itemsize)
