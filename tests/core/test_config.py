@@ -29,7 +29,7 @@ def test_jaxs_options_with_its_defaults():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=plain
     )
     for name, theirs in json.loads(out.stdout).items():
-        ours = config._states[name].default
+        ours = config._find(name).default
         same = str(ours).lower() == str(theirs).lower() if isinstance(ours, str) else ours == theirs
         assert same, (name, ours, theirs)
 
@@ -60,7 +60,7 @@ def test_values_are_checked_and_kept(name, good, bad):
 
 def test_the_document_lists_all_options():
     acting, others = SETTINGS.read_text().split("## Without effect")
-    for option in config._states.values():
+    for option in config._all_states().values():
         assert f"`{option.name}`" in (acting if option.effective else others), option.name
         assert f"`{option.name}`" not in (others if option.effective else acting), option.name
 

@@ -24,8 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from jitney.compiler.cost import COSTS
-
 _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
 _NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
@@ -187,4 +185,6 @@ def is_guarded() -> bool:
 
 def for_work(operations: int) -> AbstractContextManager[None]:
     """The context for a factorisation: one thread, unless it is so large that several pay."""
+    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+
     return one_thread if operations < COSTS.blas_threads_above else nullcontext()

@@ -15,7 +15,6 @@ from typing import TypeAlias
 import numpy as np
 
 from jitney.compiler import blas, library
-from jitney.compiler.cost import COSTS
 from jitney.compiler.library import LibraryFunction, NativeCode, Param, Routine
 from jitney.compiler.reference import linalg
 from jitney.compiler.tensor_type import TensorType
@@ -83,6 +82,8 @@ def _declare(
         return [int(params[option]) for option in OPTIONS[name]]
 
     def work(*types: TensorType, **params: int) -> int:
+        from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+
         lengths = [params[size] for size in sizes] * (3 - rank)
         operations = int(weight * math.prod(lengths) * min(lengths))
         if types[0].dtype in REAL and max(lengths) <= lanes:

@@ -21,7 +21,6 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from jitney.compiler.cost import COSTS
 from jitney.compiler.tensor_type import TensorType
 from jitney.core.record import record
 
@@ -242,6 +241,8 @@ def native_call(call: Call) -> NativeCall | None:
         batch = native.items(*call.args, **params)
     else:
         batch = math.prod(first.shape[: first.rank - native.rank])
+    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+
     work = function.work(*call.args, **params)
     alone = batch > 1 or work < COSTS.blas_threads_above or first.dtype in native.divides
     grain = max(COSTS.parallel_above // (2 * work), 1)

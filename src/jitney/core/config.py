@@ -16,10 +16,13 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Generator
-from typing import Any, SupportsIndex
+from functools import cache
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from jitney.core import forking
-from jitney.core.inert_options import Values, inert_options
+
+if TYPE_CHECKING:
+    from jitney.core.inert_options import Values
 
 
 class _Local(threading.local):
@@ -397,12 +400,25 @@ raise_persistent_cache_errors = _add(
     help="Whether errors of the file system in keeping them are raised.",
 )  # fmt: skip
 
-for _name, _default, _values in inert_options():
-    _add(_name, _default, _parser(_values), effective=False)
-
 _traced_states = tuple(s for s in _states.values() if s.traced)
 _called_states = tuple(s for s in _states.values() if s.called)
 _global_epochs = _epochs_of({})
+
+
+@cache
+def _all_states() -> dict[str, State]:
+    """All options by name, with those that nothing reads: a hundred, made when one is asked for."""
+    from jitney.core.inert_options import inert_options
+
+    for name, default, values in inert_options():
+        _add(name, default, _parser(values), effective=False)
+    return _states
+
+
+def _find(name: str) -> State:
+    if name not in _states and name not in _all_states():
+        raise AttributeError(f"Unrecognized config option: {name}")
+    return _states[name]
 
 
 # --- the public object ----------------------------------------------------------------------------
@@ -418,24 +434,18 @@ class Config:
           AttributeError: if there is no option of that name.
           ValueError: if the option does not take this value.
         """
-        state = _states.get(name)
-        if state is None:
-            raise AttributeError(f"Unrecognized config option: {name}")
-        state.set_global(val)
+        _find(name).set_global(val)
 
     def read(self, name: str) -> Any:
         """The value of an option in force here and now."""
-        state = _states.get(name)
-        if state is None:
-            raise AttributeError(f"Unrecognized config option: {name}")
-        return state.value
+        return _find(name).value
 
     _read = read
 
     @property
     def values(self) -> dict[str, Any]:
         """All options with their global values."""
-        return {name: state.global_value for name, state in _states.items()}
+        return {name: state.global_value for name, state in _all_states().items()}
 
     @property
     def x64_enabled(self) -> bool:
@@ -461,10 +471,7 @@ class Config:
         absl_flags.parse_flags(self.values, self.update)
 
     def __getattr__(self, name: str) -> Any:
-        state = _states.get(name)
-        if state is None:
-            raise AttributeError(f"Unrecognized config option: {name}")
-        return state.value
+        return _find(name).value
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -472,7 +479,7 @@ class Config:
         )
 
     def __dir__(self) -> list[str]:
-        return sorted({*_states, *(name for name in vars(Config) if name[0] != "_")})
+        return sorted({*_all_states(), *(name for name in vars(Config) if name[0] != "_")})
 
 
 config = Config()

@@ -20,6 +20,7 @@ started = False
 @cache
 def linker() -> None:
     """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
+    from jitney.compiler import convolutions
     from jitney.compiler.codegen import symbols
     from jitney.compiler.llvm import engine
     from jitney.runtime import device
@@ -34,8 +35,15 @@ def linker() -> None:
     for name, address in zip(("enter", "leave"), _native.blas_guard_addresses(), strict=True):
         symbols.register_symbol(f"blas_{name}", address)
     symbols.set_threads(device.thread_count())
+    convolutions.use_native(_convolution_address)
     if _loader.can_load_code():
         engine.set_loader(_loader.CodeImage)
+
+
+def _convolution_address(kind: int, type_: int, level: int) -> int:
+    from jitney.runtime.native import _convolve  # loaded when a program has a convolution
+
+    return _convolve.address(kind, type_, level)
 
 
 @cache

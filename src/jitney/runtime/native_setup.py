@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from jitney.compiler import blas, convolutions, lapack
+from jitney.compiler import blas, lapack
 from jitney.compiler.reference import scalar, threefry
 from jitney.core import config
 from jitney.core.trace import state
@@ -39,12 +39,5 @@ def install(operators: type) -> None:
     if device.pool.threads > 1:
         scalar.use_threads(elementwise.apply_ufunc)
     threefry.use_rounds(_native.threefry)
-    convolutions.use_native(_convolution_address)
     lapack.use_native(_native.factorization_address, _native.set_lapack, device.pool.factorize)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)
-
-
-def _convolution_address(kind: int, type_: int, level: int) -> int:
-    from jitney.runtime.native import _convolve  # loaded when a program has a convolution
-
-    return _convolve.address(kind, type_, level)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.compiler.hlo import sub_bytes
 from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
@@ -263,6 +262,8 @@ def _(x: np.ndarray, *, new_dtype: np.dtype) -> np.ndarray:
 
 @bitcast_convert_type_p.lower
 def _(b: Builder, x: Node, *, new_dtype: np.dtype) -> Any:
+    from jitney.compiler.hlo import sub_bytes  # late: the compiler is
+
     return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
 
 
