@@ -1,0 +1,145 @@
+"""Calls of functions that stay calls in programs: `call` and `closed_call`.
+
+`bind(*operands, subfuns=(function,))` calls a wrapped function of flat values: at once where
+operations are evaluated; elsewhere its program is the parameter `call_jaxpr` of an equation. Lowered,
+it is inlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.avals import get_aval
+from jitney.core.compat import CallPrimitive
+from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.linear_util import wrap_init
+from jitney.core.primitive import registry
+from jitney.core.trace import state
+from jitney.primitives.call.call import transposed_program
+from jitney.primitives.call.inlined import calls_program, transposed_call
+from jitney.transforms.batch import AxisData, batch_jaxpr_at
+from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import dce_closed
+from jitney.transforms.zero import Zero, with_zeros
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import (
+        Cotangent,
+        Dims,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
+    from jitney.transforms import jet
+
+
+class FunctionCall(CallPrimitive):
+    """A call of a function of flat values, which returns a sequence of such."""
+
+    def bind(self, *args: Value, **params: Any) -> Any:
+        """Calls the function `subfuns[0]`.
+
+        Args:
+          *args: its arguments.
+          **params: `subfuns`, a tuple of the function alone; further parameters of the equation.
+        """
+        (function,) = params.pop("subfuns")
+        if state.trace is state.eval_trace:
+            return function.call_wrapped(*args)
+        jaxpr, _, consts = trace_to_jaxpr(
+            function.call_wrapped, [get_aval(x) for x in args], function.debug_info
+        )
+        # Values of traces around it must be operands.
+        jaxpr = jaxpr.replace(
+            constvars=[],
+            invars=[*jaxpr.constvars, *jaxpr.invars],
+            debug_info=jaxpr.debug_info._replace(arg_names=None),
+        )
+        return self.call(ClosedJaxpr(jaxpr, ()), [*consts, *args], params)
+
+    def call(
+        self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
+    ) -> list[Any]:
+        """Calls a program."""
+        return state.trace.process_primitive(self, operands, {**params, "call_jaxpr": program})
+
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """What `bind` wants of an equation's parameters: the program as a function."""
+        program: ClosedJaxpr = params["call_jaxpr"]
+        function = wrap_init(jaxpr_as_fun(program), debug_info=program.jaxpr.debug_info)
+        rest = {name: value for name, value in params.items() if name != "call_jaxpr"}
+        return {**rest, "subfuns": (function,)}
+
+
+def _declare(name: str) -> FunctionCall:
+    prim = registry[name] = FunctionCall(name)
+    calls_program(prim, "call_jaxpr")
+    prim.absent("eager", why="evaluated by calling the function")
+
+    @prim.jvp
+    def _(
+        primals: Primals, tangents: Tangents, *, call_jaxpr: ClosedJaxpr, **params: object
+    ) -> Any:
+        nonzero = tuple(type(t) is not Zero for t in tangents)
+        program, nonzero_out = jvp_jaxpr(call_jaxpr, nonzero, False)
+        given = [t for t in tangents if not isinstance(t, Zero)]
+        outs = prim.call(program, [*primals, *given], params)
+        n = len(call_jaxpr.out_avals)
+        types = [a.to_tangent_aval() for a in call_jaxpr.out_avals]
+        return outs[:n], with_zeros(outs[n:], nonzero_out, types)
+
+    @prim.jet
+    def _(
+        primals: Primals,
+        series: Sequence[jet.Terms],
+        *,
+        call_jaxpr: ClosedJaxpr,
+        **params: object,
+    ) -> Any:
+        program, given = jet_jaxpr(call_jaxpr, types_of(series), len(series[0]))
+        outs = prim.call(program, [*primals, *present(series)], params)
+        n = len(call_jaxpr.out_avals)
+        return outs[:n], unpacked(outs[n:], call_jaxpr.out_avals, given)
+
+    @prim.transpose
+    def _(
+        cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **params: object
+    ) -> list[Any]:
+        return transposed_call(
+            lambda linear, nonzero: transposed_program(call_jaxpr, linear, nonzero),
+            lambda program, given: prim.call(program, given, params),
+            cts,
+            args,
+        )
+
+    @prim.batch_with_axis
+    def _(
+        axis_data: AxisData,
+        args: Sequence[Value],
+        dims: Dims,
+        *,
+        call_jaxpr: ClosedJaxpr,
+        **params: object,
+    ) -> Any:
+        program, out_dims = batch_jaxpr_at(call_jaxpr, axis_data, tuple(dims))
+        return prim.call(program, args, params), out_dims
+
+    @prim.dce
+    def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+        program, needed = dce_closed(eqn.params["call_jaxpr"], tuple(used), False)
+        return eqn.replace(
+            params={**eqn.params, "call_jaxpr": program},
+            invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
+            outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
+        )
+
+    return prim
+
+
+call_p = _declare("call")
+closed_call_p = _declare("closed_call")

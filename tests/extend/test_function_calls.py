@@ -1,0 +1,72 @@
+"""`call` and `closed_call`: functions whose calls stay in programs, against real jax."""
+
+import importlib
+
+import jax
+import numpy as np
+import pytest
+
+import jitney
+
+NAMES = ("call_p", "closed_call_p")
+
+
+def make(lib, name):
+    """A function that calls another one by the primitive."""
+    extend = importlib.import_module(f"{lib.__name__}.extend")
+    lu = importlib.import_module(f"{lib.__name__}.extend.linear_util")
+    api_util = importlib.import_module(f"{lib.__name__}.api_util")
+    primitive = getattr(importlib.import_module(f"{lib.__name__}.extend.core.primitives"), name)
+    assert isinstance(primitive, extend.core.CallPrimitive)
+
+    def called(x, y):
+        return [x * y, lib.numpy.sin(x) + 1.0]
+
+    def f(x, y):
+        info = api_util.debug_info("test", called, (x, y), {})
+        params = {}
+        if name == "closed_call_p":
+            params["call_jaxpr"] = lib.make_jaxpr(called)(x, y)
+        return primitive.bind(x, y, subfuns=(lu.wrap_init(called, debug_info=info),), **params)
+
+    return f
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_like_jax(name):
+    results = []
+    for lib in (jitney, jax):
+        f = make(lib, name)
+        x = lib.numpy.arange(3.0)
+        results.append(
+            [
+                *f(2.0, 3.0),
+                *lib.jit(f)(2.0, 3.0),
+                *lib.vmap(f, (0, None))(x, 2.0),
+                *lib.jvp(f, (x, x), (x + 1, x))[1],
+                lib.grad(lambda x, f=f: f(x, x)[0])(3.0),
+                lib.grad(lib.jit(lambda x, f=f: sum(f(x, 2.0))))(3.0),
+                # Values of traces around the call.
+                lib.jit(lambda a, f=f, lib=lib: lib.jacfwd(lambda b: f(b, a)[0])(1.0))(5.0),
+            ]
+        )
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_programs(name):
+    texts = [str(lib.make_jaxpr(make(lib, name))(1.0, 2.0)) for lib in (jitney, jax)]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_not_used_is_left_out(name):
+    f = make(jitney, name)
+    closed = jitney.make_jaxpr(lambda x, y: f(x, y)[1])(1.0, 2.0)
+    from jitney.interpreters import partial_eval as pe
+
+    pruned, used = pe.dce_jaxpr(closed.jaxpr, [True])
+    assert used == [True, False]
+    assert len(pruned.eqns[0].params["call_jaxpr"].jaxpr.eqns) == 2
