@@ -1,10 +1,10 @@
 """Runs the tests that libraries for JAX ship in their wheels, on real jax and on this package.
 
-    python tools/library_suites.py optax haiku [--match PATTERN] [--jobs N] [--timeout SECONDS] [--out FILE]
+    python tools/library_suites.py optax haiku [--match PATTERN] [--jobs N] [--timeout S] [--out FILE]
 
-The libraries are those installed beside the Python that runs this (`pip install .[libraries]`). Each test
-file is a process of its own on each side. The measure is how many of the tests that pass on jax pass here;
-those that do not are listed in FILE, if it is given, each with the last line of its error.
+The libraries are those installed beside the Python that runs this (`pip install .[libraries]`). Each
+test file is a process of its own on each side. The measure is how many of the tests that pass on jax
+pass here; those that do not are listed in FILE, if it is given, with the first line of the error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 SIDES = ("jax", "jitney")
 
-# (test, what came of it): "" if it passed, else the last line of the error
+# (test, what came of it): "" if it passed, else the first line of the error
 Outcomes = dict[str, str]
 
 
@@ -38,7 +38,7 @@ def test_files(library: str, pattern: str) -> list[Path]:
 
 
 def run(path: Path, side: str, timeout: float) -> Outcomes:
-    """What came of each test of a file that was run; the file's own name stands for one that did not."""
+    """What came of each test of a file; the file's own name stands for all if it was not run."""
     environment = dict(os.environ, JAX_PLATFORMS="cpu")
     environment.pop("PYTHONPATH", None)
     words = [sys.executable]

@@ -281,3 +281,20 @@ def test_positions_of_mapped_results():
                 except ValueError as e:
                     found.append(str(e))
             assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_linear_transpose_of_a_jvp_whose_point_is_known(compiled):
+    """Calls and loops within have known parts, which are computed, and linear ones."""
+    found = []
+    for lib in (jitney, jax):
+        x = lib.numpy.arange(3.0)
+        inner = lib.jit(lambda x, lib=lib: lib.numpy.sin(x) * lib.numpy.cos(x))
+
+        def f(x, inner=inner, lib=lib):
+            loop = lib.lax.scan(lambda c, _: (inner(c) + x, c), x, length=2)[0]
+            return lib.numpy.tanh(inner(x)) * loop
+
+        transpose = lib.linear_transpose(lambda t, f=f, x=x, lib=lib: lib.jvp(f, (x,), (t,))[1], x)
+        found.append((lib.jit(transpose) if compiled else transpose)(x + 1)[0])
+    np.testing.assert_allclose(*found, rtol=1e-5)

@@ -21,13 +21,13 @@ from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import Jaxpr
-from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.shape_dtype import abstractify
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.linearize import Linear, linearize_flat
+from jitney.transforms.partial import trace_unknowns
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, instantiate
 
@@ -320,7 +320,8 @@ def linear_transpose(
     leaves, tree = pytrees.tree_flatten(primals)
     avals = [abstractify(x) for x in leaves]
     flat = flat_function(fun, tree)
-    jaxpr, out_avals, consts = trace_to_jaxpr(flat, avals, debug_info(fun, "linear_transpose"))
+    # What does not depend on the arguments need not be linear in anything: it is computed now.
+    jaxpr, out_avals, consts = trace_unknowns(flat, avals, debug_info(fun, "linear_transpose"))
     out_tree = flat.out_tree
     for kind in (np.inexact, np.integer):
         if all(dtypes.issubdtype(a.dtype, kind) for a in (*avals, *out_avals)):

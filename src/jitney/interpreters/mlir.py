@@ -15,17 +15,31 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.ir import Node as Value, TensorType
-from jitney.core.avals import AbstractValue
+from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive
 from jitney.core.record import record
 from jitney.interpreters.tables import set_rule
+from jitney.primitives.host.callback import call_of
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, Value as ArrayValue
 
 LoweringRule = Callable[..., Any]
+
+
+class ModuleContext:
+    """What the lowering rules of one program share.
+
+    Attributes:
+      platforms: what the program is compiled for.
+    """
+
+    platforms: tuple[str, ...] = ("cpu",)
+
+    def add_keepalive(self, keepalive: object) -> None:
+        """Nothing to do: a program holds the Python functions that it calls."""
 
 
 @record(frozen=True)
@@ -37,12 +51,14 @@ class LoweringRuleContext:
       primitive: the primitive.
       avals_in: types of its operands.
       avals_out: types of its results.
+      module_context: what the rules of one program share.
     """
 
     builder: Builder
     primitive: Primitive
     avals_in: Sequence[AbstractValue]
     avals_out: Sequence[AbstractValue]
+    module_context: ModuleContext = ModuleContext()
 
 
 def register_lowering(
@@ -104,6 +120,45 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
     return rule
 
 
+def emit_python_callback(
+    ctx: LoweringRuleContext,
+    callback: Callable[..., Sequence[ArrayValue]],
+    token: object,
+    operands: Sequence[Value],
+    operand_avals: Sequence[AbstractValue],
+    result_avals: Sequence[ShapedArray],
+    *,
+    has_side_effect: bool,
+    returns_token: bool = True,
+    partitioned: bool = False,
+    sharding: object = None,
+) -> tuple[list[Value], Any, Any]:
+    """A call of a Python function, for lowering rules.
+
+    Args:
+      ctx: the rule's context.
+      callback: takes arrays; returns a sequence of arrays.
+      token: handed back: calls with side effects have the program's order.
+      operands: nodes.
+      operand_avals: their types.
+      result_avals: types of the callback's results.
+      has_side_effect: whether it is called exactly once, or as often as its results are needed.
+      returns_token: accepted for compatibility.
+      partitioned: accepted for compatibility: there is one device.
+      sharding: accepted for compatibility.
+
+    Returns: (nodes of the results, `token`, what must live as long as the program).
+
+    Raises:
+      JaxRuntimeError: when the program runs, if the callback raises, or returns other types.
+    """
+    outs = call_of(
+        ctx.builder, "python_callback", callback, operand_avals, operands, result_avals,
+        has_side_effect,
+    )  # fmt: skip
+    return outs, token, callback
+
+
 def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Any:
     """A constant as a node of the program that `ctx` belongs to."""
     return ctx.builder.constant(np.asarray(val))
@@ -120,6 +175,6 @@ def dtype_to_ir_type(dtype: DTypeLike) -> TensorType:
 
 
 __all__ = [
-    "LoweringRule", "LoweringRuleContext", "Value", "aval_to_ir_type", "dtype_to_ir_type",
-    "ir_constant", "lower_fun", "register_lowering",
+    "LoweringRule", "LoweringRuleContext", "ModuleContext", "Value", "aval_to_ir_type",
+    "dtype_to_ir_type", "emit_python_callback", "ir_constant", "lower_fun", "register_lowering",
 ]  # fmt: skip

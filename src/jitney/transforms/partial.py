@@ -10,9 +10,10 @@ programs (`jit`, `scan`, ...) have a rule `partial` that divides the program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+from jitney.core import source_info
 from jitney.core.effects import custom_derivatives_allowed_effects, no_effects
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
@@ -22,6 +23,7 @@ from jitney.core.primitive import Primitive, declare_slot
 from jitney.core.trace import CustomCall, Trace, plain_types, revealed, set_current_trace, state
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.core.typing import Params, Value
 
 # (trace, unknown, args, params) -> results: divides a call of a program into known and unknown parts.
@@ -84,6 +86,33 @@ class PartialTrace(Trace):
         return "JaxprTrace"
 
     __str__ = __repr__
+
+
+def trace_unknowns(
+    fun: Callable[..., Sequence[Value]], avals: Sequence[AbstractValue], info: DebugInfo
+) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
+    """What of a function depends on its arguments, as a program; the rest is computed.
+
+    Args:
+      fun: takes one value per aval; returns a sequence of values.
+      avals: types of the arguments.
+      info: where `fun` comes from.
+
+    Returns: (jaxpr of all results, their types, values of its constants).
+    """
+    parent = state.trace
+    rest = JaxprTrace(info, parent)
+    trace = PartialTrace(parent, rest)
+    try:
+        args = [rest.new_arg(aval) for aval in avals]
+        with set_current_trace(trace), source_info.no_scopes():
+            outs = fun(*args)
+        tracers = [rest.to_tracer(x) for x in outs]
+        jaxpr, consts = rest.to_jaxpr(tracers, info)
+        return jaxpr, [t.aval for t in tracers], consts
+    finally:
+        rest.invalidate()
+        trace.invalidate()
 
 
 def trace_partially(

@@ -66,6 +66,9 @@ loop_gradient = jax.grad(
         max_steps=8, kind="checkpointed",
     )[1]
 )(0.3)  # fmt: skip
+not_inlined = eqx.internal.noinline(lambda m, x: jnp.tanh(m(x)))
+called = eqx.filter_jit(lambda m, x: jax.vmap(not_inlined, in_axes=(None, 0))(m, x))(model, x)
+called_gradient = jax.jit(jax.grad(lambda x: not_inlined(model, x).sum()))(x[0])
 np.savez(
     sys.argv[1],
     losses=np.stack(losses),
@@ -73,5 +76,7 @@ np.savez(
     sqrt=positive(jnp.float32(2.0)),
     raised=raised,
     tangent=tangent,
+    called=called,
+    called_gradient=called_gradient,
     loop_gradient=loop_gradient,
 )

@@ -121,6 +121,34 @@ def _values_of(
         raise _failed(error) from error
 
 
+def call_of(
+    b: Builder,
+    name: str,
+    callback: Callable[..., Any],
+    avals: Sequence[AbstractValue],
+    nodes: Sequence[Node],
+    result_avals: Sequence[ShapedArray],
+    ordered: bool,
+) -> list[Node]:
+    """The results of a callback, called by the program that `b` builds.
+
+    Args:
+      b: builds the program.
+      name: what the call is called in its text.
+      callback: takes arrays; returns a sequence of arrays.
+      avals: types of its operands.
+      nodes: its operands.
+      result_avals: types of its results.
+      ordered: whether it is called exactly once, in the program's order.
+    """
+
+    def host(*values: np.ndarray) -> list[np.ndarray]:
+        return _values_of(callback, values, avals, result_avals)
+
+    types = [lowering.tensor_type(a) for a in result_avals]
+    return b.host_call(name, host, nodes, types, ordered=ordered)
+
+
 def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[Any]]:
     """(data, types) of operands outside of any transformation."""
     arrays: list[Any] = [as_value(x) for x in args]  # no tracers: they have data
@@ -165,11 +193,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
         result_avals: Sequence[ShapedArray],
         **_: Any,
     ) -> Any:
-        def host(*values: np.ndarray) -> list[np.ndarray]:
-            return _values_of(callback, values, avals, result_avals)
-
-        types = [lowering.tensor_type(a) for a in result_avals]
-        return b.host_call(prim.name, host, nodes, types, ordered=ordered)
+        return call_of(b, prim.name, callback, avals, nodes, result_avals, ordered)
 
     prim.absent("eager", why="is called with arrays, by its own impl")
 
