@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jitney.primitives.linalg.dot import DotDimensionNumbers
 
 
-@dataclasses.dataclass(frozen=True, init=False)
+@dataclasses.dataclass(frozen=True, init=False, slots=True)
 class RaggedDotDimensionNumbers:
     """Which axes `ragged_dot_general` contracts, batches, and divides into groups.
 

@@ -327,6 +327,11 @@ def ragged_dot_general(
       Array([1., 3., 3., 0.], dtype=float32)
     """
     families.check_operands("ragged_dot_general", lhs, rhs, group_sizes)
+    if not isinstance(ragged_dot_dimension_numbers, RaggedDotDimensionNumbers):  # pyright: ignore[reportUnnecessaryIsInstance]  # users may err
+        raise TypeError(
+            "ragged_dot_general: ragged_dot_dimension_numbers must be a RaggedDotDimensionNumbers, "
+            f"got {type(ragged_dot_dimension_numbers).__name__}"
+        )
     if group_offset is not None:
         raise NotImplementedError("ragged_dot_general: there is no group_offset; slice rhs instead")
     if preferred_element_type is not None:
