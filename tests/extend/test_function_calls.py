@@ -70,3 +70,15 @@ def test_what_is_not_used_is_left_out(name):
     pruned, used = pe.dce_jaxpr(closed.jaxpr, [True])
     assert used == [True, False]
     assert len(pruned.eqns[0].params["call_jaxpr"].jaxpr.eqns) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_known_operands_are_used_when_a_function_is_linearized(name):
+    f = make(jitney, name)
+    x = jitney.numpy.arange(3.0)
+    (y, _), linear = jitney.linearize(lambda x: f(x, 2.0), x)
+    np.testing.assert_allclose(y, x * 2)
+    tangents = linear(jitney.numpy.ones(3))
+    np.testing.assert_allclose(tangents[1], np.cos(np.arange(3.0)), rtol=1e-6)
+    (back,) = jitney.linear_transpose(linear, x)(tangents)
+    np.testing.assert_allclose(back, 4 + np.cos(np.arange(3.0)) ** 2, rtol=1e-6)

@@ -13,6 +13,7 @@ import numpy as np
 
 import jitney
 from jitney.primitives.array.annotations import stage_p
+from jitney.primitives.call.function_call import call_p, closed_call_p
 from jitney.primitives.linalg.factorizations import geqrf_p
 from jitney.primitives.linalg.linear_systems import ormqr_p
 from jitney.primitives.random.threefry import threefry2x32_p
@@ -222,7 +223,22 @@ def reflected(jax: Any, x: Any) -> Any:
     )
 
 
+def called_by(prim: Any) -> Program:
+    """A function whose call stays a call of `prim` in programs."""
+
+    def run(jax: Any, x: Any) -> Any:
+        program = jax.make_jaxpr(lambda y: (jax.numpy.sin(y) * y, y * 2))(x)
+        return (
+            jax.checkpoint(lambda y: prim.call(program, [y], {})[0])(x)
+            + prim.call(program, [x], {})[1]
+        )
+
+    return run
+
+
 PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
+    "call": (called_by(call_p), (V,)),
+    "closed_call": (called_by(closed_call_p), (V,)),
     "cond": (branches, (V,)),
     "scan": (scanned, (V,)),
     "while": (repeated, (V / 4,)),

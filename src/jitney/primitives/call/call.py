@@ -6,7 +6,7 @@ whatever the nesting. Its printing rule gives the inner program the outer names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import text
@@ -83,26 +83,49 @@ def _(
 def _(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
-    jaxpr: ClosedJaxpr = params["jaxpr"]
-    known, late, out_unknown, n_residuals = trace_partially(jaxpr, unknown, False)
+    return divided_call(
+        trace,
+        unknown,
+        args,
+        params["jaxpr"],
+        lambda known, given: jit_p.bind(*given, **call_params(params, known)),
+        lambda late, given: trace.unknown_trace.process_primitive(
+            jit_p, given, call_params(params, late)
+        ),
+    )
+
+
+def divided_call(
+    trace: PartialTrace,
+    unknown: Sequence[bool],
+    args: Sequence[Value],
+    program: ClosedJaxpr,
+    call: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
+    record: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
+) -> list[Any]:
+    """Results of a call some of whose operands are not known.
+
+    Args:
+      trace: divides what is known from what is not.
+      unknown: which operands are not known.
+      args: the operands.
+      program: the one called.
+      call: calls the part of it that is known.
+      record: records a call of the other part.
+    """
+    known, late, out_unknown, n_residuals = trace_partially(program, unknown, False)
     known_args = [x for x, u in zip(args, unknown, strict=True) if not u]
     outs: list[Any] = []
     if known.out_avals or known.effects:
         known, places = without_forwarded(known)
         is_called = bool(known.out_avals or known.effects)
         with set_current_trace(trace.parent_trace):
-            computed = iter(
-                jit_p.bind(*known_args, **call_params(params, known)) if is_called else ()
-            )
+            computed = iter(call(known, known_args) if is_called else ())
         outs = [known_args[k] if k is not None else next(computed) for k in places]
     n_known = len(outs) - n_residuals
     residuals = outs[n_known:]
     unknown_args = [x for x, u in zip(args, unknown, strict=True) if u]
-    late_outs = iter(
-        trace.unknown_trace.process_primitive(
-            jit_p, [*residuals, *unknown_args], call_params(params, late)
-        )
-    )
+    late_outs = iter(record(late, [*residuals, *unknown_args]))
     known_outs = iter(outs[:n_known])
     return [next(late_outs) if u else next(known_outs) for u in out_unknown]
 

@@ -18,7 +18,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.linear_util import wrap_init
 from jitney.core.primitive import registry
 from jitney.core.trace import state
-from jitney.primitives.call.call import transposed_program
+from jitney.primitives.call.call import divided_call, transposed_program
 from jitney.primitives.call.inlined import calls_program, transposed_call
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Value,
     )
     from jitney.transforms import jet
+    from jitney.transforms.partial import PartialTrace
 
 
 class FunctionCall(CallPrimitive):
@@ -105,6 +106,21 @@ def _declare(name: str) -> FunctionCall:
         outs = prim.call(program, [*primals, *present(series)], params)
         n = len(call_jaxpr.out_avals)
         return outs[:n], unpacked(outs[n:], call_jaxpr.out_avals, given)
+
+    @prim.partial
+    def _(
+        trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+    ) -> list[Any]:
+        return divided_call(
+            trace,
+            unknown,
+            args,
+            params["call_jaxpr"],
+            lambda known, given: prim.call(known, given, params),
+            lambda late, given: trace.unknown_trace.process_primitive(
+                prim, given, {**params, "call_jaxpr": late}
+            ),
+        )
 
     @prim.transpose
     def _(
