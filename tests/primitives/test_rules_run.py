@@ -46,10 +46,11 @@ _WHY = {
     _BITS: ("random_bits random_clone random_fold_in random_split random_unwrap "
             "lu_pivots_to_permutation", "jvp jet"),
 }  # fmt: skip
-# Slots that have tests of their own, each rule beside real jax: they are for keys alone.
+# Slots that have tests of their own, each rule beside real jax.
 ELSEWHERE = {
     "key_words": "tests/random/test_generators.py",
     "key_use": "tests/random/test_key_reuse.py",
+    "checkify": "tests/experimental/test_checkify.py",
 }
 # Rules that no program reaches, and why they are there.
 UNREACHED = {

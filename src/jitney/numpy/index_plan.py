@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -282,7 +282,7 @@ def _canonical_item(x: Index) -> Any:
         return x
     if isinstance(x, str):
         raise TypeError(f"JAX does not support string indexing; got idx={x!r}")
-    if isinstance(x, Sequence) and not isinstance(x, Array):
+    if _is_sequence(x):
         x = _array_of_sequence(x)
     elif isinstance(x, float | complex | np.generic):
         x = np.asarray(x)
@@ -310,11 +310,20 @@ def _canonical_item(x: Index) -> Any:
 def _array_of_sequence(xs: Sequence[Any]) -> Array | np.ndarray:
     if len(xs) == 0:
         return np.zeros((0,), np.int32)
-    if any(isinstance(x, Array) for x in xs):
+    if _holds_arrays(xs):
         from jitney.primitives.array.concatenation import stack
 
-        return stack([as_value(x) for x in xs])
+        return stack([as_value(_array_of_sequence(x) if _is_sequence(x) else x) for x in xs])
     return as_value(np.asarray(xs))
+
+
+def _is_sequence(x: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(x, Sequence) and not isinstance(x, (Array, str, bytes))
+
+
+def _holds_arrays(xs: Sequence[Any]) -> bool:
+    """Whether there is an array in nested sequences."""
+    return any(_holds_arrays(x) if _is_sequence(x) else isinstance(x, Array) for x in xs)
 
 
 def _is_mask(x: Index) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import jitney
+from jitney.experimental.checkify import debug_check
 from jitney.primitives.array.annotations import stage_p
 from jitney.primitives.call.function_call import call_p, closed_call_p
 from jitney.primitives.linalg.factorizations import geqrf_p
@@ -236,8 +237,15 @@ def called_by(prim: Any) -> Program:
     return run
 
 
+def checks_in_vain(jax: Any, x: Any) -> Any:
+    """A check that nobody hears of."""
+    debug_check((x < 0).all(), "{} is not negative", x)
+    return x * x
+
+
 PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "call": (called_by(call_p), (V,)),
+    "check": (checks_in_vain, (V,)),
     "closed_call": (called_by(closed_call_p), (V,)),
     "cond": (branches, (V,)),
     "scan": (scanned, (V,)),

@@ -1,0 +1,12 @@
+"""`jax._src.checkify`; chex reads the errors' classes."""
+
+from jitney.experimental.checkify.error import (
+    DivisionByZeroError as DivisionByZeroError,
+    Error as Error,
+    ErrorEffect as ErrorEffect,
+    FailedCheckError as FailedCheckError,
+    JaxException as JaxException,
+    JaxRuntimeError as JaxRuntimeError,
+    NaNError as NaNError,
+    OOBError as OOBError,
+)

@@ -1,0 +1,267 @@
+"""Functionalization of checks: programs that return an error beside their results.
+
+A program is evaluated equation by equation under whatever trace is current. A `Checker` carries the
+error that has been found so far; the first one stays. Each primitive may have a rule in the slot
+`checkify`, which adds what is to be checked, and hands the error through the programs that it holds:
+
+    rule(checker, eqn, operands) -> results
+
+The others are bound as they are, and looked at for NaN if they can make one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes, source_info
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.evaluate import value_of
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, settings_of
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import declare_slot
+from jitney.core.record import record
+from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.experimental.checkify.error import (
+    NO_ERROR,
+    Check,
+    Checks,
+    Error,
+    ErrorCategory,
+    ErrorEffect,
+    NaNError,
+    next_code,
+)
+from jitney.primitives.elementwise.binary import bitwise_and
+from jitney.primitives.elementwise.compare import eq, ne
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.select import select_n
+from jitney.primitives.reduction.reduce import reduce_or_p
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Value
+
+CHECKIFY = declare_slot("checkify")  # (checker, equation, operands) -> results
+
+Kinds = tuple[ErrorEffect, ...]
+
+_INT32 = np.dtype(np.int32)
+
+
+class Checker:
+    """The error that has been found so far in a program, and what is looked for.
+
+    Attributes:
+      wanted: classes of the errors that are looked for.
+      code: of the first error.
+      payload: of each kind that may have happened.
+      checks: what codes stand for.
+    """
+
+    def __init__(
+        self,
+        wanted: frozenset[ErrorCategory],
+        code: Value | None = None,
+        payload: Sequence[Value] = (),
+        kinds: Kinds = (),
+    ) -> None:
+        self.wanted = wanted
+        self.code: Any = as_value(np.int32(NO_ERROR)) if code is None else code
+        values = iter(payload)
+        self.payload: dict[ErrorEffect, list[Any]] = {
+            kind: [next(values) for _ in kind.shape_dtypes] for kind in kinds
+        }
+        self.checks: dict[int, Check] = {}
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds that may have happened."""
+        return tuple(self.payload)
+
+    def error(self) -> Error:
+        """What has been found, as users get it."""
+        return Error(self.code, self.payload, self.checks)
+
+    # --- finding errors ---------------------------------------------------------------------------
+
+    def add(
+        self,
+        error_type: ErrorCategory,
+        failed: Any,
+        message: str,
+        payload: Sequence[Any] = (),
+        tree: Any = None,
+    ) -> None:
+        """One more check.
+
+        Args:
+          error_type: class of its error.
+          failed: whether it has failed; anywhere, of an array.
+          message: what went wrong.
+          payload: the numbers that the message shows.
+          tree: their structure, as `Check` has it.
+        """
+        avals = [get_aval(x) for x in payload]
+        structs = tuple([ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
+        kind = ErrorEffect(error_type, structs)
+        number = next_code()
+        code = select_n(_anywhere(failed), as_value(np.int32(NO_ERROR)), as_value(np.int32(number)))
+        self.merge(code, {kind: payload}, {number: Check(kind, message, tree)})
+
+    def merge(self, code: Any, payload: dict[ErrorEffect, Sequence[Any]], checks: Checks) -> None:
+        """One more error, which counts if it has happened and none has before."""
+        self._make_room(payload)
+        is_first = bitwise_and(
+            eq(self.code, as_value(np.int32(NO_ERROR))), ne(code, as_value(np.int32(NO_ERROR)))
+        )
+        for kind, values in payload.items():
+            self.payload[kind] = [
+                select_n(is_first, old, as_value(new))
+                for old, new in zip(self.payload[kind], values, strict=True)
+            ]
+        self.code = select_n(is_first, self.code, code)
+        self.checks.update(checks)
+
+    def _make_room(self, kinds: Iterable[ErrorEffect]) -> None:
+        for kind in kinds:
+            if kind not in self.payload:
+                self.payload[kind] = [
+                    as_value(np.zeros(s.shape, dtypes.physical_dtype(s.dtype)))
+                    for s in kind.shape_dtypes
+                ]
+
+    # --- programs within programs -----------------------------------------------------------------
+
+    def state(self, kinds: Kinds) -> list[Any]:
+        """The error as operands of a checked program: its code, and the payloads of `kinds`."""
+        self._make_room(kinds)
+        return [self.code, *[x for kind in kinds for x in self.payload[kind]]]
+
+    def take(self, program: CheckedProgram, outs: Sequence[Any], has_run: bool = True) -> list[Any]:
+        """The error that a checked program returns becomes that of this one; returns its results.
+
+        Args:
+          program: the checked program.
+          outs: what it has returned.
+          has_run: whether its checks were made at all.
+        """
+        values = iter(outs)
+        self.code = next(values)
+        for kind in program.kinds:
+            self.payload[kind] = [next(values) for _ in kind.shape_dtypes]
+        if has_run:
+            self.checks.update(program.checks)
+        return list(values)
+
+    def programs(self, *programs: ClosedJaxpr) -> list[CheckedProgram]:
+        """`programs`, checked, with one structure of the error for all: that of any of them."""
+        kinds = self.kinds
+        for program in programs:
+            kinds = checked(program, self.wanted, kinds).kinds
+        return [checked(program, self.wanted, kinds) for program in programs]
+
+    # --- evaluation -------------------------------------------------------------------------------
+
+    def evaluate(self, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+        """The results of a program, whose errors are found."""
+        env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+        env.update(zip(jaxpr.invars, args, strict=True))
+        with source_info.origins() as come_from:
+            for eqn in jaxpr.eqns:
+                come_from(eqn.source_info)
+                operands = [value_of(atom, env) for atom in eqn.invars]
+                with settings_of(eqn):
+                    outs = self._apply(eqn, operands)
+                env.update(zip(eqn.outvars, outs, strict=True))
+        return [value_of(atom, env) for atom in jaxpr.outvars]
+
+    def _apply(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
+        rule = CHECKIFY.rule_of(eqn.primitive)
+        if rule is not None:
+            return rule(self, eqn, operands)
+        return self.bind(eqn, operands)
+
+    def bind(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
+        """The results of an operation as it is, which are looked at for NaN."""
+        out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+        outs: Sequence[Any] = out if eqn.primitive.multiple_results else [out]
+        if NaNError in self.wanted and eqn.primitive.name not in _MAKE_NO_NAN:
+            for x in outs:
+                if _is_inexact(get_aval(x)):
+                    message = f"nan generated by primitive: {eqn.primitive.name}."
+                    self.add(NaNError, ne(x, x), message)
+        return outs
+
+
+def _is_inexact(aval: AbstractValue) -> bool:
+    return isinstance(aval, ShapedArray) and dtypes.issubdtype(aval.dtype, np.inexact)
+
+
+def _anywhere(x: Any) -> Any:
+    rank = len(get_aval(x).shape)
+    return reduce_or_p.bind(x, axes=tuple(range(rank)), out_sharding=None) if rank else x
+
+
+# Operations whose results are NaN only where an operand is.
+_MAKE_NO_NAN = frozenset(
+    "abs argmax argmin bitcast_convert_type broadcast_in_dim ceil clamp complex concatenate conj "
+    "convert_element_type copy copy_p cumlogsumexp cummax cummin device_put dynamic_slice "
+    "dynamic_update_slice expand_dims floor gather imag max min name neg nextafter "
+    "optimization_barrier pad pbroadcast pvary random_wrap real reduce_and reduce_max reduce_min "
+    "reduce_or reduce_precision reduce_window_max reduce_window_min reshape rev round scatter "
+    "scatter_max scatter_min select_n sharding_constraint sign slice sort split square squeeze stack "
+    "stop_gradient tie top_k transpose".split()
+)
+
+
+# --- checked programs -----------------------------------------------------------------------------
+
+
+@record
+class CheckedProgram:
+    """A program with an error as first operands and results: the code, and payloads of `kinds`.
+
+    Attributes:
+      closed: the program.
+      kinds: whose payloads it returns; those that it takes come first.
+      taken: how many operands the error is.
+      checks: what codes stand for.
+    """
+
+    closed: ClosedJaxpr
+    kinds: Kinds
+    taken: int
+    checks: Checks
+
+
+@memoize_by_identity
+def checked(program: ClosedJaxpr, wanted: frozenset[ErrorCategory], kinds: Kinds) -> CheckedProgram:
+    """`program`, checked: always the same one, so that it is compiled once.
+
+    Args:
+      program: any program.
+      wanted: classes of the errors that are looked for.
+      kinds: of the errors that may have happened before.
+    """
+    jaxpr = program.jaxpr
+    n = sum([len(kind.shape_dtypes) for kind in kinds])
+    found: list[tuple[Kinds, Checks]] = []  # not the checker, which holds tracers
+
+    def run(*args: Value) -> list[Any]:
+        code, payload, operands = args[0], args[1 : n + 1], args[n + 1 :]
+        checker = Checker(wanted, code, payload, kinds)
+        outs = checker.evaluate(jaxpr, program.consts, operands)
+        found.append((checker.kinds, checker.checks))
+        return [*checker.state(checker.kinds), *outs]
+
+    state = [shaped_array((), _INT32)]
+    state += [shaped_array(s.shape, s.dtype) for kind in kinds for s in kind.shape_dtypes]
+    avals = [*state, *program.in_avals]
+    info = jaxpr.debug_info._replace(arg_names=(None,) * len(avals), result_paths=None)
+    out, _, consts = trace_to_jaxpr(run, avals, info)
+    kinds_found, checks = found[-1]
+    return CheckedProgram(ClosedJaxpr(out, consts), kinds_found, n + 1, checks)

@@ -1,0 +1,201 @@
+"""`check`: the operation by which a program says what has to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core.avals import get_aval, is_valid_operand
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.experimental.checkify.error import (
+    NO_ERROR,
+    Check,
+    Error,
+    ErrorEffect,
+    FailedCheckError,
+    next_code,
+)
+from jitney.primitives import rules
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.select import select_n
+from jitney.primitives.elementwise.unary import bitwise_not
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import ArrayLike, PyTree
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+
+# operands: the code of an error, and its payloads; structure: of the Error
+check_p = declare("check", multiple_results=True)
+check_p.effectful = True
+
+
+@check_p.abstract
+def _(*_: AbstractValue, structure: pytrees.PyTreeDef, debug: bool) -> Any:
+    return [], frozenset() if debug else frozenset(kinds_of(structure))
+
+
+def kinds_of(structure: pytrees.PyTreeDef) -> tuple[ErrorEffect, ...]:
+    """The kinds of error of an `Error` of some structure."""
+    return tuple(structure.unflatten([None] * structure.num_leaves).payload)
+
+
+@check_p.def_impl
+def _(*operands: Value, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
+    if not debug:
+        structure.unflatten(operands).throw()
+    return []
+
+
+@check_p.lower
+def _(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
+    if not debug:
+        raise ValueError(
+            "Cannot abstractly evaluate a checkify.check: a compiled program cannot raise. Pass the "
+            "function through checkify.checkify, and jit what that returns"
+        )
+    return []
+
+
+@check_p.jvp
+def _(primals: Primals, _tangents: Tangents, **params: Any) -> Any:
+    check_p.bind(*primals, **params)
+    return [], []
+
+
+@check_p.batch
+def _(args: Sequence[Value], dims: Dims, *, structure: pytrees.PyTreeDef, debug: bool) -> Any:
+    size = next(get_aval(x).shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
+    whole = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+    first = first_error(structure.unflatten(whole))
+    check_p.bind(*pytrees.tree_leaves(first), structure=structure, debug=debug)
+    return [], []
+
+
+check_p.absent("eager", why="it raises, or does nothing: its implementation is on arrays")
+check_p.absent("transpose", why="it has no results, so no cotangents come to it")
+
+
+def first_error(error: Error) -> Error:
+    """Of several errors along a first axis, the first that has happened."""
+    from jitney import lax
+
+    failed = lax.ne(error.code, np.int32(NO_ERROR))
+    place = lax.argmax(failed, 0, np.int32)
+
+    def pick(x: Any) -> Any:
+        return lax.dynamic_index_in_dim(x, place, 0, keepdims=False)
+
+    return pytrees.tree_map(pick, error)
+
+
+def make_error(kind: ErrorEffect, check: Check, failed: Value, payload: Sequence[Value]) -> Error:
+    """The error of one check, which has happened where the scalar `failed` is true."""
+    code = next_code()
+    return Error(
+        select_n(failed, as_value(np.int32(NO_ERROR)), as_value(np.int32(code))),
+        {kind: payload},
+        {code: check},
+    )
+
+
+def check(
+    pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **fmt_kwargs: PyTree
+) -> None:
+    """Says that `pred` has to hold.
+
+    Outside of jit it raises if `pred` is False. Within, functions have to be passed through
+    `checkify.checkify`, which makes failed checks part of the result.
+
+    Args:
+      pred: a boolean scalar.
+      msg: what has gone wrong if it is False; a format string (`"{} is not {x}"`).
+      *fmt_args: arrays, or pytrees of them, for the positional fields of `msg`.
+      debug: whether the check is left out unless `checkify` is applied.
+      **fmt_kwargs: the same for its named fields.
+
+    Raises:
+      TypeError: if `pred` is no boolean scalar, or if what is to be formatted holds no arrays.
+      IndexError, KeyError: if `msg` has other fields than there are arguments.
+      JaxRuntimeError: outside of jit, if the check fails.
+
+    Example:
+      >>> from jax.experimental import checkify
+      >>> checkify.check(jnp.array(True), "it is not")
+    """
+    _check("check", pred, msg, debug, fmt_args, fmt_kwargs)
+
+
+def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTree) -> None:
+    """`check`, which does nothing unless `checkify` is applied: not in jit, and not outside of it.
+
+    Args:
+      pred: a boolean scalar.
+      msg: as for `check`.
+      *fmt_args: as for `check`.
+      **fmt_kwargs: as for `check`.
+
+    Raises:
+      TypeError: as `check`.
+
+    Example:
+      >>> from jax.experimental import checkify
+      >>> checkify.debug_check(jnp.array(False), "nobody hears of it")
+    """
+    _check("debug_check", pred, msg, True, fmt_args, fmt_kwargs)
+
+
+def _check(
+    name: str, pred: Any, msg: str, debug: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    aval = get_aval(pred) if is_valid_operand(pred) else None
+    if aval is None or aval.shape != () or aval.dtype != np.bool_:
+        raise TypeError(f"{name} takes a scalar pred as argument, a boolean, but got {pred}")
+    payload, tree = pytrees.tree_flatten((args, kwargs))
+    for x in payload:
+        if not hasattr(x, "shape"):
+            raise TypeError(
+                f"Formatting arguments of checkify.{name} must be arrays, or pytrees of them, but one "
+                f"is {x!r} of type {type(x).__name__}; what is known now can stand in the message"
+            )
+    msg.format(*args, **kwargs)
+    avals = [get_aval(x) for x in payload]
+    kind = ErrorEffect(FailedCheckError, tuple([ShapeDtypeStruct(a.shape, a.dtype) for a in avals]))
+    found = Check(kind, msg, tree, f" (`{name}` failed)")
+    error = make_error(kind, found, bitwise_not(as_value(pred)), list(map(as_value, payload)))
+    _bind(error, debug)
+
+
+def _bind(error: Error, debug: bool) -> None:
+    leaves, structure = pytrees.tree_flatten(error)
+    check_p.bind(*map(as_value, leaves), structure=structure, debug=debug)
+
+
+def check_error(error: Error) -> None:
+    """Raises what has gone wrong, or, in a function that is checked again, says that it has.
+
+    Args:
+      error: what a checked function has returned; of several errors the first that happened counts.
+
+    Raises:
+      TypeError: if it is no `Error`.
+      JaxRuntimeError: outside of jit, if a check has failed.
+
+    Example:
+      >>> from jax.experimental import checkify
+      >>> error, y = checkify.checkify(jnp.sqrt)(jnp.float32(4.0))
+      >>> checkify.check_error(error)
+    """
+    given: object = error  # users may err
+    if not isinstance(given, Error):
+        raise TypeError(
+            f"check_error takes an Error as argument, what a checked function returns, but got "
+            f"{type(error).__name__}"
+        )
+    while np.shape(error.code):
+        error = first_error(error)
+    _bind(error, False)

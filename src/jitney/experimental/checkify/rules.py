@@ -1,0 +1,323 @@
+"""What is looked for in each operation, and how errors go through the programs that operations hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core.avals import get_aval
+from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.pytree import pytrees
+from jitney.experimental.checkify.checker import Checker
+from jitney.experimental.checkify.checks import check_p
+from jitney.experimental.checkify.error import DivisionByZeroError, FailedCheckError, OOBError
+from jitney.primitives.array.shape import broadcast_in_dim, reshape
+from jitney.primitives.call.call import call_params, jit_p
+from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, custom_vjp_call_p
+from jitney.primitives.call.remat import bind_program, closed_of, remat_p
+from jitney.primitives.control.cond import cond_p
+from jitney.primitives.control.scan import scan_p
+from jitney.primitives.control.while_loop import while_p
+from jitney.primitives.elementwise.binary import bitwise_or, div_p, rem
+from jitney.primitives.elementwise.compare import eq, gt, lt
+from jitney.primitives.elementwise.convert import as_value, convert_element_type
+from jitney.primitives.indexing import scatter
+from jitney.primitives.indexing.dynamic_slice import (
+    dynamic_index_in_dim,
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+)
+from jitney.primitives.indexing.gather import gather_p
+from jitney.primitives.reduction.reduce import argmax
+
+if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
+
+Operands = Sequence[Any]
+_INT32 = np.dtype(np.int32)
+
+# --- checks -----------------------------------------------------------------------------------------
+
+
+@check_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    if FailedCheckError in checker.wanted:
+        error = eqn.params["structure"].unflatten(operands)
+        checker.merge(error.code, error.payload, error.checks)
+    return []
+
+
+@div_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    if DivisionByZeroError in checker.wanted:
+        by = operands[1]
+        zero = as_value(np.zeros((), get_aval(by).dtype))
+        checker.add(DivisionByZeroError, eq(by, _like(zero, by)), "division by zero")
+    return checker.bind(eqn, operands)
+
+
+def _like(scalar: Any, x: Any) -> Any:
+    shape = get_aval(x).shape
+    return broadcast_in_dim(scalar, shape, ()) if shape else scalar
+
+
+# --- indices ----------------------------------------------------------------------------------------
+
+
+def _check_indices(
+    checker: Checker, shape: Sequence[int], indices: Any, axes: Sequence[int], last: Sequence[int]
+) -> None:
+    """Looks for indices out of bounds.
+
+    Args:
+      checker: gets what is found.
+      shape: of the array.
+      indices: [..., len(axes)]
+      axes: which axis each entry of an index is along.
+      last: the largest index along each of them.
+    """
+    if not axes or 0 in get_aval(indices).shape:
+        return
+    aval = get_aval(indices)
+    if aval.dtype.kind == "u" or aval.dtype.itemsize < _INT32.itemsize:
+        indices = convert_element_type(indices, _INT32)
+    rows = get_aval(indices).shape
+    bounds = as_value(np.asarray(last, get_aval(indices).dtype))
+    bounds = broadcast_in_dim(bounds, rows, (len(rows) - 1,))
+    zero = _like(as_value(np.zeros((), get_aval(indices).dtype)), indices)
+    out = bitwise_or(lt(indices, zero), gt(indices, bounds))
+    size = int(np.prod(rows))
+    place = argmax(reshape(out, (size,)), 0, _INT32)
+    index = dynamic_index_in_dim(reshape(indices, (size,)), place, 0, keepdims=False)
+    which = rem(place, as_value(np.int32(len(axes))))
+    axis = dynamic_index_in_dim(as_value(np.asarray(axes, _INT32)), which, 0, keepdims=False)
+    sizes = as_value(np.asarray([shape[a] for a in axes], _INT32))
+    extent = dynamic_index_in_dim(sizes, which, 0, keepdims=False)
+    message = (
+        f"out-of-bounds indexing for array of shape {tuple(shape)}: index {{}} is out of bounds for "
+        "axis {} with size {}."
+    )
+    payload, tree = pytrees.tree_flatten(((index, axis, extent), {}))
+    checker.add(OOBError, out, message, payload, tree)
+
+
+@gather_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    params = eqn.params
+    if OOBError in checker.wanted:  # in every mode, as in JAX
+        x, indices = operands
+        shape, sizes = get_aval(x).shape, params["slice_sizes"]
+        axes = params["dimension_numbers"].start_index_map
+        _check_indices(checker, shape, indices, axes, [shape[a] - sizes[a] for a in axes])
+    return checker.bind(eqn, operands)
+
+
+def _checks_scatter(prim: Primitive) -> None:
+    @prim.checkify
+    def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+        if OOBError in checker.wanted:
+            x, indices, updates = operands
+            numbers = eqn.params["dimension_numbers"]
+            shape = get_aval(x).shape
+            dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+            extents = iter([get_aval(updates).shape[d] for d in numbers.update_window_dims])
+            window = [1 if axis in dropped else next(extents) for axis in range(len(shape))]
+            axes = numbers.scatter_dims_to_operand_dims
+            _check_indices(checker, shape, indices, axes, [shape[a] - window[a] for a in axes])
+        return checker.bind(eqn, operands)
+
+
+for _prim in (
+    scatter.scatter_p, scatter.scatter_add_p, scatter.scatter_mul_p, scatter.scatter_min_p,
+    scatter.scatter_max_p, scatter.scatter_sub_p,
+):  # fmt: skip
+    _checks_scatter(_prim)
+
+
+def _check_starts(checker: Checker, x: Any, starts: Sequence[Any], window: Sequence[int]) -> None:
+    if OOBError not in checker.wanted or not starts:
+        return
+    from jitney.primitives.array.concatenation import stack
+
+    shape = get_aval(x).shape
+    last = [n - w for n, w in zip(shape, window, strict=True)]
+    indices = stack([convert_element_type(as_value(s), _INT32) for s in starts])
+    _check_indices(checker, shape, indices, range(len(shape)), last)
+
+
+@dynamic_slice_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    x, *starts = operands
+    _check_starts(checker, x, starts, eqn.params["slice_sizes"])
+    return checker.bind(eqn, operands)
+
+
+@dynamic_update_slice_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    x, update, *starts = operands
+    _check_starts(checker, x, starts, get_aval(update).shape)
+    return checker.bind(eqn, operands)
+
+
+# --- programs ---------------------------------------------------------------------------------------
+
+
+@jit_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    (program,) = checker.programs(eqn.params["jaxpr"])
+    params = call_params(dict(eqn.params), program.closed)
+    return checker.take(program, jit_p.bind(*checker.state(program.kinds), *operands, **params))
+
+
+@remat_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    (program,) = checker.programs(closed_of(eqn.params["jaxpr"]))
+    state = checker.state(program.kinds)
+    return checker.take(program, bind_program(program.closed, [*state, *operands], eqn.params))
+
+
+@cond_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    index, *rest = operands
+    programs = checker.programs(*eqn.params["branches"])
+    params = {**eqn.params, "branches": tuple([p.closed for p in programs])}
+    outs = cond_p.bind(index, *checker.state(programs[0].kinds), *rest, **params)
+    results: list[Any] = []
+    for program in programs:
+        results = checker.take(program, outs)
+    return results
+
+
+@scan_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    params = eqn.params
+    n = params["num_consts"]
+    (program,) = checker.programs(params["jaxpr"])
+    state = checker.state(program.kinds)
+    body = _moved(program.closed, len(state), n)
+    outs = scan_p.bind(
+        *operands[:n],
+        *state,
+        *operands[n:],
+        **{**params, "jaxpr": body, "num_carry": params["num_carry"] + len(state)},
+    )
+    return checker.take(program, outs)
+
+
+def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
+    """`closed`, whose first operands, the error, come after the `n` that follow them."""
+    invars = closed.jaxpr.invars
+    order = [*invars[n_state : n_state + n], *invars[:n_state], *invars[n_state + n :]]
+    info = closed.jaxpr.debug_info._replace(arg_names=(None,) * len(order))
+    return ClosedJaxpr(closed.jaxpr.replace(invars=order, debug_info=info), closed.consts)
+
+
+@while_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    """The condition is evaluated once more for its errors: before the loop, and after iterations."""
+    params = eqn.params
+    n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+    if params["cond_jaxpr"].out_avals[0].shape:
+        raise ValueError(
+            "checkify: a while_loop whose condition was batched by vmap cannot be checked "
+            "(checkify-of-vmap-of-while): iterations of lanes that have ended would be checked, too. "
+            "Apply vmap to the checked function instead"
+        )
+    of_cond, init = operands[:n_cond], operands[n_cond + n_body :]
+    cond, body = checker.programs(params["cond_jaxpr"], params["body_jaxpr"])
+    n_state = cond.taken
+    checker.take(cond, _run(cond.closed, [*checker.state(cond.kinds), *of_cond, *init]))
+
+    def goes_on(*args: Any) -> list[Any]:
+        # What it finds has been found by the body, or before the loop.
+        consts, state, carry = args[:n_cond], args[n_cond:][:n_state], args[n_cond + n_state :]
+        return [_run(cond.closed, [*state, *consts, *carry])[-1]]
+
+    def step(*args: Any) -> list[Any]:
+        consts, mine = args[:n_cond], args[n_cond : n_cond + n_body]
+        state, carry = args[n_cond + n_body :][:n_state], args[n_cond + n_body + n_state :]
+        outs = _run(body.closed, [*state, *mine, *carry])
+        state, carry = outs[:n_state], outs[n_state:]
+        return [*_run(cond.closed, [*state, *consts, *carry])[:n_state], *carry]
+
+    state = checker.state(cond.kinds)
+    avals = [get_aval(x) for x in state]
+    cond_avals, body_avals = params["cond_jaxpr"].in_avals, params["body_jaxpr"].in_avals
+    cond_program = _traced(
+        goes_on, [*cond_avals[:n_cond], *avals, *cond_avals[n_cond:]], params["cond_jaxpr"]
+    )
+    body_program = _traced(
+        step, [*cond_avals[:n_cond], *body_avals[:n_body], *avals, *body_avals[n_body:]],
+        params["body_jaxpr"],
+    )  # fmt: skip
+    outs = while_p.bind(
+        *of_cond, *operands[: n_cond + n_body], *state, *init, cond_jaxpr=cond_program,
+        cond_nconsts=n_cond, body_jaxpr=body_program, body_nconsts=n_cond + n_body,
+    )  # fmt: skip
+    checker.take(cond, outs[:n_state])
+    return checker.take(body, outs)
+
+
+def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    from jitney.core.evaluate import eval_jaxpr
+
+    return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+
+def _traced(fun: Any, avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
+    info = like.jaxpr.debug_info._replace(arg_names=(None,) * len(avals), result_paths=None)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+# --- functions with derivatives of their own --------------------------------------------------------
+
+
+@custom_jvp_call_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    """The rule of the derivative is the user's; nothing is looked for in it."""
+    params = eqn.params
+    n = params["num_consts"]
+    (program,) = checker.programs(params["call_jaxpr"])
+    state = checker.state(program.kinds)
+    n_state, rule = len(state), params["jvp"]
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        outs, douts = rule(primals[n_state:], tangents[n_state:])
+        return [*primals[:n_state], *outs], [*tangents[:n_state], *douts]
+
+    changed = {
+        "call_jaxpr": _moved(program.closed, n_state, n),
+        "jvp": FlatRule(jvp, rule.__name__),
+    }
+    outs = custom_jvp_call_p.bind(*operands[:n], *state, *operands[n:], **{**params, **changed})
+    # Where the code comes back as it is, the rule has run and not the program.
+    return checker.take(program, outs, has_run=outs[0] is not state[0])
+
+
+@custom_vjp_call_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+    """The rules of the derivative are the user's; nothing is looked for in them."""
+    params = eqn.params
+    n = params["num_consts"]
+    (program,) = checker.programs(params["call_jaxpr"])
+    state = checker.state(program.kinds)
+    n_state, forward, backward = len(state), params["fwd"], params["bwd"]
+
+    def fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+        outs, residuals = forward(primals[n_state:], perturbed[n_state:])
+        return [*primals[:n_state], *outs], residuals
+
+    def bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
+        return [*cts[:n_state], *backward(residuals, cts[n_state:])]
+
+    changed = {
+        "call_jaxpr": _moved(program.closed, n_state, n),
+        "fwd": FlatRule(fwd, forward.__name__),
+        "bwd": FlatRule(bwd, backward.__name__),
+    }
+    outs = custom_vjp_call_p.bind(*operands[:n], *state, *operands[n:], **{**params, **changed})
+    return checker.take(program, outs, has_run=outs[0] is not state[0])
