@@ -1,0 +1,1 @@
+"""The part of absl-py that its flags for options use, annotated."""

@@ -1,0 +1,3 @@
+from collections.abc import Callable
+
+def call_after_init(callback: Callable[[], object]) -> None: ...
