@@ -104,6 +104,9 @@ class CostModel:
     strip_rows: int = 16  # at least
     strip_launches: int = 24  # of one strip
     strip_detours: int = 4  # launches among them that are no part of the strip
+    # Rows that are added up at a time where a strip has them: partial sums are written and read.
+    summed_rows: int = 8
+    summed_rows_most: int = 64
 
     # --- libraries ----------------------------------------------------------------------------------
 

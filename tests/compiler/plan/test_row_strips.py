@@ -1,4 +1,6 @@
-"""Launches strip by strip: which chains there are, and that results keep their bits."""
+"""Launches strip by strip: which chains there are, and that results keep their bits.
+
+Sums over rows apart, which are added up in another order."""
 
 import numpy as np
 import pytest
@@ -11,19 +13,21 @@ from jitney import lax, nn
 from jitney.compiler import pipeline
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import interpret
-from jitney.compiler.plan import ir as plans, row_strips
+from jitney.compiler.plan import ir as plans, parts, row_strips
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
 from jitney.core.record import replace
 
 EAGER = replace(COSTS, strip_above=1, strip_buffer=1, strip_rows=2, strip_bytes=1 << 12)
 NEVER = replace(COSTS, strip_buffer=1 << 62)
+IN_ORDER = replace(EAGER, summed_rows=1 << 62)
 
 
 def planned(module, costs):
     """The plan of an optimized program by other costs of strips."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_strips, "COSTS", costs)
+        patch.setattr(parts, "COSTS", costs)
         plan = pipeline.plan(module)
     verify_plan(plan)
     return plan
@@ -87,12 +91,12 @@ def test_what_needs_other_rows_is_apart_and_what_the_chain_does_not_need_comes_f
         shares = nn.softmax(x + y.sum(0))
         return shares, shares.sum(0)
 
-    assert steps_of(f, normal(64, 9), normal(64, 9)) == (
+    assert steps_of(f, normal(61, 9), normal(61, 9)) == (
         """\
-program f(input0: float32[64,9], input1: float32[64,9]) -> \
-(output0: float32[64,9], output1: float32[9]), arena 64 bytes {
+program f(input0: float32[61,9], input1: float32[61,9]) -> \
+(output0: float32[61,9], output1: float32[9]), arena 64 bytes {
   launch k0(input1, arena0)
-  strips of 35 rows, 64 in all {
+  strips of 35 rows, 61 in all {
     launch k1(input0, arena0, strip0)
     launch k2(input0, arena0, strip0, strip192)
     launch k3(strip192, strip0)
@@ -101,6 +105,45 @@ program f(input0: float32[64,9], input1: float32[64,9]) -> \
   launch k5(output0, output1)  ; needs other rows too
 }"""
     )
+
+
+def sums_and_shares(x, scale):
+    y = norm(x) * scale
+    return y, y.sum(0), (y * x).sum(0)
+
+
+def test_rows_of_a_strip_are_added_up_in_it_and_the_sums_after_it():
+    assert steps_of(sums_and_shares, normal(64, 9), normal(9)) == (
+        """\
+program f(input0: float32[64,9], input1: float32[9]) -> \
+(output0: float32[64,9], output1: float32[9], output2: float32[9]), arena 384 bytes {
+  strips of 2 rows, 4 in all {
+    launch k0(input0, strip0)
+    launch k1(input0, strip0, strip128)
+    launch k2(strip128, strip0)
+    launch k3(strip0, strip1280)
+    launch k4(strip128, strip1280, input1, output0)
+    launch k5(output0, input0, arena0, arena192)
+  }
+  launch k6(arena0, output1)
+  launch k7(arena192, output2)
+}"""
+    )
+
+
+@pytest.mark.parametrize("shape", [(64, 9), (60, 12), (24, 3, 5)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+def test_sums_over_rows_in_parts(shape, dtype):
+    def f(x):
+        y = x * x.max(-1, keepdims=True)
+        return y, y.sum(0), y.max(0), (y * x).sum(0)
+
+    x = jnp.asarray(np.rint(normal(*shape) * 8), dtype)
+    module = module_of(f, x)
+    plan = planned(module, EAGER)
+    assert "needs other rows" not in print_plan(plan)
+    for got, want in zip(run_plan(plan, [np.asarray(x)]), f(x), strict=True):
+        np.testing.assert_array_equal(np.asarray(got, np.float64), np.asarray(want, np.float64))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +188,7 @@ def test_the_stack_of_a_thread_bounds_what_a_strip_has_for_itself():
 
 def check(module, inputs, least=0):
     """Fails unless strips and whole launches give the same bits."""
-    mined, whole = planned(module, EAGER), planned(module, NEVER)
+    mined, whole = planned(module, IN_ORDER), planned(module, NEVER)
     assert len(strips(mined)) >= least and not strips(whole)
     for got, want in zip(run_plan(mined, inputs), run_plan(whole, inputs), strict=True):
         assert got.tobytes() == want.tobytes()

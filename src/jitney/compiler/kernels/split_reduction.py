@@ -1,7 +1,8 @@
 """Parallel reduction in two stages: parts that threads share, then one reduction of their results.
 
-For large reductions to few numbers. The parts are the same however many threads there are, so the
-bits of the result are, too.
+For large reductions to few numbers (`split_fold`), and for sums over the rows of arrays that are made
+strip by strip (`split`, for `plan/row_strips.py`). The parts are the same however many threads there
+are, so the bits of the result are, too.
 """
 
 from __future__ import annotations
@@ -43,9 +44,16 @@ def split_fold(kernel: Kernel) -> Split | None:
     kept, n = math.prod(kernel.parallel), kernel.extents[axis]
     row = kept * math.prod(kernel.extents[axis + 1 :])
     length = max(COSTS.split_points // row, -(-COSTS.split_least * kept // row), 1)
-    parts, rest = divmod(n, length)
-    if kept > COSTS.split_results or parts < 2:
+    if kept > COSTS.split_results or n // length < 2:
         return None
+    return split(kernel, length)
+
+
+def split(kernel: Kernel, length: int) -> Split:
+    """`kernel` in parts of `length` along its first reduced axis, and one of what is left."""
+    axis = len(kernel.extents) - kernel.reduced
+    kept = math.prod(kernel.parallel)
+    parts, rest = divmod(kernel.extents[axis], length)
     strides = row_major(kernel.parallel)
     written = {o.param for o in kernel.outputs}
     inputs = [i for i in range(len(kernel.params)) if i not in written]

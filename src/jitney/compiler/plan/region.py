@@ -25,9 +25,9 @@ from jitney.compiler.kernels.build import (
 )
 from jitney.compiler.kernels.ir import Kernel, accumulator, kernel_key
 from jitney.compiler.kernels.schedule import collapse
-from jitney.compiler.kernels.split_reduction import Split, split_fold
+from jitney.compiler.kernels.split_reduction import split_fold
 from jitney.compiler.kernels.unroll import unroll_and_jam, write_out_short_axes
-from jitney.compiler.plan import fourier, ir, reductions
+from jitney.compiler.plan import fourier, ir, parts, reductions
 from jitney.compiler.plan.inplace import Updated, updated_in_place
 from jitney.compiler.plan.scatter import has_kernel
 
@@ -229,22 +229,12 @@ class RegionPlan:
             return
         kernel = self.planner.prepared(k.kernel(lambda p: p.dtype, in_order))
         buffers = tuple([self.buffer(p) for p in k.params])
-        split = split_fold(kernel)
-        if split is None:
-            self.steps.append(ir.Launch(kernel, buffers))
+        launch, division = ir.Launch(kernel, buffers), split_fold(kernel)
+        if division is None:
+            self.steps.append(launch)
         else:
-            self._launch_parts(kernel, buffers, split)
-
-    def _launch_parts(self, kernel: Kernel, buffers: tuple[ir.Buffer, ...], split: Split) -> None:
-        """Launches the parts of a large reduction, then the reduction of their results."""
-        partial = [
-            ir.Buffer("arena", split.count * kernel.body[o.value].dtype.itemsize)
-            for o in kernel.outputs
-        ]
-        between = (*[buffers[i] for i in split.inputs], *partial)
-        self.steps += [ir.Launch(part, between) for part in split.parts]
-        for o, last, results in zip(kernel.outputs, split.last, partial, strict=True):
-            self.steps.append(ir.Launch(last, (results, buffers[o.param])))
+            summed, combined = parts.launches(launch, division)
+            self.steps += [*summed, *combined]
 
     # --- kernels ----------------------------------------------------------------------------------
 
@@ -258,12 +248,12 @@ class RegionPlan:
             self.new(root)
         for k, values in domains:
             value = iter(values)
-            for root, parts in zip(roots, stored, strict=True):
+            for root, pieces in zip(roots, stored, strict=True):
                 index = k.linear(root.shape, k.identity())
-                if len(parts) == 1:
+                if len(pieces) == 1:
                     k.store(root, index, next(value))
                 else:
-                    k.store_parts(root, index, [next(value) for _ in parts])
+                    k.store_parts(root, index, [next(value) for _ in pieces])
             self.launch(k)
 
     def computed(

@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from jitney.compiler.cost import COSTS
-from jitney.compiler.plan import ir, memory
+from jitney.compiler.plan import ir, memory, parts
 from jitney.compiler.plan.rows import KernelRows, Rows, rows_of
 from jitney.core.record import replace
 
@@ -146,18 +146,35 @@ class _Chain:
         if touched & self._written_after or written & self._touched_after:
             self._delay(step, touched, written)
         elif member is not None and not refused:
-            self.members.append(member)
-            self.rows = math.gcd(self.rows, member.extent)
-            self._written |= written
-            self._touched |= touched
+            self._add(member)
         elif isinstance(step, ir.Launch) and not (
             touched & self._written or written & self._touched
         ):
             self.before.append(step)
-        else:
-            if isinstance(step, ir.Launch):
-                step = replace(step, apart=refused)
+        elif isinstance(step, ir.Launch) and not self._takes_part_of(step):
+            self._delay(replace(step, apart=refused), touched, written)
+        elif not isinstance(step, ir.Launch):
             self._delay(step, touched, written)
+
+    def _takes_part_of(self, launch: ir.Launch) -> bool:
+        """Whether `launch` sums over rows: a strip adds up its own, launches after it the sums."""
+        division = parts.by_rows(launch, self.rows, self.rows * _row_bytes(self.members, self.rows))
+        if division is None:
+            return False
+        part, last = division
+        member = rows_of(part)
+        if member is None or self._refuses(member):
+            return False
+        self._add(member)
+        for each in last:
+            self._delay(each, *_effects(each))
+        return True
+
+    def _add(self, member: Rows) -> None:
+        self.members.append(member)
+        self.rows = math.gcd(self.rows, member.extent)
+        self._written |= member.written
+        self._touched |= set(member.buffers)
 
     def _delay(self, step: ir.Step, touched: set[ir.Buffer], written: set[ir.Buffer]) -> None:
         self.after.append(step)

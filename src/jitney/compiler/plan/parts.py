@@ -1,0 +1,50 @@
+"""Launches of a reduction in parts: those of the parts, then those that combine what they give."""
+
+from __future__ import annotations
+
+import math
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.split_reduction import Split, split
+from jitney.compiler.plan import ir
+
+
+def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[ir.Launch]]:
+    """Launches of the parts of `launch`, and those of the reductions of their results."""
+    kernel, buffers = launch.kernel, launch.buffers
+    partial = [
+        ir.Buffer("arena", division.count * kernel.body[o.value].dtype.itemsize)
+        for o in kernel.outputs
+    ]
+    between = (*[buffers[i] for i in division.inputs], *partial)
+    parts = [ir.Launch(part, between) for part in division.parts]
+    ends = zip(kernel.outputs, division.last, partial, strict=True)
+    return parts, [ir.Launch(last, (mine, buffers[o.param])) for o, last, mine in ends]
+
+
+def by_rows(
+    launch: ir.Launch, strips: int, nbytes: int
+) -> tuple[ir.Launch, list[ir.Launch]] | None:
+    """A sum over rows as sums over a few each, and what adds these up; None if it is no such sum.
+
+    Args:
+      launch: any.
+      strips: how many there can be: a strip has whole sums.
+      nbytes: of all rows, if strips hold them: one has to hold the rows that are added up at a time.
+    """
+    kernel = launch.kernel
+    if not isinstance(kernel, Kernel) or not kernel.reduced or kernel.in_order:
+        return None
+    rows = kernel.extents[len(kernel.parallel)]
+    fitting = COSTS.strip_bytes * rows // (2 * nbytes)  # half of a strip: the chain may grow
+    most = min(fitting, COSTS.summed_rows_most, rows // 2)
+    lengths = [
+        n
+        for n in range(COSTS.summed_rows, most + 1)
+        if rows % n == 0 and math.gcd(strips, rows // n) >= COSTS.strip_rows
+    ]
+    if not lengths or math.prod(kernel.parallel) == 1:
+        return None
+    (part,), last = launches(launch, split(kernel, lengths[-1]))
+    return part, last
