@@ -225,7 +225,9 @@ def test_types_of_cotangents_are_compared_unless_told_not_to():
     def gradient():
         return jitney.grad(lambda x, y: first(x, y).sum())(np.ones(2), np.ones(4))
 
-    with pytest.raises(ValueError, match=r"argument leaf 1 is of type .*, its cotangent"):
+    with pytest.raises(
+        ValueError, match=r"at output\[1\] .* type float32\[3\] for .* float32\[4\]"
+    ):
         gradient()
     jitney.config.update("jax_disable_bwd_checks", True)
     try:

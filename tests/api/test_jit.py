@@ -500,6 +500,26 @@ def compile_time_eval(jax, jnp):
 
 
 @same
+def compile_time_eval_of_custom_rules(jax, jnp):
+    @jax.custom_jvp
+    def f(x):
+        return x + 1 if x > 0 else x
+
+    @jax.custom_vjp
+    def g(x):
+        return -x if x > 0 else x
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
+    g.defvjp(lambda x: (g(x), None), lambda _, ct: (ct,))
+
+    def both(x):
+        with jax.ensure_compile_time_eval():
+            return f(2.0) + g(3.0) + x
+
+    return jax.jit(both)(1.0), jax.grad(both)(1.0)
+
+
+@same
 def compile_time_eval_of_tracers(jax, jnp):
     def f(x):
         with jax.ensure_compile_time_eval():

@@ -282,13 +282,14 @@ class _Call:
             places = pytrees.tree_leaves(positions, _is_absent)
             for place, value in zip(places, values, strict=True):
                 if place is not None and value is not None:
-                    out[place] = self._checked(place, value)
+                    out[place] = self._checked(place, value, empty)
 
         for positions, ct in zip(empty, result, strict=True):
             enter(positions, ct)
         return out
 
-    def _checked(self, place: int, ct: PyTree) -> Any:
+    def _checked(self, place: int, ct: PyTree, places: PyTree) -> Any:
+        """The cotangent `ct` of argument leaf `place`, of the tree `places`, if it is of its type."""
         wanted = self.in_avals[place].to_cotangent_aval()
         if wanted.dtype == dtypes.float0:
             return Zero(wanted)
@@ -299,10 +300,12 @@ class _Call:
         )
         is_fine = got.shape == wanted.shape and (got.dtype == wanted.dtype or floating)
         if not is_fine and not config.disable_bwd_checks.value:
+            paths = [path for path, p in pytrees.tree_leaves_with_path(places) if p == place]
             raise ValueError(
                 f"Custom VJP bwd rule {self.bwd.__name__} must produce cotangents of the types of the "
-                f"arguments of {self._name()}: argument leaf {place} is of type "
-                f"{self.in_avals[place].str_short()}, its cotangent of type {got.str_short()}."
+                f"arguments of {self._name()}, but at output{pytrees.keystr(paths[0])} the bwd rule "
+                f"produced an output of type {got.str_short()} for an argument of type "
+                f"{self.in_avals[place].str_short()}."
                 + (" Consider just returning a None here." if isinstance(ct, Zero) else "")
             )
         return Zero(wanted) if isinstance(ct, Zero) else ct

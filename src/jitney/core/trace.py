@@ -389,11 +389,15 @@ class _CompileTimeTrace(Trace):
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
         trace = self._trace_for(leaves)
         with set_current_trace(trace):
+            if trace is state.eval_trace:  # the function sees the values
+                return call.inline(leaves)
             return trace.process_custom_jvp_call(call, leaves)
 
     def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
         trace = self._trace_for(leaves)
         with set_current_trace(trace):
+            if trace is state.eval_trace:
+                return call.inline(leaves)
             return trace.process_custom_vjp_call(call, leaves)
 
     def aside(self, x: Tracer) -> Any:
