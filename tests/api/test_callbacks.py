@@ -401,7 +401,8 @@ def test_wrong_calls(name: str) -> None:
         (IndexError, "index out of range", lambda: jax.debug.print("{} {}", 1)),
         (KeyError, "z", lambda: jax.debug.print("{z}", 1)),
         (ValueError, "Unused positional arguments.*2", lambda: jax.debug.print("{}", 1, 2)),
-        (ValueError, "Unused keyword arguments.*'z'", lambda: jax.debug.print("{}", 1, z=2)),
+        (ValueError, r"Unused keyword arguments.*'z'(.|\n)*f-string",
+            lambda: jax.debug.print("{}", 1, z=2)),
         (TypeError, "expected str", lambda: jax.debug.print(jnp.ones(2))),
         (TypeError, "must be callable", lambda: jax.debug.callback(3)),
         (TypeError, "two-call form", lambda: jax.debug.print(None, 3)),
@@ -505,3 +506,31 @@ def test_programs_print_as_jax() -> None:
 
     for method in ("sequential", "expand_dims", "broadcast_all", "legacy_vectorized"):
         assert text("jitney", method) == text("jax", method)
+
+
+@BOTH
+def test_what_a_callback_raises_is_logged(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    jax, jnp, _ = library(name)
+
+    def fail(x: Any) -> Any:
+        raise RuntimeError("Ooops")
+
+    for function in ("pure_callback", "io_callback"):
+        call = jax.pure_callback if function == "pure_callback" else jax.experimental.io_callback
+        compiled = jax.jit(lambda x, call=call: call(fail, x, x))
+        caplog.clear()
+        with pytest.raises(Exception, match="Ooops"):
+            compiled(jnp.float32(0)).block_until_ready()
+        assert f"jax.{function} failed" in caplog.text
+        assert "Traceback (most recent call last)" in caplog.text
+
+
+@BOTH
+def test_callbacks_are_not_transposed(name: str) -> None:
+    jax, jnp, _ = library(name)
+
+    def f(x: Any) -> Any:
+        return jax.experimental.io_callback(lambda x: x, x, x)
+
+    with pytest.raises(ValueError, match="IO callbacks do not support transpose"):
+        jax.linear_transpose(f, jnp.float32(1))(jnp.float32(1))

@@ -544,6 +544,13 @@ def types_among_results(jax, jnp):
 
 
 @same
+def structs_like_values(jax, jnp):
+    found = [jnp.ones(3), jnp.asarray(1.0), 2.0, np.ones(2), jax.ShapeDtypeStruct((2,), np.int32)]
+    jax.jit(lambda x: found.append(jax.ShapeDtypeStruct.like(x)))(1)
+    return [str(jax.ShapeDtypeStruct.like(x)) for x in found]
+
+
+@same
 def fast_path_within_a_trace(jax, jnp):
     inner = jax.jit(lambda x: x + 1)
     a = [inner(jnp.ones(2)) for _ in range(3)]

@@ -137,6 +137,14 @@ def frames_of(call):
         lambda: jax.jit(lambda x: x + jnp.ones(3))(jnp.ones(2)),
         lambda: jax.jit(lambda x: bool(x))(1.0),
         lambda: jax.jit(lambda x: x)("a"),
+        lambda: jax.lax.scan(lambda carry, x: user_function(x), 0.0, jnp.ones(3)),
+        lambda: jax.lax.map(user_function, jnp.ones(3)),
+        lambda: jax.lax.associative_scan(lambda x, y: user_function(x), jnp.ones(3)),
+        lambda: jax.lax.while_loop(user_function, user_function, 1.0),
+        lambda: jax.lax.fori_loop(0, 3, lambda i, x: user_function(x), 1.0),
+        lambda: jax.lax.cond(True, user_function, user_function, 1.0),
+        lambda: jax.lax.switch(0, [user_function] * 3, 1.0),
+        lambda: jax.lax.custom_root(user_function, 1.0, user_function, user_function),
     ],
 )
 def test_only_the_users_frames(call):
@@ -150,6 +158,18 @@ def test_all_frames_on_request():
         assert any("jitney" in name for name in frames_of(lambda: jax.jit(user_function)(1.0)))
     finally:
         jax.config.update("jax_traceback_filtering", old)
+
+
+def test_a_note_tells_that_frames_are_missing():
+    old = jax.config.jax_traceback_filtering
+    jax.config.update("jax_traceback_filtering", "quiet_remove_frames")
+    try:
+        with pytest.raises(KeyError) as caught:
+            jax.jit(lambda x: jax.vmap(user_function)(x))(jnp.ones(3))
+    finally:
+        jax.config.update("jax_traceback_filtering", old)
+    assert len(caught.value.__notes__) == 1
+    assert "JAX_TRACEBACK_FILTERING=off" in caught.value.__notes__[0]
 
 
 def test_causes_stay():

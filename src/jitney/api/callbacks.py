@@ -223,8 +223,9 @@ class _FormatChecker(string.Formatter):
         names = [k for k in kwargs if k not in used_args]
         if names:
             raise ValueError(
-                f"Unused keyword arguments to `jax.debug.print`: {names}. An f-string formats its "
-                'values while the function is traced: pass a plain string, "{x}" and x=x.'
+                f"Unused keyword arguments to `jax.debug.print`: {names}. You may be passing an "
+                "f-string, which formats its values while the function is traced: pass a plain string, "
+                '"{x}" and x=x.'
             )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.api.autodiff import jvp, linearize
 from jitney.api.custom_gradient import closure_convert
 from jitney.api.custom_jvp import custom_jvp
+from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.trace import state
 from jitney.primitives.elementwise.convert import as_value
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 
+@api_boundary
 def custom_root(
     f: Callable[[PyTree], PyTree],
     initial_guess: PyTree,

@@ -198,6 +198,18 @@ def filtered_traceback(tb: TracebackType | None) -> TracebackType | None:
     return out
 
 
+_FILTERED = (
+    "For simplicity, this traceback shows no frames of jitney itself; with "
+    "JAX_TRACEBACK_FILTERING=off it does."
+)
+
+
+def _note_filtering(error: Exception) -> None:
+    """Says once, behind the error's message, that there were more frames."""
+    if _FILTERED not in getattr(error, "__notes__", ()):
+        error.add_note(_FILTERED)
+
+
 def api_boundary(fun: F) -> F:
     """For functions that users call: errors that leave them show the user's frames only."""
 
@@ -210,6 +222,8 @@ def api_boundary(fun: F) -> F:
                 raise
             # A bare `raise` adds no entry for this frame.
             error.__traceback__ = filtered_traceback(error.__traceback__)
+            if config.traceback_filtering.value == "quiet_remove_frames":
+                _note_filtering(error)
             raise
 
     return cast("F", reraise_with_filtered_traceback)

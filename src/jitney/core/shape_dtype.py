@@ -47,6 +47,22 @@ class ShapeDtypeStruct:
         self.sharding = sharding
         self.weak_type = weak_type
 
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """That of a value, or of anything else with a shape and a dtype.
+
+        Raises:
+          TypeError: if `x` is neither.
+
+        Example:
+          >>> jax.ShapeDtypeStruct.like(jnp.ones(3))
+          ShapeDtypeStruct(shape=(3,), dtype=float32)
+        """
+        if isinstance(x, ShapeDtypeStruct):
+            return x.update()
+        aval = abstractify(x)
+        return cls(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
     @property
     def ndim(self) -> int:
         return len(self.shape)

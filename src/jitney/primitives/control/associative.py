@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate, pad
@@ -34,6 +35,7 @@ def _interleave(a: Value, b: Value, axis: int) -> Any:
     return join(pad(a, zero, config_a), pad(b, zero, config_b))
 
 
+@api_boundary
 def associative_scan(
     fn: Callable[[PyTree, PyTree], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
 ) -> PyTree:

@@ -16,6 +16,7 @@ from jitney.compiler import lower as lowering
 from jitney.core import config, dtypes, text
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import has_io
+from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import retrace
@@ -380,6 +381,7 @@ text.printing_rules["cond"] = _print_cond
 # --- public functions -----------------------------------------------------------------------------
 
 
+@api_boundary
 def switch(
     index: ArrayLike,
     branches: Sequence[Callable[..., PyTree]],
@@ -456,6 +458,7 @@ def conditional(
 _MISSING = object()
 
 
+@api_boundary
 def cond(
     pred: ArrayLike,
     true_fun: Callable[..., PyTree],

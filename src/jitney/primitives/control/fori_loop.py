@@ -9,6 +9,7 @@ import numpy as np
 
 from jitney.core import config, dtypes
 from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
 from jitney.core.trace import concrete_value
 from jitney.primitives import rules
 from jitney.primitives.control.scan import scan
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Value
 
 
+@api_boundary
 def fori_loop(
     lower: ArrayLike,
     upper: ArrayLike,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import reshape, shape_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 
+@api_boundary
 def map(  # noqa: A001
     f: Callable[[PyTree], PyTree], xs: PyTree, *, batch_size: int | None = None
 ) -> PyTree:

@@ -16,6 +16,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config
 from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import retrace
@@ -419,6 +420,7 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -
 # --- public functions -----------------------------------------------------------------------------
 
 
+@api_boundary
 def scan(
     f: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]],
     init: PyTree,

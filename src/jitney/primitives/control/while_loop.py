@@ -18,7 +18,7 @@ from jitney.compiler import lower as lowering
 from jitney.core import config
 from jitney.core.avals import get_aval
 from jitney.core.effects import has_io
-from jitney.core.errors import ConcretizationTypeError, KeyReuseError
+from jitney.core.errors import ConcretizationTypeError, KeyReuseError, api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr
@@ -390,6 +390,7 @@ def _batched_at(
 # --- public functions -----------------------------------------------------------------------------
 
 
+@api_boundary
 def while_loop(
     cond_fun: Callable[[PyTree], ArrayLike],
     body_fun: Callable[[PyTree], PyTree],

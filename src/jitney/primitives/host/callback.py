@@ -41,7 +41,18 @@ from jitney.runtime.array import array_from_numpy
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
-    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
+
+_log = logging.getLogger(__name__)
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all",
                 "legacy_vectorized")  # fmt: skip
@@ -74,7 +85,9 @@ def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Seq
         return function(*arrays)
 
 
-def _failed(error: Exception) -> JaxRuntimeError:
+def _failed(name: str, error: Exception) -> JaxRuntimeError:
+    """The error that a callback's is within programs; it is logged, too, as nothing may wait for it."""
+    _log.error("jax.%s failed", name, exc_info=error)
     trace = "".join(traceback.format_exception(error)).rstrip("\n")
     return JaxRuntimeError(f"INTERNAL: CpuCallback error calling callback: {trace}")
 
@@ -105,12 +118,13 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
 
 
 def _values_of(
+    name: str,
     callback: Callable[..., Any],
     values: Sequence[np.ndarray],
     avals: Sequence[AbstractValue],
     result_avals: Sequence[ShapedArray],
 ) -> list[np.ndarray]:
-    """Results of a callback on data.
+    """Results of a callback on data; `name` is that of the operation.
 
     Raises:
       JaxRuntimeError: with the traceback of the exception that the callback raised.
@@ -118,7 +132,7 @@ def _values_of(
     try:
         return _checked(_call(callback, values, avals), result_avals)
     except Exception as error:
-        raise _failed(error) from error
+        raise _failed(name, error) from error
 
 
 def call_of(
@@ -143,7 +157,7 @@ def call_of(
     """
 
     def host(*values: np.ndarray) -> list[np.ndarray]:
-        return _values_of(callback, values, avals, result_avals)
+        return _values_of(name, callback, values, avals, result_avals)
 
     types = [lowering.tensor_type(a) for a in result_avals]
     return b.host_call(name, host, nodes, types, ordered=ordered)
@@ -181,7 +195,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
         *args: Value, callback: Callable[..., Any], result_avals: Sequence[ShapedArray], **_: Any
     ) -> list[Any]:
         values, avals = _data(args)
-        outs = _values_of(callback, values, avals, result_avals)
+        outs = _values_of(prim.name, callback, values, avals, result_avals)
         return [array_from_numpy(x, a) for x, a in zip(outs, result_avals, strict=True)]
 
     @prim.lower_with_avals
@@ -217,8 +231,16 @@ def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     )
 
 
-pure_callback_p.absent("transpose", why="it is linear in nothing")
-io_callback_p.absent("transpose", why="it is linear in nothing")
+@pure_callback_p.transpose
+def _(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
+    raise ValueError(
+        "Pure callbacks do not support transpose: whether they are linear is not known."
+    )
+
+
+@io_callback_p.transpose
+def _(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
+    raise ValueError("IO callbacks do not support transpose. They are linear in nothing.")
 
 
 def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
@@ -348,7 +370,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
             try:
                 _call(function, values, avals)
             except Exception as error:
-                raise _failed(error) from error
+                raise _failed(prim.name, error) from error
             return ()
 
         return b.host_call(prim.name, host, nodes, (), ordered=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.compiler import lower as lowering
 from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
@@ -227,6 +228,7 @@ def _traced(
     return ClosedJaxpr(whole, []), list(consts), aux_tree if has_aux else None
 
 
+@api_boundary
 def custom_linear_solve(
     matvec: Callable[[PyTree], PyTree],
     b: PyTree,
