@@ -204,7 +204,7 @@ class _Native:
     Attributes:
       addresses: of the functions by name and dtype's number.
       enter: enters the address of a routine: (dtype's number, routine's number, address).
-      call: runs a function on arrays: (function's number, dtype's number, arrays, batch, grain, alone).
+      call: runs a function on arrays: (its address, arrays, batch, grain, alone).
     """
 
     addresses: Callable[[int, int], int] | None = None
@@ -260,9 +260,8 @@ def run(routine: Routine, operands: Sequence[Array]) -> list[Array]:
     native = library.native_call(library.Call(routine, types, results))
     assert native is not None, routine
     out = [np.empty(t.shape, t.dtype) for t in results]
-    which = NAMES.index(routine.name.removeprefix("lapack."))
     _native.call(
-        which, DTYPES.index(held[0].dtype), (native.options, *held, *out),
+        library.address(native.symbol), (native.options, *held, *out),
         native.batch, native.grain, native.keeps_to_one_thread,
     )  # fmt: skip
     return out

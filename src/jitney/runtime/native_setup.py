@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from jitney.compiler import blas, lapack
+from jitney.compiler import blas, lapack, sorting
 from jitney.compiler.reference import scalar, threefry
 from jitney.core import config
 from jitney.core.trace import state
@@ -39,5 +39,6 @@ def install(operators: type) -> None:
     if device.pool.threads > 1:
         scalar.use_threads(elementwise.apply_ufunc)
     threefry.use_rounds(_native.threefry)
-    lapack.use_native(_native.factorization_address, _native.set_lapack, device.pool.factorize)
+    lapack.use_native(_native.factorization_address, _native.set_lapack, device.pool.run_over_batch)
+    sorting.use_native(_native.sort_address, device.pool.run_over_batch)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)

@@ -70,6 +70,9 @@ cdef extern from "factorize.h":
     int32_t jt_over_batch(jt_call *call, void *f, void **slots, int64_t n, int64_t grain,
                           int32_t alone) nogil
 
+cdef extern from "sort.h":
+    void *jt_sorts[]
+
 cdef extern from "host.h":
     void jt_set_host_function(object function)
     int32_t jt_call_host(jt_call *call, int64_t number, void **slots) nogil

@@ -64,36 +64,35 @@ cdef class ThreadPool:
             jt_raise(&call)
         return out if done else None
 
-    def factorize(
-        self, int which, int dtype, tuple arrays, int64_t batch, int64_t grain, bint alone
+    def run_over_batch(
+        self, uintptr_t function, tuple arrays, int64_t batch, int64_t grain, bint alone
     ):
-        """Calls a function of factorize.h on contiguous arrays: sizes, operands, results.
+        """Calls a library function on contiguous arrays: options, operands, results, workspace.
 
         Args:
-          which, dtype: numbers of the function and of the dtype.
+          function: address of `int32 f(call, ptr slots, int64 begin, int64 end)`.
           arrays: those whose addresses become its slots.
-          batch: how many matrices there are.
+          batch: how many items there are.
           grain: how many are enough for a thread.
-          alone: whether LAPACK keeps to one thread.
+          alone: whether BLAS keeps to one thread.
         """
-        cdef void *slots[MAX_OPERANDS]
+        cdef void *slots[MAX_SLOTS]
         cdef int32_t status
         cdef int k
         cdef jt_call call
-        assert len(arrays) <= MAX_OPERANDS
+        assert len(arrays) <= MAX_SLOTS
         for k in range(len(arrays)):
             assert cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray?>arrays[k])
             slots[k] = cnp.PyArray_DATA(<cnp.ndarray>arrays[k])
-        cdef void *f = jt_factorizations[which][dtype]
         jt_call_begin(&call, self.pool)
         with nogil:
-            status = jt_over_batch(&call, f, slots, batch, grain, alone)
+            status = jt_over_batch(&call, <void *>function, slots, batch, grain, alone)
         if status != JT_SUCCEEDED:
             jt_raise(&call)
 
 
 cdef enum:
-    MAX_OPERANDS = 8  # of a factorisation: sizes, operands and results
+    MAX_SLOTS = 160  # of a library function: options, operands, results, workspace
 
 
 cdef int _step(cnp.ndarray x, cnp.ndarray mask):
@@ -138,6 +137,11 @@ def limit_instructions(int level):
 def factorization_address(int which, int dtype):
     """Address of a function of factorize.h: `int32 f(call, ptr slots, int64 begin, int64 end)`."""
     return <uintptr_t>jt_factorizations[which][dtype]
+
+
+def sort_address(int which):
+    """Address of a function of sort.h: `int32 f(call, ptr slots, int64 begin, int64 end)`."""
+    return <uintptr_t>jt_sorts[which]
 
 
 def over_batch_address():

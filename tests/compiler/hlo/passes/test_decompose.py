@@ -118,10 +118,15 @@ def test_top_k(dtype, seed):
                 assert_same(a, b)
 
 
-def test_what_is_sorted_by_numpy():
-    for shape, function in (((200,), jnp.sort), ((100, 100), jnp.sort), ((8,), jnp.sort)):
-        x = jnp.zeros(shape, "complex64" if shape == (8,) else "float32")
-        assert "library_call reference.sort" in jitney.jit(function).lower(x).as_text("kernels")
+def test_what_is_sorted_by_native_code():
+    x, z = jnp.zeros(200), jnp.zeros(8, "complex64")
+    for function, operand, called in (
+        (jnp.argsort, x, "sort"), (jnp.sort, z, "sort"), (jnp.sort, x.astype("bfloat16"), "sort"),
+        (lambda x: lax.top_k(x, 3), x, "top_k"), (jnp.sort, x, "sort"),
+        (jnp.sort, jnp.zeros((20, 200)), "reference.sort"),
+    ):  # fmt: skip
+        text = jitney.jit(function).lower(operand).as_text("kernels")
+        assert f"library_call {called}" in text
 
 
 def test_compiled_programs_call_no_python():

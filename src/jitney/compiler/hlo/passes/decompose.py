@@ -12,12 +12,14 @@
 
     sort x                  ->  r[i] = how many elements come before x[i];  y[r[i]] = x[i]
 
+    sort x of many elements ->  transpose, call of native code, transpose; see `compiler/sorting.py`
+
 Elsewhere called expansion, or legalization. NumPy would compute them as well, but a call of Python
 takes longer than a small one, keeps other threads waiting, and stands in the way of fusion and of
 native loops. The sort is counting of ranks (Knuth, vol. 3, 5.2, algorithm C): each element is
 compared with each, n**2 comparisons without a branch, and 64 elements take less than a microsecond.
-More elements, and complex numbers, are left to NumPy. A sorting network would take n log(n)**2
-comparisons.
+More elements, and complex numbers, are sorted by digits, or by NumPy where it is faster. A sorting
+network would take n log(n)**2 comparisons.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 
+from jitney.compiler import sorting
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import convolutions, ir, traversal
 from jitney.compiler.hlo.build import Builder
@@ -71,7 +74,8 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
         case ir.Cumulative():
             return cumulative(b, new[node.x], node.fn, node.dim, node.reverse)
         case ir.Sort():
-            return sort(b, [new[x] for x in node.xs], node.dim, node.num_keys)
+            make = sort if _is_compared(node.xs, node.dim) else sort_rows
+            return make(b, [new[x] for x in node.xs], node.dim, node.num_keys)
         case ir.Dot():
             x, y = (b.convert(new[v], carrier(v.dtype)) for v in (node.x, node.y))
             return b.convert(gathered_dot(b, node, x, y), node.dtype)
@@ -80,7 +84,8 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             x, w = (b.convert(new[v], wide) for v in (node.x, node.w))
             return b.convert(convolutions.convolution(b, x, w, node.dims), node.dtype)
         case ir.TopK():
-            return top_k(b, new[node.x], node.k, node.dim)
+            make = top_k if _is_compared([node.x], node.dim) else top_k_of_rows
+            return make(b, new[node.x], node.k, node.dim)
         case _:
             raise AssertionError(f"{type(node).__name__} is written with no others")
 
@@ -90,18 +95,28 @@ def _is_expanded(node: ir.Node) -> bool:
         case ir.ArgReduce() | ir.Cumulative():
             return node.x.dtype.kind != "c" and 0 not in node.x.shape
         case ir.Sort():
-            return all(x.dtype in _SORTED for x in node.xs) and _is_short(
-                node.xs[0].shape, node.dim
-            )
+            return _is_compared(node.xs, node.dim) or _has_code(node.xs, node.dim)
         case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
             wider = carrier(node.dtype) != node.dtype and not is_small_dot(node)
             return wider or is_scattered(node)
         case ir.Convolution():
             return convolutions.is_written(node)
         case ir.TopK():
-            return node.x.dtype in _SORTED and _is_short(node.x.shape, node.dim) and node.k > 0
+            known = sorting.is_native([node.x.tensor_type], node.dim)
+            return node.k > 0 and (known or _is_compared([node.x], node.dim))
         case _:
             return False
+
+
+def _is_compared(xs: Sequence[ir.Node], dim: int) -> bool:
+    """Whether a sort of `xs` is one of few elements, each of which is compared with each."""
+    return all(x.dtype in _SORTED for x in xs) and _is_short(xs[0].shape, dim)
+
+
+def _has_code(xs: Sequence[ir.Node], dim: int) -> bool:
+    """Whether native code sorts `xs`, and NumPy is no faster."""
+    types = [x.tensor_type for x in xs]
+    return sorting.is_native(types, dim) and sorting.is_faster(types)
 
 
 def _is_short(shape: Sequence[int], dim: int) -> bool:
@@ -241,6 +256,22 @@ def top_k(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
     ranks = _ranks(b, [_ordered(b, x)], lambda x, y: _less(b, y, x))
     places = b.iota(_INT32, x.shape, len(x.shape) - 1)
     return [_from_last(b, _placed(b, y, ranks, k), dim) for y in (x, places)]
+
+
+def sort_rows(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.Node]:
+    """`sort` by native code, which sorts rows."""
+    rows = [_to_last(b, x, dim) for x in xs]
+    routine = sorting.sort_routine([x.tensor_type for x in rows], num_keys)
+    sorted_ = b.library_call(routine.name, routine.params, rows)
+    return [_from_last(b, x, dim) for x in sorted_]
+
+
+def top_k_of_rows(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
+    """`top_k` by native code, which goes over rows."""
+    rows = _to_last(b, x, dim)
+    routine = sorting.top_k_routine(rows.tensor_type, k)
+    found = b.library_call(routine.name, routine.params, [rows])
+    return [_from_last(b, y, dim) for y in found]
 
 
 def _to_last(b: Builder, x: ir.Node, dim: int) -> ir.Node:

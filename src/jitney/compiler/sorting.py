@@ -1,0 +1,213 @@
+"""Sorts and the largest elements by native code: library functions that programs call by address.
+
+`runtime/native/sort.h` has the two, and says how they sort. They want the sorted axis last. Here is
+what they are told, how much memory they need, and into how many parts their work is divided. Their
+reference implementations are those of `reference/order.py`; results are the same, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from jitney.compiler import library
+from jitney.compiler.library import LibraryFunction, NativeCode, Param
+from jitney.compiler.reference import order
+from jitney.compiler.tensor_type import TensorType
+
+Array: TypeAlias = np.ndarray
+
+# In the order of `sort.h`.
+_DTYPES: tuple[type, ...] = (
+    np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64,
+    np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128,
+)  # fmt: skip
+_NUMBERS = {np.dtype(dtype): k for k, dtype in enumerate(_DTYPES)} | {np.dtype(bool): 0}
+
+# Of `sort.h`.
+_OPERANDS = 64
+_PART, _PARTS = 1 << 15, 64  # elements that a thread moves in one go; of a row, at most
+_PLACES = 8 << 8  # bytes, of a part or a digit
+_DIGITS = 8
+_BLOCK = 64
+
+_POSITIONS = 1 << 31  # of the longest row
+_ITEMS = 64  # that rows are divided into, at most
+_DIVIDED = 4 * _PART  # elements of a row that is sorted by all threads
+_STEPS = 32  # operations for an element, about
+_WORTH_A_CALL = 2048  # elements that NumPy sorts faster, the call of Python included
+
+
+def is_native(types: Sequence[TensorType], dim: int) -> bool:
+    """Whether native code can sort arrays of these types along `dim`, and finds the largest."""
+    shape = types[0].shape
+    return (
+        _Native.address is not None
+        and all(t.dtype in _NUMBERS for t in types)
+        and len(types) <= _OPERANDS
+        and len(shape) > 0
+        and 0 not in shape
+        and shape[dim] <= _POSITIONS
+    )
+
+
+def is_faster(types: Sequence[TensorType]) -> bool:
+    """Whether native code sorts arrays of these types faster than NumPy.
+
+    NumPy's sort of one array of real numbers of 32 or 64 bits is a quicksort by vectors, which takes
+    half as long on processors that have AVX-512; but it has to be called by Python.
+    """
+    (first, *others) = types
+    if others or first.dtype.kind == "c" or first.dtype.itemsize < 4:
+        return True
+    return first.size <= _WORTH_A_CALL
+
+
+# --- what the functions are told -----------------------------------------------------------------
+
+
+def _lines(count: int) -> int:
+    """`count` bytes as whole lines of the cache."""
+    return -(-count // 64) * 64
+
+
+def _width(types: Sequence[TensorType], keys: int) -> int:
+    """Bytes of a word with what goes along."""
+    key, sizes = types[0].dtype, [t.dtype.itemsize for t in types]
+    if keys == 1 and key.kind != "c":
+        if len(types) == 1:
+            return max(sizes[0], 4)
+        if len(types) == 2 and sizes[1] == 8:
+            return 16
+    wide = [t.dtype.itemsize // (2 if t.dtype.kind == "c" else 1) == 8 for t in types[:keys]]
+    return 16 if any(wide) else 8
+
+
+def _room(n: int, width: int) -> int:
+    """Bytes of memory that a row of n elements needs."""
+    parts = min(max(n // _PART, _DIGITS), _PARTS)
+    return parts * _PLACES + 2 * _lines(n * width) + _lines(4 * n)
+
+
+def _items(rows: int, n: int) -> int:
+    """How many items of work rows are: long ones come one by one, and are divided themselves."""
+    return 1 if n >= _DIVIDED else min(rows, _ITEMS)
+
+
+def _routine(
+    name: str, types: Sequence[TensorType], keys: int, k: int, kept: int, width: int
+) -> library.Routine:
+    *leading, n = types[0].shape
+    rows = math.prod(leading)
+    return library.routine(
+        name, rows=rows, n=n, items=_items(rows, n), room=_room(kept, width), width=width,
+        operands=len(types), keys=keys, k=k, types=tuple([_NUMBERS[t.dtype] for t in types]),
+    )  # fmt: skip
+
+
+def sort_routine(types: Sequence[TensorType], num_keys: int) -> library.Routine:
+    """The function that sorts operands along their last axis by the first `num_keys`."""
+    width = _width(types, num_keys)
+    return _routine("sort", types, num_keys, 0, types[0].shape[-1], width)
+
+
+def top_k_routine(x: TensorType, k: int) -> library.Routine:
+    """The function that gives the k largest along the last axis, and their indices; k > 0."""
+    width = 16 if x.dtype.itemsize == 8 else 8
+    kept = min(4 * k + 2 * _BLOCK, x.shape[-1]) + _BLOCK
+    return _routine("top_k", [x], 1, k, kept, width)
+
+
+# --- the functions --------------------------------------------------------------------------------
+
+
+def _sort_types(*xs: TensorType, **params: Param) -> Sequence[TensorType]:
+    return xs
+
+
+def _sort(*xs: Array, keys: int, **params: Param) -> list[Array]:
+    return order.sort(xs, xs[0].ndim - 1, keys, True)
+
+
+def _top_k_types(x: TensorType, *, k: int, **params: Param) -> list[TensorType]:
+    shape = (*x.shape[:-1], k)
+    return [TensorType(shape, x.dtype), TensorType(shape, np.dtype(np.int32))]
+
+
+def _top_k(x: Array, *, k: int, **params: Param) -> list[Array]:
+    return list(order.top_k(x, k, x.ndim - 1))
+
+
+def _computes(*types: TensorType, **params: Param) -> bool:
+    return is_native(types, len(types[0].shape) - 1)
+
+
+def _options(*, types: tuple[int, ...], **params: int) -> list[int]:
+    return [*params.values(), *types]
+
+
+def _item_count(*types: TensorType, items: int, **params: Param) -> int:
+    return items
+
+
+def _item_work(*types: TensorType, rows: int, n: int, items: int, **params: Param) -> int:
+    return _STEPS * len(types) * n * (-(-rows // items))
+
+
+def _item_room(*types: TensorType, room: int, **params: Param) -> int:
+    return room
+
+
+# --- the native functions -------------------------------------------------------------------------
+
+
+class _Native:
+    """What the runtime has.
+
+    Attributes:
+      address: of the functions by number.
+      call: runs a function on arrays: (its address, arrays, batch, grain, whether BLAS is alone).
+    """
+
+    address: Callable[[int], int] | None = None
+    call: Callable[..., None] | None = None
+
+
+def use_native(address: Callable[[int], int], call: Callable[..., None]) -> None:
+    """Sets the native functions; see `_Native`."""
+    _Native.address, _Native.call = address, call
+
+
+def run(routine: library.Routine, operands: Sequence[Array]) -> list[Array]:
+    """Results of a native function on operands whose last axis is sorted."""
+    assert _Native.call is not None
+    held = [np.ascontiguousarray(x) for x in operands]
+    types = tuple([TensorType(x.shape, x.dtype) for x in held])
+    results = library.result_types(routine, types)
+    native = library.native_call(library.Call(routine, types, results))
+    assert native is not None, routine
+    out = [np.empty(t.shape, t.dtype) for t in results]
+    workspace = np.empty(native.workspace, np.uint8)
+    slots = (native.options, *held, *out, workspace)
+    _Native.call(library.address(native.symbol), slots, native.batch, native.grain, False)
+    return out
+
+
+def _declare(
+    number: int, name: str, types: Callable[..., Sequence[TensorType]],
+    reference: library.Implementation,
+) -> None:  # fmt: skip
+    def address(dtype: np.dtype) -> int:
+        assert _Native.address is not None
+        return _Native.address(number)
+
+    native = NativeCode(address, _computes, _options, items=_item_count, workspace=_item_room)
+    library.declare(LibraryFunction(name, types, reference, native, _item_work))
+
+
+_declare(0, "sort", _sort_types, _sort)
+_declare(1, "top_k", _top_k_types, _top_k)
