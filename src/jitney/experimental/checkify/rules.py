@@ -11,7 +11,7 @@ from jitney.core.avals import get_aval
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
-from jitney.experimental.checkify.checker import Checker
+from jitney.experimental.checkify.checker import Checker, bind_unchecked
 from jitney.experimental.checkify.checks import check_p
 from jitney.experimental.checkify.error import DivisionByZeroError, FailedCheckError, OOBError
 from jitney.primitives.array.shape import broadcast_in_dim, reshape
@@ -166,23 +166,31 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 
 @jit_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
-    (program,) = checker.programs(eqn.params["jaxpr"])
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    programs = checker.programs(eqn.params["jaxpr"])
+    if programs is None:
+        return bind_unchecked(eqn, operands)
+    (program,) = programs
     params = call_params(dict(eqn.params), program.closed)
     return checker.take(program, jit_p.bind(*checker.state(program.kinds), *operands, **params))
 
 
 @remat_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
-    (program,) = checker.programs(closed_of(eqn.params["jaxpr"]))
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    programs = checker.programs(closed_of(eqn.params["jaxpr"]))
+    if programs is None:
+        return bind_unchecked(eqn, operands)
+    (program,) = programs
     state = checker.state(program.kinds)
     return checker.take(program, bind_program(program.closed, [*state, *operands], eqn.params))
 
 
 @cond_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     index, *rest = operands
     programs = checker.programs(*eqn.params["branches"])
+    if programs is None:
+        return bind_unchecked(eqn, operands)
     params = {**eqn.params, "branches": tuple([p.closed for p in programs])}
     outs = cond_p.bind(index, *checker.state(programs[0].kinds), *rest, **params)
     results: list[Any] = []
@@ -192,10 +200,13 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
 
 
 @scan_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     params = eqn.params
     n = params["num_consts"]
-    (program,) = checker.programs(params["jaxpr"])
+    programs = checker.programs(params["jaxpr"])
+    if programs is None:
+        return bind_unchecked(eqn, operands)
+    (program,) = programs
     state = checker.state(program.kinds)
     body = _moved(program.closed, len(state), n)
     outs = scan_p.bind(
@@ -216,10 +227,13 @@ def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
 
 
 @while_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     """The condition is evaluated once more for its errors: before the loop, and after iterations."""
     params = eqn.params
     n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+    programs = checker.programs(params["cond_jaxpr"], params["body_jaxpr"])
+    if programs is None:
+        return bind_unchecked(eqn, operands)
     if params["cond_jaxpr"].out_avals[0].shape:
         raise ValueError(
             "checkify: a while_loop whose condition was batched by vmap cannot be checked "
@@ -227,7 +241,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
             "Apply vmap to the checked function instead"
         )
     of_cond, init = operands[:n_cond], operands[n_cond + n_body :]
-    cond, body = checker.programs(params["cond_jaxpr"], params["body_jaxpr"])
+    cond, body = programs
     n_state = cond.taken
     checker.take(cond, _run(cond.closed, [*checker.state(cond.kinds), *of_cond, *init]))
 
@@ -277,15 +291,20 @@ def _traced(fun: Any, avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
 
 
 @custom_jvp_call_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     """The rule of the derivative is the user's; nothing is looked for in it."""
     params = eqn.params
     n = params["num_consts"]
-    (program,) = checker.programs(params["call_jaxpr"])
+    programs = checker.programs(params["call_jaxpr"])
+    if programs is None:
+        return bind_unchecked(eqn, operands)
+    (program,) = programs
     state = checker.state(program.kinds)
     n_state, rule = len(state), params["jvp"]
+    replaced: list[bool] = []  # the program by the rule, while the operation is bound
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        replaced.append(True)
         outs, douts = rule(primals[n_state:], tangents[n_state:])
         return [*primals[:n_state], *outs], [*tangents[:n_state], *douts]
 
@@ -294,20 +313,24 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
         "jvp": FlatRule(jvp, rule.__name__),
     }
     outs = custom_jvp_call_p.bind(*operands[:n], *state, *operands[n:], **{**params, **changed})
-    # Where the code comes back as it is, the rule has run and not the program.
-    return checker.take(program, outs, has_run=outs[0] is not state[0])
+    return checker.take(program, outs, has_run=not replaced)
 
 
 @custom_vjp_call_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     """The rules of the derivative are the user's; nothing is looked for in them."""
     params = eqn.params
     n = params["num_consts"]
-    (program,) = checker.programs(params["call_jaxpr"])
+    programs = checker.programs(params["call_jaxpr"])
+    if programs is None:
+        return bind_unchecked(eqn, operands)
+    (program,) = programs
     state = checker.state(program.kinds)
     n_state, forward, backward = len(state), params["fwd"], params["bwd"]
+    replaced: list[bool] = []  # the program by its rule, while the operation is bound
 
     def fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+        replaced.append(True)
         outs, residuals = forward(primals[n_state:], perturbed[n_state:])
         return [*primals[:n_state], *outs], residuals
 
@@ -320,4 +343,4 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
         "bwd": FlatRule(bwd, backward.__name__),
     }
     outs = custom_vjp_call_p.bind(*operands[:n], *state, *operands[n:], **{**params, **changed})
-    return checker.take(program, outs, has_run=outs[0] is not state[0])
+    return checker.take(program, outs, has_run=not replaced)
