@@ -66,7 +66,7 @@ def checkify(
     Returns: a function of the same arguments, which returns (error, results).
 
     Raises:
-      ValueError: when it is called, for a `while_loop` with checks whose condition was batched by `vmap`.
+      ValueError: when it is called, for a `while_loop` with checks whose condition `vmap` has batched.
 
     Example:
       >>> from jax.experimental import checkify
