@@ -111,6 +111,7 @@ from jitney import image as image
 from jitney import interpreters as interpreters
 from jitney import lax as lax
 from jitney import memory as memory
+from jitney import monitoring as monitoring
 from jitney import nn as nn
 from jitney import numpy as numpy
 from jitney import ops as ops

@@ -49,12 +49,17 @@ def device_put(
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.
-      ValueError: if `device` names no place.
+      ValueError: if `device` names no place; if memory is to be both given away and shared.
 
     Example:
       >>> jax.device_put([1.0, 2], jax.devices()[0])
       [Array(1., dtype=float32, weak_type=True), Array(2, dtype=int32, weak_type=True)]
     """
+    if donate and may_alias:
+        raise ValueError(
+            "may_alias and donate cannot be True at the same time: memory that is given away is not "
+            "shared"
+        )
     for place in pytrees.tree_leaves(device):
         if not isinstance(place, _PLACES):
             raise ValueError(

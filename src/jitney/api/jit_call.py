@@ -28,7 +28,7 @@ from jitney.api.signature import (
     infer_argnums_and_argnames,
     signature_of,
 )
-from jitney.core import caches, config, jaxpr_trace, key_reuse, source_info
+from jitney.core import caches, compile_log, config, jaxpr_trace, key_reuse, source_info
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
@@ -243,6 +243,8 @@ class JitCall:
         if program is None:
             traced = self.cache.get(key)
             if traced is None:
+                if config.explain_cache_misses.value:
+                    self._explain(key, dynamic, dynamic_kwargs)
                 traced = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
             program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
             if not program.outer_tracers:
@@ -259,6 +261,16 @@ class JitCall:
     def key(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> tuple[Any, ...]:
         """Equal for calls that share a traced program."""
         return self._key(self.flatten(args, kwargs), abstract=False)
+
+    def _explain(
+        self, key: tuple[Any, ...], dynamic: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+    ) -> None:
+        from jitney.api import cache_misses
+
+        known = [k for k, found in list(self.cache.items()) if isinstance(found, TraceResult)]
+        cache_misses.explain(
+            self.fun, key, known, self.spec.argument_names(dynamic, kwargs, key[0])
+        )
 
     def _program(self, traced: TraceResult, donated: tuple[bool, ...]) -> TracedProgram:
         closed, outer = traced.closed, traced.outer_tracers
@@ -297,7 +309,8 @@ class JitCall:
             )
 
         flat = FlatFunction(merged, tree, refusal)
-        closed, outer = trace_closed(flat, avals, info)
+        with compile_log.step("tracing", self.name):
+            closed, outer = trace_closed(flat, avals, info)
         if config.debug_key_reuse.value:
             key_reuse.check_program(closed)
         return TraceResult(closed, flat.out_tree, outer)

@@ -167,6 +167,14 @@ def call_epoch() -> int:
     return _global_epochs[1] if epochs is None else epochs[1]
 
 
+def settings_of_epoch(epoch: int) -> dict[str, Any]:
+    """The options that a `trace_epoch` stands for, by name; empty if it has been given up."""
+    with forking.settings:
+        found = [values for values, number in _epochs.items() if number == epoch]
+    names = [s.name for s in _traced_states]
+    return dict(zip(names, found[0], strict=True)) if found else {}
+
+
 def renew_epochs() -> None:
     """Gives all settings new numbers: whatever is kept under the old ones is not found again."""
     global _global_epochs
@@ -304,15 +312,13 @@ default_device = _add(
     "jax_default_device", None, _anything, context=True, help="Device of uncommitted values."
 )
 log_compiles = _add(
-    "jax_log_compiles", False, effective=False, context=True, help="Each compilation is logged."
-)
+    "jax_log_compiles", False, context=True,
+    help="How long functions take to be traced, lowered and compiled is logged at level WARNING.",
+)  # fmt: skip
 explain_cache_misses = _add(
-    "jax_explain_cache_misses",
-    False,
-    effective=False,
-    context=True,
-    help="Each retrace is explained.",
-)
+    "jax_explain_cache_misses", False, context=True,
+    help="The log says, at level WARNING, why a jitted function is traced.",
+)  # fmt: skip
 enable_custom_prng = _add(
     "jax_enable_custom_prng", False, effective=False, traced=True, context=True
 )

@@ -23,7 +23,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _see(name: str) -> str:
-    return f"\nSee docs/errors.md, section {name}."
+    return (
+        f"\nSee docs/errors.md, section {name}, or "
+        f"https://docs.jax.dev/en/latest/errors.html#jax.errors.{name}"
+    )
 
 
 class JAXTypeError(TypeError):
@@ -163,8 +166,8 @@ def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
     message = (
         "Encountered an unexpected tracer. A traced function kept an intermediate value of type "
         f"{tracer.aval.str_short()}, a {kind}, which is used now that the function has returned."
-        "\nWhat is needed later has to be among the function's results; variables outside of it "
-        "cannot hold it."
+        "\nWhat is needed later has to be among the function's results; variables outside of it, which "
+        "are global state, cannot hold it."
     )
     info = getattr(tracer._trace, "debug_info", None)
     if info is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import caches, config, dtypes
+from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
@@ -42,7 +42,10 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
     """The executable of `closed` for `assignment`; the program is compiled at the first request."""
     found = _executables.get(closed)
     if found is None:
-        found = _executables[closed] = lower(closed, name).compile()
+        lowered = lower(closed, name)
+        compile_log.starts(name, ", ".join([aval.str_short() for aval in closed.in_avals]))
+        with compile_log.step("XLA compilation", name):
+            found = _executables[closed] = lowered.compile()
     return found.assigned(assignment)
 
 
@@ -102,7 +105,8 @@ def _zeros(aval: AbstractValue) -> np.ndarray:
 
 def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
     """`closed` in the tensor IR."""
-    module = lowering.lower(closed, name)
+    with compile_log.step("lowering", name):
+        module = lowering.lower(closed, name)
     return Lowering(module, closed.in_avals, closed.out_avals)
 
 

@@ -279,12 +279,17 @@ def tree_broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | Non
 
 
 class _Shim:
-    """A callable that is compared by identity."""
+    """A partial application, compared by identity, with its parts.
 
-    # A Partial of a partial: were `functools.partial` to look inside, the inner arguments would
-    # become children, where they have to stay static data.
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    A Partial of a partial: were `functools.partial` to look inside, the inner arguments would become
+    children, where they have to stay static data.
+    """
+
+    def __init__(self, fun: functools.partial[Any]) -> None:
         self.fun = fun
+        self.func: Callable[..., Any] = fun.func
+        self.args = fun.args
+        self.keywords = fun.keywords
 
     def __call__(self, *args: PyTree, **kwargs: PyTree) -> Any:
         return self.fun(*args, **kwargs)

@@ -1,0 +1,130 @@
+"""Why a jitted function is traced again: the log tells it, at level WARNING, if one wants it.
+
+The option is `jax_explain_cache_misses`. A trace is found by (static arguments, structure, types,
+settings, named axes). Of a call that finds none the log says which of these parts differ from those of
+the trace that is nearest, and of these the latest.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import config, source_info
+from jitney.core.pytree.errors import equality_errors_pytreedef
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from jitney.core.avals import AbstractValue
+
+Key = tuple[Any, ...]  # static arguments, structure, types, number of the settings, named axes
+
+_log = logging.getLogger(__name__)
+
+# Functions that were explained, by their code: made anew in a loop, they share it.
+_functions: weakref.WeakKeyDictionary[CodeType, weakref.ref[Callable[..., Any]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def explain(fun: Callable[..., Any], key: Key, known: Sequence[Key], names: Sequence[str]) -> None:
+    """Logs why `fun` is traced.
+
+    Args:
+      fun: the function of the user; functions of this package are not told of.
+      key: of the call.
+      known: keys of the traces that there are, oldest first.
+      names: of the flat arguments.
+    """
+    code = getattr(fun, "__code__", None)
+    if code is not None and source_info.is_internal(code):
+        return
+    place = source_info.summarize(source_info.current()) or "an unknown place"
+    lines = [f"TRACING CACHE MISS at {place}, of {source_info.fun_sourceinfo(fun)}, because of:"]
+    if known:
+        nearest = min(reversed(known), key=lambda other: _distance(key, other))
+        lines += [f"  {reason}" for reason in _reasons(key, nearest, names)]
+    else:
+        lines += _of_new_function(fun, code)
+    _log.warning("\n".join(lines))
+
+
+def _distance(key: Key, other: Key) -> tuple[int, int]:
+    """How many parts differ, and, of equal structures, how many types."""
+    parts = sum([a != b for a, b in zip(key, other, strict=True)])
+    types = sum([a != b for a, b in zip(key[2], other[2], strict=False)])
+    return parts, types
+
+
+def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator[str]:
+    yield "  never seen function, or all that was kept of it has been dropped"
+    if code is None:
+        return
+    before = _functions.get(code)
+    if before is not None and before() is not fun:
+        yield (
+            "  but another function defined on the same line has been traced: functions are told "
+            "apart by identity, so one that is made in a loop is traced each time. Make it, and jit "
+            "it, once outside of the loop."
+        )
+    try:
+        _functions[code] = weakref.ref(fun)
+    except TypeError:
+        return
+
+
+def _reasons(key: Key, other: Key, names: Sequence[str]) -> Iterator[str]:
+    static, tree, avals, epoch, axes = key
+    other_static, other_tree, other_avals, other_epoch, other_axes = other
+    if static != other_static:
+        yield f"different static arguments: now {_shown(static)} and before {_shown(other_static)}"
+    if tree != other_tree:
+        yield "different input pytree:"
+        for path, before, now, reason in equality_errors_pytreedef(other_tree, tree):
+            yield f"  at {_place(path)}, now {now} and before {before}: {reason}"
+    elif avals != other_avals:
+        yield "different input types:"
+        for name, now, before in zip(names, avals, other_avals, strict=True):
+            if now != before:
+                yield f"  at {name}, now {_type(now, before)} and before {_type(before, now)}"
+                yield from _about_weak_types(now, before)
+    if epoch != other_epoch:
+        yield "different tracing context:"
+        now_set, before_set = map(config.settings_of_epoch, (epoch, other_epoch))
+        yield from _settings(now_set, before_set)
+    if axes != other_axes:
+        yield f"different named axes: now {axes} and before {other_axes}"
+
+
+def _shown(static: Key | None) -> str:
+    return ", ".join([f"{where}: {item.value!r}" for where, item in static or ()]) or "none"
+
+
+def _place(path: Sequence[Any]) -> str:
+    from jitney.core.pytree import pytrees
+
+    return ("args", "kwargs")[path[0].idx] + pytrees.keystr(tuple(path[1:])) if path else "the call"
+
+
+def _type(aval: AbstractValue, beside: AbstractValue) -> str:
+    text = aval.str_short(short_dtypes=True)
+    if aval.weak_type != beside.weak_type:
+        text += f"{{weak_type={aval.weak_type}}}"
+    return text
+
+
+def _about_weak_types(now: AbstractValue, before: AbstractValue) -> Iterator[str]:
+    if now.weak_type != before.weak_type:
+        yield (
+            "  one is a number of Python, or was computed from such alone; see "
+            "https://docs.jax.dev/en/latest/type_promotion.html#weak-types"
+        )
+
+
+def _settings(now: Mapping[str, object], before: Mapping[str, object]) -> Iterator[str]:
+    for name, value in now.items():
+        if value != before.get(name):
+            yield f"  at {name}, now {value} and before {before.get(name)}"

@@ -1,0 +1,120 @@
+"""Events, durations and numbers that a process tells of: `jax.monitoring`.
+
+Whoever has something to tell records it under a name like a path (`/jax/core/compile/...`); listeners
+are called with it at once, in the recording thread, in the order of their registration. Without
+listeners recording costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Listener = TypeVar("Listener", bound=Callable[..., None])
+
+
+class _Listeners(Generic[Listener]):
+    """Those who are told of one kind of records; changed by replacement, so that threads may read."""
+
+    def __init__(self) -> None:
+        self.current: tuple[Listener, ...] = ()
+
+    def add(self, listener: Listener) -> None:
+        self.current = (*self.current, listener)
+
+    def remove(self, listener: Listener) -> None:
+        if listener not in self.current:
+            raise AssertionError(f"{listener} is not registered")
+        place = self.current.index(listener)
+        self.current = self.current[:place] + self.current[place + 1 :]
+
+    def tell(self, *args: str | float, **metadata: str | int) -> None:
+        for listener in self.current:
+            listener(*args, **metadata)
+
+
+_events: _Listeners[Callable[..., None]] = _Listeners()
+_durations: _Listeners[Callable[..., None]] = _Listeners()
+_spans: _Listeners[Callable[..., None]] = _Listeners()
+_scalars: _Listeners[Callable[..., None]] = _Listeners()
+
+
+def record_event(event: str, **metadata: str | int) -> None:
+    """Tells that something has happened.
+
+    Args:
+      event: its name.
+      **metadata: more about it, which listeners get as keyword arguments.
+
+    Example:
+      >>> heard = []
+      >>> jax.monitoring.register_event_listener(lambda event, **metadata: heard.append(event))
+      >>> jax.monitoring.record_event("/my/step")
+      >>> jax.monitoring.clear_event_listeners()
+      >>> heard
+      ['/my/step']
+    """
+    _events.tell(event, **metadata)
+
+
+def record_event_duration_secs(event: str, duration: float, **metadata: str | int) -> None:
+    """Tells that something took `duration` seconds."""
+    _durations.tell(event, duration, **metadata)
+
+
+def record_event_time_span(
+    event: str, start_time: float, end_time: float, **metadata: str | int
+) -> None:
+    """Tells when something began and ended, in seconds since the epoch."""
+    _spans.tell(event, start_time, end_time, **metadata)
+
+
+def record_scalar(event: str, value: float, **metadata: str | int) -> None:
+    """Tells a number."""
+    _scalars.tell(event, value, **metadata)
+
+
+def register_event_listener(callback: Callable[..., None]) -> None:
+    """Has `callback(event, **metadata)` called for each event."""
+    _events.add(callback)
+
+
+def register_event_duration_secs_listener(callback: Callable[..., None]) -> None:
+    """Has `callback(event, seconds, **metadata)` called for each duration."""
+    _durations.add(callback)
+
+
+def register_event_time_span_listener(callback: Callable[..., None]) -> None:
+    """Has `callback(event, start, end, **metadata)` called for each span of time."""
+    _spans.add(callback)
+
+
+def register_scalar_listener(callback: Callable[..., None]) -> None:
+    """Has `callback(event, value, **metadata)` called for each number."""
+    _scalars.add(callback)
+
+
+def unregister_event_listener(callback: Callable[..., None]) -> None:
+    """Undoes `register_event_listener`; AssertionError if `callback` is not registered."""
+    _events.remove(callback)
+
+
+def unregister_event_duration_listener(callback: Callable[..., None]) -> None:
+    """Undoes `register_event_duration_secs_listener`; AssertionError if it is not registered."""
+    _durations.remove(callback)
+
+
+def unregister_event_time_span_listener(callback: Callable[..., None]) -> None:
+    """Undoes `register_event_time_span_listener`; AssertionError if it is not registered."""
+    _spans.remove(callback)
+
+
+def unregister_scalar_listener(callback: Callable[..., None]) -> None:
+    """Undoes `register_scalar_listener`; AssertionError if `callback` is not registered."""
+    _scalars.remove(callback)
+
+
+def clear_event_listeners() -> None:
+    """Forgets all listeners, of every kind."""
+    for listeners in (_events, _durations, _spans, _scalars):
+        listeners.current = ()

@@ -1,0 +1,144 @@
+"""What is told of tracing and compiling: the log, `jax.monitoring`, explanations of cache misses."""
+
+import logging
+import operator
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+
+
+@pytest.fixture
+def lines(caplog):
+    caplog.set_level(logging.DEBUG, logger="jitney")
+
+    def of_this_package(level=logging.DEBUG):
+        records = [r for r in caplog.records if r.name.startswith("jitney")]
+        return [r.getMessage() for r in records if r.levelno >= level]
+
+    return of_this_package
+
+
+@pytest.mark.parametrize("loud", [False, True])
+def test_compilations_are_logged(lines, loud):
+    f = jitney.jit(lambda x: jnp.sin(x) * 2 + 1)
+    with jitney.log_compiles(loud):
+        f(2.0)
+        f(3.0)
+    said = lines(logging.WARNING if loud else logging.DEBUG)
+    for part in ("tracing of <lambda>", "lowering of <lambda>", "XLA compilation of <lambda>"):
+        assert sum(f"Finished {part}: " in line for line in said) == 1
+    assert sum("Compiling jit(<lambda>) for arguments of types float32[]" in s for s in said) == 1
+    assert bool(lines(logging.WARNING)) is loud
+
+
+def test_durations_are_told_to_listeners():
+    heard = []
+
+    def listener(event, seconds, **metadata):
+        heard.append((event.rpartition("/")[2], seconds >= 0, metadata["fun_name"]))
+
+    jitney.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        jitney.jit(lambda x: jnp.cos(x) - 1)(2.0)
+    finally:
+        jitney.monitoring.unregister_event_duration_listener(listener)
+    kinds = ("jaxpr_trace_duration", "jaxpr_to_mlir_module_duration", "backend_compile_duration")
+    assert [item for item in heard if item[2] == "<lambda>"] == [
+        (k, True, "<lambda>") for k in kinds
+    ]
+
+
+def test_records_reach_their_listeners():
+    monitoring, heard = jitney.monitoring, []
+
+    def listener(*args, **metadata):
+        heard.append((*args, metadata))
+
+    monitoring.register_event_listener(listener)
+    monitoring.register_scalar_listener(listener)
+    monitoring.register_event_time_span_listener(listener)
+    monitoring.record_event("/a", k=1)
+    monitoring.record_scalar("/b", 2.5)
+    monitoring.record_event_time_span("/c", 1.0, 2.0)
+    monitoring.record_event_duration_secs("/d", 1.0)  # nobody listens
+    monitoring.unregister_scalar_listener(listener)
+    monitoring.record_scalar("/b", 3)
+    monitoring.clear_event_listeners()
+    monitoring.record_event("/a")
+    assert heard == [("/a", {"k": 1}), ("/b", 2.5, {}), ("/c", 1.0, 2.0, {})]
+    with pytest.raises(AssertionError, match="not registered"):
+        monitoring.unregister_event_listener(listener)
+
+
+# --- cache misses ---------------------------------------------------------------------------------
+
+
+def explained(lines, *calls):
+    with jitney.explain_cache_misses(True):
+        for call in calls:
+            call()
+    return [line for line in lines(logging.WARNING) if "TRACING CACHE MISS" in line]
+
+
+def test_first_calls(lines):
+    @jitney.jit
+    def f(x):
+        return x
+
+    (text,) = explained(lines, lambda: f(1.0), lambda: f(2.0))
+    assert "never seen function" in text
+    assert "test_compile_log.py" in text
+
+
+def test_what_differs_is_named(lines):
+    @jitney.jit
+    def f(x, y):
+        return x, y
+
+    x, y = np.float32(0), np.arange(2, dtype=np.float32)
+    f(x, y)
+
+    def with_other_settings():
+        with jitney.numpy_rank_promotion("warn"), jitney.default_matmul_precision("high"):
+            f(x, y)
+
+    shape, weak, dtype, tree, settings = explained(
+        lines,
+        lambda: f(x, y[:1]),
+        lambda: f(0.0, y),
+        lambda: f(np.int32(0), y[:1]),
+        lambda: f(x, (y, y)),
+        with_other_settings,
+    )
+    assert "different input types" in shape
+    assert "at y, now f32[1] and before f32[2]" in shape
+    assert "at x, now i32[] and before f32[]" in dtype
+    assert "at x, now f32[]{weak_type=True} and before f32[]{weak_type=False}" in weak
+    assert "#weak-types" in weak
+    assert "different input pytree" in tree
+    assert "args[1]" in tree
+    assert "now warn and before allow" in settings
+    assert "now high and before None" in settings
+
+
+def test_static_arguments(lines):
+    f = jitney.jit(lambda x, n: x * n, static_argnums=1)
+    f(1.0, 2)
+    (text,) = explained(lines, lambda: f(1.0, 3))
+    assert "different static arguments: now 1: 3 and before 1: 2" in text
+
+
+def test_functions_made_in_loops(lines):
+    def call():
+        jitney.jit(lambda x: 2 * x)(3)
+
+    _, text = explained(lines, call, call)
+    assert "another function defined on the same line" in text
+
+
+def test_functions_of_the_package_are_not_explained(lines):
+    assert not explained(lines, lambda: jnp.sin(jnp.arange(7, dtype=np.float32)))
+    assert explained(lines, lambda: jitney.jit(operator.neg)(1))  # without source
