@@ -75,10 +75,11 @@ def jvp(
         )
     leaves, tree = pytrees.tree_flatten(tuple(primals))
     dleaves, dtree = pytrees.tree_flatten(tuple(tangents))
-    if tree != dtree:
+    if tree != dtree or isinstance(primals, list) is not isinstance(tangents, list):
+        of_primals, of_tangents = map(pytrees.tree_structure, (primals, tangents))
         raise TypeError(
             "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "
-            f"tree structure {tree} whereas tangents have tree structure {dtree}."
+            f"tree structure {of_primals} whereas tangents have tree structure {of_tangents}."
         )
     given = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
     flat = flat_function(fun, tree, has_aux)
@@ -232,7 +233,15 @@ def vjp(
     in_avals = [get_aval(x) for x in leaves]
 
     @api_boundary
-    def pullback(consts: Sequence[Any], ct: PyTree) -> Any:
+    def pullback(consts: Sequence[Any], *given_cts: PyTree) -> Any:
+        if len(given_cts) != 1:
+            name = fun_name(fun)
+            raise TypeError(
+                f"the function that vjp applied to {name} returned takes one argument, a cotangent of "
+                f"the structure of the result of {name}; that of {name} was called with "
+                f"{len(given_cts)} arguments. Where the result is a tuple, so is the cotangent."
+            )
+        (ct,) = given_cts
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
             where = debug_info(fun, "vjp").func_src_info

@@ -202,10 +202,10 @@ class JitCall:
         for x, name in zip(leaves, names, strict=True):
             if not is_valid(x):
                 raise TypeError(
-                    f"Error interpreting argument to {self.fun} as an abstract array. The value at "
-                    f"path {name} is of type {type(x)}, which is neither an array nor a scalar. If "
-                    "it is an option rather than data, name it in static_argnums or "
-                    "static_argnames."
+                    f"Error interpreting argument to {self.fun} as an abstract array. The problematic "
+                    f"value is of type {type(x)} and was passed to the function at path {name}. It "
+                    "is neither an array nor a scalar; if it is an option rather than data, name it "
+                    "in static_argnums or static_argnames."
                 ) from None
 
     def _refuse_integer(
@@ -220,7 +220,10 @@ class JitCall:
             try:
                 abstractify(x)
             except OverflowError as error:
-                raise OverflowError(f"argument {name} of {self.name}: {error}") from None
+                raise OverflowError(
+                    f"An overflow was encountered while parsing an argument to {self.name}, whose "
+                    f"argument path is {name}: {error}"
+                ) from None
 
     # --- tracing ----------------------------------------------------------------------------------
 
@@ -428,7 +431,7 @@ def make_call(
     Raises:
       TypeError: if `fun` is not callable, or options are of the wrong type.
       ValueError: if an option names an argument that `fun` does not have, or that is both static
-        and donated.
+        and donated; if donated ones are named, and Python cannot tell the signature.
     """
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
@@ -439,11 +442,24 @@ def make_call(
     signature = signature_of(fun)
     numbers, names = _roles(signature, fun, static_argnums, static_argnames, "static")
     d_numbers, d_names = _roles(signature, fun, donate_argnums, donate_argnames, "donate")
-    both = sorted(set(names) & set(d_names)) or sorted(set(numbers) & set(d_numbers))
-    if both:
-        raise ValueError(f"static and donated arguments cannot intersect, but both name {both}")
+    if donate_argnames is not None and signature is None:
+        raise ValueError(
+            f"Getting the signature of function {fun} failed. Pass donate_argnums instead of "
+            "donate_argnames."
+        )
+    if d_names or d_numbers:
+        _check_disjoint("argnames", names, d_names)
+        _check_disjoint("argnums", numbers, d_numbers)
     spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))
     return JitCall(fun, spec, keep_unused=keep_unused, inline=inline, name=name)
+
+
+def _check_disjoint(kind: str, static: Iterable[object], donated: Iterable[object]) -> None:
+    both = set(static) & set(donated)
+    if both:
+        raise ValueError(
+            f"static_{kind} and donate_{kind} cannot intersect, but both name {sorted(map(str, both))}"
+        )
 
 
 def _roles(

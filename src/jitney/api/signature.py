@@ -227,7 +227,7 @@ class _StaticValue:
             self._hash = hash((type(value), value))
         except TypeError as error:
             raise ValueError(
-                f"Non-hashable static arguments are used in a jit function: argument "
+                "Non-hashable static arguments are not supported, but argument "
                 f"{where!r} is of type {type(value)}, which is not hashable: {error}. Static "
                 "arguments are compared by value to find compiled programs, so they need __hash__ "
                 "and __eq__."
@@ -242,7 +242,15 @@ class _StaticValue:
             return False
         if self.value is other.value:
             return True
-        return type(self.value) is type(other.value) and bool(self.value == other.value)
+        if type(self.value) is not type(other.value):
+            return False
+        try:
+            return bool(self.value == other.value)
+        except Exception as error:
+            raise ValueError(
+                "static arguments should be comparable using __eq__, but comparing two of type "
+                f"{type(self.value)} raised {type(error).__name__}: {error}"
+            ) from error
 
 
 @record(frozen=True)

@@ -223,8 +223,9 @@ class Compiled(Stage):
         leaves, tree = pytrees.tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise TypeError(
-                f"Function {self.fun_name} was compiled for input pytree {self.in_tree}, but "
-                f"called with input pytree {tree}" + "".join(_differences(self.in_tree, tree))
+                "Function compiled with input pytree does not match the input pytree it was called "
+                f"with: {self.fun_name} was compiled for {self.in_tree}, and called with {tree}"
+                + "".join(_differences(self.in_tree, tree))
             )
         self._check_types(leaves)
         executable = self._executable.assigned(assign(leaves, self.program.consumed()))
@@ -239,12 +240,12 @@ class Compiled(Stage):
             if isinstance(x, Tracer):
                 raise TypeError(
                     "Cannot apply JAX transformations to a function lowered and compiled for a "
-                    f"particular signature: the argument '{name}' is a {type(x).__name__}"
+                    f"particular signature. Detected that argument '{name}' is a {type(x).__name__}."
                 )
             got = get_aval(x)
             if not same_type(got, aval):
                 wrong.append(
-                    f"  argument '{name}': compiled for {aval.str_short()}, called with "
+                    f"Argument '{name}' compiled with {aval.str_short()} and called with "
                     f"{got.str_short()}"
                 )
         if wrong:

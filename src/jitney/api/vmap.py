@@ -73,12 +73,13 @@ def vmap(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
             f"arguments passed to the function, but got {in_axes}."
         )
-    for leaf in [*_axis_leaves(in_axes), *_axis_leaves(out_axes)]:
-        if leaf is not None and not _is_integer(leaf):
-            raise TypeError(
-                f"vmap in_axes and out_axes must be ints, None, or trees of these; got {leaf!r} of "
-                f"type {type(leaf)}"
-            )
+    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        for leaf in _axis_leaves(axes):
+            if leaf is not None and not _is_integer(leaf):
+                raise TypeError(
+                    f"vmap {name} must be an int, None, or a pytree of these; got {leaf!r} of type "
+                    f"{type(leaf)}"
+                )
 
     @functools.wraps(fun, updated=())
     @api_boundary
@@ -101,12 +102,25 @@ def vmap(
         data = AxisData(axis_name, size, spmd_axis_name)
         outs, out_dims = batch_flat(flat, data, values, places)
         wanted = _flat_axes("vmap out_axes", flat.out_tree, out_axes)
-        result = [
-            _placed(fun, x, d, w, size) for x, d, w in zip(outs, out_dims, wanted, strict=True)
-        ]
+        for i, (d, w) in enumerate(zip(out_dims, wanted, strict=True)):
+            if w is None and d is not None:
+                _refuse_unmapped(fun, flat.out_tree, i, axis_name)
+        result = [_placed(x, d, w, size) for x, d, w in zip(outs, out_dims, wanted, strict=True)]
         return flat.unflatten(result)
 
+    vmap_f.__doc__ = _documentation(fun)
     return vmap_f
+
+
+def _documentation(fun: Callable[..., Any]) -> str | None:
+    doc = getattr(fun, "__doc__", None)
+    if not doc:
+        return doc
+    name = fun_name(fun)
+    return (
+        f"Vectorized version of {name}: its arguments and results have one more axis, and {name} is "
+        f"applied at all its indices.\n\nOriginal documentation:\n\n{doc}"
+    )
 
 
 def _refusal(x: object, path: str) -> str:
@@ -134,9 +148,9 @@ def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> l
     got, value = (axes[0], example[0]) if kws else (axes, example)
     wrong = prefix_errors(got, value, is_leaf=lambda x: x is None)
     raise ValueError(
-        f"{name} specification must be a tree prefix of the corresponding value, got specification "
-        f"{got} for value tree {pytrees.tree_structure(value)}."
-        + "".join(f"\n{make(name)}" for make in wrong)
+        f"{name} specification must be a tree prefix of the corresponding value; got specification "
+        f"{got} for value tree {pytrees.tree_structure(value)}.\n"
+        f"Mismatch details ({len(wrong)} found):" + "".join(f"\n{make(name)}" for make in wrong)
     )
 
 
@@ -194,20 +208,25 @@ def _axis_size(
                 "vmap must have at least one non-None value in in_axes, unless axis_size is given"
             )
         raise ValueError(
-            "vmap wrapped function must be passed at least one argument containing an array, unless "
-            "axis_size is given"
+            "vmap wrapped function must be passed at least one argument containing an array or "
+            f"axis_size must be specified, got empty *args={tuple(args)} and **kwargs={kwargs}"
         )
     if len(sizes) == 1:
         return next(iter(sizes))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
-    lines = [
-        f"  * axis {dims[i]} of argument {_argument_name(fun, paths[i])} of type "
-        f"{get_aval(leaves[i]).str_short()} has size {size}"
-        for size, positions in sizes.items()
-        for i in positions[:3]
-    ]
-    if given is not None:
-        lines.append(f"  * axis_size is {given}")
+    lines = [] if given is None else [f"  * the `axis_size` argument was {given}"]
+    ranked = sorted(sizes.items(), key=lambda item: -len(item[1]))
+    for k, (size, positions) in enumerate(ranked):
+        if not positions:
+            continue
+        i, n = positions[0], len(positions)
+        few = "one axis" if n == 1 else f"some axes ({n} of them)"
+        many = n > 1 and not k and n > len(ranked[1][1])
+        lines.append(
+            f"  * {f'most axes ({n} of them)' if many else few} had size {size}"
+            f"{': ' if n == 1 else ', e.g. '}axis {dims[i]} of "
+            f"{_argument_name(fun, paths[i])} of type {get_aval(leaves[i]).str_short()}"
+        )
     raise ValueError(
         "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
     )
@@ -220,21 +239,27 @@ def _argument_name(fun: Callable[..., Any], path: Sequence[Any]) -> str:
         return f"kwargs{pytrees.keystr(path[1:])}"
     try:
         names = list(inspect.signature(fun).parameters)
-        return f"{names[head[1].idx]}{where}"
+        return f"argument {names[head[1].idx]}{where}"
     except (TypeError, ValueError, IndexError):
         return f"args{pytrees.keystr(path[1:])}"
 
 
-def _placed(
-    fun: Callable[..., Any], x: PyTree, dim: int | None, wanted: int | None, size: int
-) -> Any:
+def _refuse_unmapped(
+    fun: Callable[..., Any], tree: PyTreeDef, index: int, axis_name: AxisName
+) -> None:
+    """Raises ValueError for a result that `out_axes` says to be the same at all indices, but is not."""
+    example = pytrees.tree_unflatten(tree, [_Leaf()] * tree.num_leaves)
+    path = pytrees.keystr(pytrees.tree_flatten_with_path(example)[0][index][0])
+    named = "" if axis_name is None else f", axis_name={axis_name}"
+    raise ValueError(
+        f"vmap has mapped output (of {fun_name(fun)}{named}) but out_axes is None at vmap "
+        f"out_axes{path}: the result depends on the mapped axis"
+    )
+
+
+def _placed(x: PyTree, dim: int | None, wanted: int | None, size: int) -> Any:
     """A result with its axis where `out_axes` wants it."""
     if wanted is None:
-        if dim is not None:
-            raise ValueError(
-                f"vmap has mapped output (of {fun_name(fun)}) but out_axes is None: the result depends "
-                "on the mapped axis"
-            )
         return as_value(x)
     rank = len(shape_of(x)) + (dim is None)
     return move_to(as_value(x), dim, canonical_axis(wanted, rank), size)

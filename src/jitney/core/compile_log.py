@@ -6,10 +6,8 @@ DEBUG, or, with `jax_log_compiles`, WARNING.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
-from collections.abc import Generator
 
 from jitney.core import config, monitoring
 
@@ -26,21 +24,31 @@ def _level() -> int:
     return logging.WARNING if config.log_compiles.value else logging.DEBUG
 
 
-@contextlib.contextmanager
-def step(kind: str, name: str) -> Generator[None, None, None]:
+class step:  # reads as a function: `with compile_log.step(...)`
     """Tells how long the context took, unless it raised.
 
-    Args:
+    Attributes:
       kind: "tracing", "lowering" or, as those who read logs of JAX look for it, "XLA compilation".
       name: of the function.
     """
-    start = time.perf_counter()
-    yield
-    seconds = time.perf_counter() - start
-    monitoring.record_event_duration_secs(_EVENTS[kind], seconds, fun_name=name)
-    level = _level()
-    if _log.isEnabledFor(level):
-        _log.log(level, "Finished %s of %s: %.6f s", kind, name, seconds)
+
+    __slots__ = ("kind", "name", "start")
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind = kind
+        self.name = name
+
+    def __enter__(self) -> None:
+        self.start = time.perf_counter()
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        if failure is not None:
+            return
+        seconds = time.perf_counter() - self.start
+        monitoring.record_event_duration_secs(_EVENTS[self.kind], seconds, fun_name=self.name)
+        level = _level()
+        if _log.isEnabledFor(level):
+            _log.log(level, "Finished %s of %s: %.6f s", self.kind, self.name, seconds)
 
 
 def starts(name: str, types: str) -> None:

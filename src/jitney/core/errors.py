@@ -127,8 +127,8 @@ def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
     """For int(x), float(x), complex(x)."""
     return ConcretizationTypeError(
         tracer,
-        f"`{kind}(x)` makes a Python number, which needs the value. To change the dtype alone, use "
-        f"`x.astype({kind})` or `jnp.array(x, {kind})`.",
+        f"`{kind}(x)` makes a Python number, which needs the value. To change the dtype alone, try "
+        f"using `x.astype({kind})` or `jnp.array(x, {kind})`.",
     )
 
 
