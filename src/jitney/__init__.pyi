@@ -86,12 +86,8 @@ from jitney.api.make_jaxpr import eval_shape as eval_shape
 from jitney.api.make_jaxpr import make_jaxpr as make_jaxpr
 from jitney.api.make_jaxpr import typeof as typeof
 from jitney.api.placement import make_array_from_callback as make_array_from_callback
-from jitney.api.placement import (
-    make_array_from_process_local_data as make_array_from_process_local_data,
-)
-from jitney.api.placement import (
-    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
-)
+from jitney.api.placement import make_array_from_process_local_data as make_array_from_process_local_data
+from jitney.api.placement import make_array_from_single_device_arrays as make_array_from_single_device_arrays
 from jitney.api.placement import make_mesh as make_mesh
 from jitney.api.placement import reshard as reshard
 from jitney.api.pmap import pmap as pmap

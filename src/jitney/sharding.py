@@ -1,4 +1,4 @@
-"""`jax.sharding`: where arrays lie. There is one device; these are the words for saying so."""
+"""`jax.sharding`: where arrays lie."""
 
 from jitney.api.placement import (
     auto_axes as auto_axes,

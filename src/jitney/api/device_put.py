@@ -36,20 +36,26 @@ def device_put(
     donate: bool = False,
     may_alias: bool | None = None,
 ) -> PyTree:
-    """`x` (a pytree of arrays and scalars) as arrays on `device`; there is one device.
+    """`x` (a pytree of arrays and scalars) as arrays on `device`.
+
+    Arrays that were put somewhere stay there in all that follows: what is computed of them is there,
+    too, and operations on arrays that were put on different devices are errors.
 
     Args:
       x: what to place.
-      device: a `Device` or `Sharding`, or a prefix of the tree of them; the default device if None.
+      device: a `Device`, a `Sharding`, or a `PartitionSpec` on the mesh in force, or a prefix of the
+        tree of them. None leaves arrays where they are, and puts all else on the default device, where
+        it may be taken from.
       src: accepted for compatibility.
-      donate: accepted for compatibility.
+      donate: whether arrays of `x` are given up: they must not be used any more.
       may_alias: whether results may share the memory of what is given; so they do unless False.
 
     Returns: a pytree of arrays.
 
     Raises:
       TypeError: if a leaf is not an array or a scalar.
-      ValueError: if `device` names no place; if memory is to be both given away and shared.
+      ValueError: if `device` names no place, or an array cannot be divided as a sharding says; if
+        memory is to be both given away and shared.
 
     Example:
       >>> jax.device_put([1.0, 2], jax.devices()[0])
@@ -80,13 +86,15 @@ def device_put(
         places = pytrees.broadcast_prefix(device, x, is_leaf=lambda place: place is None)
     if state.trace is not state.eval_trace and leaves:
         return pytrees.tree_unflatten(tree, placement.device_put(leaves, places, donate=donate))
-    values: list[Any] = [as_value(leaf) for leaf in leaves]  # no tracers: they have data
-    placed = [
-        value if place is None else value.placed(_sharding_of(place))
-        for value, place in zip(values, places, strict=True)
-    ]
-    if may_alias is False:  # in memory of their own
-        placed = [copy.copy(x) for x in placed]
+    placed: list[Any] = []
+    for leaf, place in zip(leaves, places, strict=True):
+        value: Any = as_value(leaf)  # no tracer: it has data
+        out = value if place is None else value.placed(_sharding_of(place))
+        if may_alias is False:  # in memory of its own
+            out = copy.copy(out)
+        if donate and out is not leaf and isinstance(leaf, ArrayImpl):
+            leaf.delete()
+        placed.append(out)
     return pytrees.tree_unflatten(tree, placed)
 
 
@@ -109,7 +117,9 @@ def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
         return as_sharding(place)
     mesh = get_mesh()
     if mesh.empty:
-        raise ValueError("a mesh has to be set by set_mesh to place arrays by a PartitionSpec")
+        raise ValueError(
+            "Please set a mesh via `jax.set_mesh` to place arrays by a PartitionSpec; there is none"
+        )
     return NamedSharding(mesh, place)
 
 
@@ -193,7 +203,13 @@ def local_devices(
     Example:
       >>> jax.local_devices() == jax.devices()
       True
+
+    Raises:
+      ValueError: if there is no process of that number.
     """
+    process = host_id if process_index is None else process_index
+    if process is not None and process not in process_indices():
+        raise ValueError(f"Unknown process_index {process}: there are {process_indices()}")
     return client.client(backend).local_devices()
 
 

@@ -343,7 +343,13 @@ class JitCall:
             signature = None
             if remember is not None:
                 signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
-            assignment = assign(leaves, consumed)
+            live = None if self.keep_unused else live_inputs(program.closed.jaxpr)
+
+            def describe(i: int) -> str:
+                names = self.spec.argument_names(flat[2], flat[3], flat[4])
+                return f"argument {names[i]} of {self.name}"
+
+            assignment = assign(leaves, consumed, live, describe)
             outs = dispatch.run(
                 program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
             )

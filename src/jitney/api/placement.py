@@ -1,23 +1,25 @@
-"""Functions that make meshes and place arrays on them; one device makes them short."""
+"""Functions that make meshes, and arrays of what their devices have."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from jitney.api.device_put import device_put
+from jitney.core import dtypes
+from jitney.core.avals import shaped_array
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.sharding import Sharding
 from jitney.runtime import client
-from jitney.runtime.array import ArrayImpl, array_of
-from jitney.runtime.sharding import SingleDeviceSharding
+from jitney.runtime.array import ArrayImpl, array_of, empty, host_array, placed_array
+from jitney.runtime.sharding import Format, SingleDeviceSharding, as_sharding
 
 if TYPE_CHECKING:
-    from jitney.core.typing import ArrayLike, AxisName, DTypeLike, PyTree
+    from jitney.core.typing import AxisName, DTypeLike, PyTree
     from jitney.runtime.device import Device
 
 
@@ -69,43 +71,168 @@ def make_single_device_sharding(
 
 def make_array_from_callback(
     shape: Sequence[int],
-    sharding: Sharding,
+    sharding: Sharding | Format,
     data_callback: Callable[[Any], Any],
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """An array of `shape` of what `data_callback(index)` gives for the device's part of it.
+    """An array of `shape` of the parts that `data_callback` gives for each device.
+
+    Args:
+      shape: that of the whole array.
+      sharding: where it is put.
+      data_callback: takes slices of the whole array, one for each axis; returns what is there. It is
+        called once for each different part.
+      dtype: of the array; that of the parts by default.
+
+    Raises:
+      ValueError: if the array cannot be divided so, or a part is of another shape than it has to be.
 
     Example:
       >>> x = jnp.arange(4.0)
       >>> jax.make_array_from_callback((4,), x.sharding, lambda index: x[index])
       Array([0., 1., 2., 3.], dtype=float32)
     """
-    index = tuple([slice(None)] * len(tuple(shape)))
-    data = np.asarray(data_callback(index), dtype)
-    if data.shape != tuple(shape):
-        raise ValueError(f"data_callback gave shape {data.shape} for an array of shape {shape}")
-    return array_of(data).placed(sharding)
+    place, whole = _placed_shape(sharding, shape)
+    tiling = place.tiling(len(whole))
+    found: dict[tuple[int, ...], Any] = {}
+    parts: list[Any] = []
+    for tile, index in zip(tiling.tiles, tiling.indices(whole), strict=True):
+        if tile not in found:
+            found[tile] = data_callback(index)
+        parts.append(found[tile])
+    return _assembled("make_array_from_callback", whole, place, parts, dtype)
 
 
 def make_array_from_single_device_arrays(
     shape: Sequence[int],
-    sharding: Sharding,
+    sharding: Sharding | Format,
     arrays: Sequence[Any],
     *,
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """The array whose one part is given."""
-    (only,) = arrays
-    if tuple(only.shape) != tuple(shape):
-        raise ValueError(f"the part has shape {only.shape}, the array is to have {tuple(shape)}")
-    return only.placed(sharding)
+    """The array of `shape` whose parts are `arrays`, each on its device.
+
+    Args:
+      shape: that of the whole array.
+      sharding: where it is put.
+      arrays: one on each device of the sharding, in any order.
+      dtype: of the array; that of the parts by default.
+
+    Raises:
+      TypeError: if `arrays` is no sequence of arrays.
+      ValueError: if there are more or fewer arrays than devices, if they are not on the sharding's
+        devices, or one is of another shape or dtype than it has to be.
+
+    Example:
+      >>> x = jnp.arange(4.0)
+      >>> jax.make_array_from_single_device_arrays((4,), x.sharding, [x])
+      Array([0., 1., 2., 3.], dtype=float32)
+    """
+    asked_by = "make_array_from_single_device_arrays"
+    place, whole = _placed_shape(sharding, shape)
+    if not isinstance(arrays, Sequence):
+        raise TypeError(f"{asked_by} takes a sequence of arrays, got {type(arrays)}")
+    if any([not isinstance(x, ArrayImpl) for x in arrays]):
+        raise TypeError(f"{asked_by} takes arrays, got {[type(x) for x in arrays]}")
+    if len(arrays) != place.num_devices:
+        raise ValueError(
+            f"Expected {place.num_devices} per-device arrays (this is how many devices are addressable "
+            f"by the sharding), but got {len(arrays)}"
+        )
+    types = {x.dtype for x in arrays}
+    if len(types) > 1:
+        raise ValueError(f"{asked_by}: parts have one dtype, got {sorted(map(str, types))}")
+    by_device: dict[Any, Any] = {}
+    for x in arrays:
+        (device, *others) = x.devices()
+        if others:
+            raise ValueError(f"{asked_by}: a part is on one device, got {x.sharding}")
+        by_device[device] = x
+    if set(by_device) != place.device_set:
+        raise ValueError(
+            f"{asked_by}: the parts are on {sorted(map(str, by_device))}, the sharding is on "
+            f"{sorted(map(str, place.device_set))}"
+        )
+    parts = [by_device[device] for device in place.device_order]
+    return _assembled(asked_by, whole, place, parts, dtype)
 
 
 def make_array_from_process_local_data(
-    sharding: Sharding, local_data: ArrayLike, global_shape: Sequence[int] | None = None
+    sharding: Sharding, local_data: PyTree, global_shape: Sequence[int] | None = None
 ) -> Any:
-    """Arrays of what this process, the only one, has."""
-    return pytrees.tree_map(lambda x: array_of(np.asarray(x)).placed(sharding), local_data)
+    """Arrays of what the processes have; this process, the only one, has all.
+
+    Args:
+      sharding: where the array is put; or a tree prefix of shardings.
+      local_data: a pytree of arrays: what this process has of each.
+      global_shape: that of the whole array, or a tree prefix; that of the data by default.
+
+    Raises:
+      ValueError: if an array cannot be divided so, or its shape is not `global_shape`.
+
+    Example:
+      >>> x = jnp.arange(4.0)
+      >>> jax.make_array_from_process_local_data(x.sharding, np.arange(4.0, dtype=np.float32))
+      Array([0., 1., 2., 3.], dtype=float32)
+    """
+    leaves, tree = pytrees.tree_flatten(local_data)
+    places = pytrees.broadcast_prefix(sharding, local_data)
+    if global_shape is None or all([isinstance(n, int) for n in global_shape]):
+        shapes: list[Any] = [global_shape] * len(leaves)
+    else:
+        shapes = pytrees.broadcast_prefix(
+            global_shape, local_data, is_leaf=lambda x: x is None or isinstance(x, tuple)
+        )
+    made: list[Any] = []
+    for x, place, shape in zip(leaves, places, shapes, strict=True):
+        data = np.asarray(x)
+        if shape is not None and tuple(shape) != data.shape:
+            raise ValueError(
+                f"make_array_from_process_local_data: the only process has data of shape {data.shape}, "
+                f"the array is to have {tuple(shape)}"
+            )
+        made.append(array_of(data).placed(place))
+    return pytrees.tree_unflatten(tree, made)
+
+
+def _placed_shape(
+    place: Sharding | Format, shape: Sequence[int]
+) -> tuple[Sharding, tuple[int, ...]]:
+    whole, sharding = tuple(shape), as_sharding(place)
+    sharding.check_fits(whole)
+    return sharding, whole
+
+
+def _assembled(
+    asked_by: str, shape: tuple[int, ...], place: Sharding, parts: Sequence[Any],
+    dtype: DTypeLike | None,
+) -> ArrayImpl:  # fmt: skip
+    """The array of `shape` whose parts are `parts`, in the order of `place`'s devices.
+
+    Of replicas the first is taken.
+    """
+    tiling = place.tiling(len(shape))
+    part_shape = tiling.part_shape(shape)
+    for part in parts:
+        if np.shape(part) != part_shape:
+            raise ValueError(
+                f"{asked_by}: Expected shard shape {part_shape} doesn't match the single device array "
+                f"shape {np.shape(part)}: the array is to have shape {shape} and to lie as {place}"
+            )
+    first = parts[0]
+    if dtypes.is_extended(getattr(first, "dtype", None)):
+        data = [host_array(part) for part in parts]
+        aval = first.aval.update(shape=shape)
+    else:
+        data = [np.asarray(part, dtype) for part in parts]
+        kind = dtypes.canonicalize_dtype(data[0].dtype)
+        aval = shaped_array(shape, kind, bool(getattr(first, "weak_type", False)))
+        data = [part.astype(kind, copy=False) for part in data]
+    whole = empty(shape, data[0].dtype)
+    for part, index, replica in zip(data, tiling.indices(shape), tiling.replica_ids(), strict=True):
+        if replica == 0:
+            whole[index] = part
+    return placed_array(whole, aval, place, cast("Device", place.device_order[0]))
 
 
 def reshard(xs: PyTree, out_shardings: PyTree) -> Any:

@@ -228,7 +228,9 @@ class Compiled(Stage):
                 + "".join(_differences(self.in_tree, tree))
             )
         self._check_types(leaves)
-        executable = self._executable.assigned(assign(leaves, self.program.consumed()))
+        executable = self._executable.assigned(
+            assign(leaves, self.program.consumed()), self.program.closed
+        )
         outs = executable.run(leaves)
         return pytrees.tree_unflatten(self.out_tree, outs)
 

@@ -47,6 +47,7 @@ class State:
       traced: whether it changes what tracing gives.
       called: whether it changes what calling a traced function does.
       effective: whether it changes anything at all; others are checked and kept.
+      frozen: why it can be set no more, which raises a RuntimeError that says so; None if it can.
       listeners: told of every value that the option is given, in whatever thread.
     """
 
@@ -72,6 +73,7 @@ class State:
         self.__doc__ = help
         self.__name__ = name[4:] if name.startswith("jax_") else name
         self.listeners: list[Callable[[Any], None]] = []
+        self.frozen: str | None = None
         self.global_value = self._from_environment()
 
     def listen(self, listener: Callable[[Any], None]) -> None:
@@ -115,6 +117,8 @@ class State:
 
     def set_global(self, value: object) -> None:
         global _global_epochs
+        if self.frozen is not None:
+            raise RuntimeError(self.frozen)
         with forking.settings:
             self.global_value = self.parse(value)
         for listener in self.listeners:
@@ -309,8 +313,13 @@ default_matmul_precision = _add(
     help="Precision of products where none is asked for; the CPU always computes exactly.",
 )  # fmt: skip
 default_device = _add(
-    "jax_default_device", None, _anything, context=True, help="Device of uncommitted values."
-)
+    "jax_default_device", None, _anything, called=True, context=True,
+    help="Device of uncommitted values: a Device, or the name of a platform.",
+)  # fmt: skip
+num_cpu_devices = _add(
+    "jax_num_cpu_devices", -1, _integer,
+    help="How many devices the host's CPU is divided into; one if -1, or as XLA_FLAGS says.",
+)  # fmt: skip
 log_compiles = _add(
     "jax_log_compiles", False, context=True,
     help="How long functions take to be traced, lowered and compiled is logged at level WARNING.",
@@ -551,10 +560,11 @@ class Wanted:
         self.wanted = self.wanted or bool(value)
 
 
-value_checks, key_reuse_checks = Wanted(), Wanted()
+value_checks, key_reuse_checks, device_choice = Wanted(), Wanted(), Wanted()
 debug_nans.listen(value_checks.listen)
 debug_infs.listen(value_checks.listen)
 debug_key_reuse.listen(key_reuse_checks.listen)
+default_device.listen(device_choice.listen)
 
 
 def checks_values() -> bool:

@@ -47,7 +47,6 @@ _NUMBERS: dict[str, int | float] = {
     "jax_exec_time_optimization_effort": 0.0,
     "jax_export_calling_convention_version": 10,
     "jax_memory_fitting_effort": 0.0,
-    "jax_num_cpu_devices": -1,
     "jax_persistent_cache_min_compile_time_secs": 1.0,
     "jax_persistent_cache_min_entry_size_bytes": 0,
     "jax_pgle_aggregation_percentile": 90,

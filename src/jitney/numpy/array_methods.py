@@ -368,7 +368,7 @@ def _rows(x: Array) -> list[Array]:
     """The elements along the first axis."""
     if x.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    if type(x) is ArrayImpl:
+    if type(x) is ArrayImpl and x.placement is None:
         aval = x.aval.update(shape=x.shape[1:])
         return [array_from_numpy(np.asarray(row), aval) for row in x._data()]
     rest = x.shape[1:]

@@ -20,6 +20,7 @@ from jitney.numpy.conversion import array_of
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
 from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.placement import placed, placed_like
 from jitney.primitives.array.shape import broadcast_to, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.runtime.array import MAX_AXES, array_from_numpy
@@ -66,8 +67,8 @@ def array(
       copy: whether an array that is right already must be copied.
       order: "K" or None; arrays are stored in row-major order.
       ndmin: the least rank; axes of extent 1 are put in front.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Raises:
       TypeError: if the values are no numbers.
@@ -87,7 +88,7 @@ def array(
         dtype = user_dtype(dtype, "array")
     if copy and isinstance(object, np.ma.MaskedArray):
         object = object.data  # a copy is of the data, the mask is left behind
-    return array_of(object, dtype, bool(copy), ndmin)
+    return placed(array_of(object, dtype, bool(copy), ndmin), device, out_sharding)
 
 
 def asarray(
@@ -106,8 +107,8 @@ def asarray(
       dtype: that of the result; see `array` for the default.
       order: "K" or None; arrays are stored in row-major order.
       copy: True for a copy in any case.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Raises:
       TypeError: if the values are no numbers.
@@ -123,7 +124,7 @@ def asarray(
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
         dtype = user_dtype(dtype, "asarray")
-    return array_of(a, dtype, bool(copy), 0)
+    return placed(array_of(a, dtype, bool(copy), 0), device, out_sharding)
 
 
 # --- filled arrays --------------------------------------------------------------------------------
@@ -176,15 +177,15 @@ def zeros(
     Args:
       shape: of the result; an integer stands for one axis.
       dtype: of the result; the default float (float32) if none is given.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Example:
       >>> jnp.zeros((2, 3))
       Array([[0., 0., 0.],
              [0., 0., 0.]], dtype=float32)
     """
-    return _filled(shape, 0, dtype, "zeros")
+    return placed(_filled(shape, 0, dtype, "zeros"), device, out_sharding)
 
 
 def ones(
@@ -199,14 +200,14 @@ def ones(
     Args:
       shape: of the result; an integer stands for one axis.
       dtype: of the result; the default float (float32) if none is given.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Example:
       >>> jnp.ones(3, dtype=int)
       Array([1, 1, 1], dtype=int32)
     """
-    return _filled(shape, 1, dtype, "ones")
+    return placed(_filled(shape, 1, dtype, "ones"), device, out_sharding)
 
 
 def empty(
@@ -221,14 +222,14 @@ def empty(
     Args:
       shape: of the result; an integer stands for one axis.
       dtype: of the result; the default float (float32) if none is given.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Example:
       >>> jnp.empty((2,), dtype=jnp.int32)
       Array([0, 0], dtype=int32)
     """
-    return _filled(shape, 0, dtype, "empty")
+    return placed(_filled(shape, 0, dtype, "empty"), device, out_sharding)
 
 
 def full(
@@ -245,8 +246,8 @@ def full(
       shape: of the result; an integer stands for one axis.
       fill_value: a scalar, or an array that is broadcast to `shape`.
       dtype: of the result; that of `fill_value` by default.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Raises:
       ValueError: if `fill_value` cannot be broadcast to `shape`.
@@ -260,7 +261,7 @@ def full(
     shape = canonical_shape(shape)
     if dtype is not None:
         dtype = user_dtype(dtype, "full")
-    return _full(shape, fill_value, dtype)
+    return placed(_full(shape, fill_value, dtype), device, out_sharding)
 
 
 def _full(
@@ -324,14 +325,15 @@ def zeros_like(
       a: an array, or anything that has a shape and a dtype.
       dtype: another dtype.
       shape: another shape.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Example:
       >>> jnp.zeros_like(jnp.array([1.5, 2.5]))
       Array([0., 0.], dtype=float32)
     """
-    return _like("zeros_like", a, 0, dtype, shape)
+    out = _like("zeros_like", a, 0, dtype, shape)
+    return placed_like(out, a, shape, device, out_sharding)
 
 
 def ones_like(
@@ -348,14 +350,15 @@ def ones_like(
       a: an array, or anything that has a shape and a dtype.
       dtype: another dtype.
       shape: another shape.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Example:
       >>> jnp.ones_like(jnp.arange(3))
       Array([1, 1, 1], dtype=int32)
     """
-    return _like("ones_like", a, 1, dtype, shape)
+    out = _like("ones_like", a, 1, dtype, shape)
+    return placed_like(out, a, shape, device, out_sharding)
 
 
 def empty_like(
@@ -371,13 +374,14 @@ def empty_like(
       prototype: an array, or anything that has a shape and a dtype.
       dtype: another dtype.
       shape: another shape.
-      device: unused on one device.
+      device: where to put it: a Device or a Sharding; where the prototype was put by default.
 
     Example:
       >>> jnp.empty_like(jnp.arange(3), dtype=bool)
       Array([False, False, False], dtype=bool)
     """
-    return _like("empty_like", prototype, 0, dtype, shape)
+    out = _like("empty_like", prototype, 0, dtype, shape)
+    return placed_like(out, prototype, shape, device, None)
 
 
 def full_like(
@@ -396,18 +400,19 @@ def full_like(
       fill_value: a scalar, or an array that is broadcast.
       dtype: another dtype.
       shape: another shape.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Example:
       >>> jnp.full_like(jnp.arange(3), 2.9)
       Array([2, 2, 2], dtype=int32)
     """
     promotion.check_arraylike("full_like", fill_value)
-    shape, dtype, weak = _prototype("full_like", a, dtype, shape)
+    full_shape, dtype, weak = _prototype("full_like", a, dtype, shape)
     if shape_of(fill_value):
         weak = False
-    return _full(shape, fill_value, dtype, weak)
+    out = _full(full_shape, fill_value, dtype, weak)
+    return placed_like(out, a, shape, device, out_sharding)
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:
@@ -476,7 +481,7 @@ def from_dlpack(
 
     Args:
       x: the object.
-      device: unused on one device.
+      device: where to put it.
       copy: True for a copy; False to raise an error if one is necessary.
 
     Example:
@@ -484,7 +489,7 @@ def from_dlpack(
       >>> jnp.from_dlpack(np.arange(3, dtype=np.float32))
       Array([0., 1., 2.], dtype=float32)
     """
-    return dlpack.from_dlpack(x, device, copy)
+    return placed(dlpack.from_dlpack(x, None, copy), device)
 
 
 for _name in __all__:

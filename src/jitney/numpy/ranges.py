@@ -20,6 +20,7 @@ from jitney.numpy.unary_math import log10, sign
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import iota
+from jitney.primitives.array.placement import placed
 from jitney.primitives.array.shape import (
     broadcast_shapes,
     broadcast_to,
@@ -56,8 +57,8 @@ def arange(
       stop: the end.
       step: the distance, 1 by default.
       dtype: the common dtype of the arguments by default.
-      device: unused on one device.
-      out_sharding: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
+      out_sharding: a Sharding, likewise.
 
     Returns: an array of rank 1. Unlike NumPy's, small integers do not become 64-bit ones, unless x64 is
     on.
@@ -71,6 +72,12 @@ def arange(
       >>> jnp.arange(1.0, 2.0, 0.25)
       Array([1.  , 1.25, 1.5 , 1.75], dtype=float32)
     """
+    return placed(_arange(start, stop, step, dtype), device, out_sharding)
+
+
+def _arange(
+    start: ArrayLike | None, stop: ArrayLike | None, step: ArrayLike | None, dtype: DTypeLike | None
+) -> Array:
     kind = None if dtype is None else user_dtype(dtype, "arange")
     given = {"start": start, "stop": stop, "step": step}
     if stop is None and step is None:
@@ -184,7 +191,7 @@ def linspace(
       retstep: whether the distance is returned too.
       dtype: the default float or the common inexact dtype if None; integers are rounded down.
       axis: where the new axis goes.
-      device: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
 
     Returns: an array with a new axis of extent `num`; with `retstep`, the pair of it and the distance.
 
@@ -196,9 +203,10 @@ def linspace(
     axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.linspace"))
     kind = None if dtype is None else user_dtype(dtype, "linspace")
     promotion.check_arraylike("linspace", start, stop)
-    return _linspace(
+    out = _linspace(
         start, stop, num=num, endpoint=bool(endpoint), retstep=bool(retstep), dtype=kind, axis=axis
     )
+    return (placed(out[0], device), out[1]) if isinstance(out, tuple) else placed(out, device)
 
 
 def _count(name: str, num: int) -> int:

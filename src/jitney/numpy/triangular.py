@@ -20,6 +20,7 @@ from jitney.numpy.selection import where
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis, canonical_shape
 from jitney.primitives.array.concatenation import pad, stack
 from jitney.primitives.array.creation import broadcasted_iota, iota
+from jitney.primitives.array.placement import placed
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
@@ -78,7 +79,7 @@ def eye(
       M: columns; as many as rows by default.
       k: how far the diagonal lies above the main one.
       dtype: the default float if None.
-      device: unused on one device.
+      device: where to put it: a Device or a Sharding; nowhere in particular by default.
 
     Example:
       >>> jnp.eye(2)
@@ -95,7 +96,7 @@ def eye(
     if shape_of(k) or not promotion.is_integer(promotion.dtype_of(k)):
         raise ValueError(f"k must be a scalar integer; got {k}")
     rows, columns = _rows_and_columns(n, m)
-    return convert(compare.eq(binary.add(rows, _offset(k)), columns), dtype)
+    return placed(convert(compare.eq(binary.add(rows, _offset(k)), columns), dtype), device)
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:

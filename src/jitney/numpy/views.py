@@ -13,6 +13,7 @@ from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import stack
+from jitney.primitives.array.placement import placed
 from jitney.primitives.array.shape import reshape, rev
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import (
@@ -45,7 +46,7 @@ def astype(
       x: an array or scalar.
       dtype: the default float if None.
       copy: whether the result must be another array if the dtype is that of `x`.
-      device: unused on one device.
+      device: where to put it: a Device or a Sharding; where `x` is by default.
 
     Returns: an array of the shape of `x`. Floats are truncated to integers, NaN gives 0.
 
@@ -76,7 +77,7 @@ def astype(
             stacklevel=3,
         )
         x = unary.real(x)
-    out = convert(x, new)
+    out = placed(convert(x, new), device)
     if copy and out is x:
         return copy_p.bind(out)
     return out

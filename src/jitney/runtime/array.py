@@ -1,9 +1,12 @@
 """Arrays that hold data: a read-only ndarray with a type of ours.
 
-An array has a type, a place where the user may have put it, and a `Buffer` of each device that it lies
-on, which knows its owner, the call that computes it, and whether it was given up. `_value` is the data
-of the one there is, waited for. It may be strided (a transposed array is a view); compiled programs are
-given a contiguous copy where it is. It is flat where there are more axes than NumPy's arrays can have:
+An array has a type, a place where the user may have put it (its sharding), and a `Buffer`, which knows
+its owner, the call that computes it, and whether it was given up. An array over several devices lies in
+one buffer as a whole, as their memory is the host's: the sharding says who owns which part of it, and
+`addressable_shards` are views (docs/devices.md).
+
+`_value` is the data, waited for. It may be strided (a transposed array is a view): compiled programs
+get a contiguous copy. It is flat where there are more axes than NumPy's arrays can have:
 operations on such arrays are compiled programs. Key arrays hold an element for each key: a uint64, or
 bytes (see `core.dtypes.KeyDType`).
 Operators and the methods that compute are put on the base class by `jitney.wiring`.
@@ -12,7 +15,7 @@ Operators and the methods that compute are put on the base class by `jitney.wiri
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -22,7 +25,7 @@ from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.sharding.sharding import Sharding
 from jitney.runtime import array_text, sharding
 from jitney.runtime.device import Device
-from jitney.runtime.native._native import NativeArray, array_from_numpy, empty
+from jitney.runtime.native._native import NativeArray, array_from_numpy, empty, placed_array
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -103,15 +106,19 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def sharding(self) -> Sharding:
-        return self.placement or sharding.single_device(self.device)
+        return self.placement or sharding.single_device(self._buffers[0].device)
 
     @property
     def format(self) -> sharding.Format:
         return sharding.Format(sharding.Layout(tuple(range(self.ndim))), self.sharding)
 
     @property
-    def device(self) -> Device:
-        return self._buffers[0].device
+    def device(self) -> Device | Sharding:
+        """The device of an array that lies on one, the sharding of one that lies on several."""
+        placement = self.placement
+        if placement is None or placement.num_devices == 1:
+            return self._buffers[0].device
+        return placement
 
     def devices(self) -> set[Device]:
         """The devices that hold the array.
@@ -120,7 +127,7 @@ class ArrayImpl(NativeArray, Array):
           RuntimeError: if it was deleted: it is nowhere.
         """
         self._check_not_deleted()
-        return {buffer.device for buffer in self._buffers}
+        return cast("set[Device]", self.sharding.device_set)
 
     @property
     def committed(self) -> bool:
@@ -130,21 +137,26 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def is_fully_addressable(self) -> bool:
-        return True
+        return self.sharding.is_fully_addressable
 
     @property
     def is_fully_replicated(self) -> bool:
-        return True
+        return self.sharding.is_fully_replicated
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """The part of each device, in the order of the sharding's."""
+        self._check_not_deleted()
+        return shards_of(self)
 
     @property
     def addressable_shards(self) -> list[Shard]:
-        return [Shard(self)]
-
-    global_shards = addressable_shards
+        """The part of each device of this process."""
+        return [shard for shard in self.global_shards if shard.device.is_addressable]
 
     def addressable_data(self, index: int) -> ArrayImpl:
         """The part on device number `index` of this process."""
-        return [self][index]
+        return self.addressable_shards[index].data
 
     def to_device(
         self, device: Device | Sharding | sharding.Format, *, stream: object = None
@@ -153,14 +165,18 @@ class ArrayImpl(NativeArray, Array):
         return self.placed(sharding.as_sharding(device))
 
     def placed(self, placement: Sharding) -> ArrayImpl:
-        """The array where `placement` says; the data stay where they are."""
-        out = ArrayImpl(self._data(), self.aval)
-        out.placement = placement
-        return out
+        """The array where `placement` says, in the same memory.
+
+        Raises:
+          ValueError: if the array cannot be cut as `placement` says.
+        """
+        placement.check_fits(self.aval.shape)
+        device = cast("Device", placement.device_order[0])
+        return placed_array(self._data(), self.aval, placement, device)
 
     def platform(self) -> str:
         """The platform of the device: "cpu"."""
-        return self.device.platform
+        return self._buffers[0].device.platform
 
     @property
     def traceback(self) -> None:
@@ -321,10 +337,16 @@ class ArrayImpl(NativeArray, Array):
 
     def clone(self) -> ArrayImpl:
         """Another array of the same memory."""
-        return array_from_numpy(self._data(), self.aval)
+        return self._like(self._data())
 
     def __copy__(self) -> ArrayImpl:
-        return array_from_numpy(self._data().copy(), self.aval)
+        return self._like(self._data().copy())
+
+    def _like(self, data: np.ndarray) -> ArrayImpl:
+        """An array of other data of this one's type, and where this one is."""
+        if self.placement is None:
+            return array_from_numpy(data, self.aval)
+        return placed_array(data, self.aval, self.placement, self._buffers[0].device)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ArrayImpl:
         return self.__copy__()
@@ -337,25 +359,57 @@ ArrayImpl.__module__ = "jaxlib._jax"
 
 
 class Shard:
-    """The part of an array that is on one device: here, all of it."""
+    """The part of an array that is on one device.
 
-    __slots__ = ("data",)
+    Attributes:
+      device: that device.
+      index: the slices of the array that the part is.
+      replica_id: how many devices before it, in the sharding's order, hold the same part.
+    """
 
-    replica_id = 0
+    __slots__ = ("_of", "device", "index", "replica_id")
 
-    def __init__(self, data: ArrayImpl) -> None:
-        self.data = data
+    def __init__(
+        self, of: ArrayImpl, device: Device, index: tuple[slice, ...], replica_id: int
+    ) -> None:
+        self._of = of
+        self.device = device
+        self.index = index
+        self.replica_id = replica_id
 
     @property
-    def device(self) -> Device:
-        return self.data.device
-
-    @property
-    def index(self) -> tuple[slice, ...]:
-        return tuple(slice(None) for _ in self.data.shape)
+    def data(self) -> ArrayImpl:
+        """The part as an array on `device`, in the memory of the whole."""
+        x = self._of
+        whole = host_array(x)
+        part = whole if x.ndim > MAX_AXES else whole[self.index]
+        shape = x.shape if x.ndim > MAX_AXES else part.shape
+        aval = x.aval.update(shape=shape, sharding=None)
+        place = None if x.placement is None else sharding.single_device(self.device)
+        return placed_array(np.asarray(part), aval, place, self.device)
 
     def __repr__(self) -> str:
-        return f"Shard(device={self.device!r}, index={self.index}, replica_id=0, data={self.data})"
+        return (
+            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, "
+            f"data={self.data})"
+        )
+
+
+def host_array(x: ArrayImpl) -> np.ndarray:
+    """The data of an array, waited for."""
+    return x._value
+
+
+def shards_of(x: ArrayImpl) -> list[Shard]:
+    """The part of each device that an array lies on, in the order of its sharding's."""
+    place = x.sharding
+    tiling = place.tiling(x.ndim)
+    return [
+        Shard(x, cast("Device", device), index, replica)
+        for device, index, replica in zip(
+            place.device_order, tiling.indices(x.shape), tiling.replica_ids(), strict=True
+        )
+    ]
 
 
 def _writeable_alias(value: np.ndarray) -> np.ndarray:

@@ -1,12 +1,20 @@
-"""Clients: what owns the devices of one platform in this process."""
+"""Clients: what owns the devices of one platform in this process.
+
+The host's client is made when somebody first asks for a device or makes an array. It then has as many
+devices as the settings say, once for all: `jax_num_cpu_devices`, or else what `XLA_FLAGS` has.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 
 from jitney.core import config
 from jitney.runtime.device import Device, thread_count
+from jitney.runtime.native._native import Queue, ThreadPool, use_device
+
+_FLAG = "--xla_force_host_platform_device_count="
 
 
 class Client:
@@ -14,16 +22,24 @@ class Client:
 
     Attributes:
       platform: "cpu".
+      first: the device with the lowest number.
+      queue: the calls of programs over several devices, which use the threads of all of them.
     """
 
     platform_version = "jitney"
     runtime_type = "jitney"
 
-    def __init__(self, platform: str, process_index: int, threads: int) -> None:
-        """A client of one device, which has all `threads`."""
+    def __init__(self, platform: str, process_index: int, n_devices: int, threads: int) -> None:
+        """A client of `n_devices`, among which `threads` are divided; each has one at least."""
         self.platform = platform
         self._process_index = process_index
-        self._devices = (Device(0, self, platform, threads),)
+        devices: list[Device] = []
+        for i in range(n_devices):
+            share = threads * (i + 1) // n_devices - threads * i // n_devices
+            devices.append(Device(i, self, platform, max(1, share)))
+        self._devices = tuple(devices)
+        self.first = devices[0]
+        self.queue = self._devices[0].queue if n_devices == 1 else Queue(ThreadPool(threads))
 
     def devices(self) -> list[Device]:
         """All devices, those of other processes included."""
@@ -63,8 +79,32 @@ class Client:
 
 @cache
 def host_client() -> Client:
-    """The client of the host's CPU, made at the first request."""
-    return Client("cpu", 0, thread_count())
+    """The client of the host's CPU, made at the first request.
+
+    Raises:
+      ValueError: if settings contradict each other about its devices.
+    """
+    made = Client("cpu", 0, _device_count(), thread_count())
+    config.num_cpu_devices.frozen = (
+        "jax_num_cpu_devices can be set only while there are no devices yet, that is before the first "
+        "array is made and before jax.devices() is called: set it right after the import"
+    )
+    return made
+
+
+def _device_count() -> int:
+    """How many devices the settings ask for."""
+    asked = config.num_cpu_devices.global_value
+    words = os.environ.get("XLA_FLAGS")
+    if not words:
+        return max(1, asked)
+    flags = [word.removeprefix(_FLAG) for word in words.split() if word.startswith(_FLAG)]
+    if asked > 0 and flags:
+        raise ValueError(
+            f"jax_num_cpu_devices={asked} and XLA_FLAGS={_FLAG}{flags[-1]} both say how many devices "
+            "there are: leave one of them out"
+        )
+    return asked if asked > 0 else max(1, int(flags[-1])) if flags else 1
 
 
 def client(backend: str | None = None) -> Client:
@@ -84,4 +124,15 @@ def client(backend: str | None = None) -> Client:
 def default_device() -> Device:
     """The device of what nobody put anywhere: that of `jax_default_device`, or else the first."""
     chosen = config.default_device.value
-    return chosen if isinstance(chosen, Device) else client(chosen).devices()[0]
+    if isinstance(chosen, Device):
+        return chosen
+    return client(chosen).devices()[0]
+
+
+def new_arrays_device() -> Device:
+    """The default device; native code need not ask again while nobody has ever chosen one."""
+    if config.device_choice.wanted:
+        return default_device()
+    device = host_client().first
+    use_device(device)
+    return device

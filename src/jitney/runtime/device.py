@@ -1,12 +1,13 @@
 """Devices: where arrays lie and programs run.
 
 A device is a part of the host's CPU: it has threads of its own, which divide the loops of its programs,
-and a queue, which runs the calls of its programs. Its memory is the host's.
+and a queue, which runs the calls of its programs. Its memory is the host's, which all devices share.
 """
 
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.core.errors import JaxRuntimeError
@@ -39,7 +40,7 @@ class Device:
       queue: the calls of its programs, in order.
     """
 
-    __slots__ = ("_memories", "client", "device_kind", "id", "pool", "queue")
+    __slots__ = ("_made_memories", "client", "device_kind", "id", "pool", "queue")
 
     def __init__(self, id: int, client: Platform, device_kind: str, threads: int) -> None:  # noqa: A002
         self.id = id
@@ -47,9 +48,16 @@ class Device:
         self.device_kind = device_kind
         self.pool = ThreadPool(threads)
         self.queue = Queue(self.pool)
-        self._memories = tuple(
-            [Memory(len(MEMORY_KINDS) * id + k, kind, self) for k, kind in enumerate(MEMORY_KINDS)]
-        )
+        self._made_memories: tuple[Memory, ...] = ()
+
+    @property
+    def _memories(self) -> tuple[Memory, ...]:
+        if not self._made_memories:
+            first = len(MEMORY_KINDS) * self.id
+            self._made_memories = tuple(
+                [Memory(first + k, kind, self) for k, kind in enumerate(MEMORY_KINDS)]
+            )
+        return self._made_memories
 
     @property
     def platform(self) -> str:
@@ -67,6 +75,15 @@ class Device:
     @property
     def local_hardware_id(self) -> int:
         return self.id
+
+    @property
+    def task_id(self) -> int:
+        return self.process_index
+
+    @property
+    def is_addressable(self) -> bool:
+        """Whether it is this process's, so that its memory can be read."""
+        return self.process_index == self.client.process_index()
 
     @property
     def target(self) -> Target:
@@ -142,6 +159,7 @@ class Memory:
         return f"{name}_{self.id}"
 
 
+@cache
 def thread_count() -> int:
     """Threads that large kernels are divided over: JITNEY_NUM_THREADS, or all usable cores."""
     asked = os.environ.get("JITNEY_NUM_THREADS", "")

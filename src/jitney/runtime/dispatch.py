@@ -46,7 +46,7 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
         compile_log.starts(name, ", ".join([aval.str_short() for aval in closed.in_avals]))
         with compile_log.step("XLA compilation", name):
             found = _executables[closed] = lowered.compile()
-    return found.assigned(assignment)
+    return found.assigned(assignment, closed)
 
 
 def is_compiled(closed: ClosedJaxpr) -> bool:
@@ -150,7 +150,7 @@ class PjitFunction(FastFunction):
             config.call_epoch(),
             signature.patterns,
             signature.names,
-            executable.assigned(assignment).native,
+            executable_of(closed, executable.name, assignment).native,
             signatures.unflatten_function(out_tree),
             tuple([i for i, gone in enumerate(assignment.donated) if gone]),
         )

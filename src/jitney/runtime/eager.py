@@ -10,6 +10,7 @@ arrays of more axes than NumPy's have, are compiled as a program of one equation
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,16 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
-from jitney.runtime import debug_checks, dispatch, key_reuse, lazy_compiler, numpy_errstate
+from jitney.runtime import (
+    debug_checks,
+    dispatch,
+    key_reuse,
+    lazy_compiler,
+    numpy_errstate,
+    placements,
+)
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
+from jitney.runtime.assignment import assign
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -57,6 +66,8 @@ class EvalTrace(Trace):
         lent: list[np.ndarray] = []
         for x in args:
             if type(x) is ArrayImpl:
+                if x.placement is not None:
+                    return self._process_placed(primitive, args, params, own)
                 value = x._value
                 values.append(value if type(value) is _ndarray else x._data())
                 avals.append(x.aval)
@@ -105,6 +116,32 @@ class EvalTrace(Trace):
         if config.value_checks.wanted and config.checks_values():
             debug_checks.check_results(primitive, [array])
         return array
+
+    def _process_placed(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
+    ) -> Any:
+        """An operation on arrays some of which somebody put somewhere: there are the results, too."""
+        if primitive.eager_rule is None and (primitive.user_impl is None or own):
+            avals = tuple([get_aval(x) for x in args])
+            return _run_as_program(
+                primitive, avals, args, params, primitive.result_type(avals, params)[0]
+            )
+        assignment = assign(args, describe=lambda i: f"argument {i} of {primitive}")
+        bare = [
+            array_from_numpy(x._value, x.aval) if type(x) is ArrayImpl else x for x in args
+        ]  # fmt: skip
+        results = self.process_primitive(primitive, bare, params, own)
+        outs = results if primitive.multiple_results else (results,)
+        program = functools.partial(
+            _program_of, primitive, tuple([get_aval(x) for x in args]), params,
+            [get_aval(x) for x in outs] if primitive.multiple_results else get_aval(results),
+        )  # fmt: skip
+        places = placements.of_operation(program, assignment, len(outs))
+        placed = [
+            x.placed(place) if type(x) is ArrayImpl else x
+            for x, place in zip(outs, places, strict=True)
+        ]
+        return placed if primitive.multiple_results else placed[0]
 
     def __repr__(self) -> str:
         return "EvalTrace"

@@ -16,7 +16,7 @@ from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
-from jitney.runtime import debug_checks
+from jitney.runtime import debug_checks, placements
 from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.lazy_compiler import compiler, linker
@@ -25,6 +25,8 @@ from jitney.runtime.native._native import Program
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
     from jitney.compiler.hlo import ir
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
 
 
@@ -54,6 +56,7 @@ class MemoryAnalysis:
 class Executable:
     """A compiled program that takes and returns flat sequences of arrays, for one assignment.
 
+    `places` says where its results are put; None if nobody has put any operand anywhere.
     Executables of one program, for several assignments, share its machine code.
     """
 
@@ -64,6 +67,7 @@ class Executable:
         in_avals: Sequence[AbstractValue],
         out_avals: Sequence[AbstractValue],
         assignment: Assignment,
+        places: tuple[Sharding | None, ...] | None = None,
         others: dict[Assignment, Executable] | None = None,
     ) -> None:
         self.name = name
@@ -85,6 +89,8 @@ class Executable:
             program.arena_bytes,
             program.releases_gil,
             assignment.devices[0],
+            assignment.queue,
+            places,
             program,
         )
 
@@ -93,14 +99,17 @@ class Executable:
         """Seconds that each stage of compilation took."""
         return self.program.timings
 
-    def assigned(self, assignment: Assignment) -> Executable:
-        """The executable of the same program for another assignment."""
+    def assigned(self, assignment: Assignment, closed: ClosedJaxpr) -> Executable:
+        """The executable of the same program, which `closed` is, for another assignment."""
         if assignment is self.assignment:
             return self
         found = self._by_assignment.get(assignment)
-        return found or Executable(
-            self.name, self.program, self.in_avals, self.out_avals, assignment, self._by_assignment
-        )
+        if found is None:
+            found = Executable(
+                self.name, self.program, self.in_avals, self.out_avals, assignment,
+                placements.of_results(closed, assignment), self._by_assignment,
+            )  # fmt: skip
+        return found
 
     def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
         """Results of the program on arrays, NumPy arrays or scalars of the right types."""
@@ -109,9 +118,7 @@ class Executable:
             _check_donated_once(leaves, donated)
         inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
-        results: list[Any] = self.native.device.queue.enqueue(
-            self.native.prepare(inputs)
-        ).complete()
+        results: list[Any] = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
         if self.has_tokens:
@@ -201,7 +208,7 @@ class Lowering:
         return is_exact(self.module.region)
 
     def compile(self) -> Executable:
-        """Machine code for the program, compiled once, or found on disk."""
+        """Machine code for the program, compiled once, or found on disk; for the default device."""
         if self._executable is None:
             program = _machine_code(self.module)
             self._executable = Executable(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import Any
 
 from jitney.compiler import blas, lapack, sorting
 from jitney.compiler.reference import scalar, threefry
@@ -11,6 +12,7 @@ from jitney.core import config
 from jitney.core.trace import state
 from jitney.runtime import client, elementwise, numpy_errstate
 from jitney.runtime.array import ArrayImpl
+from jitney.runtime.device import thread_count
 from jitney.runtime.native import _native
 
 _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")
@@ -23,8 +25,12 @@ def install(operators: type) -> None:
       operators: a class whose methods do arithmetic where native code cannot: on operands that are
         not two arrays of one type, or an array and a Python number, and under transformations.
     """
-    device = client.default_device()
-    _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch, device)
+    _native.configure(
+        state, state.eval_trace, ArrayImpl, config.call_epoch, client.new_arrays_device
+    )
+    config.default_device.listen(
+        lambda device: _native.use_device(None) if device is not None else None
+    )
     if numpy_errstate.quiet is not None:
         _native.use_error_state(numpy_errstate.variable, numpy_errstate.quiet)
     for option in (config.debug_nans, config.debug_infs):
@@ -36,9 +42,13 @@ def install(operators: type) -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _native.set_main_thread(threading.get_ident()))
     _native.keep_freed_memory()
-    if device.pool.threads > 1:
+    if thread_count() > 1:
         scalar.use_threads(elementwise.apply_ufunc)
     threefry.use_rounds(_native.threefry)
-    lapack.use_native(_native.factorization_address, _native.set_lapack, device.pool.run_over_batch)
-    sorting.use_native(_native.sort_address, device.pool.run_over_batch)
+    lapack.use_native(_native.factorization_address, _native.set_lapack, _run_over_batch)
+    sorting.use_native(_native.sort_address, _run_over_batch)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)
+
+
+def _run_over_batch(*args: Any) -> None:
+    client.default_device().pool.run_over_batch(*args)

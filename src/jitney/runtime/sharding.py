@@ -7,8 +7,9 @@ from typing import Any
 
 from jitney.core.record import record
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.sharding.tiling import Tiling, whole
 from jitney.runtime import client
-from jitney.runtime.device import Device
+from jitney.runtime.device import MEMORY_KINDS, Device
 
 
 class _Unspecified:
@@ -27,31 +28,43 @@ UNSPECIFIED = _Unspecified()
 
 
 class SingleDeviceSharding(Sharding):
-    """All of an array on one device."""
+    """All of an array on one device.
+
+    Raises:
+      ValueError: if the device has no memory of the kind.
+    """
 
     __slots__ = ("_device", "_memory_kind")
 
     def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
         self._device = device
         self._memory_kind = memory_kind
+        if memory_kind is not None and memory_kind not in MEMORY_KINDS:
+            raise ValueError(
+                f"Could not find memory of kind {memory_kind!r}: device {device} has these: "
+                f"{', '.join(MEMORY_KINDS)}"
+            )
 
     @property
-    def device_set(self) -> set[Device]:
-        return {self._device}
+    def device_order(self) -> tuple[Device, ...]:
+        return (self._device,)
 
     @property
     def memory_kind(self) -> str | None:
-        return self._memory_kind or "device"
+        return self._memory_kind or MEMORY_KINDS[0]
 
-    @property
-    def num_devices(self) -> int:
-        return 1
+    def tiling(self, ndim: int) -> Tiling:
+        return whole(ndim, 1)
 
     def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
         return SingleDeviceSharding(self._device, memory_kind=kind)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SingleDeviceSharding) and other._device is self._device
+        return (
+            isinstance(other, SingleDeviceSharding)
+            and other._device is self._device
+            and other.memory_kind == self.memory_kind
+        )
 
     def __hash__(self) -> int:
         return hash(self._device.id)
@@ -60,7 +73,11 @@ class SingleDeviceSharding(Sharding):
         return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
 
     def __reduce__(self) -> Any:
-        return SingleDeviceSharding, (self._device,)
+        return _rebuild, (self._device, self._memory_kind)
+
+
+def _rebuild(device: Device, memory_kind: str | None) -> SingleDeviceSharding:
+    return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
 @cache
@@ -78,7 +95,7 @@ def as_sharding(place: Device | Sharding | Format) -> Sharding:
     """A device, a sharding or a format as a sharding."""
     if isinstance(place, Format):
         place = place.sharding or default()
-    return SingleDeviceSharding(place) if isinstance(place, Device) else place
+    return single_device(place) if isinstance(place, Device) else place
 
 
 @record(frozen=True)

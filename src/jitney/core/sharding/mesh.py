@@ -9,7 +9,7 @@ import contextlib
 import enum
 import threading
 from collections import OrderedDict
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,6 +78,22 @@ class _Axes:
     def are_all_axes_manual(self) -> bool:
         return self._all(AxisType.Manual)
 
+    def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
+        pairs = zip(self.axis_names, self.axis_types, strict=True)
+        return tuple([name for name, own in pairs if own is kind])
+
+    @property
+    def auto_axes(self) -> tuple[Any, ...]:
+        return self._of_type(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[Any, ...]:
+        return self._of_type(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[Any, ...]:
+        return self._of_type(AxisType.Manual)
+
     def short_text(self) -> str:
         """ "'x': 1, axis_types=(Auto,)"."""
         axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape.items()) or "()"
@@ -106,6 +122,10 @@ class Mesh(_Axes):
         self.devices = np.array(devices, dtype=object)
         self.devices.flags.writeable = False
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        if None in self.axis_names:
+            raise ValueError(f"Mesh axis names cannot be None. Got: {self.axis_names}")
+        if len(set(self.axis_names)) != len(self.axis_names):
+            raise ValueError(f"Mesh: axis names must differ from each other, got {self.axis_names}")
         if self.devices.ndim != len(self.axis_names):
             raise ValueError(
                 f"Mesh: {self.devices.ndim} axes of devices, but {len(self.axis_names)} names: "
@@ -158,6 +178,9 @@ class Mesh(_Axes):
     def __exit__(self, *_: object) -> None:
         _current.stack = _current.stack[:-1]
 
+    def __str__(self) -> str:
+        return f"Mesh({self.short_text()})"
+
     def __repr__(self) -> str:
         types = f", axis_types={self.axis_types!r}" if self.axis_types else ""
         return f"Mesh(axis_sizes={self.axis_sizes!r}, axis_names={self.axis_names!r}{types})"
@@ -189,6 +212,11 @@ class AbstractMesh(_Axes):
             changes.get("axis_names", self.axis_names),
             changes.get("axis_types", self.axis_types),
         )
+
+    def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
+        """A copy in which some axes are of other types."""
+        pairs = zip(self.axis_names, self.axis_types, strict=True)
+        return self.update(axis_types=tuple([name_to_type.get(n, t) for n, t in pairs]))
 
     @property
     def abstract_mesh(self) -> AbstractMesh:

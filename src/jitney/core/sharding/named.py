@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Device, Sharding
+from jitney.core.sharding.tiling import Tiling
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName
@@ -18,7 +21,7 @@ ShardingLike: TypeAlias = "Sharding | PartitionSpec"
 class NamedSharding(Sharding):
     """An array on a mesh, its axes divided as a `PartitionSpec` says."""
 
-    __slots__ = ("_memory_kind", "mesh", "spec")
+    __slots__ = ("_memory_kind", "_tilings", "mesh", "spec")
 
     def __init__(
         self,
@@ -31,19 +34,20 @@ class NamedSharding(Sharding):
         self.mesh = mesh
         self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*(spec or ()))
         self._memory_kind = memory_kind
-        for entry in self.spec:
-            for name in names_of(entry):
-                if isinstance(name, str) and name not in mesh.axis_names:
-                    raise ValueError(
-                        f"Resource axis: {name} of {self.spec} is not found in mesh: "
-                        f"{mesh.axis_names}."
-                    )
+        self._tilings: dict[int, Tiling] = {}
+        _check_names(self.spec, mesh)
+        if memory_kind is not None:
+            _check_memory_kind(memory_kind, mesh)
 
     @property
-    def device_set(self) -> set[Device]:
+    def device_order(self) -> tuple[Device, ...]:
         if isinstance(self.mesh, AbstractMesh):
             raise ValueError("a sharding on an AbstractMesh has no devices")
-        return set(self.mesh.devices.flat)
+        return tuple(self.mesh.devices.flat)
+
+    @property
+    def device_key(self) -> object:
+        return self.mesh.size if isinstance(self.mesh, AbstractMesh) else self.device_order
 
     @property
     def memory_kind(self) -> str | None:
@@ -54,15 +58,40 @@ class NamedSharding(Sharding):
     def num_devices(self) -> int:
         return self.mesh.size
 
-    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of one device's part of an array of `global_shape`."""
-        sizes = self.mesh.shape
-        shape = list(global_shape)
-        for i, entry in enumerate(self.spec):
-            for name in names_of(entry):
-                if isinstance(name, str):
-                    shape[i] //= sizes[name]
-        return tuple(shape)
+    @property
+    def is_fully_replicated(self) -> bool:
+        extents = self.mesh.shape
+        return not self.spec.unreduced and all([
+            extents[name] == 1 for entry in self.spec for name in _axes_of(entry)
+        ])  # fmt: skip
+
+    def tiling(self, ndim: int) -> Tiling:
+        found = self._tilings.get(ndim)
+        if found is None:
+            found = self._tilings[ndim] = self._tiling_of_rank(ndim)
+        return found
+
+    def _tiling_of_rank(self, ndim: int) -> Tiling:
+        entries = [_axes_of(entry) for entry in self.spec]
+        if len(entries) > ndim:
+            raise ValueError(
+                f"{self} is for arrays of {len(entries)} axes and more, and cannot place one of "
+                f"{ndim}"
+            )
+        entries += [()] * (ndim - len(entries))
+        mesh = self.mesh
+        extents, places = mesh.shape, {name: k for k, name in enumerate(mesh.axis_names)}
+        counts = tuple([math.prod([extents[name] for name in names]) for names in entries])
+        tiles: list[tuple[int, ...]] = []
+        for device in itertools.product(*map(range, mesh.axis_sizes)):
+            tile: list[int] = []
+            for names in entries:
+                number = 0
+                for name in names:
+                    number = number * extents[name] + device[places[name]]
+                tile.append(number)
+            tiles.append(tuple(tile))
+        return Tiling(counts, tuple(tiles))
 
     def update(self, **changes: Any) -> NamedSharding:
         """A copy with `mesh`, `spec` or `memory_kind` replaced."""
@@ -85,9 +114,43 @@ class NamedSharding(Sharding):
         return hash((self.mesh, self.spec))
 
     def __reduce__(self) -> Any:
-        return NamedSharding, (self.mesh, self.spec)
+        return _rebuild, (self.mesh, self.spec, self._memory_kind)
 
     def __repr__(self) -> str:
         kind = "AbstractMesh" if isinstance(self.mesh, AbstractMesh) else "Mesh"
         memory = f", memory_kind={self.memory_kind}" if self.memory_kind is not None else ""
         return f"NamedSharding(mesh={kind}({self.mesh.short_text()}), spec={self.spec!r}{memory})"
+
+
+def _rebuild(mesh: Mesh, spec: PartitionSpec, memory_kind: str | None) -> NamedSharding:
+    return NamedSharding(mesh, spec, memory_kind=memory_kind)
+
+
+def _axes_of(entry: AxisName) -> tuple[AxisName, ...]:
+    """The axes of the mesh in one entry of a spec: none if it is not constrained."""
+    return () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry)
+
+
+def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
+    used: set[AxisName] = set()
+    for entry in spec:
+        for name in _axes_of(entry):
+            if name not in mesh.axis_names:
+                raise ValueError(
+                    f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}."
+                )
+            if name in used:
+                raise ValueError(
+                    f"a spec divides one axis of an array along each axis of the mesh, but {spec} "
+                    f"has duplicate entries for `{name}`"
+                )
+            used.add(name)
+
+
+def _check_memory_kind(kind: str, mesh: Mesh | AbstractMesh) -> None:
+    kinds = ("device", "pinned_host", "unpinned_host")
+    if kind not in kinds:
+        raise ValueError(
+            f"Could not find memory of kind {kind!r}: the devices of {mesh} have these: "
+            f"{', '.join(kinds)}"
+        )

@@ -1,9 +1,18 @@
-"""`Sharding`, the base of all descriptions of how an array lies on devices."""
+"""`Sharding`, the base of all descriptions of how an array lies on devices.
+
+A sharding has devices, in an order, and says how arrays of any rank are cut: its `Tiling`. All else
+follows from these two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Set
 from typing import TYPE_CHECKING, Any, Protocol
+
+from jitney.core.sharding.tiling import Index, Tiling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Device(Protocol):
@@ -15,47 +24,141 @@ class Device(Protocol):
     def platform(self) -> str: ...
     @property
     def process_index(self) -> int: ...
+    @property
+    def is_addressable(self) -> bool: ...
 
 
 class Sharding:
-    """Base of all shardings."""
+    """Base of all shardings. A subclass has `device_order`, `memory_kind`, `tiling`."""
 
     __slots__ = ()
 
     if TYPE_CHECKING:  # subclasses have them as properties
 
         @property
-        def device_set(self) -> Set[Device]: ...
+        def device_order(self) -> tuple[Device, ...]:
+            """The devices, in the order of the tiling's."""
+            ...
+
         @property
         def memory_kind(self) -> str | None: ...
 
     else:
         memory_kind = "device"
 
+    def tiling(self, ndim: int) -> Tiling:
+        """How arrays of `ndim` axes are cut.
+
+        Raises:
+          ValueError: if they have fewer axes than the sharding is of.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how arrays are cut")
+
+    def with_memory_kind(self, kind: str) -> Sharding:
+        """The same in another kind of memory."""
+        raise NotImplementedError(f"{type(self).__name__} has no kinds of memory")
+
+    # --- devices ----------------------------------------------------------------------------------
+
+    @property
+    def device_set(self) -> Set[Device]:
+        return set(self.device_order)
+
+    @property
+    def device_key(self) -> object:
+        """Equal for shardings on the same devices in the same order."""
+        return self.device_order
+
+    @property
+    def num_devices(self) -> int:
+        return len(self.device_order)
+
     @property
     def addressable_devices(self) -> Set[Device]:
-        return self.device_set
+        """The devices of this process."""
+        return {d for d in self.device_order if d.is_addressable}
+
+    @property
+    def has_addressable_devices(self) -> bool:
+        return any([d.is_addressable for d in self.device_order])
 
     @property
     def is_fully_addressable(self) -> bool:
-        return True
-
-    @property
-    def is_fully_replicated(self) -> bool:
-        return True
-
-    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(global_shape)
-
-    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, Any]:
-        return {d: tuple(slice(None) for _ in global_shape) for d in self.device_set}
-
-    addressable_devices_indices_map = devices_indices_map
+        return all([d.is_addressable for d in self.device_order])
 
     @property
     def _device_assignment(self) -> tuple[Device, ...]:
-        return tuple(self.device_set)
+        # The name that libraries know.
+        return self.device_order
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device holds all of an array."""
+        return self.num_devices == 1
+
+    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of one device's part of an array of `global_shape`.
+
+        Raises:
+          ValueError: if it cannot be cut into equal parts.
+        """
+        shape = tuple(global_shape)
+        self.check_fits(shape)
+        return self.tiling(len(shape)).part_shape(shape)
+
+    def devices_indices_map(self, global_shape: tuple[int, ...]) -> Mapping[Device, Index]:
+        """For each device the slices that its part is of an array of `global_shape`.
+
+        Raises:
+          ValueError: if it cannot be cut into equal parts.
+        """
+        shape = tuple(global_shape)
+        self.check_fits(shape)
+        indices = self.tiling(len(shape)).indices(shape)
+        return dict(zip(self.device_order, indices, strict=True))
+
+    def addressable_devices_indices_map(
+        self, global_shape: tuple[int, ...]
+    ) -> Mapping[Device, Index | None]:
+        """The same for the devices of this process."""
+        parts = self.devices_indices_map(global_shape)
+        return {device: index for device, index in parts.items() if device.is_addressable}
+
+    def check_compatible_aval(self, aval_shape: tuple[int, ...]) -> None:
+        """Checks that arrays of a shape have enough axes.
+
+        Raises:
+          ValueError: if they have fewer than the sharding is of.
+        """
+        self.tiling(len(aval_shape))
+
+    def check_fits(self, shape: tuple[int, ...]) -> None:
+        """Checks that an array of `shape` can be cut.
+
+        Raises:
+          ValueError: if it has too few axes, or its parts would be unequal.
+        """
+        counts = self.tiling(len(shape)).counts
+        for axis, (n, count) in enumerate(zip(shape, counts, strict=True)):
+            if n % count:
+                raise ValueError(
+                    f"{self} divides axis {axis} of an array of shape {shape} into {count} parts, "
+                    f"which does not evenly divide its {n} elements: pad the array, or divide "
+                    "another axis"
+                )
 
     def is_equivalent_to(self, other: object, ndim: int) -> bool:
         """Whether arrays of `ndim` axes lie alike by both."""
-        return isinstance(other, Sharding) and self.device_set == other.device_set
+        return self is other or (
+            isinstance(other, Sharding)
+            and self.memory_kind == other.memory_kind
+            and self.device_key == other.device_key
+            and self.tiling(ndim) == other.tiling(ndim)
+        )
+
+
+def device_ids(sharding: Sharding) -> list[Any]:
+    """The numbers of a sharding's devices, for messages."""
+    return [d.id for d in sharding.device_order]

@@ -13,6 +13,7 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
+from jitney.primitives.array import placement
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.shape import broadcast, shape_of
 from jitney.primitives.elementwise import families
@@ -111,7 +112,7 @@ def full(
       shape: extents.
       fill_value: a scalar.
       dtype: that of the result; that of the fill value, as weak as it, by default.
-      sharding: unused on one device.
+      sharding: where to put it; nowhere in particular by default.
 
     Raises:
       TypeError: if `fill_value` is not a scalar.
@@ -132,7 +133,7 @@ def full(
         fill = convert(fill_value, aval.dtype, aval.weak_type)
     else:
         fill = convert(fill_value, user_dtype(dtype, "full"))
-    return broadcast(fill, shape)
+    return placement.placed(broadcast(fill, shape), sharding)
 
 
 def full_like(
@@ -149,7 +150,7 @@ def full_like(
       fill_value: a scalar.
       dtype: of the result; that of `x` by default.
       shape: of the result; that of `x` by default.
-      sharding: unused on one device.
+      sharding: where to put it; where `x` was put by default.
 
     Example:
       >>> lax.full_like(jnp.array([1, 2, 3]), 9)
@@ -168,7 +169,7 @@ def full_like(
         fill = convert(fill_value, old_dtype, weak)
     else:
         fill = convert(fill_value, user_dtype(dtype, "full_like"))
-    return broadcast(fill, extents)
+    return placement.placed_like(broadcast(fill, extents), x, shape, sharding, None)
 
 
 empty_p = declare("empty")

@@ -1,10 +1,10 @@
-"""Placement of values: with one device, operations that return their operands."""
+"""Placement of values: operations that return their operands, in another place."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,12 +16,15 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
 from jitney.primitives import rules
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.sharding import as_sharding
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jitney.core.array import Array
     from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
         Builder,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+    from jitney.runtime.device import Device
 
 
 class ArrayCopySemantics(enum.Enum):
@@ -109,6 +113,61 @@ def device_put(xs: Sequence[Any], devices: Sequence[Any], *, donate: bool = Fals
     return device_put_p.bind(
         *xs, devices=tuple(devices), srcs=(None,) * n, copy_semantics=(how,) * n
     )
+
+
+def placed(x: Array, device: object, out_sharding: object = None) -> Array:
+    """`x`, just made, where the options `device` or `out_sharding` of a public function say.
+
+    Within a trace it is a constraint on the value, or a move of it.
+
+    Raises:
+      ValueError: if both options are given, or name no place.
+    """
+    if device is not None and out_sharding is not None:
+        raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
+    place = device if out_sharding is None else out_sharding
+    if place is None:
+        return x
+    if isinstance(place, PartitionSpec):
+        place = on_mesh_in_force(place, "out_sharding")
+    if isinstance(x, ArrayImpl):
+        return x.placed(as_sharding(cast("Device | Sharding", place)))
+    if isinstance(place, Sharding):
+        return sharding_constraint(x, place)
+    return device_put([x], [place])[0]
+
+
+def placed_like(
+    x: Array, prototype: object, shape: object, device: object, out_sharding: object
+) -> Array:
+    """`x`, just made, where the options say, or else where `prototype` was put.
+
+    A prototype that is divided says nothing of arrays of another shape.
+    """
+    if (
+        device is None
+        and out_sharding is None
+        and isinstance(prototype, ArrayImpl)
+        and isinstance(x, ArrayImpl)
+        and (shape is None or prototype.is_fully_replicated)
+    ):
+        device = prototype.placement
+    return placed(x, device, out_sharding)
+
+
+def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
+    """`spec` on the mesh that `jax.set_mesh` has put in force.
+
+    Raises:
+      ValueError: if there is none.
+    """
+    mesh = get_mesh()
+    if mesh.empty:
+        raise ValueError(
+            f"{asked_by}={spec}: a PartitionSpec is on the mesh in force, and there is none: set one "
+            "by `jax.set_mesh`"
+        )
+    return NamedSharding(mesh, spec)
 
 
 # --- constraints --------------------------------------------------------------------------------

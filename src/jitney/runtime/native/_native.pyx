@@ -102,16 +102,28 @@ cdef object _state = None  # the thread-local trace state
 cdef object _eval_trace = None
 cdef object _array_type = None  # the class of arrays made here
 cdef object _epoch = None  # function: epoch of the configuration
-cdef object _host_device = None  # the device of arrays that are made of NumPy's
+cdef object _host_device = None  # the device of arrays that are made of NumPy's, if it is always the same
+cdef object _find_device = None  # function: that device here and now
 cdef object _set_errors = None  # the context variable of NumPy's error handling, and its quiet value
 cdef object _quiet = None
 
 
-def configure(state, eval_trace, array_type, epoch, host_device):
+def configure(state, eval_trace, array_type, epoch, find_device):
     """Sets the Python objects that native code works with."""
-    global _state, _eval_trace, _array_type, _epoch, _host_device
+    global _state, _eval_trace, _array_type, _epoch, _find_device
     _state, _eval_trace, _array_type, _epoch = state, eval_trace, array_type, epoch
-    _host_device = host_device
+    _find_device = find_device
+
+
+def use_device(device):
+    """Sets the device of new arrays; None to have it asked for at each of them."""
+    global _host_device
+    _host_device = device
+
+
+cdef inline object _device_of_new():
+    """The device of arrays that nobody puts anywhere."""
+    return _find_device() if _host_device is None else _host_device
 
 
 def blas_guard_addresses():

@@ -14,7 +14,7 @@ cdef class NativeArray:
     cdef object __weakref__
 
     def __init__(self, value, aval):
-        self.buffer = _new_buffer(value, _host_device)
+        self.buffer = _new_buffer(value, _device_of_new())
         self.aval = aval
 
     @property
@@ -86,12 +86,32 @@ def array_from_numpy(value, aval):
     if type(value) is not cnp.ndarray:
         value = np.asarray(value)
     PyArray_CLEARFLAGS(<cnp.ndarray>value, cnp.NPY_ARRAY_WRITEABLE)
-    return _new_array_of(_new_buffer(value, _host_device), aval)
+    return _new_array_of(_new_buffer(value, _device_of_new()), aval)
+
+
+def placed_array(cnp.ndarray value not None, aval, placement, device):
+    """An array over `value`, which nobody may write to any more, where `placement` says.
+
+    Args:
+      value: the whole array.
+      aval: its type.
+      placement: its sharding.
+      device: the first device of that.
+    """
+    cdef NativeArray array
+    PyArray_CLEARFLAGS(value, cnp.NPY_ARRAY_WRITEABLE)
+    array = _new_array_of(_new_buffer(value, device), aval)
+    array.placement = placement
+    return array
 
 
 def host_data(x):
-    """The data of an array that lies on this host, whole and computed: an ndarray. None of all else."""
-    if type(x) is _array_type and _is_at_hand((<NativeArray>x).buffer):
+    """The data of an array that nobody has put anywhere, and that are computed; None of all else."""
+    if (
+        type(x) is _array_type
+        and (<NativeArray>x).placement is None
+        and _is_at_hand((<NativeArray>x).buffer)
+    ):
         return (<NativeArray>x).buffer.data
     return None
 
@@ -100,6 +120,7 @@ def eager_data(x):
     """The same outside of any trace; None within one."""
     if (
         type(x) is _array_type
+        and (<NativeArray>x).placement is None
         and _is_at_hand((<NativeArray>x).buffer)
         and _state.trace is _eval_trace
         and not (_keys_are_watched and not _is_plain(<cnp.ndarray>(<NativeArray>x).buffer.data))
@@ -142,11 +163,12 @@ def watch_keys():
 cdef object _arithmetic(
     NativeArray x, object other, str operator, object ufunc, bint is_reflected
 ):
-    """Arithmetic of an array with one of its type and device, or with a Python number, by NumPy.
+    """Arithmetic of an array with one of its type and place, or with a Python number, by NumPy.
 
     All else is done by the operator's Python function: see `_operand`.
     """
     cdef object value, token
+    cdef NativeArray placed
     cdef object operand = _operand(x, other)
     if operand is not None:
         token = _set_errors.set(_quiet)
@@ -160,7 +182,11 @@ cdef object _arithmetic(
         if type(value) is not cnp.ndarray:
             value = np.asarray(value)
         PyArray_CLEARFLAGS(<cnp.ndarray>value, cnp.NPY_ARRAY_WRITEABLE)
-        return _new_array_of(_new_buffer(value, x.buffer.device), x.aval)
+        if x.placement is None:
+            return _new_array_of(_new_buffer(value, _device_of_new()), x.aval)
+        placed = _new_array_of(_new_buffer(value, x.buffer.device), x.aval)
+        placed.placement = x.placement
+        return placed
     return _slow_operators[operator](x, other)
 
 
@@ -186,7 +212,7 @@ cdef inline object _operand(NativeArray x, object other):
         if (
             (<NativeArray>other).aval is x.aval
             and _is_at_hand(its)
-            and its.device is mine.device
+            and (<NativeArray>other).placement is x.placement
         ):
             return its.data
         return None

@@ -77,7 +77,9 @@ cdef class Program:
       out_avals: types of the results.
       arena_bytes: memory for temporaries.
       release: whether other Python threads run meanwhile.
-      device: what it runs on, and what owns the results.
+      device: what owns the results: the first of the devices that they lie on.
+      queue: what runs its calls.
+      placements: where each of the results is put; None if nobody has put anything anywhere.
       keep_alive: what the code needs.
     """
 
@@ -88,13 +90,15 @@ cdef class Program:
     cdef bint release
     cdef readonly tuple out_avals
     cdef readonly object device
-    cdef Queue queue
+    cdef readonly Queue queue
+    cdef readonly tuple placements
     cdef tuple descrs
     cdef tuple shapes
     cdef object keep_alive
 
     def __init__(
-        self, entry, n_inputs, out_types, out_avals, arena_bytes, release, device, keep_alive
+        self, entry, n_inputs, out_types, out_avals, arena_bytes, release, device, Queue queue,
+        placements, keep_alive,
     ):
         self.entry = <Entry><uintptr_t>entry
         self.n_inputs = n_inputs
@@ -105,7 +109,8 @@ cdef class Program:
         self.arena_bytes = arena_bytes
         self.release = release
         self.device = device
-        self.queue = device.queue
+        self.queue = queue
+        self.placements = placements
         self.keep_alive = keep_alive
         if max(map(len, self.shapes), default=0) > MAX_AXES:
             raise ValueError(f"no array has more than {MAX_AXES} axes in memory: {self.shapes}")
@@ -180,12 +185,16 @@ cdef class Program:
         """The results as arrays, in place; they are there when `ready` is complete, or at once if None."""
         cdef int i
         cdef Buffer buffer
+        cdef NativeArray array
         for i in range(self.n_outputs):
             PyArray_CLEARFLAGS(<cnp.ndarray>values[i], cnp.NPY_ARRAY_WRITEABLE)
             buffer = _new_buffer(values[i], self.device)
             if ready is not None:
                 buffer.ready = ready
-            values[i] = _new_array_of(buffer, self.out_avals[i])
+            array = _new_array_of(buffer, self.out_avals[i])
+            if self.placements is not None:
+                array.placement = self.placements[i]
+            values[i] = array
         return values
 
     cdef list run(self, void **inputs):

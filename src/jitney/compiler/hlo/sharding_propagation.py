@@ -1,0 +1,258 @@
+"""Sharding propagation: along which axes of a mesh values are divided, given the operands.
+
+A forward analysis: one rule for each kind of node says how its result is divided if its operands are
+divided in certain ways and nothing is to be moved without need. What a rule says nothing of is whole on
+each device. Values do not depend on it.
+
+The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation Graphs",
+2021), without its backward passes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from jitney.compiler.hlo import ir, traversal
+
+# For each axis of an array the axes of the mesh that it is divided along, major first.
+Spec: TypeAlias = tuple[tuple[Any, ...], ...]
+
+
+def propagate(region: ir.Region, specs: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec]:
+    """How the results of `region` are divided.
+
+    Args:
+      region: the program.
+      specs: how its parameters are, one for each.
+      extents: of the axes of the mesh.
+    """
+    return _Propagation(extents).region(region, specs)
+
+
+def whole(ndim: int) -> Spec:
+    """All of an array of `ndim` axes on each device."""
+    return ((),) * ndim
+
+
+class _Propagation:
+    def __init__(self, extents: Mapping[Any, int]) -> None:
+        self.extents = extents
+
+    def region(self, region: ir.Region, specs: Sequence[Spec]) -> list[Spec]:
+        found: dict[ir.Node, tuple[Spec, ...]] = {}
+        for node in traversal.topological_order(region.results):
+            if isinstance(node, ir.Parameter):
+                given = specs[node.index]
+                found[node] = (given if len(given) == len(node.shape) else whole(len(node.shape)),)
+            elif isinstance(node, ir.Project):
+                found[node] = (found[node.node][node.index],)
+            else:
+                operands = [found[x][0] for x in traversal.operands(node)]
+                found[node] = self.fitting(node, self.rule(node, operands))
+        return [found[result][0] for result in region.results]
+
+    def fitting(self, node: ir.Node, specs: Sequence[Spec] | None) -> tuple[Spec, ...]:
+        """`specs` of the node's results, without what does not divide them evenly or is there twice."""
+        types = node.type if isinstance(node.type, tuple) else (node.type,)
+        if specs is None:
+            return tuple([whole(len(t.shape)) for t in types])
+        fitted: list[Spec] = []
+        for spec, t in zip(specs, types, strict=True):
+            used: set[Any] = set()
+            kept: list[tuple[Any, ...]] = []
+            for names, n in zip(spec, t.shape, strict=True):
+                fits = not used.intersection(names) and n % self.parts(names) == 0
+                kept.append(names if fits else ())
+                used.update(kept[-1])
+            fitted.append(tuple(kept))
+        return tuple(fitted)
+
+    def parts(self, names: Sequence[Any]) -> int:
+        """Into how many parts an axis is divided along the mesh's axes `names`."""
+        return math.prod([self.extents[name] for name in names])
+
+    def rule(self, node: ir.Node, xs: list[Spec]) -> Sequence[Spec] | None:
+        """How results are divided if operands are as `xs` says; None if they are whole."""
+        match node:
+            case ir.While():
+                return self.loop(node, xs)
+            case ir.Cond():
+                branches = [self.region(case, xs[1:]) for case in node.cases]
+                return [_common(specs) for specs in zip(*branches, strict=True)]
+            case ir.Reshape():
+                return [_reshaped(xs[0], node.x.shape, node.shape, self.parts)]
+            case _:
+                rule = _RULES.get(type(node))
+                return None if rule is None else rule(node, xs)
+
+    def loop(self, node: ir.While, init: list[Spec]) -> list[Spec]:
+        """A carry is divided as both its first value and the body's result are."""
+        carry = init
+        while True:
+            after = self.region(node.body, carry)
+            common = [_common(pair) for pair in zip(carry, after, strict=True)]
+            if common == carry:
+                return carry
+            carry = common
+
+
+def _common(specs: Sequence[Spec]) -> Spec:
+    """What all of some specs say; axes that they differ in are whole."""
+    return tuple([
+        names[0] if all([other == names[0] for other in names]) else ()
+        for names in zip(*specs, strict=True)
+    ])  # fmt: skip
+
+
+def _merged(specs: Sequence[Spec]) -> Spec:
+    """For each axis what the first spec says that says anything."""
+    out = specs[0]
+    for spec in specs[1:]:
+        out = tuple([mine or other for mine, other in zip(out, spec, strict=True)])
+    return out
+
+
+def _reshaped(
+    spec: Spec, old: ir.Shape, new: ir.Shape, parts: Callable[[Sequence[Any]], int]
+) -> Spec:
+    """Groups of axes with equal products keep how their first axis is divided."""
+    out: list[tuple[Any, ...]] = [()] * len(new)
+    if 0 in old:
+        return tuple(out)
+    froms = [k for k, n in enumerate(old) if n != 1]
+    to = [k for k, n in enumerate(new) if n != 1]
+    i = j = 0
+    while i < len(froms):
+        first_from, first_to = froms[i], to[j]
+        n, m = old[first_from], new[first_to]
+        i, j = i + 1, j + 1
+        while n != m:
+            if n < m:
+                n, i = n * old[froms[i]], i + 1
+            else:
+                m, j = m * new[to[j]], j + 1
+        if new[first_to] % parts(spec[first_from]) == 0:
+            out[first_to] = spec[first_from]
+    return tuple(out)
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def _elementwise(node: ir.Node, xs: list[Spec]) -> list[Spec]:
+    return [_merged(xs)]
+
+
+def _same(node: ir.Node, xs: list[Spec]) -> list[Spec]:
+    return xs
+
+
+def _as_first(node: ir.Node, xs: list[Spec]) -> list[Spec]:
+    return [xs[0]]
+
+
+def _broadcast(node: Any, xs: list[Spec]) -> list[Spec]:
+    out: list[tuple[Any, ...]] = [()] * len(node.shape)
+    for k, dim in enumerate(node.dims):
+        if node.x.shape[k] == node.shape[dim]:
+            out[dim] = xs[0][k]
+    return [tuple(out)]
+
+
+def _transpose(node: Any, xs: list[Spec]) -> list[Spec]:
+    return [tuple([xs[0][k] for k in node.perm])]
+
+
+def _where_whole(node: Any, xs: list[Spec]) -> list[Spec]:
+    """Axes that are taken as a whole stay divided."""
+    pairs = zip(xs[0], node.x.shape, node.shape, strict=True)
+    return [tuple([names if n == m else () for names, n, m in pairs])]
+
+
+def _reduce(node: Any, xs: list[Spec]) -> list[Spec]:
+    return [tuple([names for k, names in enumerate(xs[0]) if k not in node.dims])]
+
+
+def _reduce_region(node: Any, xs: list[Spec]) -> list[Spec]:
+    n = len(node.xs)
+    kept = [k for k in range(len(xs[0])) if k not in node.dims]
+    merged = _merged(xs[:n])
+    return [tuple([merged[k] for k in kept])] * n
+
+
+def _arg_reduce(node: Any, xs: list[Spec]) -> list[Spec]:
+    return [tuple([names for k, names in enumerate(xs[0]) if k != node.dim])]
+
+
+def _sort(node: Any, xs: list[Spec]) -> list[Spec]:
+    return [_merged(xs)] * len(xs)
+
+
+def _top_k(node: Any, xs: list[Spec]) -> list[Spec]:
+    kept = tuple([() if k == node.dim else names for k, names in enumerate(xs[0])])
+    return [kept, kept]
+
+
+def _dot(node: Any, xs: list[Spec]) -> list[Spec]:
+    x, y = xs
+    (contract_x, contract_y), (batch_x, batch_y) = node.contract, node.batch
+    batch = [x[i] or y[j] for i, j in zip(batch_x, batch_y, strict=True)]
+    rest_x = [names for k, names in enumerate(x) if k not in (*contract_x, *batch_x)]
+    rest_y = [names for k, names in enumerate(y) if k not in (*contract_y, *batch_y)]
+    return [(*batch, *rest_x, *rest_y)]
+
+
+def _convolution(node: Any, xs: list[Spec]) -> list[Spec]:
+    dims = node.dims
+    out: list[tuple[Any, ...]] = [()] * len(node.shape)
+    if dims.batch_groups == 1:
+        out[dims.out_axes[0]] = xs[0][dims.x_axes[0]]
+    if dims.groups == 1:
+        out[dims.out_axes[1]] = xs[1][dims.w_axes[0]]
+    return [tuple(out)]
+
+
+def _gather(node: Any, xs: list[Spec]) -> list[Spec]:
+    x, indices = xs[0], xs[1]
+    dims = node.dims
+    gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+    inner = iter([
+        names if size == n else ()
+        for k, (names, size, n) in enumerate(zip(x, node.slice_sizes, node.x.shape, strict=True))
+        if k not in gone
+    ])  # fmt: skip
+    outer = iter(indices[:-1])
+    return [
+        tuple([next(inner if k in dims.offset_dims else outer) for k in range(len(node.shape))])
+    ]
+
+
+def _dft(node: Any, xs: list[Spec]) -> list[Spec]:
+    return [_merged(xs)] * 2
+
+
+_RULES: dict[type, Callable[[Any, list[Spec]], list[Spec]]] = {
+    ir.Apply: _elementwise,
+    ir.Broadcast: _broadcast,
+    ir.Transpose: _transpose,
+    ir.Slice: _as_first,
+    ir.DynamicSlice: _where_whole,
+    ir.Reverse: _as_first,
+    ir.Pad: _as_first,
+    ir.Concatenate: _elementwise,
+    ir.DynamicUpdateSlice: _as_first,
+    ir.Gather: _gather,
+    ir.Scatter: _as_first,
+    ir.Reduce: _reduce,
+    ir.ReduceRegion: _reduce_region,
+    ir.ArgReduce: _arg_reduce,
+    ir.Cumulative: _as_first,
+    ir.Dot: _dot,
+    ir.Convolution: _convolution,
+    ir.Sort: _sort,
+    ir.TopK: _top_k,
+    ir.Dft: _dft,
+    ir.Fence: _same,
+}

@@ -1,0 +1,191 @@
+"""What a process of eight devices finds, printed: of `jitney` or of `jax`, as the argument says.
+
+`tests/runtime/test_placement.py` compares what the two print.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+
+jax = importlib.import_module(sys.argv[1])
+jnp = importlib.import_module(f"{sys.argv[1]}.numpy")
+sharding = importlib.import_module(f"{sys.argv[1]}.sharding")
+lax = jax.lax
+
+import numpy as np  # noqa: E402
+
+P, NamedSharding = sharding.PartitionSpec, sharding.NamedSharding
+devices = jax.devices()
+auto = (sharding.AxisType.Auto,) * 2
+mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=auto)
+other = jax.sharding.Mesh(np.array(devices).reshape(2, 4), ("x", "y"))
+
+
+def on(spec: object, of: object = mesh) -> object:
+    return NamedSharding(of, spec)
+
+
+def divided(spec: object, shape: tuple[int, ...] = (8, 4)) -> object:
+    return jax.device_put(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), on(spec))
+
+
+x = divided(P("x", "y"))
+row = divided(P("y"), (4,))
+plain = jnp.ones(3)
+third = jax.device_put(plain, devices[2])
+
+
+def where(value: object) -> str:
+    """The type of an array, where it is, and whether it was put there."""
+    return f"{value.dtype}{value.shape} {value.sharding} {value.committed}"
+
+
+def check(name: str, make: Callable[[], object]) -> None:
+    try:
+        found = make()
+    except Exception as error:
+        found = f"raises {next(k for k in type(error).__mro__ if k.__module__ == 'builtins')}"
+    if isinstance(found, jax.Array):
+        found = f"{where(found)} {np.round(np.asarray(found), 3).tolist()}"
+    print(f"{name}: {found}")
+
+
+def on_second(make: Callable[[], object]) -> object:
+    with jax.default_device(devices[1]):
+        return make()
+
+
+def arrays(n: int = 8) -> object:
+    parts = [jax.device_put(jnp.full(2, float(i)), d) for i, d in enumerate(devices[:n])]
+    return jax.make_array_from_single_device_arrays((16,), on(P(("x", "y"))), parts)
+
+
+def shards(value: object) -> str:
+    return "; ".join(
+        f"{s.device} {s.index} {s.replica_id} {np.asarray(s.data).tolist()} {where(s.data)}"
+        for s in value.addressable_shards
+    )
+
+
+# --- devices
+check("devices", lambda: (devices, jax.device_count(), jax.local_device_count()))
+check("counts by platform", lambda: (jax.device_count("cpu"), len(jax.local_devices(0))))
+check("no such process", lambda: jax.local_devices(3))
+check("ids", lambda: [(d.id, d.local_hardware_id, d.process_index, str(d)) for d in devices])
+check("memories", lambda: [repr(m) for m in devices[3].addressable_memories()])
+check("too late", lambda: jax.config.update("jax_num_cpu_devices", 2))
+
+# --- one device each
+check("plain", lambda: plain)
+check("made on the second", lambda: on_second(lambda: jnp.ones(3)))
+check("moved on", lambda: on_second(lambda: jnp.ones(3)) + 1)
+check("stays by device_put", lambda: jax.device_put(on_second(lambda: jnp.ones(3))))
+check("jit on the second", lambda: on_second(lambda: jax.jit(lambda v: v * 2)(np.ones(2))))
+check("keys", lambda: on_second(lambda: jax.random.key_data(jax.random.key(1))))
+check("platform by name", lambda: jnp.ones(2, device=devices[4]))
+check("put", lambda: third)
+check("put of a number", lambda: jax.device_put(3, devices[5]))
+check("put and number", lambda: third * 2 + 1)
+check("put and plain", lambda: third + plain)
+check("plain and put", lambda: plain - third)
+check("jit", lambda: jax.jit(lambda v: jnp.sin(v).sum())(third))
+check("jit, again", lambda: [where(jax.jit(lambda v: v + 1)(v)) for v in (plain, third, plain)])
+check("jit of unused", lambda: jax.jit(lambda v, w: w + 1)(third, plain))
+check("item", lambda: third[0])
+check("slice", lambda: third[1:])
+check("update", lambda: third.at[0].set(5.0))
+check("reduce", lambda: jnp.sum(third))
+check("like", lambda: jnp.zeros_like(third))
+check("gradient", lambda: jax.grad(lambda v: (v**2).sum())(third))
+check("vmap", lambda: jax.vmap(lambda v: v * 3)(third))
+check("scan", lambda: lax.scan(lambda c, v: (c + v, c), jnp.float32(0), third)[1])
+check("iteration", lambda: [where(v) for v in third])
+check("two devices", lambda: third + jax.device_put(plain, devices[3]))
+check("two devices, jit", lambda: jax.jit(jnp.add)(third, jax.device_put(plain, devices[3])))
+check("brought together", lambda: third + jax.device_put(plain, third.sharding))
+check("to_device", lambda: third.to_device(devices[0]))
+check("copies", lambda: (where(third.copy()), where(jnp.array(third)), where(jnp.asarray(third))))
+check("pinned", lambda: jax.device_put(plain, devices[0].memory("pinned_host").kind))
+
+# --- meshes
+check("mesh", lambda: (mesh, repr(mesh), mesh.shape, mesh.size, mesh.devices.tolist()))
+check("mesh too large", lambda: jax.make_mesh((3, 3), ("x", "y")))
+check("parts", lambda: on(P("x", "y")).shard_shape((8, 4)))
+check("map", lambda: on(P("y", "x")).devices_indices_map((8, 4)))
+check("two axes on one", lambda: on(P(("y", "x"))).devices_indices_map((8,)))
+check("replicated", lambda: [on(s).is_fully_replicated for s in (P(), P(None), P("x"))])
+check("equal", lambda: (on(P("x")) == on(P("x")), on(P("x")) == on(P("x", None))))
+check("equivalent", lambda: on(P("x")).is_equivalent_to(on(P(("x",), None)), 2))
+check("not equivalent", lambda: on(P("x")).is_equivalent_to(on(P("x"), other), 2))
+check(
+    "equivalent by another mesh",
+    lambda: on(P(("x", "y"))).is_equivalent_to(on(P(("x", "y")), other), 1),
+)
+check("of one device", lambda: sharding.SingleDeviceSharding(devices[1]).devices_indices_map((3,)))
+check("no such name", lambda: on(P("z")))
+check("memory", lambda: on(P("x")).with_memory_kind("pinned_host"))
+check("no such memory", lambda: on(P("x")).with_memory_kind("attic"))
+
+# --- arrays over meshes
+check("whole", lambda: x)
+check("device", lambda: x.device)
+check("shards", lambda: shards(x))
+check("replicas", lambda: shards(row))
+check("part", lambda: x.addressable_data(5))
+check(
+    "global", lambda: [s.index for s in x.global_shards] == [s.index for s in x.addressable_shards]
+)
+check("replication", lambda: (x.is_fully_replicated, divided(P()).is_fully_replicated))
+check("addressable", lambda: (x.is_fully_addressable, len(x.devices())))
+check("unequal parts", lambda: divided(P("x"), (6,)))
+check("rank", lambda: jax.device_put(np.ones(8), on(P(None, "x"))))
+check(
+    "tree",
+    lambda: [where(v) for v in jax.device_put((np.ones(8), plain), (on(P("x")), devices[1]))],
+)
+check("single arrays", arrays)
+check("too few arrays", lambda: arrays(7))
+check("callback", lambda: jax.make_array_from_callback(
+    (8, 4), on(P("y", "x")), lambda i: np.arange(32.0).reshape(8, 4)[i]))  # fmt: skip
+check("local data", lambda: jax.make_array_from_process_local_data(on(P("x")), np.arange(8.0)))
+check("spec without mesh", lambda: jax.device_put(np.ones(8), P("x")))
+check("device option", lambda: jnp.arange(8, device=on(P("x"))))
+check("like, divided", lambda: jnp.ones_like(x))
+check("like, another shape", lambda: jnp.ones_like(x, shape=(2,)))
+
+# --- operations over meshes
+for name, f in {
+    "add": lambda v: v + 1, "sin": jnp.sin, "T": lambda v: v.T, "sum": jnp.sum,
+    "sum 0": lambda v: v.sum(0), "sum 1": lambda v: v.sum(1), "dot": lambda v: v @ v.T,
+    "reshape": lambda v: v.reshape(32), "split": lambda v: v.reshape(4, 2, 4),
+    "index": lambda v: v[0], "join": lambda v: jnp.concatenate([v, v]),
+    "broadcast": lambda v: v[None] + jnp.ones((3, 1, 1)), "and row": lambda v: v + row,
+    "sort": lambda v: jnp.sort(v, 0), "cumsum": lambda v: jnp.cumsum(v, 0),
+    "stack": lambda v: jnp.stack([v, v]), "where": lambda v: jnp.where(v > 1, v, 0.0),
+    "max": jnp.max, "argmax": lambda v: v.argmax(0), "flip": lambda v: v[::-1],
+    "pad": lambda v: jnp.pad(v, 1), "gather": lambda v: v[jnp.array([0, 1])],
+    "set": lambda v: v.at[0].set(1.0), "softmax": jax.nn.softmax,
+    "while": lambda v: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, v))[1],
+    "grad": jax.grad(lambda v: (jnp.tanh(v) ** 2).sum()),
+}.items():  # fmt: skip
+    check(f"eager {name}", lambda f=f: f(x))
+    check(f"jit {name}", lambda f=f: jax.jit(f)(x))
+check("mixed devices", lambda: x[0, 0] + third)
+check("mixed orders", lambda: jnp.add(divided(P("x"), (8,)), jax.device_put(
+    np.ones(8), NamedSharding(jax.sharding.Mesh(np.array(devices[:4]), ("x",)), P("x")))))  # fmt: skip
+
+# --- ends
+gone = divided(P("x"))
+gone.delete()
+check("deleted", lambda: (gone.is_deleted(), gone.sharding, gone.shape))
+check("use of it", lambda: gone + 1)
+given = divided(P("x"))
+check("donated", lambda: jax.jit(lambda v: v + 1, donate_argnums=0)(given))
+check("given", lambda: given.is_deleted())
+moved = divided(P("x"))
+check("moved", lambda: jax.device_put(moved, on(P("y")), donate=True))

@@ -1,0 +1,79 @@
+"""Several devices, arrays on them and over them: jitney finds what jax does."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "on_devices.py"
+
+
+def _printed(package):
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), package], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+
+
+def test_everything_is_where_jax_puts_it():
+    ours, theirs = _printed("jitney"), _printed("jax")
+    assert ours.keys() == theirs.keys()
+    wrong = [name for name in ours if ours[name] != theirs[name]]
+    assert not wrong, "\n".join(f"{name}\n  {ours[name]}\n  {theirs[name]}" for name in wrong)
+
+
+def _run(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import jitney as jax, jitney.numpy as jnp\n{code}"],
+        capture_output=True, text=True, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+    return done.stdout + done.stderr.strip().rpartition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("code", "environment", "found"),
+    [
+        ("print(jax.device_count())", {}, "1\n"),
+        ("print(jax.device_count())", {"JAX_NUM_CPU_DEVICES": "3"}, "3\n"),
+        (
+            "jax.config.update('jax_num_cpu_devices', 2); print(len(jax.devices()))",
+            {"JAX_NUM_CPU_DEVICES": "3"},
+            "2\n",
+        ),
+        (
+            "import os; os.environ['XLA_FLAGS'] = '--a=1 --xla_force_host_platform_device_count=5'; "
+            "print(len(jax.devices()))",
+            {},
+            "5\n",
+        ),
+        (
+            "print([d.pool.threads for d in jax.devices()])",
+            {"JAX_NUM_CPU_DEVICES": "4", "JITNEY_NUM_THREADS": "6"},
+            "[1, 2, 1, 2]\n",
+        ),
+        (
+            "print([d.pool.threads for d in jax.devices()])",
+            {"JAX_NUM_CPU_DEVICES": "3", "JITNEY_NUM_THREADS": "2"},
+            "[1, 1, 1]\n",
+        ),
+    ],
+)
+def test_settings_say_how_many_devices_there_are(code, environment, found):
+    assert _run(code, **environment) == found
+
+
+def test_the_number_of_devices_is_settled_by_the_first_array():
+    said = _run("jnp.ones(3); jax.config.update('jax_num_cpu_devices', 2)")
+    assert said.startswith("RuntimeError: jax_num_cpu_devices can be set only while")
+
+
+def test_settings_that_contradict_each_other():
+    said = _run(
+        "jax.devices()",
+        JAX_NUM_CPU_DEVICES="2",
+        XLA_FLAGS="--xla_force_host_platform_device_count=2",
+    )
+    assert said.startswith("ValueError: jax_num_cpu_devices=2 and XLA_FLAGS")
