@@ -63,6 +63,7 @@ def run_plan(plan: plans.Plan, inputs: Sequence[np.ndarray]) -> list[np.ndarray]
 
 def run_program(built: CompiledProgram, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of a compiled program."""
+    device = client.default_device()
     native = Program(
         built.entry,
         len(inputs),
@@ -70,10 +71,12 @@ def run_program(built: CompiledProgram, inputs: Sequence[np.ndarray]) -> list[np
         [shaped_array(t.shape, t.dtype) for t in built.outputs],
         built.arena_bytes,
         built.releases_gil,
-        client.default_device(),
+        device,
+        device.queue,
+        None,
         built,
     )
-    call = native.device.queue.enqueue(native.prepare(list(inputs)))
+    call = native.queue.enqueue(native.prepare(list(inputs)))
     return [np.asarray(x._value) for x in call.complete()]
 
 
