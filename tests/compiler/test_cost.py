@@ -21,6 +21,7 @@ OTHERS = {
     "lapack.py": {"MAX_ELEMENTS", "_LANES"},
     "convolutions.py": {"SPACE", "_LEVEL"},
     "library.py": {"_MUCH"},
+    "sorting.py": {"_OPERANDS", "_PLACES", "_DIGITS", "_BLOCK", "_POSITIONS"},
     "fusion/group.py": {"_MANY"},
 }
 # Coefficients and bit patterns; blocks of eager loops.

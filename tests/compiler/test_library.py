@@ -203,15 +203,13 @@ def test_a_call_of_a_node_computes_what_the_node_does(seed):
 def rare(x):
     """Operations without kernels, by the names of the calls that compute them."""
     return {
-        "sort": jnp.sort(x),
-        "top_k": lax.top_k(x, 200)[0],
-        "igamma": lax.igamma(jnp.abs(x), jnp.abs(x)),
+        "sort": jnp.sort(x),  # of many
         "reduce_region": lax.reduce(x, np.float32(0), lambda a, b: a * 2 + b, (0,)),
     }
 
 
 def test_what_has_no_kernels_is_called_by_name():
-    x = np.random.default_rng(0).normal(size=300).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=3000).astype(np.float32)
     text = jitney.jit(rare).lower(x).as_text("kernels")
     called = {line.split()[1].partition("(")[0] for line in text.splitlines() if "_call " in line}
     assert called >= {f"reference.{name}" for name in rare(x)}
@@ -238,7 +236,7 @@ def test_host_calls_are_those_of_users():
 
 def test_reference_implementations_of_programs_are_given_up_with_them():
     f = jitney.jit(lambda x: jnp.sort(x))
-    x = np.random.default_rng(0).normal(size=300).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=3000).astype(np.float32)
     before = len(symbols._host_functions)
     lowered = f.lower(x).compile()
     assert len(symbols._host_functions) == before + 1

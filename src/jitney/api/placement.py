@@ -171,6 +171,7 @@ def make_array_from_process_local_data(
       ValueError: if an array cannot be divided so, or its shape is not `global_shape`.
 
     Example:
+      >>> import numpy as np
       >>> x = jnp.arange(4.0)
       >>> jax.make_array_from_process_local_data(x.sharding, np.arange(4.0, dtype=np.float32))
       Array([0., 1., 2., 3.], dtype=float32)

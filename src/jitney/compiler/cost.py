@@ -126,6 +126,11 @@ class CostModel:
     convolution_partial_sums: int = 16  # at most
     sorted_elements: int = 128  # along an axis that is sorted by comparing all pairs
     sorted_pairs: int = 1 << 17  # that are compared so
+    sort_steps: int = 32  # operations for an element of a radix sort, about
+    sort_items: int = 64  # that short rows are divided into, at most
+    shared_sort_above: int = 1 << 17  # elements of a row that is sorted by all threads
+    # Elements above which NumPy sorts an array faster, its call included (`sorting.is_faster`).
+    host_sort_above: int = 2048
 
     # --- threads ------------------------------------------------------------------------------------
 

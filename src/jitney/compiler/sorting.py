@@ -34,12 +34,7 @@ _PART, _PARTS = 1 << 15, 64  # elements that a thread moves in one go; of a row,
 _PLACES = 8 << 8  # bytes, of a part or a digit
 _DIGITS = 8
 _BLOCK = 64
-
 _POSITIONS = 1 << 31  # of the longest row
-_ITEMS = 64  # that rows are divided into, at most
-_DIVIDED = 4 * _PART  # elements of a row that is sorted by all threads
-_STEPS = 32  # operations for an element, about
-_WORTH_A_CALL = 2048  # elements that NumPy sorts faster, the call of Python included
 
 
 def is_native(types: Sequence[TensorType], dim: int) -> bool:
@@ -61,10 +56,12 @@ def is_faster(types: Sequence[TensorType]) -> bool:
     NumPy's sort of one array of real numbers of 32 or 64 bits is a quicksort by vectors, which takes
     half as long on processors that have AVX-512; but it has to be called by Python.
     """
+    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+
     (first, *others) = types
     if others or first.dtype.kind == "c" or first.dtype.itemsize < 4:
         return True
-    return first.size <= _WORTH_A_CALL
+    return first.size <= COSTS.host_sort_above
 
 
 # --- what the functions are told -----------------------------------------------------------------
@@ -95,7 +92,9 @@ def _room(n: int, width: int) -> int:
 
 def _items(rows: int, n: int) -> int:
     """How many items of work rows are: long ones come one by one, and are divided themselves."""
-    return 1 if n >= _DIVIDED else min(rows, _ITEMS)
+    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+
+    return 1 if n >= COSTS.shared_sort_above else min(rows, COSTS.sort_items)
 
 
 def _routine(
@@ -155,7 +154,9 @@ def _item_count(*types: TensorType, items: int, **params: Param) -> int:
 
 
 def _item_work(*types: TensorType, rows: int, n: int, items: int, **params: Param) -> int:
-    return _STEPS * len(types) * n * (-(-rows // items))
+    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+
+    return COSTS.sort_steps * len(types) * n * (-(-rows // items))
 
 
 def _item_room(*types: TensorType, room: int, **params: Param) -> int:

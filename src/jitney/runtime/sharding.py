@@ -91,11 +91,22 @@ def default() -> SingleDeviceSharding:
     return single_device(client.default_device())
 
 
-def as_sharding(place: Device | Sharding | Format) -> Sharding:
-    """A device, a sharding or a format as a sharding."""
+def as_sharding(place: object) -> Sharding:
+    """A device, a sharding or a format as a sharding.
+
+    Raises:
+      TypeError: if `place` is none of these.
+    """
     if isinstance(place, Format):
         place = place.sharding or default()
-    return single_device(place) if isinstance(place, Device) else place
+    if isinstance(place, Device):
+        return single_device(place)
+    if not isinstance(place, Sharding):
+        raise TypeError(
+            "arrays are placed by a Device, a Sharding or a Format, such as `jax.devices()[0]`, not by "
+            f"{place!r} of type {type(place).__name__}"
+        )
+    return place
 
 
 @record(frozen=True)

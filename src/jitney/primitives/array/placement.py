@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
-    from jitney.runtime.device import Device
 
 
 class ArrayCopySemantics(enum.Enum):
@@ -121,7 +120,8 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     Within a trace it is a constraint on the value, or a move of it.
 
     Raises:
-      ValueError: if both options are given, or name no place.
+      ValueError: if both options are given.
+      TypeError: if they name no place.
     """
     if device is not None and out_sharding is not None:
         raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
@@ -130,8 +130,9 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
         return x
     if isinstance(place, PartitionSpec):
         place = on_mesh_in_force(place, "out_sharding")
+    sharding = as_sharding(place)
     if isinstance(x, ArrayImpl):
-        return x.placed(as_sharding(cast("Device | Sharding", place)))
+        return x.placed(sharding)
     if isinstance(place, Sharding):
         return sharding_constraint(x, place)
     return device_put([x], [place])[0]
