@@ -35,6 +35,7 @@ GROUPS = (
     "complex",
     "loops",
     "training",
+    "special",
 )
 
 

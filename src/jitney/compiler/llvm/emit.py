@@ -212,6 +212,47 @@ class Emitter:
 
         return self.helper(f"{name}.choose", [mask, usual, *args], usual.kind, choose)
 
+    def where_any(
+        self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
+    ) -> Value:
+        """`usual`, but where `mask` holds the result of `body` of `args`, which is out of line.
+
+        It computes all lanes at once, if the mask holds in one of them.
+        """
+
+        def choose(e: Emitter, xs: list[Value]) -> Value:
+            mask, usual = xs[:2]
+            start = e.block
+            e.branch(e.any(mask), "some", "done")
+            e.label("some")
+            found = e.helper(f"{name}.all", xs[2:], usual.kind, body, "noinline")
+            found = e.select(mask, found, usual)
+            e.jump("done")
+            e.label("done")
+            return e.phi([(usual, start), (found, "some")])
+
+        return self.helper(f"{name}.choose", [mask, usual, *args], usual.kind, choose)
+
+    def repeat(
+        self, start: Sequence[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]
+    ) -> list[Value]:
+        """`start`, then what `step` makes of it, as long as the predicate holds that it gives, too."""
+        n = self.fresh()[1:]
+        before = self.block
+        self.jump(f"head.{n}")
+        self.label(f"head.{n}")
+        state = [Value(self.fresh(), v.kind, v.lanes) for v in start]
+        place = len(self.lines)
+        self.lines += [""] * len(state)  # phi nodes, whose second edges are known after the body
+        following, again = step(state)
+        end = self.block
+        self.branch(again, f"head.{n}", f"done.{n}")
+        for at, (first, old, new) in enumerate(zip(start, state, following, strict=True), place):
+            edges = f"[{first.text}, %{before}], [{new.text}, %{end}]"
+            self.lines[at] = f"  {old.text} = phi {old.type} {edges}"
+        self.label(f"done.{n}")
+        return following
+
     def spilled(self, value: Value) -> Value:
         """A pointer to a stack slot that holds `value`; only in the entry block of a helper."""
         slot = self.emit(f"alloca {value.type}", "ptr")

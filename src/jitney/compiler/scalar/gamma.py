@@ -1,4 +1,4 @@
-"""lgamma and digamma. f32 is computed in f64.
+"""lgamma and digamma, and what functions made of them need. f32 is computed in f64.
 
 Coefficients are minimax fits by `tools/minimax.py`.
 """
@@ -57,7 +57,7 @@ def lgamma(e: Emitter, x: Value) -> Value:
     size = e.fabs(x)
     # Small |x|: lgamma(1 + x) - log |x|
     above = e.fcmp("ogt", x, e.const(-0.25, x))
-    small = e.fsub(_near(e, e.select(above, x, size)), log(e, size))
+    small = e.fsub(log_gamma_near_1(e, e.select(above, x, size)), log(e, size))
     is_small = e.fcmp("olt", size, e.const(0.75, x))
     result = e.select(is_small, small, _lgamma_positive(e, size))
     # Below: log(pi / |x sin(pi x)|) - lgamma(|x|)
@@ -71,7 +71,7 @@ def lgamma(e: Emitter, x: Value) -> Value:
     return e.select(pole, e.const(INF, x), result)
 
 
-def _near(e: Emitter, u: Value) -> Value:
+def log_gamma_near_1(e: Emitter, u: Value) -> Value:
     """lgamma(1 + u) for u in [-1/4, 2]."""
     ratio = e.fdiv(horner(e, u, _NEAR_TOP), horner(e, u, _NEAR_BOTTOM))
     # The root at 2 must be exactly there; the one at 1 is +0.0.
@@ -81,16 +81,30 @@ def _near(e: Emitter, u: Value) -> Value:
 
 def _lgamma_positive(e: Emitter, x: Value) -> Value:
     """lgamma(x) for x >= 3/4."""
-    near = _near(e, e.fsub(x, e.const(1.0, x)))
+    near = log_gamma_near_1(e, e.fsub(x, e.const(1.0, x)))
     u = e.fsub(x, e.const(3.0, x))
     middle = e.fdiv(horner(e, u, _MIDDLE_TOP), horner(e, u, _MIDDLE_BOTTOM))
-    inverse = e.fdiv(e.const(1.0, x), x)
-    rest = e.fmul(inverse, horner(e, e.fmul(inverse, inverse), _FAR))
-    rest = e.fadd(rest, e.const(_HALF_LOG_TWO_PI - 0.5, x))
+    rest = e.fadd(stirling_rest(e, x), e.const(_HALF_LOG_TWO_PI - 0.5, x))
     half = e.const(0.5, x)
     far = e.fma(e.fsub(x, half), e.fsub(log(e, x), e.const(1.0, x)), rest)
     result = e.select(e.fcmp("olt", x, e.const(12.0, x)), middle, far)
     return e.select(e.fcmp("olt", x, e.const(3.0, x)), near, result)
+
+
+def stirling_rest(e: Emitter, x: Value) -> Value:
+    """lgamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) for x >= 12."""
+    inverse = e.fdiv(e.const(1.0, x), x)
+    return e.fmul(inverse, horner(e, e.fmul(inverse, inverse), _FAR))
+
+
+def log1p_less(e: Emitter, y: Value, mu: Value) -> Value:
+    """log(y) - mu, where mu = y - 1, whose digits may be more."""
+    s = e.fdiv(mu, e.fadd(mu, e.const(2.0, y)))
+    square = e.fmul(s, s)
+    series = horner(e, square, [2.0 / (2 * k + 3) for k in range(12)])
+    close = e.fma(e.fmul(s, square), series, e.fneg(e.fmul(mu, s)))
+    far = e.fsub(log(e, y), mu)
+    return e.select(e.fcmp("olt", e.fabs(mu), e.const(0.35, y)), close, far)
 
 
 def digamma(e: Emitter, x: Value) -> Value:

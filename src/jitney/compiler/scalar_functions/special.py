@@ -1,4 +1,4 @@
-"""Special functions: their meaning is SciPy's; some have code of their own."""
+"""Special functions: their meaning is SciPy's, their code our own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ declare("bessel_i0e", _by_scipy("i0e"), cost=40, ulp=(4, 4), code="bessel.i0e")
 declare("bessel_i1e", _i1e, cost=40, ulp=(4, 4), code="bessel.i1e")
 
 
-# --- without code: compiled programs call these -------------------------------------------------
+# --- of several operands --------------------------------------------------------------------------
 
 
 def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
     m64, x64 = m.astype(np.float64), x.astype(np.float64)
     sign = np.where(np.mod(m64, 2) == 0, -1.0, 1.0)
     value: np.ndarray = sign * special.gamma(m64 + 1) * special.zeta(m64 + 1, x64)
-    value = np.where(m64 == 0, special.psi(x64), value)
+    value = np.where(m64 == 0, _digamma(x64), value)
     valid = (m64 >= 0) & (m64 == np.floor(m64))
     return np.where(valid, value, np.nan).astype(x.dtype)
 
@@ -90,10 +90,36 @@ def _random_gamma_grad(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (-_igamma_grad_a(a64, x64) / density).astype(a.dtype)
 
 
-declare("igamma", _by_scipy("gammainc"), operands=2, ulp=None)
-declare("igammac", _by_scipy("gammaincc"), operands=2, ulp=None)
-declare("igamma_grad_a", _igamma_grad_a, operands=2, ulp=None)
-declare("random_gamma_grad", _random_gamma_grad, operands=2, ulp=None)
-declare("zeta", _by_scipy("zeta"), operands=2, ulp=None)
-declare("polygamma", _polygamma, operands=2, ulp=None)
-declare("regularized_incomplete_beta", _by_scipy("betainc"), operands=3, ulp=None)
+declare(
+    "igamma", _by_scipy("gammainc"), operands=2, cost=400, ulp=None, code="incomplete_gamma.igamma"
+)
+declare(
+    "igammac",
+    _by_scipy("gammaincc"),
+    operands=2,
+    cost=400,
+    ulp=None,
+    code="incomplete_gamma.igammac",
+)
+declare(
+    "igamma_grad_a",
+    _igamma_grad_a,
+    operands=2,
+    cost=400,
+    ulp=None,
+    code="incomplete_gamma.igamma_grad_a",
+)
+declare(
+    "random_gamma_grad",
+    _random_gamma_grad,
+    operands=2,
+    cost=400,
+    ulp=None,
+    code="incomplete_gamma.random_gamma_grad",
+)
+declare("zeta", _by_scipy("zeta"), operands=2, cost=400, ulp=None, code="zeta.zeta")
+declare("polygamma", _polygamma, operands=2, cost=500, ulp=None, code="zeta.polygamma")
+declare(
+    "regularized_incomplete_beta", _by_scipy("betainc"), operands=3, cost=600, ulp=None,
+    code="incomplete_beta.betainc",
+)  # fmt: skip

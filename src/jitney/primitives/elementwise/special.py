@@ -63,7 +63,10 @@ regularized_incomplete_beta_p, betainc = nary(
     public="betainc",
 )
 
-for _prim in (erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p):
+for _prim in (
+    erf_inv_p, lgamma_p, digamma_p, bessel_i0e_p, bessel_i1e_p, igamma_p, igammac_p, igamma_grad_a_p,
+    random_gamma_grad_p, polygamma_p, zeta_p, regularized_incomplete_beta_p,
+):  # fmt: skip
     compile_large(_prim)
 
 # --- derivatives and batching -------------------------------------------------------------------

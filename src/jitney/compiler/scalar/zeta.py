@@ -1,0 +1,145 @@
+"""The Hurwitz zeta function, and polygamma by it. f32 is computed in f64, to fewer digits.
+
+By the Euler-Maclaurin formula (NIST Handbook of Mathematical Functions, 25.11.7): the first terms of
+the sum, and for the others the integral from w = q + n and derivatives at w, which converge where s / w
+is small, and count for nothing where it is not.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value
+from jitney.compiler.scalar.exponential import exp
+from jitney.compiler.scalar.gamma import digamma, lgamma
+from jitney.compiler.scalar.logarithm import log
+from jitney.compiler.scalar.polynomial import INF, NAN, two_sum
+from jitney.compiler.scalar.powers import power
+
+# How many terms are summed, and derivatives taken.
+_TERMS = {"f32": 4, "f64": 9}
+_DERIVATIVES = {"f32": 5, "f64": 12}
+
+# B(2j) / (2j)!, j = 1 to 12, B the Bernoulli numbers
+_BERNOULLI = (
+    0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07,
+    2.08767569878681e-08, -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
+    8.586062056277845e-15, -2.174868698558062e-16, 5.50900282836023e-18, -1.3954464685812522e-19,
+)  # fmt: skip
+
+
+def zeta(e: Emitter, s: Value, q: Value) -> Value:
+    """The sum of (q + k)^-s over all k >= 0; NaN for s < 1, infinite at poles.
+
+    For q < 0 it is defined for whole s alone.
+    """
+    if s.kind == "f32":
+        return e.fptrunc(_zeta(e, e.fpext(s, "f64"), e.fpext(q, "f64"), "f32"), "f32")
+    return _zeta(e, s, q, "f64")
+
+
+def polygamma(e: Emitter, m: Value, x: Value) -> Value:
+    """The m-th derivative of digamma, for whole m >= 0: (-1)^(m+1) m! zeta(m + 1, x); else NaN."""
+    if m.kind == "f32":
+        return e.fptrunc(_polygamma(e, e.fpext(m, "f64"), e.fpext(x, "f64"), "f32"), "f32")
+    return _polygamma(e, m, x, "f64")
+
+
+def _polygamma(e: Emitter, m: Value, x: Value, kind: str) -> Value:
+    zero, one = e.const(0.0, m), e.const(1.0, m)
+    order = e.fadd(m, one)
+    size = e.fmul(exp(e, lgamma(e, order)), _zeta(e, order, x, kind))
+    value = e.select(_is_odd(e, m), size, e.fneg(size))
+
+    def first(e: Emitter, xs: list[Value]) -> Value:
+        return digamma(e, xs[0])
+
+    value = e.where_any(f"polygamma.first.{kind}", e.fcmp("oeq", m, zero), value, [x], first)
+    valid = e.and_(e.fcmp("oge", m, zero), e.fcmp("oeq", e.floor(m), m))
+    return e.select(valid, value, e.const(NAN, m))
+
+
+def _is_odd(e: Emitter, n: Value) -> Value:
+    """Whether a whole number is odd."""
+    half = e.fmul(n, e.const(0.5, n))
+    return e.fcmp("one", e.trunc_float(half), half)
+
+
+def _zeta(e: Emitter, s: Value, q: Value, kind: str) -> Value:
+    zero, one, inf = e.const(0.0, s), e.const(1.0, s), e.const(INF, s)
+    s = e.at_most(s, 1e300)  # as good as infinite, but 1 to its power is 1
+    # With q = f - m, 0 < f < 1: terms k >= m are those of f; (-1)^s times the m others are those of
+    # 1 - f without those of 1 - q.
+    negative = e.fcmp("olt", q, zero)
+    fraction = e.fsub(q, e.floor(q))
+    result = _positive(e, s, e.select(negative, fraction, q), kind)
+
+    def below(e: Emitter, xs: list[Value]) -> Value:
+        s, q, f, upper = xs
+        one = e.const(1.0, s)
+        lower = _positive(e, s, e.fsub(one, f), kind)
+        lower = e.fsub(lower, _positive(e, s, e.fsub(one, q), kind))
+        return e.fadd(upper, e.select(_is_odd(e, s), e.fneg(lower), lower))
+
+    whole = e.fcmp("oeq", e.trunc_float(s), s)
+    result = e.where_any(f"zeta.below.{kind}", negative, result, [s, q, fraction, result], below)
+    result = e.select(e.or_(whole, e.not_(negative)), result, e.const(NAN, s))
+    pole = e.and_(e.fcmp("ole", q, zero), e.fcmp("oeq", e.trunc_float(q), q))
+    pole = e.or_(pole, e.fcmp("oeq", s, one))
+    result = e.select(pole, inf, result)
+    result = e.select(e.fcmp("oeq", q, inf), zero, result)
+    undefined = e.or_(e.fcmp("olt", s, one), e.fcmp("uno", s, q))
+    return e.select(undefined, e.const(NAN, s), result)
+
+
+def _positive(e: Emitter, s: Value, q: Value, kind: str) -> Value:
+    """For s > 1 and q > 0."""
+
+    def body(e: Emitter, xs: list[Value]) -> Value:
+        return _euler_maclaurin(e, xs[0], xs[1], kind)
+
+    return e.helper(f"zeta.positive.{kind}", [s, q], s.kind, body, "noinline")
+
+
+def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
+    one, terms = e.const(1.0, s), _TERMS[kind]
+    w = e.fadd(q, e.const(float(terms), q))
+    inverse = e.fdiv(one, w)
+    # Where s / w is larger than 60 all of this is less than e^-200 of q^-s.
+    slope = e.minnum(s, e.fmul(w, e.const(60.0, w)))
+    count = _DERIVATIVES[kind]
+    tail = e.const(_BERNOULLI[count - 1], s)
+    for j in range(count - 1, 0, -1):
+        first = e.fmul(e.fadd(slope, e.const(2.0 * j - 1, s)), inverse)
+        second = e.fmul(e.fadd(slope, e.const(2.0 * j, s)), inverse)
+        tail = e.fma(e.fmul(first, second), tail, e.const(_BERNOULLI[j - 1], s))
+    tail = e.fma(e.fmul(slope, inverse), tail, e.const(0.5, s))
+    order = e.fsub(s, one)
+    # w^-s (w / (s - 1) + tail)
+    total = e.fadd(tail, e.fdiv(w, order))
+    total = e.fmul(total, _term(e, s, q, float(terms), kind))
+    for k in range(terms - 1, -1, -1):
+        total = e.fadd(total, _term(e, s, q, float(k), kind))
+    return total
+
+
+def _term(e: Emitter, s: Value, q: Value, k: float, kind: str) -> Value:
+    """(q + k)^-s; for f64 of the exact sum."""
+
+    def body(e: Emitter, xs: list[Value]) -> Value:
+        rule = _power_of_sum if kind == "f64" else _few_digits
+        return rule(e, xs[0], xs[1], xs[2])
+
+    return e.helper(f"zeta.term.{kind}", [s, q, e.const(k, q)], s.kind, body, "noinline")
+
+
+def _few_digits(e: Emitter, s: Value, q: Value, k: Value) -> Value:
+    return exp(e, e.fneg(e.fmul(s, log(e, e.fadd(q, k)))))
+
+
+def _power_of_sum(e: Emitter, s: Value, q: Value, k: Value) -> Value:
+    base, lost = two_sum(e, q, k)
+    result = power(e, base, e.fneg(s))
+    less = e.fmul(s, e.fdiv(lost, base))
+    corrected = e.fsub(result, e.fmul(result, less))
+    finite = e.fcmp("olt", e.fabs(less), e.const(1e-3, s))
+    return e.select(finite, corrected, result)
