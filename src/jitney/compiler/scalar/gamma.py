@@ -55,40 +55,52 @@ def lgamma(e: Emitter, x: Value) -> Value:
     if x.kind == "f32":
         return e.fptrunc(lgamma(e, e.fpext(x, "f64")), "f32")
     size = e.fabs(x)
-    # Small |x|: lgamma(1 + x) - log |x|
     above = e.fcmp("ogt", x, e.const(-0.25, x))
-    small = e.fsub(log_gamma_near_1(e, e.select(above, x, size)), log(e, size))
-    is_small = e.fcmp("olt", size, e.const(0.75, x))
-    result = e.select(is_small, small, _lgamma_positive(e, size))
-    # Below: log(pi / |x sin(pi x)|) - lgamma(|x|)
-    sine, cosine, quadrant = circular_of_half_turns(e, x)
-    odd = e.icmp("ne", e.and_(quadrant, e.const(1, quadrant)), e.const(0, quadrant))
-    wave = e.fabs(e.select(odd, cosine, sine))
-    mirrored = e.fsub(e.const(_LOG_PI, x), log(e, e.fmul(size, wave)))
-    result = e.select(above, result, e.fsub(mirrored, result))
+    result = _lgamma_of_size(e, size, e.select(above, x, size))
+
+    def mirrored(e: Emitter, xs: list[Value]) -> Value:
+        # log(pi / |x sin(pi x)|) - lgamma(|x|)
+        x, size, result = xs
+        sine, cosine, quadrant = circular_of_half_turns(e, x)
+        odd = e.icmp("ne", e.and_(quadrant, e.const(1, quadrant)), e.const(0, quadrant))
+        wave = e.fabs(e.select(odd, cosine, sine))
+        return e.fsub(e.fsub(e.const(_LOG_PI, x), log(e, e.fmul(size, wave))), result)
+
+    below = e.fcmp("ole", x, e.const(-0.25, x))
+    result = e.where_any("lgamma.mirrored", below, result, [x, size, result], mirrored)
     pole = e.and_(e.fcmp("ole", x, e.const(0.0, x)), e.fcmp("oeq", e.trunc_float(x), x))
     pole = e.or_(pole, e.fcmp("oeq", size, e.const(INF, x)))
     return e.select(pole, e.const(INF, x), result)
 
 
+def _lgamma_of_size(e: Emitter, size: Value, x: Value) -> Value:
+    """log |gamma(x)| for x > -1/4, |x| = size. Choices come before the division, which is dear."""
+    one, log_size = e.const(1.0, x), log(e, size)
+    is_small = e.fcmp("olt", size, e.const(0.75, x))  # lgamma(1 + x) - log |x|
+    is_near = e.fcmp("olt", size, e.const(3.0, x))
+    u = e.select(is_small, x, e.fsub(size, one))
+    v = e.fsub(size, e.const(3.0, x))
+    top = e.select(is_near, horner(e, u, _NEAR_TOP), horner(e, v, _MIDDLE_TOP))
+    bottom = e.select(is_near, horner(e, u, _NEAR_BOTTOM), horner(e, v, _MIDDLE_BOTTOM))
+    middle = e.fdiv(top, bottom)
+    near = _with_roots(e, u, middle)
+    rest = e.fadd(stirling_rest(e, size), e.const(_HALF_LOG_TWO_PI - 0.5, x))
+    far = e.fma(e.fsub(size, e.const(0.5, x)), e.fsub(log_size, one), rest)
+    result = e.select(e.fcmp("olt", size, e.const(12.0, x)), middle, far)
+    near = e.select(is_small, e.fsub(near, log_size), near)
+    return e.select(is_near, near, result)
+
+
 def log_gamma_near_1(e: Emitter, u: Value) -> Value:
     """lgamma(1 + u) for u in [-1/4, 2]."""
     ratio = e.fdiv(horner(e, u, _NEAR_TOP), horner(e, u, _NEAR_BOTTOM))
-    # The root at 2 must be exactly there; the one at 1 is +0.0.
+    return _with_roots(e, u, ratio)
+
+
+def _with_roots(e: Emitter, u: Value, ratio: Value) -> Value:
+    """u (u - 1) ratio. The root at 2 must be exactly there; the one at 1 is +0.0."""
     result = e.fmul(e.fmul(u, e.fsub(u, e.const(1.0, u))), ratio)
     return e.fadd(result, e.const(0.0, u))
-
-
-def _lgamma_positive(e: Emitter, x: Value) -> Value:
-    """lgamma(x) for x >= 3/4."""
-    near = log_gamma_near_1(e, e.fsub(x, e.const(1.0, x)))
-    u = e.fsub(x, e.const(3.0, x))
-    middle = e.fdiv(horner(e, u, _MIDDLE_TOP), horner(e, u, _MIDDLE_BOTTOM))
-    rest = e.fadd(stirling_rest(e, x), e.const(_HALF_LOG_TWO_PI - 0.5, x))
-    half = e.const(0.5, x)
-    far = e.fma(e.fsub(x, half), e.fsub(log(e, x), e.const(1.0, x)), rest)
-    result = e.select(e.fcmp("olt", x, e.const(12.0, x)), middle, far)
-    return e.select(e.fcmp("olt", x, e.const(3.0, x)), near, result)
 
 
 def stirling_rest(e: Emitter, x: Value) -> Value:
@@ -129,10 +141,14 @@ def digamma(e: Emitter, x: Value) -> Value:
     z = e.fmul(inverse, inverse)
     rest = e.fma(inverse, e.const(0.5, x), e.fmul(z, horner(e, z, _DIGAMMA)))
     result = e.fsub(e.fsub(log(e, y), rest), shift)
-    sine, cosine, quadrant = circular_of_half_turns(e, x)
-    odd = e.icmp("ne", e.and_(quadrant, e.const(1, quadrant)), e.const(0, quadrant))
-    cotangent = e.fdiv(e.select(odd, e.fneg(sine), cosine), e.select(odd, cosine, sine))
-    mirrored = e.fma(e.const(-_PI, x), cotangent, result)
-    result = e.select(negative, mirrored, result)
+
+    def mirrored(e: Emitter, xs: list[Value]) -> Value:
+        x, result = xs
+        sine, cosine, quadrant = circular_of_half_turns(e, x)
+        odd = e.icmp("ne", e.and_(quadrant, e.const(1, quadrant)), e.const(0, quadrant))
+        cotangent = e.fdiv(e.select(odd, e.fneg(sine), cosine), e.select(odd, cosine, sine))
+        return e.fma(e.const(-_PI, x), cotangent, result)
+
+    result = e.where_any("digamma.mirrored", negative, result, [x, result], mirrored)
     pole = e.and_(e.fcmp("ole", x, zero), e.fcmp("oeq", e.trunc_float(x), x))
     return e.select(pole, e.const(NAN, x), result)
