@@ -32,6 +32,7 @@ GROUPS = (
     "bulk",
     "convolutions",
     "linalg",
+    "products",
     "complex",
     "loops",
     "training",

@@ -66,6 +66,18 @@ class CostModel:
     accumulators_above: int = 64
     more_accumulators_above: int = 128
 
+    # --- register tiles of contractions (`kernels/tiles.py`, `hlo/contractions.py`) -----------------
+
+    tile_rows: int = 4  # of a tile whose columns are several vectors
+    narrow_tile_rows: int = 8  # of one of few columns
+    tile_sums: int = 16  # vectors of sums, at most: two a cycle, each waiting four for the last
+    # Products from which tiles are worth LLVM's time, for those that BLAS can do: tens of us of it.
+    tiled_products: int = 1 << 21
+    tiled_operand: int = 1 << 17  # bytes of a second operand, at most: a share of the L2 cache
+    tiled_row: int = 256  # elements of a row that is contracted by lanes, at least
+    tile_columns: int = 16  # of the second operand, at least
+    turned_rows: int = 64  # of the first operand from which the second is worth being transposed
+
     # --- memory: computing a value again instead of storing it (`fusion`, `plan`) -------------------
 
     store_above: int = 4  # additions: a value that several kernels use is stored if it costs more

@@ -43,11 +43,16 @@ class Accumulators:
         start = self.e.select(unless, self.value(j, so_far.lanes), so_far)
         self._write(j, start)
 
-    def add(self, j: int, value: Value, mask: Value | None) -> None:
-        """Reduces `value` into output j: the lanes of `mask`, or all."""
+    def add(self, j: int, value: Value, mask: Value | None, factor: Value | None = None) -> None:
+        """Reduces `value`, or its product with `factor`, into output j: the lanes of `mask`, or all."""
         e = self.e
         old = self.value(j, value.lanes)
-        new = self._combine(j, old, value)
+        if factor is None:
+            new = self._combine(j, old, value)
+        elif self.reductions[j][1].kind == "f":
+            new = e.fma(value, factor, old)
+        else:
+            new = e.add(old, e.mul(value, factor))
         if mask is not None:
             new = e.select(mask, new, old)
         self._write(j, e.zext(new, "i8") if value.kind == "i1" else new)

@@ -19,7 +19,7 @@ import numpy as np
 from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.dependence import dependence
-from jitney.compiler.codegen.kernel_key import lanes_hint
+from jitney.compiler.codegen.kernel_key import is_tile, lanes_hint
 from jitney.compiler.codegen.nest_state import State
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
@@ -81,7 +81,7 @@ class KernelWriter:
         }
         self.outlined = called_functions(kernel.body)
         self.one_vector = self._choose_lanes()
-        self.vector_lanes = self.one_vector * lanes_hint(kernel, plan)
+        self.vector_lanes = self.one_vector * self._vectors_at_once()
 
     # --- the function -----------------------------------------------------------------------------
 
@@ -116,6 +116,14 @@ class KernelWriter:
             lanes //= 2
         return lanes
 
+    def _vectors_at_once(self) -> int:
+        """How many vectors are worked on at a time: of tiles no more than there are registers for."""
+        count, sums = lanes_hint(self.kernel, self.schedule), len(self.kernel.outputs)
+        if is_tile(self.kernel, self.schedule):
+            while count > 1 and (sums + 1) * count + 1 > self.target.vector_registers:
+                count //= 2
+        return count
+
     # --- loops ------------------------------------------------------------------------------------
 
     def _nest(self, position: int) -> None:
@@ -138,7 +146,8 @@ class KernelWriter:
                 if isinstance(o, ir.Store):
                     self._store_output(j, o)
                 else:
-                    self.accumulators.add(j, self._value(o.value), self._fold_mask())
+                    factor = None if o.factor is None else self._value(o.factor)
+                    self.accumulators.add(j, self._value(o.value), self._fold_mask(), factor)
             return
         axis = self.order[position]
         if self.schedule.strip and axis == self.schedule.vector and self.strip is None:

@@ -29,17 +29,30 @@ def statement_key(s: LoopStatement) -> tuple[object, ...]:
 
 def body_cost(kernel: Kernel | LoopKernel) -> int:
     """Cost of one point of the domain."""
-    total = len(kernel.outputs)
+    products = [isinstance(o, ir.Reduce) and o.factor is not None for o in kernel.outputs]
+    total = len(kernel.outputs) + sum(products) * COSTS.function("mul")
     for s in kernel.body:
         total += COSTS.function(s.fn) if isinstance(s, ir.Call) else 1
     return total
 
 
+def is_tile(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
+    """Whether sums of products are several rows by some vectors: a tile (`kernels/tiles.py`)."""
+    products = [isinstance(o, ir.Reduce) and o.factor is not None for o in kernel.outputs]
+    return len(products) > 1 and all(products) and not plan.reduces_lanes
+
+
 def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
     """How many vectors are worked on at a time: part of the key, as it depends on extents."""
-    if plan.vector is None or not kernel.reduced or body_cost(kernel) > COSTS.light_body:
+    if plan.vector is None or not kernel.reduced:
         return 1
     extent = kernel.extents[plan.vector]
+    if is_tile(kernel, plan):
+        fitting = min(COSTS.tile_sums // len(kernel.outputs), extent // COSTS.lanes)
+        at_once = min(fitting, COSTS.accumulators)
+        return 1 << max(at_once.bit_length() - 1, 0)
+    if body_cost(kernel) > COSTS.light_body:
+        return 1
     if not plan.reduces_lanes and extent < COSTS.accumulators_above:
         return 1
     return (

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.contractions import has_tiles
 from jitney.compiler.kernels.build import is_affine_reshape
 from jitney.core.record import record
 
@@ -279,6 +280,8 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
         return True  # parts of complex numbers are read from memory
     if isinstance(node, ir.DynamicSlice | ir.Gather) and _is_piecewise(x):
         return not _joins_starts(node, x)
+    if isinstance(node, ir.Dot) and has_tiles(node):
+        return not isinstance(x, ir.Parameter | ir.Constant)  # vectors side by side, and at once
     repeats = isinstance(node, ir.Broadcast | ir.Dot | ir.Gather)
     if repeats and costs[x] > COSTS.store_above:
         size = x.tensor_type.size

@@ -1,13 +1,21 @@
-"""Sizes and layouts of contractions, and which of them are better computed by loops than by BLAS."""
+"""Sizes and layouts of contractions, and which of them are better computed by loops than by BLAS.
+
+Loops are best with little work, without reuse of operands, and where operands lie so that sums stay in
+registers: `is_by_columns`, `is_by_rows`. `turned` says how an operand has to lie for that.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from jitney.compiler import blas
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir
+
+_TILED = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def extents(node: ir.Dot) -> tuple[int, int, int, int]:
@@ -24,9 +32,70 @@ def extents(node: ir.Dot) -> tuple[int, int, int, int]:
 
 
 def is_small_dot(node: ir.Dot) -> bool:
-    """Whether loops are better than a call: little work, or no reuse of operands."""
+    """Whether loops are better than a call: little work, no reuse of operands, or sums in registers."""
     _, m, n, k = extents(node)
-    return m * n * k <= COSTS.small_product or m == 1 or n == 1
+    return m * n * k <= COSTS.small_product or m == 1 or n == 1 or has_tiles(node)
+
+
+def has_tiles(node: ir.Dot) -> bool:
+    """Whether loops keep sums in registers that share what they load, and BLAS is no faster."""
+    return is_by_columns(node) or is_by_rows(node)
+
+
+def is_by_columns(node: ir.Dot) -> bool:
+    """Whether lanes can be columns of y, which caches hold: each index contracted has a row of them."""
+    return _fits_columns(node) and _last(node, 0) in node.contract[0] and _has_columns(node)
+
+
+def is_by_rows(node: ir.Dot) -> bool:
+    """Whether lanes can be what is contracted, of rows of x and the few of y: x is read once."""
+    return _fits_rows(node) and all(_last(node, k) in node.contract[k] for k in (0, 1))
+
+
+def turned(node: ir.Dot) -> tuple[int, ...] | None:
+    """The order of y's axes in which `has_tiles` holds; None if it does, or in no order.
+
+    It is worth a pass over y only where many rows of x use it.
+    """
+    if has_tiles(node) or _last(node, 0) not in node.contract[0]:
+        return None
+    batch, contract = node.batch[1], node.contract[1]
+    free = [j for j in range(len(node.y.shape)) if j not in batch and j not in contract]
+    if _fits_rows(node):
+        return (*batch, *free, *contract)
+    _, m, _, _ = extents(node)
+    many_rows = _fits_columns(node) and m >= COSTS.turned_rows
+    if many_rows and node.y.shape[free[-1]] >= COSTS.tile_columns:
+        return (*batch, *contract, *free)
+    return None
+
+
+def _last(node: ir.Dot, side: int) -> int:
+    return len((node.x, node.y)[side].shape) - 1
+
+
+def _has_columns(node: ir.Dot) -> bool:
+    """Whether neighbours in y are columns, enough for vectors."""
+    last = _last(node, 1)
+    is_free = last not in node.contract[1] and last not in node.batch[1]
+    return is_free and node.y.shape[last] >= COSTS.tile_columns
+
+
+def _is_large(node: ir.Dot) -> bool:
+    """Whether there is enough work for tiles to be worth LLVM's time."""
+    return node.dtype in _TILED and math.prod(extents(node)) >= COSTS.tiled_products
+
+
+def _fits_columns(node: ir.Dot) -> bool:
+    _, m, n, k = extents(node)
+    if m < COSTS.tile_rows or n * k * node.dtype.itemsize > COSTS.tiled_operand:
+        return False
+    return _is_large(node)
+
+
+def _fits_rows(node: ir.Dot) -> bool:
+    _, m, n, k = extents(node)
+    return 2 <= n <= COSTS.short_axis <= m and k >= COSTS.tiled_row and _is_large(node)
 
 
 def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> str | None:

@@ -331,9 +331,11 @@ class KernelBuilder:
         for which, value in enumerate(parts):
             self.store(buffer, self.scaled(index, 2, which), value)
 
-    def reduce(self, buffer: Any, index: Affine, fn: str, value: int) -> None:
-        """Reduces `value` into the buffer known by `buffer`."""
-        self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value))
+    def reduce(
+        self, buffer: Any, index: Affine, fn: str, value: int, factor: int | None = None
+    ) -> None:
+        """Reduces `value`, or its products with `factor`, into the buffer known by `buffer`."""
+        self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value, factor))
 
     def kernel(self, dtype_of: Callable[[Any], np.dtype], in_order: bool = False) -> ir.Kernel:
         """The kernel written so far."""

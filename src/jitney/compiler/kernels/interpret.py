@@ -64,6 +64,8 @@ def _run_box(
             value = np.broadcast_to(values[o.value], extents)
             at = np.broadcast_to(linear(o.index), extents)
             if isinstance(o, ir.Reduce):
+                if o.factor is not None:
+                    value = value * values[o.factor]
                 reduce = reduction.reduce_in_order if kernel.in_order else reduction.reduce
                 value = reduce(value, o.fn, reduced)
                 at = at[(..., *[0] * kernel.reduced)] if reduced else at

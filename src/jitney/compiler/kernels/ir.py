@@ -2,7 +2,7 @@
 
     kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
     statement ::= Const(value) | IndexValue(index) | Load(param, index) | Call(fn, args)
-    output    ::= Store(param, index, value, where) | Reduce(param, index, fn, value)
+    output    ::= Store(param, index, value, where) | Reduce(param, index, fn, value, factor)
     index     ::= Affine(offset, coefficients, terms)
 
 A body is a list of statements; a statement is known by its position in the list, and refers only to
@@ -24,6 +24,7 @@ Constraints (the verifier's identifiers):
     K4  stores and reductions are not mixed, and a kernel of stores has no reduced axes
     K5  terms are integer statements
     K6  what says where a store writes is a predicate
+    K7  factors are of the dtype of their values, and of sums
 """
 
 from __future__ import annotations
@@ -108,13 +109,16 @@ class Store:
 class Reduce:
     """Combines statement `value` over the reduced axes by the monoid `fn`; writes it at `index`.
 
-    The value may be of a wider dtype than the buffer: the result is rounded once.
+    The value may be of a wider dtype than the buffer: the result is rounded once. With a `factor`, sums
+    are of products of the two statements, which are not rounded themselves where the processor has an
+    instruction for that: contractions.
     """
 
     param: int
     index: Affine
     fn: str
     value: int
+    factor: int | None = None
 
 
 @record(frozen=True, eq=False)
@@ -175,7 +179,9 @@ def kernel_key(kernel: Kernel) -> tuple[object, ...]:
 
 def output_key(o: Store | Reduce) -> tuple[object, ...]:
     """Equal for outputs that write the same."""
-    return (o.param, o.index, o.value, o.fn if isinstance(o, Reduce) else o.where)
+    if isinstance(o, Reduce):
+        return (o.param, o.index, o.value, o.fn, o.factor)
+    return (o.param, o.index, o.value, o.where)
 
 
 def invariants(kernel: Kernel) -> list[bool]:

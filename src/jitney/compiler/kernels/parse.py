@@ -103,4 +103,7 @@ class _Reader:
             return ir.Store(
                 int(param), self.index(index), int(value), int(where) if where else None
             )
-        return ir.Reduce(int(param), self.index(index), words[1], int(value))
+        value, _, factor = value.partition(" * %")
+        return ir.Reduce(
+            int(param), self.index(index), words[1], int(value), int(factor) if factor else None
+        )

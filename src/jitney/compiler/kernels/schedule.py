@@ -309,6 +309,8 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
         depths.append(depth)
     folds_at = len(plan.outer) + (not plan.reduces_lanes)
     for o in kernel.outputs:
+        if isinstance(o, ir.Reduce) and o.factor is not None:
+            total += runs[max(depths[o.value], depths[o.factor])] * COSTS.function("mul")
         if isinstance(o, ir.Store):
             total += runs[-1] * one(o.index.coefficients[vector], COSTS.scattered_lane)
         elif plan.reduces_lanes:

@@ -51,9 +51,11 @@ def statement_text(s: ir.Statement) -> str:
 
 def output_text(o: ir.Store | ir.Reduce) -> str:
     """One output."""
-    verb = "store" if isinstance(o, ir.Store) else f"reduce {o.fn}"
-    where = f" where %{o.where}" if isinstance(o, ir.Store) and o.where is not None else ""
-    return f"{verb} p{o.param}[{index_text(o.index)}] <- %{o.value}{where}"
+    if isinstance(o, ir.Store):
+        verb, end = "store", "" if o.where is None else f" where %{o.where}"
+    else:
+        verb, end = f"reduce {o.fn}", "" if o.factor is None else f" * %{o.factor}"
+    return f"{verb} p{o.param}[{index_text(o.index)}] <- %{o.value}{end}"
 
 
 def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:

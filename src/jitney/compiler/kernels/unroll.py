@@ -3,11 +3,9 @@
     for i < n, for j < 2, reduce k < m                  for i < n, reduce k < m
       %0 = load p0[i*m + k]                             %0 = load p0[i*m + k]
       %1 = load p1[k*2 + j]                       ->    %1 = load p1[k*2]
-      %2 = mul %0, %1                                   %2 = mul %0, %1
-      reduce add p2[i*2 + j] <- %2                      %3 = load p1[k*2 + 1]
-                                                        %4 = mul %0, %3
-                                                        reduce add p2[i*2] <- %2
-                                                        reduce add p2[i*2 + 1] <- %4
+      reduce add p2[i*2 + j] <- %0 * %1                 %2 = load p1[k*2 + 1]
+                                                        reduce add p2[i*2] <- %0 * %1
+                                                        reduce add p2[i*2 + 1] <- %0 * %2
 
 Also register tiling (Callahan, Cocke and Kennedy, "Estimating interlock and improving balance for
 pipelined architectures", 1988). What does not depend on the axis is computed once, and several sums
@@ -55,7 +53,7 @@ def unroll_and_jam(kernel: Kernel) -> Kernel:
     for axis in reversed(range(len(kernel.parallel))):
         if kernel.extents[axis] % COSTS.short_axis or kernel.extents[axis] == COSTS.short_axis:
             continue
-        written = unroll(_divided(kernel, axis, COSTS.short_axis), axis + 1)
+        written = unroll(divided(kernel, axis, COSTS.short_axis), axis + 1)
         if (
             len(written.outputs) <= COSTS.jammed_sums
             and len(written.body) <= COSTS.kernel_statements
@@ -65,8 +63,8 @@ def unroll_and_jam(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def _divided(kernel: Kernel, axis: int, n: int) -> Kernel:
-    """`kernel` with `axis` as two, the second of extent `n`."""
+def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
+    """`kernel` with parallel `axis` as two, the second of extent `n`."""
 
     def change(index: Affine) -> Affine:
         c = index.coefficients
@@ -119,8 +117,11 @@ def unroll(kernel: Kernel, axis: int) -> Kernel:
             number.append(add(s))
         for o in kernel.outputs:
             o = replace(o, index=moved(o.index), value=number[o.value])
-            if isinstance(o, ir.Store) and o.where is not None:
-                o = replace(o, where=number[o.where])
+            if isinstance(o, ir.Store):
+                if o.where is not None:
+                    o = replace(o, where=number[o.where])
+            elif o.factor is not None:
+                o = replace(o, factor=number[o.factor])
             outputs.append(o)
     extents = (*kernel.extents[:axis], *kernel.extents[axis + 1 :])
     return replace(kernel, extents=extents, body=tuple(body), outputs=tuple(outputs))

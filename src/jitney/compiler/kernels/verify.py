@@ -1,4 +1,4 @@
-"""Checks that kernels are well formed; constraints K1 - K6 are listed in `kernels.ir`.
+"""Checks that kernels are well formed; constraints K1 - K7 are listed in `kernels.ir`.
 
 Of loop kernels besides:
     L1  the condition is a predicate, and every carried scalar becomes a statement of its dtype
@@ -56,6 +56,10 @@ def verify(kernel: ir.Kernel) -> None:
         _check_index(o.index, kernel.body, len(kernel.body), rank)
         if isinstance(o, ir.Reduce):
             _need(all(fixed[t] for t, _ in o.index.terms), "K3: a term of a reduction varies")
+            if o.factor is not None:
+                _need(o.factor < len(kernel.body), f"K1: there is no statement {o.factor}")
+                same = kernel.body[o.factor].dtype == kernel.body[o.value].dtype
+                _need(same and o.fn == "add", "K7: a factor of another dtype, or of no sum")
         elif o.where is not None:
             _need(o.where < len(kernel.body), f"K1: there is no statement {o.where}")
             _need(kernel.body[o.where].dtype == np.bool_, "K6: `where` is no predicate")

@@ -13,8 +13,8 @@ from jitney.compiler.kernels.ir import Affine, accumulator
 
 HasBuffer: TypeAlias = Callable[[hlo.Node], bool]
 
-# A builder, and of each reduction: the node, where it goes, the function, and what is reduced.
-Reductions: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int]]]
+# A builder, and of each reduction: the node, where it goes, the function, what is reduced, a factor.
+Reductions: TypeAlias = tuple[KernelBuilder, list[tuple[hlo.Node, Affine, str, int, int | None]]]
 
 
 def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
@@ -29,7 +29,9 @@ def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
     reduces = cast("Sequence[hlo.Reduce]", roots)
     values = [k.value(root.x, index) for root in reduces]
     values = [k.convert(value, accumulator(k.body[value].dtype)) for value in values]
-    return k, [(root, out, root.fn, value) for root, value in zip(reduces, values, strict=True)]
+    return k, [
+        (root, out, root.fn, value, None) for root, value in zip(reduces, values, strict=True)
+    ]
 
 
 def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
@@ -54,8 +56,8 @@ def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
     u = k.value(x, tuple([k.axis(position[0, j]) for j in range(len(x.shape))]))
     v = k.value(y, tuple([k.axis(position[1, j]) for j in range(len(y.shape))]))
     wide = accumulator(node.dtype)
-    fn = "or" if node.dtype == np.bool_ else "add"
-    times = "and" if node.dtype == np.bool_ else "mul"
-    product = k.call(times, (k.convert(u, wide), k.convert(v, wide)), wide)
+    u, v = k.convert(u, wide), k.convert(v, wide)
     out = k.linear(node.shape, k.identity(range(len(node.shape))))
-    return k, [(node, out, fn, product)]
+    if node.dtype == np.bool_:
+        return k, [(node, out, "or", k.call("and", (u, v), wide), None)]
+    return k, [(node, out, "add", u, v)]

@@ -26,6 +26,7 @@ from jitney.compiler.kernels.build import (
 from jitney.compiler.kernels.ir import Kernel, accumulator, kernel_key
 from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split_reduction import split_fold
+from jitney.compiler.kernels.tiles import tiled
 from jitney.compiler.kernels.unroll import unroll_and_jam, write_out_short_axes
 from jitney.compiler.plan import fourier, ir, parts, reductions
 from jitney.compiler.plan.inplace import Updated, updated_in_place
@@ -59,7 +60,7 @@ class Planner:
     def __init__(self, supports: Supports, rules: Mapping[type[hlo.Node], Rule]) -> None:
         self.supports = supports
         self.rules = rules
-        self.kernels: dict[object, Kernel] = {}
+        self.kernels: dict[object, list[Kernel]] = {}
         self.keep_alive: list[object] = []
 
     def is_native(self, node: hlo.Node) -> bool:
@@ -96,14 +97,18 @@ class Planner:
             return native and (node.dtype not in blas.PRODUCTS or is_small_dot(node))
         return False
 
-    def prepared(self, kernel: Kernel) -> Kernel:
-        """`kernel` with the axes that it is to run over: one object for kernels of the same content."""
+    def prepared(self, kernel: Kernel) -> list[Kernel]:
+        """`kernel` with the axes that it is to run over, or several that do parts of what it does.
+
+        One object for kernels of the same content.
+        """
         key = kernel_key(kernel)
         found = self.kernels.get(key)
         if found is None:
             collapsed = collapse(kernel)
-            written = unroll_and_jam(write_out_short_axes(collapsed))
-            found = self.kernels[key] = written if written is collapsed else collapse(written)
+            made = tiled(collapsed) or [unroll_and_jam(write_out_short_axes(collapsed))]
+            found = [each if each is collapsed else collapse(each) for each in made]
+            self.kernels[key] = found
         return found
 
     def region(
@@ -227,14 +232,14 @@ class RegionPlan:
         """Adds the launch of a finished kernel; `in_order` says how it reduces."""
         if 0 in k.extents[: k.rank - k.reduced]:
             return
-        kernel = self.planner.prepared(k.kernel(lambda p: p.dtype, in_order))
         buffers = tuple([self.buffer(p) for p in k.params])
-        launch, division = ir.Launch(kernel, buffers), split_fold(kernel)
-        if division is None:
-            self.steps.append(launch)
-        else:
-            summed, combined = parts.launches(launch, division)
-            self.steps += [*summed, *combined]
+        for kernel in self.planner.prepared(k.kernel(lambda p: p.dtype, in_order)):
+            launch, division = ir.Launch(kernel, buffers), split_fold(kernel)
+            if division is None:
+                self.steps.append(launch)
+            else:
+                summed, combined = parts.launches(launch, division)
+                self.steps += [*summed, *combined]
 
     # --- kernels ----------------------------------------------------------------------------------
 
@@ -303,9 +308,9 @@ class RegionPlan:
         first = roots[0]
         write = reductions.contraction if isinstance(first, hlo.Dot) else reductions.reductions
         k, outputs = self.written(lambda: write(roots, self.has_buffer))
-        for root, out, fn, value in outputs:
+        for root, out, fn, value, factor in outputs:
             self.new(root)
-            k.reduce(root, out, fn, value)
+            k.reduce(root, out, fn, value, factor)
         self.launch(k, isinstance(first, hlo.Reduce) and first.in_order)
 
     # --- everything else ---------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
-    dot x, y                ->  dot of transposes, if BLAS does not take operands as they lie
+    dot x, y                ->  dot of transposes, if BLAS or tiles do not take operands as they lie
 
     convolution x, w        ->  calls of native code, products; see `hlo/convolutions.py`
 
@@ -40,6 +40,7 @@ from jitney.compiler.hlo.contractions import (
     is_scattered,
     is_small_dot,
     operand_order,
+    turned,
 )
 from jitney.compiler.reference.reduction import carrier
 
@@ -78,7 +79,7 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             return make(b, [new[x] for x in node.xs], node.dim, node.num_keys)
         case ir.Dot():
             x, y = (b.convert(new[v], carrier(v.dtype)) for v in (node.x, node.y))
-            return b.convert(gathered_dot(b, node, x, y), node.dtype)
+            return b.convert(laid_out(b, b.dot(x, y, node.contract, node.batch)), node.dtype)
         case ir.Convolution():
             wide = convolutions.carrier(node.dtype)
             x, w = (b.convert(new[v], wide) for v in (node.x, node.w))
@@ -98,7 +99,7 @@ def _is_expanded(node: ir.Node) -> bool:
             return _is_compared(node.xs, node.dim) or _has_code(node.xs, node.dim)
         case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
             wider = carrier(node.dtype) != node.dtype and not is_small_dot(node)
-            return wider or is_scattered(node)
+            return wider or is_scattered(node) or turned(node) is not None
         case ir.Convolution():
             return convolutions.is_written(node)
         case ir.TopK():
@@ -128,8 +129,24 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
     )
 
 
-def gathered_dot(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
-    """The contraction `node` of x and y, transposed where BLAS does not take them as they lie.
+def laid_out(b: Builder, node: ir.Node) -> ir.Node:
+    """The contraction `node`, of operands that lie as those who compute it want them."""
+    if not isinstance(node, ir.Dot):
+        return node
+    order = turned(node)
+    if order is not None:
+        batch, contract = (tuple([order.index(j) for j in axes]) for axes in _axes_of_y(node))
+        y, contracts = b.transpose(node.y, order), (node.contract[0], contract)
+        return b.dot(node.x, y, contracts, (node.batch[0], batch))
+    return gathered_dot(b, node) if is_scattered(node) else node
+
+
+def _axes_of_y(node: ir.Dot) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return node.batch[1], node.contract[1]
+
+
+def gathered_dot(b: Builder, node: ir.Dot) -> ir.Node:
+    """The contraction `node`, of transposed operands where BLAS does not take them as they lie.
 
     A transpose reads and writes an operand once; NumPy, to which such a contraction is left else, may
     loop over all products.
@@ -138,11 +155,11 @@ def gathered_dot(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
     def scattered(contract: tuple[tuple[int, ...], tuple[int, ...]]) -> list[bool]:
         return [
             operand_order(len(v.shape), node.batch[side], contract[side]) is None
-            for side, v in enumerate((x, y))
+            for side, v in enumerate((node.x, node.y))
         ]
 
     contract = min(contract_orders(node.contract), key=lambda each: sum(scattered(each)))
-    operands, batches, contracts = [x, y], list(node.batch), list(contract)
+    operands, batches, contracts = [node.x, node.y], list(node.batch), list(contract)
     for side, moves in enumerate(scattered(contract)):
         if moves:
             own, first, last = operands[side], node.batch[side], contract[side]

@@ -18,7 +18,7 @@ from jitney.compiler import blas
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives, interpret, ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.contractions import is_small_dot, operand_order
+from jitney.compiler.hlo.contractions import has_tiles, is_small_dot, operand_order
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]
@@ -276,9 +276,11 @@ def slice_of_simple(b: Builder, node: ir.Slice) -> ir.Node | None:
 def dot_of_transpose(b: Builder, node: ir.Dot) -> ir.Node | None:
     """Transposes of operands go into the dimension numbers, where the result keeps its axes' order.
 
-    Not where BLAS would then have to take an operand as it cannot: transposes are how it gets them
-    (`decompose.gathered_dot`).
+    Not where BLAS, or loops over tiles, would then have to take an operand as they cannot: transposes
+    are how they get them (`decompose.laid_out`).
     """
+    if has_tiles(node):
+        return None
     for side, x in enumerate((node.x, node.y)):
         if not isinstance(x, ir.Transpose):
             continue

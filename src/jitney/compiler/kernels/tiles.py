@@ -1,0 +1,172 @@
+"""Register tiles: contractions whose sums stay in registers, some rows by some vectors at a time.
+
+    for i < 64, for j < 64, reduce k < 64              for i < 16, for j < 64, reduce k < 64
+      %0 = load p0[i*64 + k]                             %0 = load p0[i*256 + k]
+      %1 = load p1[j + k*64]                      ->     %1 = load p1[j + k*64]
+      reduce add p2[i*64 + j] <- %0 * %1                 reduce add p2[i*256 + j] <- %0 * %1
+                                                         %2 = load p0[i*256 + k + 64]
+                                                         reduce add p2[i*256 + j + 64] <- %2 * %1
+                                                         ... two more rows
+
+Lanes are columns of the second operand. Rows of the first are written out (`unroll`), so that a vector
+of the second is loaded once for all of them; how many vectors lie side by side is the code's to say
+(`codegen/kernel_key.lanes_hint`). Goto and van de Geijn, "Anatomy of high-performance matrix
+multiplication", 2008, from its innermost loops: there is no packing, so the second operand has to be
+one that the caches hold as it lies. Each sum keeps its order: tiles change no bits.
+
+A batch of products and their rows become one outermost axis, of which the batch is the quotient: so
+threads, and what goes over rows strip by strip (`plan/row_strips.py`), see rows alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine, Kernel, Load, Reduce
+from jitney.compiler.kernels.schedule import map_indices, schedule
+from jitney.compiler.kernels.unroll import divided, unroll
+from jitney.core.record import record, replace
+
+_INT64 = np.dtype(np.int64)
+
+
+@record(frozen=True)
+class _Contraction:
+    """Axes of a contraction whose lanes are columns.
+
+    Attributes:
+      rows: the axis of which tiles take several indices.
+      batch: the axis before it that counts products, if these and their rows can be one axis.
+    """
+
+    rows: int
+    batch: int | None
+
+
+def tiled(kernel: Kernel) -> list[Kernel]:
+    """`kernel` in tiles: whole ones, and the rows that are left.
+
+    Args:
+      kernel: collapsed.
+
+    Returns: the kernels that take its place; none if it is no contraction that tiles serve.
+    """
+    if kernel.points < COSTS.jam_above:
+        return []
+    found = _contraction(kernel)
+    if found is None:
+        return []
+    axis, columns = found.rows, schedule(kernel).vector
+    assert columns is not None
+    narrow = kernel.extents[columns] < COSTS.accumulators_above
+    height = COSTS.narrow_tile_rows if narrow else COSTS.tile_rows
+    whole, rest = divmod(kernel.extents[axis], height)
+    made: list[Kernel] = []
+    if whole:
+        made.append(_rows_written_out(kernel, found, 0, whole, height))
+    if rest:
+        made.append(_rows_written_out(kernel, found, whole * height, 1, rest))
+    return made
+
+
+def _contraction(kernel: Kernel) -> _Contraction | None:
+    """What `tiled` has to know of a kernel; None if it is no contraction by columns."""
+    plan = schedule(kernel)
+    (out, *others) = kernel.outputs
+    if others or not isinstance(out, Reduce) or out.factor is None:
+        return None
+    if plan.vector is None or plan.reduces_lanes:
+        return None
+    x, y = (_axes_of(kernel, s) for s in (out.value, out.factor))
+    if plan.vector in x:
+        x, y = y, x
+    kept = range(len(kernel.parallel))
+    rows = [k for k in kept if k in x and k not in y]
+    if plan.vector in x or not rows:
+        return None
+    axis = rows[-1]
+    joins = axis == 1 and 0 in x and 0 in y and _are_one(kernel, y)
+    return _Contraction(axis, 0 if joins else None)
+
+
+def _axes_of(kernel: Kernel, statement: int) -> set[int]:
+    """Axes that a statement depends on."""
+    s = kernel.body[statement]
+    match s:
+        case Load() | ir.IndexValue():
+            own = {k for k, c in enumerate(s.index.coefficients) if c}
+            return own.union(*[_axes_of(kernel, t) for t, _ in s.index.terms])
+        case ir.Call():
+            return set[int]().union(*[_axes_of(kernel, a) for a in s.args])
+        case _:
+            return set()
+
+
+def _are_one(kernel: Kernel, y: set[int]) -> bool:
+    """Whether all indices but those of the second operand walk axes 0 and 1 as one."""
+    for s in kernel.body:
+        if isinstance(s, Load | ir.IndexValue):
+            first, second = s.index.coefficients[:2]
+            if second:
+                if first != second * kernel.extents[1] or s.index.terms:
+                    return False
+            elif not isinstance(s, Load) or s.index.terms:
+                return False
+    return all(
+        o.index.coefficients[0] == o.index.coefficients[1] * kernel.extents[1] and not o.index.terms
+        for o in kernel.outputs
+    )
+
+
+def _rows_written_out(
+    kernel: Kernel, found: _Contraction, first: int, count: int, height: int
+) -> Kernel:
+    """`kernel` for `count` tiles of `height` rows, from row `first` on."""
+    axis = found.rows
+
+    def change(index: Affine) -> Affine:
+        return replace(index, offset=index.offset + index.coefficients[axis] * first)
+
+    extents = (*kernel.extents[:axis], count * height, *kernel.extents[axis + 1 :])
+    part = replace(map_indices(kernel, change), extents=extents)
+    written = unroll(divided(part, axis, height), axis + 1)
+    joins = found.batch is not None and first == 0 and count * height == kernel.extents[axis]
+    return _joined(written) if joins else written
+
+
+def _joined(kernel: Kernel) -> Kernel:
+    """`kernel` with its axes 0 and 1 as one; what changes along axis 0 alone goes by the quotient."""
+    first, second, *rest = kernel.extents
+    if first == 1 or second == 1:
+        return kernel
+    rank = 1 + len(rest)
+    position = ir.IndexValue(Affine(0, (1, *[0] * len(rest))), _INT64)
+    count = ir.Const(np.asarray(second, _INT64))
+    body: list[ir.Statement] = [position, count, ir.Call("div", (0, 1), _INT64)]
+    before, quotient = len(body), 2
+
+    def moved(index: Affine) -> Affine:
+        c = index.coefficients
+        terms = tuple([(t + before, factor) for t, factor in index.terms])
+        if c[1] or not c[0]:
+            return Affine(index.offset, c[1:], terms)
+        return Affine(index.offset, (0, *c[2:]), ((quotient, c[0]), *terms))
+
+    for s in kernel.body:
+        match s:
+            case Load() | ir.IndexValue():
+                body.append(replace(s, index=moved(s.index)))
+            case ir.Call():
+                body.append(replace(s, args=tuple([a + before for a in s.args])))
+            case _:
+                body.append(s)
+    outputs: list[ir.Store | Reduce] = []
+    for o in kernel.outputs:
+        assert isinstance(o, Reduce) and o.factor is not None
+        value, factor = o.value + before, o.factor + before
+        outputs.append(replace(o, index=moved(o.index), value=value, factor=factor))
+    extents = (first * second, *rest)
+    assert len(extents) == rank
+    return replace(kernel, extents=extents, body=tuple(body), outputs=tuple(outputs))
