@@ -95,6 +95,7 @@ from jitney.api.shard_map import shard_map as shard_map
 from jitney.api.vmap import vmap as vmap
 from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack
+from jitney import ad as ad
 from jitney import ad_checkpoint as ad_checkpoint
 from jitney import api_util as api_util
 from jitney import custom_batching as custom_batching

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -12,27 +11,27 @@ import numpy as np
 from jitney.api.differentiation import (
     array_values,
     check_callable,
+    cotangent,
     debug_info,
     flat_function,
+    instantiated,
 )
-from jitney.api.jit_call import fun_name
+from jitney.api.pullback import make_vjp
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import Jaxpr
 from jitney.core.pytree import pytrees
-from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.shape_dtype import abstractify
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.linearize import Linear, linearize_flat
 from jitney.transforms.partial import trace_unknowns
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
-from jitney.transforms.zero import Zero, instantiate
+from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.typing import ArrayLike, AxisName, PyTree
 
 P = ParamSpec("P")
@@ -85,13 +84,8 @@ def jvp(
     flat = flat_function(fun, tree, has_aux)
     outs, douts = jvp_flat(flat, array_values(leaves), given)
     value = flat.unflatten(outs)
-    derivative = flat.unflatten([_instantiated(t) for t in douts])
+    derivative = flat.unflatten([instantiated(t) for t in douts])
     return (value, derivative, flat.aux) if has_aux else (value, derivative)
-
-
-def _instantiated(t: PyTree) -> Any:
-    t = instantiate(t)
-    return t if dtypes.dtype(t) == dtypes.float0 else as_value(t)
 
 
 def _checked_tangent(primal: ArrayLike, tangent: PyTree) -> Any:
@@ -173,26 +167,12 @@ def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any])
     given = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
     outs = iter(eval_jaxpr(linear.jaxpr, consts, *given))
     return [
-        as_value(next(outs)) if nz else _instantiated(Zero(a))
+        as_value(next(outs)) if nz else instantiated(Zero(a))
         for nz, a in zip(linear.nonzero_out, linear.out_avals, strict=True)
     ]
 
 
 # --- reverse ------------------------------------------------------------------------------------
-
-
-def pull_back(linear: Linear, consts: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-    """Cotangents of the arguments for flat cotangents of the results; `Zero` where there is none.
-
-    `consts` are the values of the derivative's residuals.
-    """
-    given = [*itertools.compress(cts, linear.nonzero_out)]
-    operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
-    found = backward_pass(linear.jaxpr, consts, operands, given)
-    if all(linear.nonzero_in):
-        return found
-    rest = iter(found)
-    return [next(rest) if nz else None for nz in linear.nonzero_in]
 
 
 @api_boundary
@@ -227,42 +207,12 @@ def vjp(
     leaves, tree = pytrees.tree_flatten(primals)
     check_operands(leaves, "vjp")
     flat = flat_function(fun, tree, has_aux)
-    outs, linear = linearize_flat(flat, array_values(leaves), debug_info(fun, "vjp"))
-    out_tree = flat.out_tree
+    values = array_values(leaves)
+    outs, linear = linearize_flat(flat, values, debug_info(fun, "vjp"))
     out_avals = [get_aval(x) for x in outs]
-    in_avals = [get_aval(x) for x in leaves]
-
-    @api_boundary
-    def pullback(consts: Sequence[Any], *given_cts: PyTree) -> Any:
-        if len(given_cts) != 1:
-            name = fun_name(fun)
-            raise TypeError(
-                f"the function that vjp applied to {name} returned takes one argument, a cotangent of "
-                f"the structure of the result of {name}; that of {name} was called with "
-                f"{len(given_cts)} arguments. Where the result is a tuple, so is the cotangent."
-            )
-        (ct,) = given_cts
-        cts, ct_tree = pytrees.tree_flatten(ct)
-        if ct_tree != out_tree:
-            where = debug_info(fun, "vjp").func_src_info
-            differences = equality_errors_pytreedef(out_tree, ct_tree)
-            raise ValueError(
-                f"unexpected tree structure: the argument to the VJP function of {where} must be of "
-                f"the structure of its result, {out_tree}, but is of {ct_tree}"
-                + "".join(
-                    f"\n  * {'out' + pytrees.keystr(path)} was a {before}, now {after}: {reason}"
-                    for path, before, after, reason in differences
-                )
-            )
-        given = [_checked_cotangent(c, a, fun) for c, a in zip(cts, out_avals, strict=True)]
-        found = pull_back(linear, consts, given)
-        result = [cotangent(ct, aval) for ct, aval in zip(found, in_avals, strict=True)]
-        return pytrees.tree_unflatten(tree, result)
-
-    value = pytrees.tree_unflatten(out_tree, outs)
-    consts, linear = linear.consts, linear.without_consts()
-    partial = pytrees.Partial(pullback, consts)
-    return (value, partial, flat.aux) if has_aux else (value, partial)
+    pullback = make_vjp(fun, linear, values, tree, out_avals, flat.out_tree)
+    value = flat.unflatten(outs)
+    return (value, pullback, flat.aux) if has_aux else (value, pullback)
 
 
 def check_operands(leaves: Sequence[Any], name: str) -> None:
@@ -273,27 +223,6 @@ def check_operands(leaves: Sequence[Any], name: str) -> None:
                 f"Argument '{x}' of type {type(x)} is not a valid JAX type, and {name} cannot "
                 "differentiate with respect to it"
             )
-
-
-def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
-    """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
-    if ct is None or isinstance(ct, Zero):
-        return _instantiated(Zero(aval.to_cotangent_aval()))
-    return as_value(ct)
-
-
-def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any]) -> Any:
-    wanted: Any = aval.to_cotangent_aval()
-    if wanted.dtype == dtypes.float0:
-        return Zero(wanted)
-    got: Any = get_aval(ct)
-    if got.shape != wanted.shape or got.dtype != wanted.dtype:
-        raise ValueError(
-            "unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
-            f"{got.str_short()}, but expected {wanted.str_short()} because the corresponding output "
-            f"of the differentiated function {fun_name(fun)} had JAX type {aval.str_short()}"
-        )
-    return ct if not isinstance(ct, np.ndarray | np.generic) else as_value(ct)
 
 
 def refuse_reduce_axes(name: str, reduce_axes: Sequence[AxisName]) -> None:

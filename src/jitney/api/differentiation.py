@@ -1,20 +1,26 @@
-"""What functions that differentiate share: functions of flat values, checks, values of arguments."""
+"""What functions that differentiate share: flat functions and values, checks, pulling back."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.api.jit_call import fun_name
-from jitney.core import source_info
+from jitney.core import dtypes, source_info
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
 from jitney.primitives.elementwise.convert import as_value
+from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree
+    from jitney.transforms.linearize import Linear
 
 
 def flat_function(
@@ -53,3 +59,41 @@ def array_values(leaves: Sequence[Any], with_numbers: bool = False) -> list[Any]
 
 _NUMPY = (np.ndarray, np.generic)
 _NUMBERS = (*_NUMPY, float, int, complex)
+
+
+def instantiated(t: PyTree) -> Any:
+    """A tangent as users get it: an array, also where there is none."""
+    t = instantiate(t)
+    return t if dtypes.dtype(t) == dtypes.float0 else as_value(t)
+
+
+def pull_back(
+    linear: Linear,
+    consts: Sequence[Any],
+    cts: Sequence[Any],
+    wanted: Sequence[bool] | None = None,
+) -> list[Any]:
+    """Cotangents of the arguments for flat cotangents of the results; `Zero` where there is none.
+
+    Args:
+      linear: the derivative.
+      consts: values of its residuals.
+      cts: cotangents of the results.
+      wanted: which arguments' cotangents to compute; all by default.
+    """
+    given = [*itertools.compress(cts, linear.nonzero_out)]
+    operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
+    if wanted is not None:
+        wanted = [*itertools.compress(wanted, linear.nonzero_in)]
+    found = backward_pass(linear.jaxpr, consts, operands, given, wanted)
+    if all(linear.nonzero_in):
+        return found
+    rest = iter(found)
+    return [next(rest) if nz else None for nz in linear.nonzero_in]
+
+
+def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
+    """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
+    if ct is None or isinstance(ct, Zero):
+        return instantiated(Zero(aval.to_cotangent_aval()))
+    return as_value(ct)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from jitney.api.autodiff import check_operands, cotangent, pull_back, refuse_reduce_axes, vjp
+from jitney.api.autodiff import check_operands, refuse_reduce_axes, vjp
 from jitney.api.differentiation import (
     array_values,
     check_callable,
+    cotangent,
     debug_info,
     flat_function,
+    pull_back,
 )
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval

@@ -50,7 +50,11 @@ def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
 
 
 def backward_pass(
-    jaxpr: Jaxpr, consts: Sequence[Any], primals: Sequence[Any], cotangents: Sequence[Any]
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    primals: Sequence[Any],
+    cotangents: Sequence[Any],
+    wanted: Sequence[bool] | None = None,
 ) -> list[Any]:
     """Cotangents of the operands of `jaxpr`, which is linear in those given as `UndefinedPrimal`.
 
@@ -59,6 +63,8 @@ def backward_pass(
       consts: values of its constants.
       primals: operands: values, or `UndefinedPrimal` for the linear ones.
       cotangents: of its results; `Zero` where there is none.
+      wanted: of which operands the cotangents are wanted (all by default); what serves the others
+        alone is not computed.
 
     Returns: a cotangent, or `Zero`, for each operand.
     """
@@ -67,11 +73,17 @@ def backward_pass(
         if type(x) is not UndefinedPrimal:
             values[var] = x
     known = set(values)
+    unwanted: set[Var] = set()  # linear, and no wanted operand has a part in it
+    if wanted is not None:
+        unwanted = {v for v, w in zip(jaxpr.invars, wanted, strict=True) if not w} - known
     linear: list[Any] = []
     for eqn in jaxpr.eqns:
         for a in eqn.invars:
             if type(a) is not Literal and a not in known:
-                linear.append(eqn)
+                if unwanted and _all_among(eqn.invars, known, unwanted):
+                    unwanted.update(eqn.outvars)
+                else:
+                    linear.append(eqn)
                 break
         else:
             # Depends on no linear operand: computed forwards.
@@ -84,6 +96,8 @@ def backward_pass(
     def accumulate(atoms: Sequence[Atom], found: Sequence[Tangent | None]) -> None:
         for atom, ct in zip(atoms, found, strict=True):
             if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in known:
+                continue
+            if atom in unwanted:
                 continue
             cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct
 
@@ -111,6 +125,10 @@ def backward_pass(
         ct = None if v in known else cts.get(v)
         found.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
     return found
+
+
+def _all_among(atoms: Sequence[Atom], known: set[Var], unwanted: set[Var]) -> bool:
+    return all(isinstance(a, Literal) or a in known or a in unwanted for a in atoms)
 
 
 def _missing_rule(primitive: Primitive) -> str:

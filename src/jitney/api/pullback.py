@@ -1,0 +1,290 @@
+"""What `vjp` returns: the function from cotangents to cotangents, with the values that it needs.
+
+Those are split in two: arguments of the function, in the places of these (`args_res`), and all others
+(`opaque_residuals`). A caller that keeps an argument itself, or can make it again, takes it out between
+the forward and the backward pass and puts it back, so that it is not held twice (parameters that are
+gathered from several places for each layer, say).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.api.differentiation import cotangent, debug_info, pull_back
+from jitney.api.jit_call import fun_name
+from jitney.core import dtypes
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.errors import api_boundary
+from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import equality_errors_pytreedef
+from jitney.primitives.elementwise.convert import as_value
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree
+    from jitney.transforms.linearize import Linear
+
+
+class _Marker:
+    """A pytree without leaves, equal to all others of its class."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+def _marker(cls: type[_Marker]) -> type[Any]:
+    pytrees.register_pytree_node(cls, lambda _: ((), None), lambda _, __: cls())
+    return cls
+
+
+@_marker
+class NotNeeded(_Marker):
+    """Stands in `VJP.args_res` for an argument whose value the backward pass does not need."""
+
+
+@_marker
+class GradValue(_Marker):
+    """For `VJP.with_refs`: the argument's cotangent is to be returned."""
+
+
+@_marker
+class DontWant(_Marker):
+    """For `VJP.with_refs`: the argument's cotangent is not wanted, and is not computed."""
+
+
+@_marker
+class DidntWant(_Marker):
+    """Stands among the cotangents for one that was not wanted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Static:
+    """What of a pullback is no array.
+
+    Attributes:
+      fun: the function that was differentiated, for messages.
+      linear: its derivative, without the values of the residuals.
+      in_avals, out_avals: types of its arguments and results.
+      in_tree, out_tree: their structures.
+      places: for each residual its argument (flat), or None for those that are none.
+    """
+
+    fun: Callable[..., Any]
+    linear: Linear
+    in_avals: Sequence[AbstractValue]
+    out_avals: Sequence[AbstractValue]
+    in_tree: PyTreeDef
+    out_tree: PyTreeDef
+    places: Sequence[int | None]
+
+
+class VJP:
+    """The pullback of a function at a point: cotangents of arguments for a cotangent of the result.
+
+    A pytree, whose leaves are the residuals: values that the backward pass needs.
+
+    Attributes:
+      args_res: residuals that are arguments: a list with an entry for each argument, of its structure,
+        with `NotNeeded()` for what the backward pass does not need. Entries may be set: to None, so
+        that the array is not kept, and back before the call.
+      opaque_residuals: a list of all other residuals.
+      in_tree, out_tree: structures of the arguments (a tuple) and of the result.
+
+    Example:
+      >>> y, pullback = jax.vjp(lambda x, w: jnp.exp(x) + 2.0 * w, 0.0, 3.0)
+      >>> pullback.args_res, pullback.opaque_residuals
+      ([NotNeeded(), NotNeeded()], [Array(1., dtype=float32, weak_type=True)])
+    """
+
+    __slots__ = ("args_res", "opaque_residuals", "static", "wanted")
+
+    def __init__(
+        self,
+        static: Static,
+        args_res: list[PyTree],
+        opaque_residuals: list[PyTree],
+        wanted: tuple[bool, ...] | None = None,
+    ) -> None:
+        self.static = static
+        self.args_res = args_res
+        self.opaque_residuals = opaque_residuals
+        self.wanted = wanted  # by argument (flat); all if None
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        return self.static.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        return self.static.out_tree
+
+    def __repr__(self) -> str:
+        name, where = fun_name(self.static.fun), f"{self.in_tree} <- {self.out_tree}"
+        return f"VJP({name}, {where}, {self.args_res=!r}, {self.opaque_residuals=!r})".replace(
+            "self.", ""
+        )
+
+    @api_boundary
+    def __call__(self, *cotangents: PyTree) -> Any:
+        """A tuple with the cotangent of each argument.
+
+        Raises:
+          TypeError: unless there is one cotangent; if a residual has been taken out of `args_res`.
+          ValueError: if its structure or types are not those of the result.
+        """
+        static = self.static
+        if len(cotangents) != 1:
+            name = fun_name(static.fun)
+            raise TypeError(
+                f"the function that vjp applied to {name} returned takes one argument, a cotangent of "
+                f"the structure of the result of {name}; that of {name} was called with "
+                f"{len(cotangents)} arguments. Where the result is a tuple, so is the cotangent."
+            )
+        given = _checked_cotangents(static, cotangents[0])
+        found = pull_back(static.linear, self._residuals(), given, self.wanted)
+        wanted = self.wanted or [True] * len(found)
+        result = [
+            cotangent(ct, aval) if is_wanted else DidntWant()
+            for ct, aval, is_wanted in zip(found, static.in_avals, wanted, strict=True)
+        ]
+        return pytrees.tree_unflatten(static.in_tree, result)
+
+    def with_refs(self, *wanted: PyTree) -> VJP:
+        """The same pullback, which computes only the cotangents that are wanted.
+
+        Args:
+          *wanted: for each argument a tree of `jax.ad.GradValue()` and `jax.ad.DontWant()`, of the
+            argument's structure or a prefix of it.
+
+        Returns: a pullback with `jax.ad.DidntWant()` for cotangents that are not wanted.
+
+        Raises:
+          TypeError: if an entry is something else.
+          ValueError: if the structure does not fit the arguments.
+
+        Example:
+          >>> y, pullback = jax.vjp(lambda x, w: x * w, 2.0, 3.0)
+          >>> pullback.with_refs(jax.ad.DontWant(), jax.ad.GradValue())(1.0)
+          (DidntWant(), Array(2., dtype=float32, weak_type=True))
+        """
+        in_tree = self.in_tree
+        arguments = pytrees.tree_unflatten(in_tree, [0] * in_tree.num_leaves)
+        spread = pytrees.tree_broadcast(wanted, arguments, is_leaf=_is_leaf_of_wanted)
+        leaves = pytrees.tree_leaves(spread, is_leaf=_is_leaf_of_wanted)
+        for x in leaves:
+            if not isinstance(x, GradValue | DontWant):
+                raise TypeError(
+                    "VJP.with_refs: each argument's cotangent is asked for by jax.ad.GradValue() or "
+                    f"refused by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
+                )
+        flags = tuple([isinstance(x, GradValue) for x in leaves])
+        return VJP(self.static, self.args_res, self.opaque_residuals, flags)
+
+    def _residuals(self) -> list[Any]:
+        """Values of the residuals in the order in which the derivative takes them."""
+        static = self.static
+        opaque = iter(self.opaque_residuals)
+        if all(place is None for place in static.places):
+            return list(opaque)
+        # None for an array that was taken out; a whole argument may have been.
+        kept = pytrees.tree_unflatten(static.in_tree, [0] * static.in_tree.num_leaves)
+        of_arguments: list[Any] = []
+        for argument, entry in zip(kept, self.args_res, strict=True):
+            size = pytrees.tree_structure(argument).num_leaves
+            leaves = pytrees.tree_leaves(entry, is_leaf=_is_absent)
+            of_arguments += leaves if len(leaves) == size else [None] * size
+        out: list[Any] = []
+        for place in static.places:
+            value = next(opaque) if place is None else of_arguments[place]
+            if _is_absent(value):
+                raise TypeError(
+                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of its "
+                    "arguments, which has been taken out of args_res; put it back before the call"
+                )
+            out.append(value)
+        return out
+
+
+pytrees.register_pytree_node(
+    VJP,
+    lambda f: ((f.args_res, f.opaque_residuals), (f.static, f.wanted)),
+    lambda static, children: VJP(static[0], children[0], children[1], static[1]),
+)
+
+
+def _is_absent(x: object) -> bool:
+    return x is None or isinstance(x, NotNeeded)
+
+
+def _is_leaf_of_wanted(x: object) -> bool:
+    return isinstance(x, GradValue | DontWant)
+
+
+def make_vjp(
+    fun: Callable[..., Any],
+    linear: Linear,
+    values: Sequence[Any],
+    in_tree: PyTreeDef,
+    out_avals: Sequence[AbstractValue],
+    out_tree: PyTreeDef,
+) -> VJP:
+    """The pullback of `fun`, whose derivative at the flat arguments `values` is `linear`."""
+    by_identity = {id(x): k for k, x in enumerate(values)}
+    places = [by_identity.get(id(c)) for c in linear.consts]
+    args_res: list[Any] = [NotNeeded()] * len(values)
+    opaque: list[Any] = []
+    for place, const in zip(places, linear.consts, strict=True):
+        if place is None:
+            opaque.append(const)
+        else:
+            args_res[place] = const
+    in_avals = [get_aval(x) for x in values]
+    static = Static(
+        fun, linear.without_consts(), in_avals, out_avals, in_tree, out_tree, tuple(places)
+    )
+    return VJP(static, list(pytrees.tree_unflatten(in_tree, args_res)), opaque)
+
+
+def _checked_cotangents(static: Static, ct: PyTree) -> list[Any]:
+    """The leaves of a cotangent of the result; raises ValueError if they do not fit it."""
+    fun, out_tree = static.fun, static.out_tree
+    cts, ct_tree = pytrees.tree_flatten(ct)
+    if ct_tree != out_tree:
+        where = debug_info(fun, "vjp").func_src_info
+        differences = equality_errors_pytreedef(out_tree, ct_tree)
+        raise ValueError(
+            f"unexpected tree structure: the argument to the VJP function of {where} must be of "
+            f"the structure of its result, {out_tree}, but is of {ct_tree}"
+            + "".join(
+                f"\n  * {'out' + pytrees.keystr(path)} was a {before}, now {after}: {reason}"
+                for path, before, after, reason in differences
+            )
+        )
+    return [_checked_cotangent(c, a, fun) for c, a in zip(cts, static.out_avals, strict=True)]
+
+
+def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any]) -> Any:
+    wanted: Any = aval.to_cotangent_aval()
+    if wanted.dtype == dtypes.float0:
+        return Zero(wanted)
+    got: Any = get_aval(ct)
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        raise ValueError(
+            "unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
+            f"{got.str_short()}, but expected {wanted.str_short()} because the corresponding output "
+            f"of the differentiated function {fun_name(fun)} had JAX type {aval.str_short()}"
+        )
+    return ct if not isinstance(ct, np.ndarray | np.generic) else as_value(ct)
