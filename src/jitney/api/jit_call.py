@@ -39,7 +39,7 @@ from jitney.core.record import record
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
-from jitney.runtime import dispatch, signatures
+from jitney.runtime import debug_checks, dispatch, signatures
 from jitney.runtime.assignment import assign
 from jitney.runtime.sharding import UNSPECIFIED
 
@@ -350,9 +350,16 @@ class JitCall:
                 return f"argument {names[i]} of {self.name}"
 
             assignment = assign(leaves, consumed, live, describe)
-            outs = dispatch.run(
-                program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
-            )
+            try:
+                outs = dispatch.run(
+                    program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
+                )
+            except FloatingPointError:
+                if not config.checks_values() or any(consumed):  # the arguments may be overwritten
+                    raise
+                debug_checks.announce(self.name)
+                self.fun(*args, **kwargs)  # raises where the value comes from
+                raise
             if remember is not None and signature is not None:
                 remember(signature, program.closed, program.out_tree, assignment)
         else:

@@ -445,11 +445,14 @@ def result_type(
 def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> Any:
     """The dtype of an operation on operands of dtypes `a` and `b`; Python types are weak.
 
-    What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too.
+    What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too;
+    so is what follows from 64-bit dtypes that are given.
     """
-    keys = tuple((canonicalize_dtype(x), isinstance(x, type) and x in (int, float, complex))
-                 for x in (a, b))  # fmt: skip
-    found, weak = _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())
+    keys = tuple(
+        [(_as_dtype(x), isinstance(x, type) and x in (int, float, complex)) for x in (a, b)]
+    )
+    wide = any(not weak and dtype in _NARROWED for dtype, weak in keys)
+    found, weak = _promote(keys, wide or config.x64_enabled(), config.strict_promotion_enabled())
     return np.dtype(_weak_node(found)) if weak else found
 
 

@@ -99,12 +99,15 @@ class Primitive:
       name: JAX's name for it, as jaxprs print it.
       multiple_results: whether rules return lists of results instead of one.
       linear: whether the operation is linear in its operands (all together).
+      called: name of the parameter that holds the program whose results on the operands are those
+        of the operation; None if it is no call.
     """
 
     multiple_results: bool = False
     call_primitive: bool = False
     skip_canonicalization: bool = False
     linear: bool = False
+    called: str | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name

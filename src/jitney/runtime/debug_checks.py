@@ -1,13 +1,20 @@
-"""Checks of computed values that users can switch on: `jax_debug_nans`, `jax_debug_infs`."""
+"""Checks of computed values that users can switch on: `jax_debug_nans`, `jax_debug_infs`.
+
+Results of a compiled program are checked as a whole. If something is found, who called the program
+evaluates it once more, one operation after the other, and the check after each says which one it was.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jitney.core import config
+from jitney.core import config, source_info
+
+_logger = logging.getLogger(__name__)
 
 
 def check_results(what: object, arrays: Sequence[Any]) -> None:
@@ -22,6 +29,22 @@ def check_results(what: object, arrays: Sequence[Any]) -> None:
         if data.dtype.kind not in "fcV":
             continue
         if config.debug_nans_enabled() and bool(np.isnan(data).any()):
-            raise FloatingPointError(f"invalid value (nan) encountered in {what}")
+            raise _error("nan", what)
         if config.debug_infs_enabled() and bool(np.isinf(data).any()):
-            raise FloatingPointError(f"invalid value (inf) encountered in {what}")
+            raise _error("inf", what)
+
+
+def _error(value: str, what: object) -> FloatingPointError:
+    where = source_info.summarize(source_info.current())
+    return FloatingPointError(
+        f"invalid value ({value}) encountered in {what}{f' at {where}' if where else ''}"
+    )
+
+
+def announce(name: object) -> None:
+    """Logs that the program `name` is evaluated once more."""
+    _logger.warning(
+        "There is a value that is not allowed in the results of jit(%s). Its operations are evaluated "
+        "one after the other, to find where it comes from.",
+        name,
+    )

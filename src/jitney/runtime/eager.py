@@ -18,6 +18,7 @@ import numpy as np
 
 from jitney.core import config, dtypes
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
@@ -220,7 +221,15 @@ def _run_as_program(
     out: Any,
 ) -> Any:
     closed = _program_of(primitive, avals, params, out)
-    results = dispatch.run(closed, args)
+    try:
+        results = dispatch.run(closed, args, name=primitive.name)
+    except FloatingPointError:
+        called = None if primitive.called is None else params[primitive.called]
+        if called is None or not config.checks_values():
+            raise
+        debug_checks.announce(params.get("name", primitive))
+        eval_jaxpr(called.jaxpr, called.consts, *args)  # raises where the value comes from
+        raise
     return results if primitive.multiple_results else results[0]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def calls_program(prim: Primitive, parameter: str) -> None:
     """Results, effects and code of `prim` are those of the program in its parameter `parameter`."""
     prim.effectful = True
+    prim.called = parameter
 
     @prim.abstract
     def _(*_avals: object, **params: ClosedJaxpr) -> Any:
