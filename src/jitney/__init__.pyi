@@ -38,6 +38,7 @@ from jitney.core.shape_dtype import ShapeDtypeStruct as ShapeDtypeStruct
 from jitney.core.slices import ds as ds
 from jitney.core.source_info import named_call as named_call
 from jitney.core.source_info import named_scope as named_scope
+from jitney.core.user_context import make_user_context as make_user_context
 from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_eval
 from jitney.runtime.array import Shard as Shard
 from jitney.runtime.device import Device as Device

@@ -27,5 +27,5 @@ __all__ = [
 
 def static(**kwargs: Any) -> Any:
     """`dataclasses.field` for static data: `register_dataclass` does not make it a child."""
-    metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
+    metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)

@@ -388,3 +388,25 @@ def test_structures_as_protocol_buffers():
     for data in (b"xx", b"\x0a\x02", b"\x0a\x04\x08\x02\x10\x04", b"", b"\x0a\x02\x10\x07"):
         with pytest.raises(ValueError, match=r"deserialize_using_proto|protocol buffer"):
             type(structure).deserialize_using_proto(None, data)
+
+
+def test_static_fields_that_cannot_be_compared():
+    @tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Holder:
+        x: Any = dataclasses.field(metadata={"static": True})
+
+    a, b = (tree_util.tree_structure(Holder(np.arange(4))) for _ in range(2))
+    with pytest.raises(ValueError, match=r"equality of metadata fields of pytree Holder: .*ambig"):
+        _ = a == b
+
+
+def test_kinds_of_keys_have_different_hashes():
+    assert hash(tree_util.FlattenedIndexKey(1)) != hash(tree_util.SequenceKey(1))
+    assert tree_util.FlattenedIndexKey(1) == tree_util.FlattenedIndexKey(1)
+    assert len({tree_util.FlattenedIndexKey(1), tree_util.FlattenedIndexKey(1)}) == 1
+
+
+def test_metadata_of_static_fields():
+    assert tree.static().metadata == {"static": True}
+    assert tree.static(metadata={"static": False, "a": 1}).metadata == {"static": False, "a": 1}

@@ -209,7 +209,8 @@ def _value_and_grad(
     aval = _check_scalar(value, holomorphic, "grad")
     one = np.array(1, aval.dtype)
     ct: Any = one.item() if aval.weak_type else one[()]
-    if is_evaluated:
+    # NumPy's numbers lose the bits that are not enabled; arrays keep those that they have.
+    if is_evaluated or (not aval.weak_type and dtypes.canonicalize_dtype(aval.dtype) != aval.dtype):
         ct = array_from_numpy(one, aval)
     found = pull_back(linear, linear.consts, [ct])
     gradients = [cotangent(g, get_aval(x)) for g, x in zip(found, values, strict=True)]

@@ -19,6 +19,7 @@ from typing import (
 )
 
 from jitney.api import stages
+from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, make_call
 from jitney.api.make_jaxpr import result_structure
 from jitney.api.signature import CallSpec
@@ -193,13 +194,14 @@ def jit(
       device: accepted for compatibility; the CPU is used.
       backend: accepted for compatibility; "cpu" or None.
       abstracted_axes: must be None; shapes are static.
-      compiler_options: accepted for compatibility; XLA's options mean nothing here.
+      compiler_options: options of XLA, by name; they mean nothing here.
 
     Returns: a function with `fun`'s signature, and methods `trace`, `lower`, `eval_shape`.
 
     Raises:
       TypeError: if `fun` is not callable.
       ValueError: if an option names an argument that `fun` does not have.
+      JaxRuntimeError: if `compiler_options` names what XLA does not have.
 
     Example:
       >>> jax.jit(lambda x: 2 * x + 1)(3)
@@ -210,6 +212,8 @@ def jit(
     """
     if abstracted_axes is not None:
         raise ValueError("jit: abstracted_axes must be None: shapes are static")
+    if compiler_options:
+        check_compiler_options(compiler_options)
     if fun is None:
         return functools.partial(
             jit,

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
 from jitney.core.avals import AbstractValue, get_aval
@@ -139,7 +140,15 @@ class Lowered(Stage):
         self._timings = timings
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
-        """Machine code for the program."""
+        """Machine code for the program.
+
+        Args:
+          compiler_options: options of XLA, by name; they mean nothing here.
+
+        Raises:
+          JaxRuntimeError: if one is named that XLA does not have.
+        """
+        check_compiler_options(compiler_options)
         return Compiled(self.program, self.in_tree, self.fun_name, self._lowering, self._timings)
 
     def as_text(self, dialect: str = "hlo", *, debug_info: bool = False) -> str:

@@ -9,7 +9,13 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import AbstractValue, abstract_token, is_valid_operand, pytype_aval_mappings
+from jitney.core.avals import (
+    AbstractValue,
+    abstract_token,
+    get_aval,
+    is_valid_operand,
+    pytype_aval_mappings,
+)
 from jitney.core.jaxpr import Jaxpr, Var
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, state
@@ -46,7 +52,15 @@ class Token:
 
 def valid_jaxtype(x: object) -> bool:
     """Whether `x` may be an operand: an array, a tracer, a scalar."""
-    return is_valid_operand(x)
+    if not is_valid_operand(x):
+        return False
+    try:
+        get_aval(x)
+    except TypeError:  # an array of NumPy's of a dtype that arrays cannot have
+        return False
+    except OverflowError:  # an integer, too large for the default dtype
+        return True
+    return True
 
 
 def is_constant_dim(d: object) -> bool:

@@ -115,7 +115,17 @@ class State:
         finally:
             _local.values, _local.epochs = outer_values, outer_epochs
 
+    def get_global(self) -> Any:
+        """The value where no override is active."""
+        return self.global_value
+
     def set_global(self, value: object) -> None:
+        """Sets the value where no override is active.
+
+        Raises:
+          RuntimeError: if the option can be set no more.
+          ValueError: if it does not take this value.
+        """
         global _global_epochs
         if self.frozen is not None:
             raise RuntimeError(self.frozen)
@@ -177,6 +187,26 @@ def settings_of_epoch(epoch: int) -> dict[str, Any]:
         found = [values for values, number in _epochs.items() if number == epoch]
     names = [s.name for s in _traced_states]
     return dict(zip(names, found[0], strict=True)) if found else {}
+
+
+def add_traced_state(state: State) -> None:
+    """Adds an option that changes what tracing gives; what was traced before stays valid."""
+    global _global_epochs, _traced_states
+    with forking.settings:
+        _traced_states = (*_traced_states, state)
+        for key in list(_epochs):
+            number = _epochs.pop(key)
+            # Keys are the values of the traced options, alone or paired with those of the called.
+            traced, rest = (key[0], key[1:]) if _is_pair(key) else (key, ())
+            longer = (*traced, state.default)
+            _epochs[(longer, *rest) if rest else longer] = number
+    _global_epochs = _epochs_of({})
+    if _local.epochs is not None:
+        _local.epochs = _epochs_of(_local.values or {})
+
+
+def _is_pair(key: tuple[Any, ...]) -> bool:
+    return len(key) == 2 and isinstance(key[0], tuple)
 
 
 def renew_epochs() -> None:

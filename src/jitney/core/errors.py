@@ -29,11 +29,19 @@ def _see(name: str) -> str:
     )
 
 
-class JAXTypeError(TypeError):
+class _Documented(Exception):
+    """An error that points to the documentation of its class."""
+
+    def __init__(self, message: object) -> None:
+        text, see = str(message), _see(type(self).__name__)
+        super().__init__(text if text.endswith(see) else text + see)  # (pickled ones have it)
+
+
+class JAXTypeError(_Documented, TypeError):
     """An operand is of the wrong kind."""
 
 
-class JAXIndexError(IndexError):
+class JAXIndexError(_Documented, IndexError):
     """An index is of the wrong kind."""
 
 
@@ -49,7 +57,13 @@ class _Traced(Protocol):
 
 def describe(tracer: _Traced) -> str:
     """ "traced array with shape float32[3]"."""
-    return f"traced array with shape {tracer.aval.str_short()}"
+    return f"traced array with shape {_type_of(tracer)}"
+
+
+def _type_of(tracer: _Traced) -> str:
+    """The type of a tracer; of those that have none, as libraries make them, the class."""
+    aval: Any = tracer.aval
+    return type(tracer).__name__ if aval is None else aval.str_short()
 
 
 class ConcretizationTypeError(JAXTypeError):
@@ -59,7 +73,6 @@ class ConcretizationTypeError(JAXTypeError):
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
             f"{describe(tracer)}\n{context}{tracer._origin_msg()}\n"
-            + _see("ConcretizationTypeError")
         )
 
 
@@ -69,8 +82,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     def __init__(self, tracer: _Traced) -> None:
         JAXTypeError.__init__(
             self,
-            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}"
-            + _see("TracerBoolConversionError"),
+            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}",
         )
 
 
@@ -80,7 +92,7 @@ class TracerArrayConversionError(JAXTypeError):
     def __init__(self, tracer: _Traced) -> None:
         super().__init__(
             "The numpy.ndarray conversion method __array__() was called on "
-            f"{describe(tracer)}{tracer._origin_msg()}" + _see("TracerArrayConversionError")
+            f"{describe(tracer)}{tracer._origin_msg()}"
         )
 
 
@@ -90,7 +102,6 @@ class TracerIntegerConversionError(JAXTypeError):
     def __init__(self, tracer: _Traced) -> None:
         super().__init__(
             f"The __index__() method was called on {describe(tracer)}{tracer._origin_msg()}"
-            + _see("TracerIntegerConversionError")
         )
 
 
@@ -98,10 +109,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """An array was indexed by a mask whose values are not known while tracing."""
 
     def __init__(self, tracer: _Traced) -> None:
-        super().__init__(
-            f"Array boolean indices must be concrete; got {tracer.aval.str_short()}\n"
-            + _see("NonConcreteBooleanIndexError")
-        )
+        super().__init__(f"Array boolean indices must be concrete; got {_type_of(tracer)}\n")
 
 
 class UnexpectedTracerError(JAXTypeError):
@@ -180,7 +188,7 @@ def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
     return (
         message
         + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
-        "the end of the trace, and what refers to them." + _see("UnexpectedTracerError")
+        "the end of the trace, and what refers to them."
     )
 
 

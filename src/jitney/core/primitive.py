@@ -226,6 +226,13 @@ class Primitive:
                 f"primitive '{self.name}' has no type rule; set one by def_abstract_eval"
             )
         out = self.abstract_rule(*avals, **params)
+        found = out[0] if self.effectful else out
+        if isinstance(found, list | tuple) is not self.multiple_results:
+            kind = "a list or tuple of types" if self.multiple_results else "one type"
+            raise ValueError(
+                f"{self.name}: the rule for the types of results (def_abstract_eval) must return "
+                f"{kind}, as multiple_results is {self.multiple_results}, but returned {found!r}"
+            )
         return out if self.effectful else (out, no_effects)
 
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:

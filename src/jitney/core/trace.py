@@ -132,18 +132,24 @@ class Tracer(Array):
       aval: what is known of the value.
     """
 
-    __slots__ = ("__weakref__", "_trace")
+    __slots__ = ("__weakref__", "_aval", "_trace")
 
     _trace: Trace
+    _aval: AbstractValue  # in classes of users, which need not have an `aval` of their own
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *aval: AbstractValue) -> None:
         self._trace = trace
+        if aval:
+            (self._aval,) = aval
 
     # --- what is known --------------------------------------------------------------------------
 
     @property
     def aval(self) -> AbstractValue:  # type: ignore[override]  # tokens and references have tracers, too
-        raise NotImplementedError(f"{type(self).__name__}.aval")
+        try:
+            return self._aval
+        except AttributeError:
+            raise NotImplementedError(f"{type(self).__name__}.aval") from None
 
     @property
     def shape(self) -> tuple[int, ...]:

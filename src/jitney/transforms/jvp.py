@@ -64,7 +64,7 @@ class JVPTracer(Tracer):
 
     def __repr__(self) -> str:
         tangent = self.tangent
-        if isinstance(tangent, Tracer | Zero):
+        if isinstance(tangent, DynamicJaxprTracer | Zero):
             shown = f"typeof(tangent)={tangent.aval.str_short(short_dtypes=True)}"
         else:
             shown = f"{tangent=!s}"

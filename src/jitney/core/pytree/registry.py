@@ -63,6 +63,9 @@ class FlattenedIndexKey:
     def __str__(self) -> str:
         return f"[<flat index {self.key}>]"
 
+    def __hash__(self) -> int:
+        return hash((FlattenedIndexKey, self.key))  # a `SequenceKey` of this number is another key
+
 
 KeyPath = tuple[Any, ...]
 Children = Sequence[Any]

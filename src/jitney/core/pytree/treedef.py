@@ -220,9 +220,20 @@ class PyTreeDef:
             self.kind is other.kind
             and self.num_leaves == other.num_leaves
             and len(self.subtrees) == len(other.subtrees)
-            and bool(self.data == other.data)
+            and self._has_data_of(other)
             and self.subtrees == other.subtrees
         )
+
+    def _has_data_of(self, other: PyTreeDef) -> bool:
+        try:
+            return bool(self.data == other.data)
+        except Exception as error:
+            kind = self.kind
+            name = "" if kind is None else f" {kind.type.__name__}"
+            raise ValueError(
+                f"Exception raised while checking equality of metadata fields of pytree{name}: {error} "
+                "Static data must be comparable; arrays belong into fields that are children."
+            ) from error
 
     def __hash__(self) -> int:
         # The static data of registered classes stay out of it: they need not be hashable.

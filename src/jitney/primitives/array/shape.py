@@ -140,8 +140,8 @@ def broadcast(
     """
     sizes = canonical_shape(sizes)
     shape = shape_of(operand)
-    if not sizes and isinstance(operand, Array):
-        return operand
+    if not sizes:
+        return operand if isinstance(operand, Array) else as_value(operand)
     dims = tuple(range(len(sizes), len(sizes) + len(shape)))
     return broadcast_in_dim(operand, (*sizes, *shape), dims, out_sharding=out_sharding)
 

@@ -1,0 +1,24 @@
+"""Options for XLA, which programs written for JAX may give: their names are checked, nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jitney.core.errors import JaxRuntimeError
+
+# Beside XLA's flags, which begin with "xla_": those of a compilation.
+_NAMES = frozenset(
+    "auto_spmd_partitioning_mesh_ids auto_spmd_partitioning_mesh_shape exec_time_optimization_effort "
+    "fdo_profile device_memory_size memory_fitting_effort memory_fitting_level num_partitions "
+    "num_replicas optimization_level use_auto_spmd_partitioning use_shardy_partitioner "
+    "use_spmd_partitioning".split()
+)  # fmt: skip
+
+
+def check_compiler_options(names: Iterable[str] | None) -> None:
+    """Raises JaxRuntimeError for options that XLA does not have; all others mean nothing here."""
+    for name in names or ():
+        if not name.startswith("xla_") and name not in _NAMES:
+            raise JaxRuntimeError(
+                f"No such compile option: {name!r}. Names of XLA's flags begin with xla_."
+            )

@@ -1,0 +1,20 @@
+"""Options for XLA are accepted, names that it does not have are not."""
+
+import pytest
+
+import jitney as jax
+
+KNOWN = {"xla_cpu_enable_fast_math": True, "exec_time_optimization_effort": 0.0}
+
+
+def test_options_of_xla_change_nothing():
+    assert jax.jit(lambda x: x + 1, compiler_options=KNOWN)(1) == 2
+    assert jax.jit(lambda x: x + 1).lower(1).compile(compiler_options=KNOWN)(1) == 2
+
+
+def test_other_names_are_refused():
+    with pytest.raises(jax.errors.JaxRuntimeError, match="No such compile option: 'fast'"):
+        jax.jit(lambda x: x, compiler_options={"fast": True})
+    lowered = jax.jit(lambda x: x).lower(1)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="'xlacpu'"):
+        lowered.compile({"xla_cpu_enable_fast_math": True, "xlacpu": 1})
