@@ -22,27 +22,28 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _see(name: str) -> str:
-    return (
+def _documented(error: Exception, message: object) -> str:
+    """`message` and where the class of `error` is described."""
+    name, text = type(error).__name__, str(message)
+    see = (
         f"\nSee docs/errors.md, section {name}, or "
         f"https://docs.jax.dev/en/latest/errors.html#jax.errors.{name}"
     )
+    return text if text.endswith(see) else text + see  # (that of one that was pickled does)
 
 
-class _Documented(Exception):
-    """An error that points to the documentation of its class."""
-
-    def __init__(self, message: object) -> None:
-        text, see = str(message), _see(type(self).__name__)
-        super().__init__(text if text.endswith(see) else text + see)  # (pickled ones have it)
-
-
-class JAXTypeError(_Documented, TypeError):
+class JAXTypeError(TypeError):
     """An operand is of the wrong kind."""
 
+    def __init__(self, message: object) -> None:
+        super().__init__(_documented(self, message))
 
-class JAXIndexError(_Documented, IndexError):
+
+class JAXIndexError(IndexError):
     """An index is of the wrong kind."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(_documented(self, message))
 
 
 class _Traced(Protocol):
