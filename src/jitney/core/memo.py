@@ -12,6 +12,9 @@ from jitney.core.trace import state
 
 Result = TypeVar("Result")
 
+# In place of the first argument as the result: held by its own entry, the entry would never go.
+_ITSELF = object()
+
 
 def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result]:
     """Memoises `function` by the identity of its first argument and the values of the others.
@@ -25,14 +28,15 @@ def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result
     )  # fmt: skip
 
     @functools.wraps(function)
-    def wrapper(first: object, *rest: Hashable) -> Result:
+    def wrapper(first: Any, *rest: Hashable) -> Result:
         known = memo.get(first)
         if known is None:
             known = memo[first] = {}
         key = (rest, config.trace_epoch(), state.axis_env)
         found = known.get(key)
         if found is None:
-            found = known[key] = function(first, *rest)
-        return found
+            found = function(first, *rest)
+            known[key] = _ITSELF if found is first else found
+        return first if found is _ITSELF else found
 
     return wrapper
