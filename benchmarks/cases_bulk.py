@@ -113,12 +113,6 @@ def _integer_power(side: Side) -> tuple[Any, ...]:
     return lambda x, y: x**y, x, y
 
 
-@case_each_way("uniform", "random.uniform, 1e6")
-def _uniform(side: Side) -> tuple[Any, ...]:
-    key = side.random.key(0)
-    return lambda key: side.random.uniform(key, (_N,)), key
-
-
 @case("full", "eager full(2**28, 2, int8)", 1.0)
 def _full(side: Side) -> Call:
     return lambda: side.jnp.full(2**28, 2, side.jnp.int8)

@@ -37,6 +37,7 @@ GROUPS = (
     "loops",
     "training",
     "special",
+    "random",
 )
 
 

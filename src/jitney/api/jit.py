@@ -269,7 +269,8 @@ def jit_when_traced(
     Outside of any trace the Python body runs directly, eagerly, or as a compiled program: if calls of
     one signature are many (`api/tiering.py`), or if an operand, or a result of the static `shape`, has
     `compiled_from` elements or more, for functions that are then many times as fast, and whose results
-    do not change by a bit.
+    do not change by a bit. If that is 0 the body is compiled always, so results may be other than those
+    of the body evaluated.
     Within a trace the call becomes a `jit` equation named `name` (the function's own name by default);
     with `inline`, the body's own equations, and then many calls alone do not make it compiled.
     """
@@ -285,30 +286,36 @@ def jit_when_traced(
     if inline and compiled_from is None:
         return fun
     body = fun
-    # Made when it is first traced, or called often: importing the library should not cost it.
-    made: TieredFunction | None = None
+    # Made when they are first called for: importing the library should not cost it.
+    tiered: TieredFunction | None = None
+    compiled: PjitFunction | None = None
     calls = 0
+
+    def make() -> JitCall:
+        return make_call(body, static_argnums, static_argnames, name=name)
+
+    def is_large(args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> bool:
+        assert compiled_from is not None
+        return (
+            math.prod(kwargs.get("shape", ())) >= compiled_from
+            or any([getattr(x, "size", 0) >= compiled_from for x in args])
+        )  # fmt: skip
 
     @functools.wraps(body)
     def wrapper(*args: PyTree, **kwargs: PyTree) -> Any:
-        nonlocal made, calls
+        nonlocal tiered, compiled, calls
         is_eager = state.trace is state.eval_trace
-        large = (
-            compiled_from is not None
-            and is_eager
-            and (
-                any(getattr(x, "size", 0) >= compiled_from for x in args)
-                or math.prod(kwargs.get("shape", ())) >= compiled_from
-            )
-        )
-        if not large and inline:
+        if compiled_from is not None and is_eager and is_large(args, kwargs):
+            if compiled is None:
+                compiled = PjitFunction(tiered.call if tiered else make(), body)
+            return compiled(*args, **kwargs)
+        if inline:
             return body(*args, **kwargs)
-        if made is None:
-            if is_eager and not large and calls < SAMPLE:
+        if tiered is None:
+            if is_eager and calls < SAMPLE:
                 calls += 1
                 return body(*args, **kwargs)
-            call = make_call(body, static_argnums, static_argnames, name=name)
-            made = TieredFunction(call, body)
-        return made.call.call(args, kwargs) if large else made(*args, **kwargs)
+            tiered = TieredFunction(compiled.call if compiled else make(), body)
+        return tiered(*args, **kwargs)
 
     return wrapper

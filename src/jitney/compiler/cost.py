@@ -179,6 +179,7 @@ class CostModel:
     # the arithmetic.
     waiting_row: int = 32
     folded_elements: int = 64  # up to which constants are computed at compile time
+    bounded_steps: int = 4  # that bounds are followed through: less one, scaled, moved, clipped
 
     # --- LLVM's time --------------------------------------------------------------------------------
 

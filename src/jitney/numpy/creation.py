@@ -153,7 +153,9 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
         return broadcast_to_shape(convert(value, dtype), shape)
     if state.trace is state.eval_trace and min(shape, default=0) >= 0 and len(shape) <= MAX_AXES:
         scalar = scalar_operand(value, dtype, weak_type)
-        filled = np.full(shape, scalar, dtype) if scalar else np.zeros(shape, dtype)
+        # By bytes: -0.0 is no zero here. Memory that is zero already costs nothing.
+        is_zero = not any(np.asarray(scalar).tobytes())
+        filled = np.zeros(shape, dtype) if is_zero else np.full(shape, scalar, dtype)
         return array_from_numpy(filled, shaped_array(shape, dtype, weak_type))
     return broadcast_to_shape(scalar_operand(value, dtype, weak_type), shape)
 

@@ -85,7 +85,7 @@ def loggamma(
     return _gamma(key, a, shape=final, dtype=asked, log_space=True)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype", "log_space"))
+@jit_when_traced(static_argnames=("shape", "dtype", "log_space"), compiled_from=0)
 def _gamma(
     key: Array, a: ArrayLike, *, shape: Shape, dtype: np.dtype, log_space: bool = False
 ) -> Array:
@@ -133,7 +133,7 @@ def beta(
     return _beta(key, a, b, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _beta(key: Array, a: Array, b: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     key_a, key_b = split(key)
     a, b = jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape)
@@ -184,7 +184,7 @@ def dirichlet(
     return _dirichlet(key, alpha, shape=batch, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _dirichlet(key: Array, alpha: ArrayLike, *, shape: Shape, dtype: np.dtype) -> Array:
     alpha = lax.convert_element_type(alpha, dtype)
     full = (*shape, alpha.shape[-1])
@@ -226,7 +226,7 @@ def chisquare(
     return _chisquare(key, df, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _chisquare(key: Array, df: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     two = _constant(2, dtype)
     log_x = _gamma(key, df / two, shape=shape, dtype=dtype, log_space=True)
@@ -267,7 +267,7 @@ def f(
     return _f(key, dfnum, dfden, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _f(key: Array, dfnum: Array, dfden: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     key_den, key_num = split(key)
     x = _chisquare(key_num, dfnum, shape=shape, dtype=dtype)
@@ -307,7 +307,7 @@ def t(
     return _t(key, df, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _t(key: Array, df: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     key_normal, key_gamma = split(key)
     x = normal(key_normal, shape, dtype)
@@ -346,7 +346,7 @@ def generalized_normal(
     return _generalized_normal(key, p, shape=shape_of(shape), dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _generalized_normal(key: Array, p: ArrayLike, *, shape: Shape, dtype: np.dtype) -> Array:
     keys = split(key)
     power = gamma(keys[0], _inverse(p), shape, dtype)
@@ -397,7 +397,7 @@ def ball(
     return _ball(key, p, d=d, shape=shape_of(shape), dtype=asked)
 
 
-@jit_when_traced(static_argnames=("d", "shape", "dtype"))
+@jit_when_traced(static_argnames=("d", "shape", "dtype"), compiled_from=0)
 def _ball(key: Array, p: ArrayLike, *, d: int, shape: Shape, dtype: np.dtype) -> Array:
     key_direction, key_radius = split(key)
     g = generalized_normal(key_direction, p, (*shape, d), dtype)

@@ -62,8 +62,12 @@ def lognormal(
     asked = inexact_dtype("lognormal", dtype, allow_complex=True)
     (sigma,) = promoted("lognormal", asked, sigma)
     final = broadcast_shape("lognormal", shape, np.shape(sigma))
-    scaled = normal(key, final, asked) * jnp.broadcast_to(sigma, final)
-    return lax.exp(scaled)
+    return _lognormal(key, sigma, shape=final, dtype=asked)
+
+
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
+def _lognormal(key: Array, sigma: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+    return lax.exp(normal(key, shape, dtype) * jnp.broadcast_to(sigma, shape))
 
 
 def pareto(
@@ -98,7 +102,7 @@ def pareto(
     return _pareto(key, b, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _pareto(key: Array, b: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     return lax.exp(exponential(key, shape, dtype) / b)
 
@@ -135,7 +139,7 @@ def rayleigh(
     return _rayleigh(key, scale, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _rayleigh(key: Array, scale: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     log_u = lax.log(uniform(key, shape, dtype))
     return jnp.broadcast_to(scale, shape) * lax.sqrt(log_u * _constant(-2, dtype))
@@ -171,7 +175,7 @@ def weibull_min(
     return _weibull_min(key, scale, concentration, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _weibull_min(
     key: Array, scale: ArrayLike, concentration: ArrayLike, *, shape: Shape, dtype: np.dtype
 ) -> Array:
@@ -248,7 +252,7 @@ def maxwell(
     return _maxwell(key, shape=shape_of(shape), dtype=inexact_dtype("maxwell", dtype))
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _maxwell(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     return jnp.linalg.norm(normal(key, (*shape, 3), dtype), axis=-1)
 
@@ -285,7 +289,7 @@ def double_sided_maxwell(
     return _double_sided_maxwell(key, loc, scale, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _double_sided_maxwell(
     key: Array, loc: ArrayLike, scale: ArrayLike, *, shape: Shape, dtype: np.dtype
 ) -> Array:
@@ -330,7 +334,7 @@ def wald(
     return _wald(key, mean, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _wald(key: Array, mean: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     key_normal, key_uniform = split(key)
     mean = jnp.broadcast_to(mean, shape)
@@ -378,7 +382,7 @@ def geometric(
     return _geometric(key, p, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _geometric(key: Array, p: ArrayLike, *, shape: Shape, dtype: np.dtype) -> Array:
     p = lax.convert_element_type(p, dtypes.result_type(p, float))
     u = uniform(key, shape, p.dtype)

@@ -76,7 +76,7 @@ def multivariate_normal(
     return _multivariate_normal(key, m, c, shape=batch, dtype=asked, method=method)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype", "method"))
+@jit_when_traced(static_argnames=("shape", "dtype", "method"), compiled_from=0)
 def _multivariate_normal(
     key: Array, mean: Array, cov: Array, *, shape: Shape, dtype: np.dtype, method: str
 ) -> Array:
@@ -134,7 +134,7 @@ def orthogonal(
     return _orthogonal(key, n=n, m=columns, shape=shape_of(shape), dtype=asked)
 
 
-@jit_when_traced(static_argnames=("n", "m", "shape", "dtype"))
+@jit_when_traced(static_argnames=("n", "m", "shape", "dtype"), compiled_from=0)
 def _orthogonal(key: Array, *, n: int, m: int, shape: Shape, dtype: np.dtype) -> Array:
     z = normal(key, (*shape, max(n, m), min(n, m)), dtype)
     q, r = jnp.linalg.qr(z)

@@ -62,7 +62,7 @@ def normal(
     return _normal(key, shape=shape_of(shape), dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _normal(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     if not dtypes.issubdtype(dtype, np.complexfloating):
         return _normal_real(key, shape=shape, dtype=dtype)
@@ -74,7 +74,7 @@ def _normal(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     return (re + np.array(1j, dtype) * im) / root_two
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _normal_real(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     u = uniform_between(
         key, _above_minus_one(dtype), _constant(1.0, dtype), shape=shape, dtype=dtype
@@ -115,7 +115,7 @@ def truncated_normal(
     return _truncated_normal(key, lower, upper, shape=final, dtype=asked)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _truncated_normal(
     key: Array, lower: ArrayLike, upper: ArrayLike, *, shape: Shape, dtype: np.dtype
 ) -> Array:
@@ -160,7 +160,7 @@ def exponential(
     return _exponential(key, shape=shape_of(shape), dtype=inexact_dtype("exponential", dtype))
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _exponential(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     u = uniform_between(key, 0.0, 1.0, shape=shape, dtype=dtype)
     return lax.neg(lax.log1p(lax.neg(u)))
@@ -199,7 +199,7 @@ def gumbel(
     return _gumbel(key, shape=shape_of(shape), dtype=asked, mode=mode)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype", "mode"))
+@jit_when_traced(static_argnames=("shape", "dtype", "mode"), compiled_from=0)
 def _gumbel(key: Array, *, shape: Shape, dtype: np.dtype, mode: str) -> Array:
     if mode == "low":
         u = uniform_between(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
@@ -278,7 +278,7 @@ def laplace(
     return _laplace(key, shape=shape_of(shape), dtype=inexact_dtype("laplace", dtype))
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _laplace(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     u = uniform_between(key, minval=_above_minus_one(dtype), maxval=1.0, shape=shape, dtype=dtype)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
@@ -306,7 +306,7 @@ def logistic(
     return _logistic(key, shape=shape_of(shape), dtype=inexact_dtype("logistic", dtype))
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _logistic(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     u = uniform_between(key, minval=_tiny(dtype), maxval=1.0, shape=shape, dtype=dtype)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
@@ -334,7 +334,7 @@ def cauchy(
     return _cauchy(key, shape=shape_of(shape), dtype=inexact_dtype("cauchy", dtype))
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"))
+@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
 def _cauchy(key: Array, *, shape: Shape, dtype: np.dtype) -> Array:
     lowest = _constant(float(dtypes.finfo(dtype).eps), dtype)
     u = uniform_between(key, minval=lowest, maxval=1.0, shape=shape, dtype=dtype)

@@ -194,3 +194,12 @@ def builder_parameters(kind: type[ir.Node]) -> tuple[str, ...]:
     """The names of that method's parameters."""
     code = getattr(Builder, builder_method(kind)).__code__
     return code.co_varnames[1 : code.co_argcount]
+
+
+def scalar_value(node: ir.Node) -> Any:
+    """The value that a constant or broadcast constant has everywhere, as a NumPy scalar, or None."""
+    while isinstance(node, ir.Broadcast | ir.Reshape):
+        node = node.x
+    if isinstance(node, ir.Constant) and node.value.size == 1:
+        return node.value.reshape(-1)[0]
+    return None

@@ -16,7 +16,9 @@ from jitney.compiler.llvm.values import (
     FLOAT_KINDS,
     Value,
     constant,
+    is_constant,
     mangled,
+    spread,
     type_text,
 )
 
@@ -79,6 +81,9 @@ class Emitter:
         """A scalar in every lane."""
         if lanes == 1:
             return value
+        if is_constant(value):
+            # As a constant vector: LLVM folds what is computed with it, and finds instructions for it.
+            return spread(value, lanes)
         vector = type_text(value.kind, lanes)
         first = self.emit(f"insertelement {vector} poison, {value!r}, i32 0", value.kind, lanes)
         return self.emit(

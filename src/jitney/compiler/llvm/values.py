@@ -88,6 +88,11 @@ class Value:
         return f"{self.type} {self.text}"
 
 
+def is_constant(value: Value) -> bool:
+    """Whether `value` is known now, as no register is."""
+    return not value.text.startswith(("%", "<"))
+
+
 @cache
 def type_text(kind: str, lanes: int = 1) -> str:
     """LLVM's spelling of a type: `float`, `<16 x float>`."""
@@ -133,6 +138,11 @@ def constant(value: float | int | bool, kind: str, lanes: int = 1) -> Value:
         # By bits: 0.0 and -0.0 are equal keys, NaN equals nothing.
         return _float_constant(struct.pack("<d", value), kind, lanes)
     return _integer_constant(int(value), kind, lanes)
+
+
+def spread(value: Value, lanes: int) -> Value:
+    """A scalar constant in every lane."""
+    return _spread(value.text, value.kind, lanes)
 
 
 def constant_vector(values: tuple[float | int | bool, ...], kind: str) -> Value:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import struct
+
 from jitney.compiler.llvm.emit import Emitter
-from jitney.compiler.llvm.values import BITS, Value, constant
-from jitney.compiler.scalar.integers import is_constant
+from jitney.compiler.llvm.values import BITS, Value, constant, is_constant
 from jitney.compiler.scalar.polynomial import BIAS, INF, MANTISSA, int_kind
 
 # Exponent bits of the kinds that bit patterns are worked on.
@@ -17,29 +19,36 @@ def sign(e: Emitter, x: Value) -> Value:
     return e.select(e.fcmp("ueq", x, e.const(0.0, x)), x, one)
 
 
-def _nonzero_constant(x: Value) -> bool:
-    return (
-        is_constant(x) and "0x0000000000000000" not in x.text and "0x8000000000000000" not in x.text
-    )
-
-
 def maximum(e: Emitter, a: Value, b: Value) -> Value:
     """The larger; NaN if either is NaN; -0 < 0."""
-    if _nonzero_constant(a):
+    if is_constant(a):
         a, b = b, a
-    if _nonzero_constant(b) and not e.target.has_nan_minmax:
-        # One instruction, which takes its second operand if either is NaN.
-        return e.select(e.fcmp("ogt", b, a), b, a)
-    return e.maximum(a, b)
+    bound = _number(b)
+    if bound is None or e.target.has_nan_minmax:
+        return e.maximum(a, b)
+    # A comparison with what is not NaN: where `a` is, it stays. Of equal zeros 0 is taken.
+    is_zero = bound == 0 and math.copysign(1, bound) > 0
+    return e.select(e.fcmp("oge" if is_zero else "ogt", b, a), b, a)
 
 
 def minimum(e: Emitter, a: Value, b: Value) -> Value:
     """The smaller; NaN if either is NaN; -0 < 0."""
-    if _nonzero_constant(a):
+    if is_constant(a):
         a, b = b, a
-    if _nonzero_constant(b) and not e.target.has_nan_minmax:
-        return e.select(e.fcmp("olt", b, a), b, a)
-    return e.minimum(a, b)
+    bound = _number(b)
+    if bound is None or e.target.has_nan_minmax:
+        return e.minimum(a, b)
+    is_minus_zero = bound == 0 and math.copysign(1, bound) < 0
+    return e.select(e.fcmp("ole" if is_minus_zero else "olt", b, a), b, a)
+
+
+def _number(x: Value) -> float | None:
+    """What `x` is in every lane, if that is known and a number."""
+    if not is_constant(x) or x.kind not in ("f32", "f64"):
+        return None
+    bits = x.text.removeprefix("splat (").removesuffix(")").split()[-1]
+    (value,) = struct.unpack(">d", bytes.fromhex(bits.removeprefix("0x")))
+    return None if math.isnan(value) else value
 
 
 def is_finite(e: Emitter, x: Value) -> Value:

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from jitney.compiler.llvm.emit import Emitter
-from jitney.compiler.llvm.values import BITS, Value, constant
-
-
-def is_constant(value: Value) -> bool:
-    """Whether `value` is known now, as no register is."""
-    return not value.text.startswith(("%", "<"))
+from jitney.compiler.llvm.values import BITS, Value, constant, is_constant
 
 
 def constant_of(value: Value) -> int:
@@ -59,17 +54,28 @@ def rem(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
 
 def shift_left(e: Emitter, a: Value, b: Value) -> Value:
     """a << b, b unsigned; 0 past the width."""
+    if _is_inside(b):
+        return e.shl(a, b)
     return e.select(_inside(e, b), e.shl(a, b), e.const(0, a))
 
 
 def shift_right_logical(e: Emitter, a: Value, b: Value) -> Value:
     """a >> b with zeros, b unsigned; 0 past the width."""
+    if _is_inside(b):
+        return e.lshr(a, b)
     return e.select(_inside(e, b), e.lshr(a, b), e.const(0, a))
 
 
 def shift_right_arithmetic(e: Emitter, a: Value, b: Value) -> Value:
     """a >> b with copies of the sign, b unsigned; the sign everywhere past the width."""
+    if _is_inside(b):
+        return e.ashr(a, b)
     return e.ashr(a, e.select(_inside(e, b), b, e.const(BITS[b.kind] - 1, b)))
+
+
+def _is_inside(b: Value) -> bool:
+    """Whether `b` is a distance known to be below the width."""
+    return is_constant(b) and 0 <= constant_of(b) < BITS[b.kind]
 
 
 def _inside(e: Emitter, b: Value) -> Value:

@@ -70,7 +70,8 @@ def threefry2x32_nodes(b: Builder, k0: Node, k1: Node, x0: Node, x1: Node) -> tu
             y0 = add(y0, y1)
             y1 = b.apply("xor", rotated(y1, distance), y0)
         y0 = add(y0, keys[(group + 1) % 3])
-        y1 = add(add(y1, keys[(group + 2) % 3]), constant(group + 1))
+        # The key's words are most often one for all: their sum is computed once.
+        y1 = add(y1, add(keys[(group + 2) % 3], constant(group + 1)))
     return y0, y1
 
 

@@ -19,6 +19,9 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives, interpret, ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import has_tiles, is_small_dot, operand_order
+from jitney.compiler.hlo.float_bounds import bounds
+from jitney.compiler.hlo.traversal import scalar_value
+from jitney.compiler.scalar_functions import lookup
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]
@@ -76,12 +79,20 @@ def _is_small_constant(node: ir.Node) -> bool:
     return isinstance(node, ir.Constant) and node.value.size <= COSTS.folded_elements
 
 
+def _has_bits_of_its_own(node: ir.Node) -> bool:
+    """Whether compiled code gives `node` other last bits than the reference, which folding asks."""
+    if not isinstance(node, ir.Apply):
+        return False
+    function = lookup(node.fn)
+    return function.code is not None and not function.is_exact
+
+
 def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
     """f(constants) -> constant."""
     operands = traversal.operands(node)
     if not operands or not all(map(_is_small_constant, operands)):
         return None
-    if node.tensor_type.size > COSTS.folded_elements:
+    if node.tensor_type.size > COSTS.folded_elements or _has_bits_of_its_own(node):
         return None
     with np.errstate(all="ignore"):
         value = interpret.evaluate(
@@ -90,15 +101,6 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
     return b.constant(
         np.asarray(value, order="C")
     )  # ascontiguousarray would add an axis to scalars
-
-
-def scalar_value(node: ir.Node) -> Any:
-    """The value that a constant or broadcast constant has everywhere, as a NumPy scalar, or None."""
-    while isinstance(node, ir.Broadcast | ir.Reshape):
-        node = node.x
-    if isinstance(node, ir.Constant) and node.value.size == 1:
-        return node.value.reshape(-1)[0]
-    return None
 
 
 # --- elementwise --------------------------------------------------------------------------------
@@ -133,6 +135,30 @@ def neutral_operand(b: Builder, node: ir.Apply) -> ir.Node | None:
         if kind == "b" and node.fn in ("and", "or"):
             neutral = node.fn == "and"
             return other if bool(value) == neutral else b.full(node.shape, not neutral, np.bool_)
+    return None
+
+
+def sum_with_zero(b: Builder, node: ir.Apply) -> ir.Node | None:
+    """x + 0.0 -> x, where x is known not to be -0.0."""
+    if node.fn != "add" or node.dtype.kind != "f":
+        return None
+    for x, zero in (node.args, node.args[::-1]):
+        if scalar_value(zero) == 0 and bounds(x) is not None:
+            return x
+    return None
+
+
+def bound_that_holds(b: Builder, node: ir.Apply) -> ir.Node | None:
+    """max(x, c) -> x, where x is known to be at least c; min likewise."""
+    if node.fn not in ("max", "min") or node.dtype.kind != "f":
+        return None
+    for x, end in (node.args, node.args[::-1]):
+        value = scalar_value(end)
+        known = bounds(x)
+        if value is None or known is None:
+            continue
+        if known.low >= value if node.fn == "max" else known.high <= value:
+            return x
     return None
 
 
@@ -443,6 +469,8 @@ _rules: dict[type, tuple[Rule, ...]] = {
     ir.Apply: (
         fold_constants,
         neutral_operand,
+        sum_with_zero,
+        bound_that_holds,
         division_by_power_of_two,
         select_of_constant,
         apply_to_scalars,

@@ -1,0 +1,88 @@
+"""Between which numbers the floats of a node lie, where its program shows that.
+
+Uniform random numbers are made of random bits under a known exponent, then scaled and clipped. The
+bounds of what was made say which of these steps change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.traversal import scalar_value
+
+_FLOATS = {np.dtype(np.uint32): np.dtype(np.float32), np.dtype(np.uint64): np.dtype(np.float64)}
+
+
+class Bounds(NamedTuple):
+    """The least and the largest number there may be, both finite; NaN and -0 may not be."""
+
+    low: np.floating
+    high: np.floating
+
+
+def bounds(node: ir.Node, steps: int = COSTS.bounded_steps) -> Bounds | None:
+    """Bounds of all elements of `node`, as far as `steps` operations show them."""
+    while isinstance(node, ir.Broadcast | ir.Reshape):
+        node = node.x
+    if isinstance(node, ir.Constant):
+        return _of_constant(node)
+    if not isinstance(node, ir.Apply) or not steps:
+        return None
+    if node.fn == "bitcast":
+        return _of_bits(node.args[0], node.dtype)
+    if node.fn not in ("add", "sub", "mul") or node.dtype.kind != "f":
+        return None
+    first, second = (bounds(x, steps - 1) for x in node.args)
+    return None if first is None or second is None else _combined(node.fn, first, second)
+
+
+def _of_constant(node: ir.Constant) -> Bounds | None:
+    value = scalar_value(node)
+    if node.dtype.kind != "f" or value is None:
+        return None
+    return _checked(value, value)
+
+
+def _of_bits(words: ir.Node, dtype: np.dtype) -> Bounds | None:
+    """Of `words` read as floats, if some bits are set and those above them are not."""
+    if _FLOATS.get(words.dtype) != dtype or not isinstance(words, ir.Apply) or words.fn != "or":
+        return None
+    for free, fixed in (words.args, words.args[::-1]):
+        base = scalar_value(fixed)
+        if base is None or not isinstance(free, ir.Apply) or free.fn != "shift_right_logical":
+            continue
+        distance = scalar_value(free.args[1])
+        width = 8 * words.dtype.itemsize
+        if distance is None or not 0 < int(distance) < width:
+            continue
+        # Words without a sign bit are in the order of their floats; `_checked` refuses others.
+        most = int(base) | ((1 << (width - int(distance))) - 1)
+        ends = np.array([int(base), most], words.dtype).view(dtype)
+        return _checked(ends[0], ends[1])
+    return None
+
+
+def _combined(fn: str, x: Bounds, y: Bounds) -> Bounds | None:
+    # Rounding keeps order, so the ends are what the function itself makes of ends. Equal numbers cancel
+    # to 0, and a sum of 0 and 0 is 0; products of numbers of different signs may underflow to -0.
+    with np.errstate(all="ignore"):
+        if fn == "add":
+            return _checked(x.low + y.low, x.high + y.high)
+        if fn == "sub":
+            return _checked(x.low - y.high, x.high - y.low)
+        if x.low < 0 or y.low < 0:
+            return None
+        return _checked(x.low * y.low, x.high * y.high)
+
+
+def _checked(low: np.floating, high: np.floating) -> Bounds | None:
+    ends = np.array([low, high])
+    if not np.isfinite(ends).all() or ends[0] > ends[1]:
+        return None
+    if np.signbit(ends[ends == 0]).any():
+        return None
+    return Bounds(ends[0], ends[1])
