@@ -158,6 +158,27 @@ check("device option", lambda: jnp.arange(8, device=on(P("x"))))
 check("like, divided", lambda: jnp.ones_like(x))
 check("like, another shape", lambda: jnp.ones_like(x, shape=(2,)))
 
+
+# --- draws over meshes
+explicit = jax.make_mesh((4, 2), ("x", "y"), axis_types=(sharding.AxisType.Explicit,) * 2)
+
+
+def drawn(draw: Callable[..., object], spec: object) -> object:
+    with jax.set_mesh(explicit):
+        return draw(jax.random.key(0), out_sharding=spec)
+
+
+for name, draw in {
+    "uniform": lambda k, **o: jax.random.uniform(k, (8,), **o),
+    "normal": lambda k, **o: jax.random.normal(k, (8,), **o),
+    "gamma": lambda k, **o: jax.random.gamma(k, 2.0, (8,), **o),
+    "randint": lambda k, **o: jax.random.randint(k, (8,), 0, 9, **o),
+    "permutation": lambda k, **o: jax.random.permutation(k, 8, **o),
+    "poisson": lambda k, **o: jax.random.poisson(k, 3.0, (8,), **o),
+}.items():
+    check(f"{name}, divided", lambda draw=draw: drawn(draw, on(P("x"), explicit)))
+    check(f"{name}, by a spec", lambda draw=draw: drawn(draw, P("y")))
+
 # --- operations over meshes
 for name, f in {
     "add": lambda v: v + 1, "sin": jnp.sin, "T": lambda v: v.T, "sum": jnp.sum,

@@ -17,6 +17,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.numpy.promotion import promote_dtypes_inexact
+from jitney.primitives.array.placement import placed
 from jitney.random import streams
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of
 from jitney.random.keys import check_key, key_impl, split
@@ -54,7 +55,7 @@ def poisson(
       lam: means; float32 within.
       shape: of the result; `lam`'s by default, which broadcasts to it.
       dtype: an integer dtype; int32 (int64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `lam` does not broadcast to `shape`.
@@ -76,7 +77,7 @@ def poisson(
         raise ValueError(str(error)) from None
     final = broadcast_shape("poisson", shape, np.shape(lam))
     lam = lax.convert_element_type(jnp.broadcast_to(jnp.asarray(lam), final), _F32)
-    return _poisson(key, lam, shape=final, dtype=asked)
+    return placed(_poisson(key, lam, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)

@@ -16,6 +16,7 @@ from jitney.core.avals import get_aval
 from jitney.core.errors import ConcretizationTypeError
 from jitney.core.trace import Tracer
 from jitney.numpy.promotion import promote_dtypes_inexact
+from jitney.primitives.array.placement import placed
 from jitney.random.checks import shape_of
 from jitney.random.keys import check_key, random_bits, split
 from jitney.random.normals import gumbel
@@ -41,7 +42,7 @@ def permutation(
       x: an array, or a number.
       axis: the axis to shuffle along.
       independent: whether each vector along `axis` is shuffled on its own.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Returns: array of the shape and dtype of `x`; integers [x] if `x` is a number.
 
@@ -62,11 +63,11 @@ def permutation(
     if not np.ndim(x):
         if not dtypes.issubdtype(get_aval(x).dtype, np.integer):
             raise TypeError("x must be an integer or at least 1-dimensional")
-        return _shuffle(key, jnp.arange(_count_of(x)), 0)
+        return placed(_shuffle(key, jnp.arange(_count_of(x)), 0), None, out_sharding)
     if independent or np.ndim(x) == 1:
-        return _shuffle(key, x, axis)
+        return placed(_shuffle(key, x, axis), None, out_sharding)
     order = _shuffle(key, jnp.arange(np.shape(x)[axis]), 0)
-    return jnp.take(x, order, axis, unique_indices=True)
+    return placed(jnp.take(x, order, axis, unique_indices=True), None, out_sharding)
 
 
 def _count_of(n: Any) -> int:
@@ -195,7 +196,7 @@ def categorical(
       shape: of the result; `logits`' shape without `axis` by default, which it must end with.
       replace: whether an index may be drawn more than once along the leading axes of `shape`.
       mode: of the Gumbel numbers.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Returns: integers of shape `shape`.
 
@@ -234,10 +235,11 @@ def categorical(
         scores = logits + gumbel(key, logits.shape, logits.dtype, mode=mode)
         _, drawn = lax.top_k(scores, n_draws, axis=axis)
         drawn = jnp.moveaxis(drawn, axis, 0) if logits.ndim > 1 else drawn
-        return jnp.reshape(drawn, shape) if drawn.shape != shape else drawn
+        drawn = jnp.reshape(drawn, shape) if drawn.shape != shape else drawn
+        return placed(drawn, None, out_sharding)
     axis_from_end = axis - logits.ndim
     noise_shape = list(shape[len(shape) - len(batch) :])
     noise_shape.insert(axis % logits.ndim, logits.shape[axis])
     noise = gumbel(key, (*prefix, *noise_shape), logits.dtype, mode=mode)
     spread = lax.expand_dims(logits, tuple(range(len(prefix)))) if prefix else logits
-    return jnp.argmax(noise + spread, axis=axis_from_end)
+    return placed(jnp.argmax(noise + spread, axis=axis_from_end), None, out_sharding)

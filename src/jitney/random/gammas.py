@@ -8,6 +8,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
+from jitney.primitives.array.placement import placed
 from jitney.primitives.random.gamma import random_gamma_p
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, promoted, shape_of
 from jitney.random.keys import check_key, split
@@ -36,7 +37,7 @@ def gamma(
       a: shape parameters, positive.
       shape: of the result; `a`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `a` does not broadcast to `shape`.
@@ -50,7 +51,7 @@ def gamma(
     key, _ = check_key("gamma", key)
     asked = inexact_dtype("gamma", dtype)
     final = broadcast_shape("gamma", shape, np.shape(a))
-    return _gamma(key, a, shape=final, dtype=asked)
+    return placed(_gamma(key, a, shape=final, dtype=asked), None, out_sharding)
 
 
 def loggamma(
@@ -70,7 +71,7 @@ def loggamma(
       a: shape parameters, positive.
       shape: of the result; `a`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `a` does not broadcast to `shape`.
@@ -82,7 +83,7 @@ def loggamma(
     key, _ = check_key("loggamma", key)
     asked = inexact_dtype("gamma", dtype)
     final = broadcast_shape("gamma", shape, np.shape(a))
-    return _gamma(key, a, shape=final, dtype=asked, log_space=True)
+    return placed(_gamma(key, a, shape=final, dtype=asked, log_space=True), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype", "log_space"), compiled_from=0)
@@ -115,7 +116,7 @@ def beta(
       b: parameters, positive, broadcast against `a`.
       shape: of the result; that of the parameters by default.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
@@ -130,7 +131,7 @@ def beta(
     asked = inexact_dtype("beta", dtype)
     a, b = promoted("beta", asked, a, b)
     final = broadcast_shape("beta", shape, np.shape(a), np.shape(b))
-    return _beta(key, a, b, shape=final, dtype=asked)
+    return placed(_beta(key, a, b, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -161,7 +162,7 @@ def dirichlet(
       alpha: parameters [*batch, n], positive.
       shape: of the batch; `alpha`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Returns: floats [*shape, n].
 
@@ -181,7 +182,7 @@ def dirichlet(
             f"dirichlet requires alpha.ndim >= 1, but alpha is of shape {np.shape(alpha)}"
         )
     batch = broadcast_shape("dirichlet", shape, np.shape(alpha)[:-1])
-    return _dirichlet(key, alpha, shape=batch, dtype=asked)
+    return placed(_dirichlet(key, alpha, shape=batch, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -209,7 +210,7 @@ def chisquare(
       df: degrees of freedom, positive, not only whole numbers.
       shape: of the result; `df`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `df` does not broadcast to `shape`, or does not promote to
@@ -223,7 +224,7 @@ def chisquare(
     asked = inexact_dtype("chisquare", dtype)
     (df,) = promoted("chisquare", asked, df)
     final = broadcast_shape("chisquare", shape, np.shape(df))
-    return _chisquare(key, df, shape=final, dtype=asked)
+    return placed(_chisquare(key, df, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -250,7 +251,7 @@ def f(
       dfden: of the denominator, positive, broadcast against `dfnum`.
       shape: of the result; that of the parameters by default.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
@@ -264,7 +265,7 @@ def f(
     asked = inexact_dtype("f", dtype)
     dfnum, dfden = promoted("f", asked, dfnum, dfden)
     final = broadcast_shape("f", shape, np.shape(dfnum), np.shape(dfden))
-    return _f(key, dfnum, dfden, shape=final, dtype=asked)
+    return placed(_f(key, dfnum, dfden, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -290,7 +291,7 @@ def t(
       df: degrees of freedom, positive.
       shape: of the result; `df`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `df` does not broadcast to `shape`, or does not promote to
@@ -304,7 +305,7 @@ def t(
     asked = inexact_dtype("t", dtype)
     (df,) = promoted("t", asked, df)
     final = broadcast_shape("t", shape, np.shape(df))
-    return _t(key, df, shape=final, dtype=asked)
+    return placed(_t(key, df, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -332,7 +333,7 @@ def generalized_normal(
       p: the exponent, positive.
       shape: of the result.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `p` does not broadcast to `shape`.
@@ -343,7 +344,8 @@ def generalized_normal(
     """
     key, _ = check_key("generalized_normal", key)
     asked = inexact_dtype("generalized_normal", dtype)
-    return _generalized_normal(key, p, shape=shape_of(shape), dtype=asked)
+    drawn = _generalized_normal(key, p, shape=shape_of(shape), dtype=asked)
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -379,7 +381,7 @@ def ball(
       p: of the norm, at least one.
       shape: of the batch of points.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Returns: floats [*shape, d].
 
@@ -394,7 +396,7 @@ def ball(
     key, _ = check_key("ball", key)
     asked = inexact_dtype("ball", dtype)
     (d,) = shape_of(d)
-    return _ball(key, p, d=d, shape=shape_of(shape), dtype=asked)
+    return placed(_ball(key, p, d=d, shape=shape_of(shape), dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("d", "shape", "dtype"), compiled_from=0)

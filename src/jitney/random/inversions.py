@@ -9,6 +9,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.primitives.array.placement import placed
 from jitney.random.checks import (
     Shape,
     broadcast_shape,
@@ -48,7 +49,7 @@ def lognormal(
       sigma: standard deviations of the logarithm.
       shape: of the result; `sigma`'s by default, which broadcasts to it.
       dtype: a floating or complex dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `sigma` does not broadcast to `shape`, or does not promote
@@ -62,7 +63,7 @@ def lognormal(
     asked = inexact_dtype("lognormal", dtype, allow_complex=True)
     (sigma,) = promoted("lognormal", asked, sigma)
     final = broadcast_shape("lognormal", shape, np.shape(sigma))
-    return _lognormal(key, sigma, shape=final, dtype=asked)
+    return placed(_lognormal(key, sigma, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -85,7 +86,7 @@ def pareto(
       b: shape parameters, positive.
       shape: of the result; `b`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `b` does not broadcast to `shape`, or does not promote to
@@ -99,7 +100,7 @@ def pareto(
     asked = inexact_dtype("pareto", dtype)
     (b,) = promoted("pareto", asked, b)
     final = broadcast_shape("pareto", shape, np.shape(b))
-    return _pareto(key, b, shape=final, dtype=asked)
+    return placed(_pareto(key, b, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -122,7 +123,7 @@ def rayleigh(
       scale: positive.
       shape: of the result; `scale`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `scale` does not broadcast to `shape`, or does not promote
@@ -136,7 +137,7 @@ def rayleigh(
     asked = inexact_dtype("rayleigh", dtype)
     (scale,) = promoted("rayleigh", asked, scale)
     final = broadcast_shape("rayleigh", shape, np.shape(scale))
-    return _rayleigh(key, scale, shape=final, dtype=asked)
+    return placed(_rayleigh(key, scale, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -203,7 +204,7 @@ def triangular(
       right: upper bounds; all three broadcast together.
       shape: of the result; that of the parameters by default.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
@@ -223,7 +224,7 @@ def triangular(
     u = uniform(key, final, asked)
     rising = low + lax.sqrt(u * (high - low) * (peak - low))
     falling = high - lax.sqrt((_constant(1, asked) - u) * (high - low) * (high - peak))
-    return lax.select(u < below, rising, falling)
+    return placed(lax.select(u < below, rising, falling), None, out_sharding)
 
 
 def maxwell(
@@ -239,7 +240,7 @@ def maxwell(
       key: a key.
       shape: of the result.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
@@ -249,7 +250,8 @@ def maxwell(
       (2, 3)
     """
     key, _ = check_key("maxwell", key)
-    return _maxwell(key, shape=shape_of(shape), dtype=inexact_dtype("maxwell", dtype))
+    drawn = _maxwell(key, shape=shape_of(shape), dtype=inexact_dtype("maxwell", dtype))
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -317,7 +319,7 @@ def wald(
       mean: positive.
       shape: of the result; `mean`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `mean` does not broadcast to `shape`, or does not promote
@@ -331,7 +333,7 @@ def wald(
     asked = inexact_dtype("wald", dtype)
     (mean,) = promoted("wald", asked, mean)
     final = broadcast_shape("wald", shape, np.shape(mean))
-    return _wald(key, mean, shape=final, dtype=asked)
+    return placed(_wald(key, mean, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -364,7 +366,7 @@ def geometric(
       p: probabilities.
       shape: of the result; `p`'s by default, which broadcasts to it.
       dtype: an integer dtype; int32 (int64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or `p` does not broadcast to `shape`.
@@ -379,7 +381,7 @@ def geometric(
     except TypeError as error:
         raise ValueError(str(error)) from None
     final = broadcast_shape("geometric", shape, np.shape(p))
-    return _geometric(key, p, shape=final, dtype=asked)
+    return placed(_geometric(key, p, shape=final, dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)

@@ -9,6 +9,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.numpy.promotion import promote_dtypes_inexact
+from jitney.primitives.array.placement import placed
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, shape_of
 from jitney.random.keys import check_key
 from jitney.random.normals import normal
@@ -42,7 +43,7 @@ def multivariate_normal(
       dtype: a floating dtype of the standard normal numbers; that of the parameters by default.
       method: how the root is taken: "cholesky", the quickest, which wants a positive definite `cov`;
         "eigh" or "svd".
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Returns: floats [*shape, n].
 
@@ -73,7 +74,8 @@ def multivariate_normal(
             f"cov is of shape {c.shape}"
         )
     batch = broadcast_shape("multivariate_normal", shape, m.shape[:-1], c.shape[:-2])
-    return _multivariate_normal(key, m, c, shape=batch, dtype=asked, method=method)
+    drawn = _multivariate_normal(key, m, c, shape=batch, dtype=asked, method=method)
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype", "method"), compiled_from=0)
@@ -114,7 +116,7 @@ def orthogonal(
       dtype: a floating or complex dtype; float32 (float64 under x64) by default.
       m: columns; `n` by default. If they differ, the rows or columns that there are fewer of are
         orthonormal.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Returns: [*shape, n, m].
 
@@ -131,7 +133,8 @@ def orthogonal(
     if n < 0 or columns < 0:
         raise ValueError(f"orthogonal: extents must not be negative, got n={n} and m={m}")
     asked = inexact_dtype("normal", dtype, allow_complex=True)
-    return _orthogonal(key, n=n, m=columns, shape=shape_of(shape), dtype=asked)
+    drawn = _orthogonal(key, n=n, m=columns, shape=shape_of(shape), dtype=asked)
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("n", "m", "shape", "dtype"), compiled_from=0)

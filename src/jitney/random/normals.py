@@ -9,6 +9,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
+from jitney.primitives.array.placement import placed
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, shape_of
 from jitney.random.keys import check_key, random_bits, split
 from jitney.random.uniforms import uniform_between
@@ -44,7 +45,7 @@ def normal(
       key: a key.
       shape: of the result.
       dtype: a floating or complex dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
@@ -59,7 +60,7 @@ def normal(
     """
     key, _ = check_key("normal", key)
     asked = inexact_dtype("normal", dtype, allow_complex=True)
-    return _normal(key, shape=shape_of(shape), dtype=asked)
+    return placed(_normal(key, shape=shape_of(shape), dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -99,7 +100,7 @@ def truncated_normal(
       upper: likewise.
       shape: of the result; that of the bounds by default.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or bounds do not broadcast to `shape`.
@@ -112,7 +113,8 @@ def truncated_normal(
     key, _ = check_key("truncated_normal", key)
     asked = inexact_dtype("truncated_normal", dtype)
     final = broadcast_shape("truncated_normal", shape, np.shape(lower), np.shape(upper))
-    return _truncated_normal(key, lower, upper, shape=final, dtype=asked)
+    drawn = _truncated_normal(key, lower, upper, shape=final, dtype=asked)
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -147,7 +149,7 @@ def exponential(
       key: a key.
       shape: of the result.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
@@ -157,7 +159,8 @@ def exponential(
       Array([2.950128  , 3.8434246 , 0.40390354], dtype=float32)
     """
     key, _ = check_key("exponential", key)
-    return _exponential(key, shape=shape_of(shape), dtype=inexact_dtype("exponential", dtype))
+    drawn = _exponential(key, shape=shape_of(shape), dtype=inexact_dtype("exponential", dtype))
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -182,7 +185,7 @@ def gumbel(
       dtype: a floating dtype; float32 (float64 under x64) by default.
       mode: "low" (the default) draws one uniform number each, "high" two, for finer upper tails;
         "highest" makes one floating number of two words, fine at both ends (float32; else "high").
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another, or there is no such mode.
@@ -196,7 +199,7 @@ def gumbel(
     mode = "low" if mode is None else mode
     if mode not in ("highest", "high", "low"):
         raise ValueError(f'gumbel: mode must be "low", "high" or "highest", but got {mode!r}')
-    return _gumbel(key, shape=shape_of(shape), dtype=asked, mode=mode)
+    return placed(_gumbel(key, shape=shape_of(shape), dtype=asked, mode=mode), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype", "mode"), compiled_from=0)
@@ -269,13 +272,14 @@ def laplace(
       key: a key.
       shape: of the result.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
     """
     key, _ = check_key("laplace", key)
-    return _laplace(key, shape=shape_of(shape), dtype=inexact_dtype("laplace", dtype))
+    drawn = _laplace(key, shape=shape_of(shape), dtype=inexact_dtype("laplace", dtype))
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -297,13 +301,14 @@ def logistic(
       key: a key.
       shape: of the result.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
     """
     key, _ = check_key("logistic", key)
-    return _logistic(key, shape=shape_of(shape), dtype=inexact_dtype("logistic", dtype))
+    drawn = _logistic(key, shape=shape_of(shape), dtype=inexact_dtype("logistic", dtype))
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
@@ -325,13 +330,14 @@ def cauchy(
       key: a key.
       shape: of the result.
       dtype: a floating dtype; float32 (float64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
     """
     key, _ = check_key("cauchy", key)
-    return _cauchy(key, shape=shape_of(shape), dtype=inexact_dtype("cauchy", dtype))
+    drawn = _cauchy(key, shape=shape_of(shape), dtype=inexact_dtype("cauchy", dtype))
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)

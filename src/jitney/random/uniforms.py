@@ -10,6 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
+from jitney.primitives.array.placement import placed
 from jitney.primitives.elementwise import convert
 from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.random.floats import bits_per_float, unit_floats
@@ -34,7 +35,7 @@ def bits(
       key: a key.
       shape: of the result.
       dtype: an unsigned dtype; uint32 (uint64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
@@ -48,7 +49,7 @@ def bits(
     asked = dtypes.canonicalize_dtype(np.dtype("uint") if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.unsignedinteger):
         raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {asked}")
-    return random_bits(key, 8 * asked.itemsize, shape_of(shape))
+    return placed(random_bits(key, 8 * asked.itemsize, shape_of(shape)), None, out_sharding)
 
 
 def uniform(
@@ -68,7 +69,7 @@ def uniform(
       dtype: a floating dtype; float32 (float64 under x64) by default.
       minval: lower bound, broadcast against `shape`.
       maxval: upper bound, likewise.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       ValueError: if the dtype is another.
@@ -81,9 +82,10 @@ def uniform(
       Array([0.895334  , 0.95715976], dtype=float32)
     """
     key, _ = check_key("uniform", key)
-    return uniform_between(
+    drawn = uniform_between(
         key, minval, maxval, shape=shape_of(shape), dtype=inexact_dtype("uniform", dtype)
     )
+    return placed(drawn, None, out_sharding)
 
 
 @jit_when_traced(name="_uniform", static_argnames=("shape", "dtype"), compiled_from=LARGE)
@@ -118,7 +120,7 @@ def randint(
       maxval: upper bound, exclusive, likewise. One more than the dtype's maximum means that the maximum
         may be drawn. If it is not above `minval`, `minval` is drawn.
       dtype: an integer dtype; int32 (int64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       TypeError: if the dtype is another.
@@ -137,8 +139,8 @@ def randint(
         low = jnp.clip(_as_integers(minval, np.int32), max=int(info.max), min=int(info.min))
         high = jnp.clip(_as_integers(maxval, np.int32), max=int(info.max) + 1, min=int(info.min))
         drawn = _randint(key, low, high, shape=shape, dtype=np.dtype(np.int32))
-        return lax.convert_element_type(drawn, asked)
-    return _randint(key, minval, maxval, shape=shape, dtype=asked)
+        return placed(lax.convert_element_type(drawn, asked), None, out_sharding)
+    return placed(_randint(key, minval, maxval, shape=shape, dtype=asked), None, out_sharding)
 
 
 def _as_integers(x: ArrayLike, dtype: DTypeLike) -> Array | int:
@@ -211,7 +213,7 @@ def bernoulli(
       p: probabilities, floating.
       shape: of the result; `p`'s by default, which broadcasts to it.
       mode: "low" resolves p to float32's spacing near one, "high" finer.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
       TypeError: if `p` is not floating.
@@ -229,7 +231,7 @@ def bernoulli(
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}.")
     p = lax.convert_element_type(p, dtype)
     final = broadcast_shape("bernoulli", shape, np.shape(p))
-    return _bernoulli(key, p, shape=final, mode=mode)
+    return placed(_bernoulli(key, p, shape=final, mode=mode), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "mode"), compiled_from=LARGE)
@@ -258,7 +260,7 @@ def rademacher(
       key: a key.
       shape: of the result.
       dtype: of the result; int32 (int64 under x64) by default.
-      out_sharding: unused on one device.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Example:
       >>> random.rademacher(random.key(0), (4,))
@@ -267,7 +269,7 @@ def rademacher(
     key, _ = check_key("rademacher", key)
     dtypes.check_user_dtype_supported(dtype, "rademacher")
     asked = dtypes.canonicalize_dtype(int if dtype is None else dtype)
-    return _rademacher(key, shape=shape_of(shape), dtype=asked)
+    return placed(_rademacher(key, shape=shape_of(shape), dtype=asked), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype"))
