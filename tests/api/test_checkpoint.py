@@ -325,3 +325,54 @@ def test_policies_reach_into_loops_and_branches(function: str, policy: str) -> N
         )
     ours, theirs = counts
     assert all(ours[op] <= theirs[op] for op in ours), (ours, theirs)
+
+
+def _but(*names: str) -> Callable[..., bool]:
+    """A policy that keeps all but the values of these names."""
+    return lambda prim, *_, **params: prim.name != "name" or params["name"] not in names
+
+
+PRINTS: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "everything": (lambda p: p.everything_saveable, 1),
+    "nothing": (lambda p: p.nothing_saveable, 2),
+    "these": (lambda p: p.save_any_names_but_these("z"), 2),
+    "not y": (lambda p: _but("y"), 1),
+    "not z": (lambda p: _but("z"), 1),
+    "neither": (lambda p: _but("y", "z"), 2),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("policy", PRINTS)
+def test_prints_happen_again_with_what_is_computed_again(
+    name: str, policy: str, capsys: Any
+) -> None:
+    jax, jnp, ad = library(name)
+
+    def f(x: Any) -> Any:
+        y = ad.checkpoint_name(x + 1.0, "y")
+        z = ad.checkpoint_name(y * 2.0, "z")
+        jax.debug.print("y {}, z {}", y, z)
+        return ad.checkpoint_name(jnp.exp(z), "w")
+
+    chosen, times = PRINTS[policy]
+    jax.grad(jax.checkpoint(f, policy=chosen(jax.checkpoint_policies)))(2.0)
+    jax.effects_barrier()
+    assert capsys.readouterr().out == "y 3.0, z 6.0\n" * times
+
+
+@BOTH
+def test_prints_of_a_loop_that_is_kept_happen_once(name: str, capsys: Any) -> None:
+    jax, jnp, _ = library(name)
+
+    def f(x: Any) -> Any:
+        def body(c: Any, _: Any) -> Any:
+            c = jnp.sin(c)
+            jax.debug.print("c")
+            return c, c
+
+        return jax.lax.scan(body, x, None, length=2)[0]
+
+    jax.grad(jax.checkpoint(f, policy=jax.checkpoint_policies.everything_saveable))(2.0)
+    jax.effects_barrier()
+    assert capsys.readouterr().out == "c\n" * 2

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.evaluate import eval_jaxpr, value_of
-from jitney.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.primitives.array.creation import full
@@ -61,19 +61,27 @@ class Division:
 def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
     """The equations of one program, those inside of theirs included."""
     whole = Division([], [], [])
+    kept: set[Var] = set()
     for eqn in eqns:
-        part = Division([eqn], [eqn], []) if policy is None else _divided(eqn, policy)
+        part = Division([eqn], [eqn], []) if policy is None else _divided(eqn, policy, kept)
         whole.forward += part.forward
         whole.again += part.again
         whole.kept += part.kept
+        kept.update(part.kept)
     return whole
 
 
-def _divided(eqn: JaxprEqn, policy: Policy) -> Division:
+def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
     answer = policy(eqn.primitive, *[a.aval for a in eqn.invars], **eqn.params)
     if bool(answer) and not isinstance(answer, RecomputeType):
-        again = eqn.replace(outvars=[DropVar(v.aval) for v in eqn.outvars])
-        return Division([eqn], [again] if eqn.effects else [], eqn.outvars)
+        # A print happens again with its operands only if all of these are computed again: it does
+        # not ask for values that the policy keeps.
+        happens_again = (
+            bool(eqn.effects)
+            and not eqn.outvars
+            and kept.isdisjoint([a for a in eqn.invars if isinstance(a, Var)])
+        )
+        return Division([eqn], [eqn] if happens_again else [], eqn.outvars)
     rule = _rules.get(eqn.primitive.name)
     return Division([eqn], [eqn], []) if rule is None else rule(eqn, policy)
 
