@@ -13,7 +13,10 @@ def _applied(launch: ir.Launch) -> float:
     """How many scalar functions a launch applies."""
     kernel = launch.kernel
     calls = sum(isinstance(s, kernels.Call) for s in kernel.body)
-    reductions = sum(isinstance(o, kernels.Reduce) for o in kernel.outputs)
+    # A sum of products is a multiplication and an addition.
+    reductions = sum(
+        1 + (o.factor is not None) for o in kernel.outputs if isinstance(o, kernels.Reduce)
+    )
     return float((calls + reductions) * math.prod(kernel.extents))
 
 
