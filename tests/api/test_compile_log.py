@@ -28,8 +28,12 @@ def test_compilations_are_logged(lines, loud):
         f(2.0)
         f(3.0)
     said = lines(logging.WARNING if loud else logging.DEBUG)
-    for part in ("tracing of <lambda>", "lowering of <lambda>", "XLA compilation of <lambda>"):
-        assert sum(f"Finished {part}: " in line for line in said) == 1
+    for part in (
+        "tracing <lambda> for jit",
+        "lowering of jit(<lambda>)",
+        "XLA compilation of jit(<lambda>)",
+    ):
+        assert sum(f"Finished {part} in " in line for line in said) == 1
     assert sum("Compiling jit(<lambda>) for arguments of types float32[]" in s for s in said) == 1
     assert bool(lines(logging.WARNING)) is loud
 

@@ -78,3 +78,27 @@ def test_representations_of_tracers():
         "JVPTracer(primal=[0. 1. 2.], tangent=VmapTracer(aval=float32[3], batched=float32[3,3]))",
         "GradTracer(primal=1.0, typeof(tangent)=f16[])",
     ]
+
+
+def test_primitives_without_rules():
+    mine = jax.extend.core.Primitive("mine")
+    for use, wanted in (
+        (mine.bind, "Evaluation rule for 'mine'.*def_impl"),
+        (jax.jit(mine.bind), "Abstract evaluation for 'mine'.*def_abstract_eval"),
+        (jax.grad(mine.bind), "Differentiation rule for 'mine'"),
+        (jax.vmap(mine.bind), "Batching rule for 'mine'"),
+    ):
+        with pytest.raises(NotImplementedError, match=wanted):
+            use(jnp.ones(2))
+    mine.def_abstract_eval(lambda x: x)
+    with pytest.raises(NotImplementedError, match="rule for primitive 'mine' not found"):
+        jax.jit(mine.bind)(1.0)
+
+
+def test_operations_on_float0():
+    zero = jax.grad(lambda x: x + 0.0, allow_int=True)(1)
+    for operation in (jnp.sin, jax.lax.neg, lambda x: x + jnp.zeros(()), lambda x: jnp.add(x, 1)):
+        with pytest.raises(TypeError, match=r"float0s do not support .* tangents of integers"):
+            operation(zero)
+    with pytest.raises(TypeError, match="add with a float0 array at position 1"):
+        jax.lax.add(jnp.zeros(()), zero)

@@ -19,6 +19,13 @@ _EVENTS = {
     "XLA compilation": "/jax/core/compile/backend_compile_duration",
 }
 
+# As those who read logs of JAX look for them.
+_FINISHED = {
+    "tracing": "tracing %s for jit",
+    "lowering": "lowering of jit(%s)",
+    "XLA compilation": "XLA compilation of jit(%s)",
+}
+
 
 def _level() -> int:
     return logging.WARNING if config.log_compiles.value else logging.DEBUG
@@ -28,7 +35,7 @@ class step:  # reads as a function: `with compile_log.step(...)`
     """Tells how long the context took, unless it raised.
 
     Attributes:
-      kind: "tracing", "lowering" or, as those who read logs of JAX look for it, "XLA compilation".
+      kind: "tracing", "lowering" or "XLA compilation".
       name: of the function.
     """
 
@@ -48,7 +55,7 @@ class step:  # reads as a function: `with compile_log.step(...)`
         monitoring.record_event_duration_secs(_EVENTS[self.kind], seconds, fun_name=self.name)
         level = _level()
         if _log.isEnabledFor(level):
-            _log.log(level, "Finished %s of %s: %.6f s", self.kind, self.name, seconds)
+            _log.log(level, "Finished " + _FINISHED[self.kind] + " in %.6f sec", self.name, seconds)
 
 
 def starts(name: str, types: str) -> None:

@@ -511,6 +511,16 @@ def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
     return np.dtype(np.float64 if itemsize_bits(d) == 64 else np.float32)
 
 
+def float0_error(name: str, where: str = "") -> TypeError:
+    """For operations on float0: on an operand `where`."""
+    return TypeError(
+        f"Called {name} with a float0 array{where}. float0s do not support any operations by design: "
+        "they are the tangents of integers and booleans, and hold no numbers. Leave them out, or make "
+        "zeros of them by np.zeros_like(x, dtype=float). Where none was expected, a derivative may "
+        "have been taken with respect to an integer."
+    )
+
+
 def itemsize_bits(dtype: DTypeLike) -> int:
     """Bits that one element carries."""
     d = np.dtype(dtype)

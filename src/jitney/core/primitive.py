@@ -222,8 +222,13 @@ class Primitive:
     def abstract_eval(self, *avals: AbstractValue, **params: object) -> tuple[Any, Any]:
         """(result type or types, effects), not memoised."""
         if self.abstract_rule is None:
+            if _trace.state.trace is _trace.state.eval_trace:
+                what, setter = "Evaluation rule", "def_impl"
+            else:
+                what, setter = "Abstract evaluation", "def_abstract_eval"
             raise NotImplementedError(
-                f"primitive '{self.name}' has no type rule; set one by def_abstract_eval"
+                f"{what} for '{self.name}' not implemented. For a primitive of your own, set one by "
+                f"its method {setter}"
             )
         out = self.abstract_rule(*avals, **params)
         found = out[0] if self.effectful else out

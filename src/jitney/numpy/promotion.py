@@ -178,11 +178,7 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
         promoted = promote(*operands)
     except (dtypes.TypePromotionError, ValueError):
         if any(dtype_of(x) == dtypes.float0 for x in operands):
-            raise TypeError(
-                f"Called {name} with a float0 array. float0s do not support any operations by "
-                "design: they are tangents of integers, and hold no numbers. Leave them out, or put "
-                "zeros in their place."
-            ) from None
+            raise dtypes.float0_error(name) from None
         if any(dtypes.is_extended(dtype_of(x)) for x in operands):
             found = ", ".join(dtypes.long_name(dtype_of(x)) for x in operands)
             raise TypeError(f"{name} does not accept dtypes {found}.") from None

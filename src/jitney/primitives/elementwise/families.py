@@ -72,6 +72,8 @@ def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None 
     """Raises TypeError if primitive `name` does not take `dtype` (at operand `position`)."""
     if not is_accepted(dtype, accepts):
         where = "" if position is None else f" at position {position}"
+        if dtype == dtypes.float0:
+            raise dtypes.float0_error(name, where)
         raise TypeError(
             f"{name} does not accept dtype {dtypes.long_name(dtype)}{where}. "
             f"Accepted dtypes{where} are subtypes of {_names(accepts)}."
