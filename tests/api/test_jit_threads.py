@@ -6,6 +6,7 @@ import gc
 import re
 import threading
 import traceback
+import types
 import weakref
 
 import numpy as np
@@ -208,6 +209,39 @@ def test_checking_leaks():
         jax.jit(lambda x: saved.append(x) or x)(1.0)
     with jax.checking_leaks():
         assert float(jax.jit(lambda x: x + 1)(1.0)) == 2
+
+
+@pytest.mark.parametrize(
+    "traced",
+    [
+        lambda f: jax.vmap(f)(jnp.arange(3)),
+        lambda f: jax.jit(f)(1.0),
+        lambda f: jax.lax.map(f, jnp.arange(3.0)),
+    ],
+    ids=["vmap", "jit", "map"],
+)
+def test_leaks_are_followed_to_who_keeps_them(traced):
+    kept = types.SimpleNamespace(table={})
+
+    def f(x):
+        def inner():
+            return x
+
+        kept.table["key"] = [inner]
+        return x
+
+    chain = r"""<\w+Tracer \d+> is referred to by <function (\d+)> \(inner\) closed-over variable x
+<function \1> is referred to by <list (\d+)>\[0\]
+<list \2> is referred to by <dict (\d+)>\['key'\]
+<dict \3> is referred to by <"""
+    with jax.checking_leaks(), pytest.raises(Exception, match=chain):
+        traced(f)
+
+
+def test_values_that_vmap_lets_go_of_are_no_leaks():
+    with jax.checking_leaks():
+        out = jax.vmap(lambda x: jax.vmap(jnp.sin)(x) + x.sum())(jnp.ones((2, 3)))
+    assert out.shape == (2, 3)
 
 
 # --- memory -------------------------------------------------------------------------------------

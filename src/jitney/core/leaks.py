@@ -9,7 +9,8 @@ Looking costs a walk over all objects, so it is done only where it was asked for
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any
+import types
+from typing import TYPE_CHECKING
 
 from jitney.core.trace import Trace, Tracer
 
@@ -34,25 +35,67 @@ def check(trace: Trace, known: set[int]) -> None:
         return
     lines = [f"Leaked trace {trace}. Leaked tracer(s):"]
     for tracer in leaked:
-        lines.append(f"\n{tracer!r}{tracer._origin_msg()}")
-        lines += [f"It is referred to by {holder}." for holder in _holders(tracer, leaked)]
+        lines += [f"\n{tracer!r}{tracer._origin_msg()}", *_holders(tracer, {id(leaked)})]
     raise Exception("\n".join(lines))
 
 
-def _holders(tracer: Tracer, own: list[Any]) -> list[str]:
-    """What refers to `tracer`, in words."""
-    found: list[str] = []
-    holder: object
-    for holder in gc.get_referrers(tracer):
-        if holder is own or type(holder).__name__ in ("frame", "cell"):
+def _holders(tracer: Tracer, seen: set[int]) -> list[str]:
+    """What refers to `tracer`, what refers to that, and so on: a line for each step."""
+    lines: list[str] = []
+    x: object = tracer
+    for _ in range(_MAX_STEPS):
+        seen.add(id(x))
+        holder, what = _holder_of(x, seen)
+        if what:
+            lines.append(f"<{type(x).__name__} {id(x)}> is referred to by {what}")
+        if holder is None:
+            break
+        x = holder
+    return lines
+
+
+_MAX_STEPS = 10
+
+
+def _holder_of(x: object, seen: set[int]) -> tuple[object, str]:
+    """(what refers to `x`, in words how); (None, how) if that is to be followed no further."""
+    for holder in gc.get_referrers(x):
+        if id(holder) in seen or isinstance(holder, types.FrameType):
             continue
-        place = ""
+        if isinstance(holder, types.CellType):
+            found = _function_over(holder)
+            if found is not None:
+                function, variable = found
+                seen.add(id(holder))
+                name = function.__qualname__.rpartition(".")[2]
+                label = f"<function {id(function)}> ({name}) closed-over variable {variable}"
+                return function, label
+            continue
+        label = f"<{type(holder).__name__} {id(holder)}>"
         if _is_sequence(holder):
-            place = f" at position {next(i for i, x in enumerate(holder) if x is tracer)}"
-        elif _is_dict(holder):
-            place = f" at key {next((k for k, x in holder.items() if x is tracer), None)!r}"
-        found.append(f"a {type(holder).__name__}{place}")
-    return found
+            place = next((i for i, item in enumerate(holder) if item is x), None)
+            return holder, f"{label}[{place}]"
+        if _is_dict(holder):
+            key = next((k for k, item in holder.items() if item is x), None)
+            if "__name__" in holder and "__builtins__" in holder:
+                return None, f"the global variable {key} of module {holder['__name__']}"
+            return holder, f"{label}[{key!r}]"
+        names = [k for k, item in getattr(holder, "__dict__", {}).items() if item is x]
+        return holder, f"{label}.{names[0]}" if names else label
+    return None, ""
+
+
+def _function_over(cell: types.CellType) -> tuple[types.FunctionType, str] | None:
+    """(function, variable) that closes over `cell`."""
+    for closure in gc.get_referrers(cell):
+        if not _is_sequence(closure):
+            continue
+        for function in gc.get_referrers(closure):
+            if isinstance(function, types.FunctionType) and function.__closure__ is closure:
+                cells = function.__closure__ or ()
+                index = next(i for i, item in enumerate(cells) if item is cell)
+                return function, function.__code__.co_freevars[index]
+    return None
 
 
 def _is_sequence(x: object) -> TypeIs[list[object] | tuple[object, ...]]:

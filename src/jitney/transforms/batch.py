@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import source_info
+from jitney.core import config, leaks, source_info
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
@@ -80,7 +80,11 @@ class BatchTracer(Tracer):
 
     def _origin_msg(self) -> str:
         line = source_info.summarize(self.origin)
-        own = f"\nThe value was created on line {line}." if line else ""
+        own = (
+            f"\nThis BatchTracer with object id {id(self)} was created on line:\n  {line}"
+            if line
+            else ""
+        )
         return own + (self.val._origin_msg() if isinstance(self.val, Tracer) else "")
 
     def __repr__(self) -> str:
@@ -185,6 +189,9 @@ def batch_flat(
         with set_current_trace(trace), extend_axis_env(*axes):
             outs = fun(*args)
         infos = [trace.to_batch_info(x) for x in outs]
+        if config.check_tracer_leaks.value:
+            del args, outs
+            leaks.check(trace, set())
     finally:
         trace.invalidate()
     return [v for v, _ in infos], [d for _, d in infos]
