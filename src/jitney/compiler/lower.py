@@ -127,7 +127,8 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
         if rule is None:
             raise NotImplementedError(
                 f"Translation rule for primitive '{eqn.primitive}' not found: it has none for "
-                "compilation. Register one by jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
+                "compilation. Register one by "
+                "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
         nodes = [read(atom) for atom in eqn.invars]
         if has_other_settings(eqn):
