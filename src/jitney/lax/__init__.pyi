@@ -178,6 +178,8 @@ from jitney.core.dtypes import dtype as dtype
 from jitney.primitives.random.bit_generator import RandomAlgorithm as RandomAlgorithm
 from jitney.primitives.random.bit_generator import rng_bit_generator as rng_bit_generator
 from jitney.primitives.random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
+from jitney.primitives.random.process_state import rng_uniform as rng_uniform
+from jitney.primitives.random.process_state import rng_uniform_p as rng_uniform_p
 from jitney.primitives.array.annotations import copy_p as copy_p
 from jitney.api.device_put import with_sharding_constraint as with_sharding_constraint
 from jitney.primitives.array.annotations import optimization_barrier as optimization_barrier

@@ -14,6 +14,7 @@ from jitney.primitives.array.placement import placed
 from jitney.primitives.elementwise import convert
 from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.random.floats import bits_per_float, unit_floats
+from jitney.primitives.random.integers import offsets_below
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of
 from jitney.random.keys import check_key, random_bits, split
 
@@ -190,11 +191,7 @@ def _randint(
     span = lax.select(maxval <= minval, lax.full_like(span, 1), span)
     widen = past_the_end & (maxval > minval)
     span = lax.select(jnp.broadcast_to(widen, span.shape), span + np.ones((), unsigned), span)
-    # (higher * 2^n_bits + lower) mod span, in n_bits.
-    multiplier = lax.rem(np.array(2 ** (n_bits // 2), unsigned), span)
-    multiplier = lax.rem(multiplier * multiplier, span)
-    offset = lax.add(lax.rem(higher, span) * multiplier, lax.rem(lower, span))
-    offset = lax.rem(offset, span)
+    offset = offsets_below(span, higher, lower)
     return lax.add(minval, lax.convert_element_type(offset, dtype))
 
 

@@ -297,6 +297,8 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "rng_bit_generator": (
         lambda jax, key: jax.lax.rng_bit_generator(key, (3,)), (np.array([1, 2, 3, 4], np.uint32),),
     ),
+    # Between equal bounds the draw is known.
+    "rng_uniform": (lambda jax, x: jax.lax.rng_uniform(x, x, (3,)), (np.array(2.5),)),
     "threefry2x32": (
         lambda jax, a, b: threefry2x32_p.bind(a, b, a, b), (KEY, KEY + 1),
     ),

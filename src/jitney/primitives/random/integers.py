@@ -1,0 +1,23 @@
+"""Integers below a bound from two random words: those of `jax.random.randint`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jitney.primitives.elementwise.binary import add, mul, rem
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array
+
+
+def offsets_below(span: Array, higher: Array, lower: Array) -> Array:
+    """(higher * 2^n + lower) mod span, of unsigned integers of n bits, computed in n bits.
+
+    A span of zero stands for 2^n: a remainder by zero leaves words as they are.
+    """
+    n_bits = 8 * span.dtype.itemsize
+    multiplier = rem(np.array(2 ** (n_bits // 2), span.dtype), span)
+    multiplier = rem(mul(multiplier, multiplier), span)
+    return rem(add(mul(rem(higher, span), multiplier), rem(lower, span)), span)

@@ -1,0 +1,121 @@
+"""`lax.rng_uniform`: uniform numbers without a key, from a state of the process.
+
+A call asks the process for the number of the draw, which is the only thing that is called on the host,
+once for each time that the operation runs. Philox-4x32 makes bits of that number. Draws of one process
+follow each other in a fixed order, as long as one thread draws.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler import lower as lowering
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.primitive import declare
+from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.shape import broadcast
+from jitney.primitives.elementwise.binary import add, mul, sub
+from jitney.primitives.elementwise.convert import convert_element_type
+from jitney.primitives.indexing.slice import index_in_dim
+from jitney.primitives.random.bit_generator import rng_bit_generator
+from jitney.primitives.random.floats import bits_per_float, unit_floats
+from jitney.primitives.random.integers import offsets_below
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Array, ArrayLike, ShapeLike
+    from jitney.primitives.rule_types import Builder, Node
+
+Shape = tuple[int, ...]
+
+_STATE = shaped_array((4,), np.dtype(np.uint32))
+_draws = itertools.count()
+
+rng_uniform_p = declare("rng_uniform")
+
+
+def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
+    """Uniform numbers in [a, b) from a state that the process keeps, others in each call.
+
+    Programs with it are not functions of their operands: `jax.random.uniform`, from a key, is what to
+    use. As in JAX, there is no derivative, and no batch of bounds. Which numbers are drawn differs from
+    JAX, whose generator is that of its compiler.
+
+    Args:
+      a: lower bound, a scalar: a real number.
+      b: upper bound, a scalar of the same dtype. Rounding may reach it. Integers with b = a are drawn
+        from the whole range of their dtype.
+      shape: of the result.
+
+    Raises:
+      ValueError: if a bound is no scalar, or dtypes differ.
+      TypeError: if the dtype is bool or complex, or an extent is negative or not known.
+
+    Example:
+      >>> x = lax.rng_uniform(2.0, 3.0, (1000,))
+      >>> x.shape, bool(((x >= 2) & (x <= 3)).all())
+      ((1000,), True)
+    """
+    return rng_uniform_p.bind(a, b, shape=canonical_shape(shape))
+
+
+@rng_uniform_p.abstract
+def _(a: ShapedArray, b: ShapedArray, *, shape: Shape) -> ShapedArray:
+    if a.dtype != b.dtype:
+        raise ValueError(
+            f"rng_uniform: bounds must have one dtype, but a is {a} and b is {b}; convert one of them"
+        )
+    if a.shape or b.shape:
+        raise ValueError(f"rng_uniform: bounds must be scalars, but a is {a} and b is {b}")
+    if not dtypes.issubdtype(a.dtype, np.integer) and not dtypes.issubdtype(a.dtype, np.floating):
+        raise TypeError(f"rng_uniform: bounds must be integers or real numbers, but a is {a}")
+    if any(n < 0 for n in shape):
+        raise TypeError(f"rng_uniform: shape must have no negative extents, but is {shape}")
+    return shaped_array(shape, a.dtype, a.weak_type and b.weak_type)
+
+
+rng_uniform_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+rng_uniform_p.absent("jvp", "transpose", "batch", why="JAX has none: draws from keys have")
+
+
+def _next_state() -> list[np.ndarray]:
+    """The state of the bit generator for the next draw: its number as the key, a counter of zero."""
+    number = next(_draws)
+    return [np.array([number & 0xFFFFFFFF, number >> 32, 0, 0], np.uint32)]
+
+
+@rng_uniform_p.lower_with_avals
+def _(b: Builder, avals: Sequence[AbstractValue], *nodes: Node, shape: Shape) -> Any:
+    # Ordered calls run once each: two draws are never one.
+    states = b.host_call(
+        "rng_uniform", _next_state, [], [lowering.tensor_type(_STATE)], ordered=True
+    )
+
+    def program(state: Array, low: Array, high: Array) -> list[Any]:
+        return [_draw(state, low, high, shape)]
+
+    name = "rng_uniform"
+    jaxpr, _, consts = trace_to_jaxpr(program, [_STATE, *avals], DebugInfo(name, name))
+    return lowering.inline(b, ClosedJaxpr(jaxpr, consts), [*states, *nodes])[0]
+
+
+def _draw(state: Array, low: Array, high: Array, shape: Shape) -> Any:
+    if dtypes.issubdtype(low.dtype, np.floating):
+        words = rng_bit_generator(state, shape, f"uint{bits_per_float(low.dtype)}")[1]
+        scaled = mul(unit_floats(words, low.dtype), broadcast(sub(high, low), shape))
+        return add(scaled, broadcast(low, shape))
+    # Words of 32 bits at least: the product of two remainders should not lose much.
+    own = np.dtype(f"uint{8 * low.dtype.itemsize}")
+    word = np.dtype(f"uint{max(32, 8 * low.dtype.itemsize)}")
+    span = convert_element_type(convert_element_type(sub(high, low), own), word)
+    words = rng_bit_generator(state, (2, *shape), word)[1]
+    higher, lower = (index_in_dim(words, i, keepdims=False) for i in range(2))
+    offsets = offsets_below(broadcast(span, shape), higher, lower)
+    return add(convert_element_type(offsets, low.dtype), broadcast(low, shape))
