@@ -7,6 +7,7 @@ from tests.random.distributions import COV, DRAWS, A
 import jitney as jax
 import jitney.numpy as jnp
 from jitney import random
+from jitney.random import streams
 
 SIZE = (400,)
 
@@ -70,3 +71,21 @@ def test_parameters_are_operands_in_eager_calls():
     draw = jax.jit(lambda key, a: random.gamma(key, a, (300, 6)))
     key = random.key(3)
     assert same_bits(random.gamma(key, A, (300, 6)), draw(key, A))
+
+
+def test_rounds_beyond_those_with_keys_made_beforehand(monkeypatch):
+    keys = random.split(random.key(4), 3)
+    n, p = jnp.full(1100, 30.0), jnp.full(1100, 0.3)
+
+    def draws(size):
+        of_keys = jax.vmap(lambda key: random.poisson(key, 8.0, (size,)))(keys)
+        return [random.poisson(keys[0], 8.0, (size,)), *of_keys,
+                random.binomial(keys[1], n[:size], p[:size])]  # fmt: skip
+
+    wanted = draws(1100)
+    monkeypatch.setattr(streams, "_ROUNDS", 3)
+    for x, y in zip(draws(1099), wanted, strict=True):
+        np.testing.assert_array_equal(x, y[:1099])
+    monkeypatch.setattr(streams, "_MANY", 10_000)  # none are made beforehand
+    for x, y in zip(draws(1098), wanted, strict=True):
+        np.testing.assert_array_equal(x, y[:1098])

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array
     from jitney.random.checks import Shape
 
+# Rounds for which keys are made beforehand, for as many elements or more.
+_ROUNDS, _MANY = 32, 1024
+_ONE = np.int32(1)
+
 State = list[Any]
 Step = Callable[[list[Any], Sequence[Any], State], tuple[Any, State]]
 Proposal = Callable[[Any, Any], tuple[Any, Any]]
@@ -117,7 +121,7 @@ def _repeat_per_element(
     active: Array,
     state: State,
 ) -> State:
-    """`repeat` with a key for each element, all of which start as `key`."""
+    """`repeat`, in which each element goes through the rounds by itself."""
     size = math.prod(shape)
     position = lax.iota(np.dtype(np.uint32), size)
 
@@ -126,17 +130,62 @@ def _repeat_per_element(
 
     of_elements = [flat(x) for x in parameters]
 
-    def one_round(carry: Sequence[Any]) -> State:
-        active, keys, *state = carry
-        new = split_elements(keys, len(parts))
-        drawn = [unit_floats(_word_at(new[i], position, dtype), dtype) for i in _draws(parts)]
-        still, state_after = step(drawn, of_elements, state)
-        after = [still, new[parts.index("next")], *state_after]
-        return [lax.select(active, x, y) for x, y in zip(after, carry, strict=True)]
+    def stepped(keys: Sequence[Array], state: State) -> tuple[Any, State]:
+        drawn = [unit_floats(_word_at(k, position, dtype), dtype) for k in keys]
+        return step(drawn, of_elements, state)
 
-    keys = jnp.broadcast_to(key, (size,))
-    out = lax.while_loop(_any_active, one_round, [flat(active), keys, *map(flat, state)])
-    return [lax.reshape(x, shape) for x in out[2:]]
+    def with_keys_of_their_own(key: Array, active: Array, state: State) -> State:
+        def one_round(carry: Sequence[Any]) -> State:
+            active, keys, *state = carry
+            new = split_elements(keys, len(parts))
+            still, state_after = stepped([new[i] for i in _draws(parts)], state)
+            after = [still, new[parts.index("next")], *state_after]
+            return [lax.select(active, x, y) for x, y in zip(after, carry, strict=True)]
+
+        keys = jnp.broadcast_to(key, (size,))
+        return list(lax.while_loop(_any_active, one_round, [active, keys, *state])[2:])
+
+    active, state = flat(active), [flat(x) for x in state]
+    if size < _MANY:
+        out = with_keys_of_their_own(key, active, state)
+    else:
+        left, key, state = _first_rounds(key, parts, stepped, active, state)
+        out = lax.cond(
+            jnp.any(left), lambda: with_keys_of_their_own(key, left, state), lambda: state
+        )
+    return [lax.reshape(x, shape) for x in out]
+
+
+def _first_rounds(
+    key: Array,
+    parts: Sequence[str],
+    stepped: Callable[[Sequence[Array], State], tuple[Any, State]],
+    active: Array,
+    state: State,
+) -> tuple[Array, Array, State]:
+    """Rounds whose keys are made once for all: (who is active still, key, states) after them."""
+
+    def split_once(key: Array, _: None) -> tuple[Array, list[Array]]:
+        new = split(key, len(parts))
+        return new[parts.index("next")], [key, *(new[i] for i in _draws(parts))]
+
+    # One row more than rounds: what an element that has gone through all of them would read.
+    _, (keys, *tables) = lax.scan(split_once, key, None, length=_ROUNDS + 1)
+
+    def one_round(carry: Sequence[Any]) -> State:
+        going, _, number, *state = carry
+        of_round = [
+            table.at[number].get(mode="promise_in_bounds", wrap_negative_indices=False)
+            for table in tables
+        ]
+        still, state_after = stepped(of_round, state)
+        number_after = number + _ONE
+        after = [still & (number_after < np.int32(_ROUNDS)), still, number_after, *state_after]
+        return [lax.select(going, x, y) for x, y in zip(after, carry, strict=True)]
+
+    number = lax.full(active.shape, 0, np.dtype(np.int32))
+    _, active, _, *state = lax.while_loop(_any_active, one_round, [active, active, number, *state])
+    return active, keys[_ROUNDS], state
 
 
 def _word_at(keys: Array, position: Array, dtype: np.dtype) -> Array:
