@@ -10,6 +10,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import prefix_errors
 from jitney.core.sharding.mesh import get_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
@@ -83,19 +84,42 @@ def device_put(
     if device is None or isinstance(device, _PLACES):
         places = [device] * len(leaves)
     else:
-        places = pytrees.broadcast_prefix(device, x, is_leaf=lambda place: place is None)
+        places = _spread_over(device, x)
     if state.trace is not state.eval_trace and leaves:
         return pytrees.tree_unflatten(tree, placement.device_put(leaves, places, donate=donate))
     placed: list[Any] = []
     for leaf, place in zip(leaves, places, strict=True):
         value: Any = as_value(leaf)  # no tracer: it has data
-        out = value if place is None else value.placed(_sharding_of(place))
+        out = value if place is None else _placed(value, _sharding_of(place))
         if may_alias is False:  # in memory of its own
             out = copy.copy(out)
         if donate and out is not leaf and isinstance(leaf, ArrayImpl):
             leaf.delete()
         placed.append(out)
     return pytrees.tree_unflatten(tree, placed)
+
+
+def _placed(x: ArrayImpl, where: Sharding) -> ArrayImpl:
+    """`x` put where `where` says; itself if it was put there before."""
+    return x if x.placement == where else x.placed(where)
+
+
+def _spread_over(places: PyTree, x: PyTree) -> list[Any]:
+    """The place of each leaf of `x`, from a prefix of its tree; raises ValueError if it is none."""
+    try:
+        return pytrees.broadcast_prefix(places, x, is_leaf=_is_none)
+    except ValueError as error:
+        found = [str(make("device_put device")) for make in prefix_errors(places, x, _is_none)]
+        if not found:
+            raise
+        raise ValueError(
+            "device_put device specification must be a tree prefix of the corresponding value. "
+            f"Mismatch details ({len(found)} found):\n" + "\n".join(found)
+        ) from error
+
+
+def _is_none(place: object) -> bool:
+    return place is None
 
 
 def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:

@@ -444,6 +444,10 @@ raise_persistent_cache_errors = _add(
     "jax_raise_persistent_cache_errors", False,
     help="Whether errors of the file system in keeping them are raised.",
 )  # fmt: skip
+captured_constants_warn_bytes = _add(
+    "jax_captured_constants_warn_bytes", 2_000_000_000, _integer, context=True,
+    help="From how many bytes of arrays on a function that closes over them warns when it is compiled.",
+)  # fmt: skip
 
 _traced_states = tuple(s for s in _states.values() if s.traced)
 _called_states = tuple(s for s in _states.values() if s.called)

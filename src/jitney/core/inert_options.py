@@ -39,7 +39,6 @@ _ON = (
 )  # fmt: skip
 _NUMBERS: dict[str, int | float] = {
     "jax_captured_constants_report_frames": 0,
-    "jax_captured_constants_warn_bytes": 2_000_000_000,
     "jax_compiler_detailed_logging_min_ops": 10,
     "jax_cpu_get_global_topology_timeout_minutes": 5,
     "jax_cpu_get_local_topology_timeout_minutes": 2,

@@ -182,7 +182,8 @@ class Tracer(Array):
     @property
     def sharding(self) -> Any:
         raise AttributeError(
-            f"{type(self).__name__} has no sharding: the value is not known yet.{self._origin_msg()}"
+            f"{type(self).__name__} has no sharding: the value is not known yet; jax.typeof(x) has the "
+            f"one of its type.{self._origin_msg()}"
         )
 
     @property

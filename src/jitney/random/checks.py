@@ -34,7 +34,7 @@ def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = F
     Raises:
       ValueError: if it is none.
     """
-    dtypes.check_user_dtype_supported(dtype, name)
+    dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
     kind = np.inexact if allow_complex else np.floating
     if not dtypes.issubdtype(asked, kind):
@@ -49,7 +49,7 @@ def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) 
     Raises:
       TypeError: if it is none.
     """
-    dtypes.check_user_dtype_supported(dtype, name)
+    dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.canonicalize_dtype(default if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.integer):
         raise TypeError(f"{name} only accepts integer dtypes, got {asked}")

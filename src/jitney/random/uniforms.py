@@ -46,7 +46,7 @@ def bits(
       Array([167, 146], dtype=uint8)
     """
     key, _ = check_key("bits", key)
-    dtypes.check_user_dtype_supported(dtype, "bits")
+    dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.canonicalize_dtype(np.dtype("uint") if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.unsignedinteger):
         raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {asked}")
@@ -264,7 +264,7 @@ def rademacher(
       Array([-1, -1,  1,  1], dtype=int32)
     """
     key, _ = check_key("rademacher", key)
-    dtypes.check_user_dtype_supported(dtype, "rademacher")
+    dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.canonicalize_dtype(int if dtype is None else dtype)
     return placed(_rademacher(key, shape=shape_of(shape), dtype=asked), None, out_sharding)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.errors import api_boundary
-from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from jitney.core.liveness import live_inputs
 from jitney.runtime import key_reuse, signatures
 from jitney.runtime.array import ArrayImpl
@@ -105,9 +106,33 @@ def _zeros(aval: AbstractValue) -> np.ndarray:
 
 def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
     """`closed` in the tensor IR."""
+    _warn_of_constants(closed, name)
     with compile_log.step("lowering", name):
         module = lowering.lower(closed, name)
     return Lowering(module, closed.in_avals, closed.out_avals)
+
+
+def _warn_of_constants(closed: ClosedJaxpr, name: str) -> None:
+    """Warns if `closed` holds many bytes of arrays: each function that is compiled keeps its own."""
+    limit = config.captured_constants_warn_bytes.value
+    if limit < 0:
+        return
+    found: dict[int, int] = {}  # bytes of arrays by identity
+    programs: list[Jaxpr | ClosedJaxpr] = [closed]
+    while programs:
+        program = programs.pop()
+        if isinstance(program, ClosedJaxpr):
+            found |= {id(c): getattr(c, "nbytes", 0) for c in program.consts}
+            program = program.jaxpr
+        programs += subjaxprs(program)
+    total = sum(found.values())
+    if total >= limit > 0:
+        warnings.warn(
+            f"A large amount of constants were captured during lowering of jit({name}): "
+            f"{total / 1e6:.3g} MB in {len(found)} arrays that the function closes over. Pass large "
+            "arrays as arguments; jax_captured_constants_warn_bytes=-1 turns this warning off.",
+            stacklevel=2,
+        )
 
 
 class PjitFunction(FastFunction):
