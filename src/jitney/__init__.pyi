@@ -117,6 +117,11 @@ from jitney import random as random
 from jitney import scipy as scipy
 from jitney import sharding as sharding
 from jitney import stages as stages
+from jitney import ref as ref
+from jitney.ref import Ref as Ref
+from jitney.ref import free_ref as free_ref
+from jitney.ref import freeze as freeze
+from jitney.ref import new_ref as new_ref
 from jitney import tree as tree
 from jitney import tree_util as tree_util
 from jitney import typing as typing

@@ -1,6 +1,7 @@
 """The upward links: arrays, which are made low down, get operators and methods from `jax.numpy`;
 transformations get the few operations that they use themselves from `primitives`; jaxprs get the
-module that prints them; lowering and evaluation get the transformation of keys into words.
+module that prints them; lowering and evaluation get the transformations of keys into words and of
+programs with mutable references into those without.
 
 `install` is called once, when the package is imported, before any array is made.
 """
@@ -13,7 +14,7 @@ from jitney.compiler import lower
 from jitney.core import jaxpr
 from jitney.core.array import Array
 from jitney.runtime import eager, native_setup
-from jitney.transforms import key_words
+from jitney.transforms import discharge, key_words
 
 
 def install() -> None:
@@ -34,8 +35,16 @@ def install() -> None:
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
     tangent_algebra.install()
+    lower.use_discharge(discharge.discharged)
+    eager.use_refs(_run_on_refs)
     lower.use_key_words(key_words.program_in_words)
     eager.use_key_words(key_words.evaluate)
+
+
+def _run_on_refs(*args: Any) -> Any:
+    from jitney.primitives.refs.evaluate import run_on_refs
+
+    return run_on_refs(*args)
 
 
 def _jaxpr_text() -> Any:

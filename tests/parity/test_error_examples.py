@@ -79,7 +79,6 @@ NOT_YET: dict[str, str] = dict(
             "two_devices", "two_devices_jit", "sharding_not_divisible",
             "sharding_unknown_axis", "sharding_rank", "shard_map_specs", "transfer_guard",
         ),
-        *_because("references", "reference_returned"),
     )
 )  # fmt: skip
 

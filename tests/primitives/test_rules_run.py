@@ -12,6 +12,7 @@ import jitney
 
 # Record or program -> checks that do not hold for it, and why.
 SKIPPED = {
+    "references": (("jet",), "there are none of higher order, as in JAX"),
     "sign_complex": (("jvp",), "the derivative is 0, as JAX defines it"),
     "acosh": (("jvp",), "JAX's derivative is of the other branch where the real part is negative"),
     "stop_gradient": (("jvp",), "it is there to make the derivative another one"),
@@ -53,6 +54,7 @@ _WHY = {
 # Slots that have tests of their own, each rule beside real jax.
 ELSEWHERE = {
     "key_words": "tests/random/test_generators.py",
+    "discharge": "tests/primitives/refs/test_refs.py",
     "key_use": "tests/random/test_key_reuse.py",
     "checkify": "tests/experimental/test_checkify.py",
 }

@@ -12,6 +12,7 @@ from jitney.api.jit_call import fun_name
 from jitney.core import dtypes, source_info
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
+from jitney.core.refs import any_refs
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, instantiate
@@ -94,6 +95,8 @@ def pull_back(
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
     """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
+    if any_refs((aval,)):  # what it holds is no variable
+        return None
     if ct is None or isinstance(ct, Zero):
         return instantiated(Zero(aval.to_cotangent_aval()))
     return as_value(ct)

@@ -36,6 +36,8 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.liveness import live_inputs
 from jitney.core.pytree import pytrees
 from jitney.core.record import record
+from jitney.core.ref_checks import check_passed_once
+from jitney.core.refs import any_refs, in_use, is_ref
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
@@ -57,7 +59,7 @@ class TracedProgram:
     Attributes:
       closed: the program; its flat operands are `outer_tracers`, then the call's flat arguments.
       out_tree: structure of the function's result.
-      outer_tracers: values of enclosing traces that the function closes over.
+      outer_tracers: values of enclosing traces, and references, that the function closes over.
       params: parameters of the `jit` equation, all but `jaxpr`.
     """
 
@@ -250,7 +252,7 @@ class JitCall:
                     self._explain(key, dynamic, dynamic_kwargs)
                 traced = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
             program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
-            if not program.outer_tracers:
+            if not any([isinstance(x, Tracer) for x in program.outer_tracers]):
                 self.cache[key] = traced
                 self.cache[self.options, key] = program
         return program
@@ -318,6 +320,18 @@ class JitCall:
             key_reuse.check_program(closed)
         return TraceResult(closed, flat.out_tree, outer)
 
+    def _check_refs(
+        self, program: TracedProgram, flat: tuple[list[Any], Any, Any, Any, Any]
+    ) -> None:
+        leaves, _, dynamic, kwargs, static = flat
+        info = DebugInfo(self.traced_for, source_info.fun_sourceinfo(self.fun))
+        check_passed_once(
+            leaves,
+            program.outer_tracers,
+            lambda: self.spec.argument_names(dynamic, kwargs, static),
+            info,
+        )
+
     # --- calling ----------------------------------------------------------------------------------
 
     def call(
@@ -338,7 +352,10 @@ class JitCall:
             return self.fun(*args, **kwargs)
         flat = self.flatten(args, kwargs)
         program, leaves = self._traced(flat, abstract=False), flat[0]
-        if state.trace is state.eval_trace and not program.outer_tracers:
+        takes_refs = in_use.exist and any_refs(program.closed.in_avals)
+        if takes_refs:
+            self._check_refs(program, flat)
+        if state.trace is state.eval_trace and not program.outer_tracers and not takes_refs:
             consumed = program.consumed() if any(program.params["donated_invars"]) else ()
             signature = None
             if remember is not None:
@@ -370,14 +387,17 @@ class JitCall:
 def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
-    """(program, tracers of enclosing traces); the tracers are the program's first operands."""
+    """(program, what it closes over that is no constant); the latter are its first operands.
+
+    Those are tracers of enclosing traces, and mutable references.
+    """
     jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat_fun, avals, info)
-    outer = [(v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if isinstance(x, Tracer)]
+    is_outer = [isinstance(x, Tracer) or is_ref(x) for x in consts]
+    pairs = [*zip(jaxpr.constvars, consts, strict=True)]
+    outer = [pair for pair, is_one in zip(pairs, is_outer, strict=True) if is_one]
     if not outer:
         return ClosedJaxpr(jaxpr, consts), ()
-    kept = [
-        (v, x) for v, x in zip(jaxpr.constvars, consts, strict=True) if not isinstance(x, Tracer)
-    ]
+    kept = [pair for pair, is_one in zip(pairs, is_outer, strict=True) if not is_one]
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
     jaxpr = jaxpr.replace(
         constvars=[v for v, _ in kept],

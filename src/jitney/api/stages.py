@@ -16,10 +16,12 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
+from jitney.core.refs import any_refs
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch, sharding
 from jitney.runtime.assignment import assign
+from jitney.transforms.discharge import discharge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +75,8 @@ class Stage:
 
     @property
     def in_avals(self) -> Any:
-        return pytrees.tree_unflatten(self.in_tree, self.program.closed.in_avals)
+        n_outer = len(self.program.outer_tracers)
+        return pytrees.tree_unflatten(self.in_tree, self.program.closed.in_avals[n_outer:])
 
     @property
     def out_avals(self) -> Any:
@@ -84,7 +87,7 @@ class Stage:
         """A pytree of `ArgInfo`, of the structure (args, kwargs)."""
         donated = self.program.params["donated_invars"]
         infos = [ArgInfo(a, d) for a, d in zip(self.program.closed.in_avals, donated, strict=True)]
-        return pytrees.tree_unflatten(self.in_tree, infos)
+        return pytrees.tree_unflatten(self.in_tree, infos[len(self.program.outer_tracers) :])
 
     @property
     def out_info(self) -> Any:
@@ -119,7 +122,10 @@ class Traced(Stage):
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """The program in the compiler's own tensor IR."""
         start = time.perf_counter()
-        lowering = dispatch.lower(self.program.closed, self.fun_name)
+        closed = self.program.closed
+        if any_refs(closed.in_avals):
+            closed, _ = discharge(closed, tuple([any_refs((a,)) for a in closed.in_avals]))
+        lowering = dispatch.lower(closed, self.fun_name)
         timings = {"trace": self.seconds, "lower": time.perf_counter() - start}
         return Lowered(self.program, self.in_tree, self.fun_name, lowering, timings)
 
@@ -236,7 +242,17 @@ class Compiled(Stage):
                 f"with: {self.fun_name} was compiled for {self.in_tree}, and called with {tree}"
                 + "".join(_differences(self.in_tree, tree))
             )
+        leaves = [*self.program.outer_tracers, *leaves]
         self._check_types(leaves)
+        if any_refs(self.program.closed.in_avals):
+            from jitney.primitives.refs.evaluate import run_on_refs  # rarely wanted
+
+            outs = run_on_refs(
+                self.program.closed,
+                leaves,
+                lambda closed, args: self._executable.assigned(assign(args), closed).run(args),
+            )
+            return pytrees.tree_unflatten(self.out_tree, outs)
         executable = self._executable.assigned(
             assign(leaves, self.program.consumed()), self.program.closed
         )

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from jitney.api.jit_call import fun_name
+from jitney.api.signature import CallSpec, signature_of
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.flat_function import FlatFunction
+from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
+from jitney.core.ref_checks import check_passed_once
+from jitney.core.refs import in_use
+from jitney.core.source_info import fun_sourceinfo
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
@@ -98,6 +103,8 @@ def vmap(
             None if d is None else _normalized(d, len(shape_of(x)))
             for x, d in zip(values, dims, strict=True)
         ]
+        if in_use.exist:
+            _check_refs(fun, args, kwargs, leaves)
         flat = FlatFunction(fun, tree, _refusal, has_kwargs=True)
         data = AxisData(axis_name, size, spmd_axis_name)
         outs, out_dims = batch_flat(flat, data, values, places)
@@ -110,6 +117,18 @@ def vmap(
 
     vmap_f.__doc__ = _documentation(fun)
     return vmap_f
+
+
+def _check_refs(
+    fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], leaves: list[Any]
+) -> None:
+    """Raises ValueError if a mutable reference is passed twice."""
+
+    def names() -> list[str]:
+        spec = CallSpec(signature_of(fun), (), frozenset(), (), frozenset())
+        return spec.argument_names(args, kwargs, None)
+
+    check_passed_once(leaves, (), names, DebugInfo("vmap", fun_sourceinfo(fun)))
 
 
 def _documentation(fun: Callable[..., Any]) -> str | None:

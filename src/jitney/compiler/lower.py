@@ -73,6 +73,7 @@ def _as_it_is(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 _in_words: ProgramTransform = _as_it_is
+_discharged: ProgramTransform = _as_it_is
 
 
 def use_key_words(transform: ProgramTransform) -> None:
@@ -81,17 +82,24 @@ def use_key_words(transform: ProgramTransform) -> None:
     _in_words = transform
 
 
+def use_discharge(transform: ProgramTransform) -> None:
+    """Has programs lowered as `transform` returns them: without mutable references."""
+    global _discharged
+    _discharged = transform
+
+
 def lower(closed: ClosedJaxpr, name: str = "main") -> Module:
     """The whole program `closed` as a module of the tensor IR.
 
     Keys of several words are lowered as arrays of words, `transforms.key_words`, which lie in memory
-    alike.
+    alike. Mutable references are discharged, `transforms.discharge`.
 
     Raises:
       NotImplementedError: naming a primitive of the user's that has no lowering rule.
     """
     from jitney.compiler.hlo.build import Builder
 
+    closed = _discharged(closed)
     if dtypes.keys_of_words.exist:
         closed = _in_words(closed)
     b = Builder()

@@ -7,10 +7,35 @@ keep the order of their equations; equations with any effect are never removed o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class Effect:
     """Base of all effects; users subclass it (`jax.extend.core.Effect`)."""
+
+
+class InputEffect(Effect):
+    """What happens to one of the operands of an equation or a program.
+
+    Attributes:
+      input_index: which one; constants of a program come first.
+    """
+
+    def __init__(self, input_index: int) -> None:
+        self.input_index = input_index
+
+    def replace(self, input_index: int) -> Self:
+        """The same effect on another operand."""
+        return type(self)(input_index)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.input_index == other.input_index
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.input_index))
 
 
 Effects = frozenset[Effect] | set[Effect]
@@ -102,6 +127,19 @@ for _kind in (DebugEffect, OrderedDebugEffect, IOEffect, OrderedIOEffect, NoDCEE
 for _kind in (DebugEffect, OrderedDebugEffect, NoDCEEffect):
     custom_derivatives_allowed_effects.add_type(_kind)
     remat_allowed_effects.add_type(_kind)
+
+
+def moved(effects: Effects, offset: int) -> Effects:
+    """`effects` with operands counted from elsewhere.
+
+    Those of a program with n constants, whose operands are an equation's from number k on, are those of
+    the equation with `offset` k - n.
+    """
+    if not offset or not any(isinstance(e, InputEffect) for e in effects):
+        return effects
+    return frozenset(
+        e.replace(e.input_index + offset) if isinstance(e, InputEffect) else e for e in effects
+    )
 
 
 def has_io(effects: Effects) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from jitney.core import config
 from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.effects import Effect, no_effects
+from jitney.core.effects import Effect, InputEffect, no_effects
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -263,7 +263,21 @@ class Jaxpr:
         self.outvars = list(outvars)
         self.eqns = list(eqns)
         self.effects = effects
+        if effects and any([isinstance(e, InputEffect) for e in effects]):
+            self.effects = self._own_effects(effects)
         self.debug_info = debug_info or _NO_DEBUG_INFO
+
+    def _own_effects(self, effects: frozenset[Effect] | set[Effect]) -> frozenset[Effect]:
+        """`effects`, with those on operands of equations told as on operands of the program."""
+        place = {v: k for k, v in enumerate((*self.constvars, *self.invars))}
+        found = {e for e in effects if not isinstance(e, InputEffect)}
+        for eqn in self.eqns:
+            for effect in eqn.effects:
+                if isinstance(effect, InputEffect):
+                    operand = eqn.invars[effect.input_index]
+                    if isinstance(operand, Var) and operand in place:
+                        found.add(effect.replace(place[operand]))
+        return frozenset(found)
 
     @property
     def in_avals(self) -> list[AbstractValue]:

@@ -33,6 +33,8 @@ from jitney.core.jaxpr import (
     Literal,
     Var,
 )
+from jitney.core.ref_checks import check_none_returned
+from jitney.core.refs import in_use
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
 
 if TYPE_CHECKING:
@@ -247,6 +249,15 @@ class JaxprTrace(Trace):
             )
         return where
 
+    def ref_origin(self, tracer: DynamicJaxprTracer) -> str:
+        """Where a reference comes from, as a paragraph; empty if it is not known."""
+        names = self.debug_info.safe_arg_names(len(self.invars))
+        for var, name in zip(self.invars, names, strict=True):
+            if var is tracer.atom:
+                return f"\n\nIt was passed in as the argument {name or '<unknown>'}."
+        line = tracer.origin and source_info.summarize(tracer.origin)
+        return f"\n\nIt was created on line {line}." if line else "\n\n"
+
     def _dependencies(self, var: Atom) -> list[JaxprEqn]:
         """Equations that `var` depends on, last first."""
         needed = {id(var)}
@@ -320,6 +331,8 @@ def trace_to_jaxpr(
         with set_current_trace(trace), source_info.no_scopes():
             outs = fun(*args)
             out_tracers = [trace.to_tracer(x) for x in outs]
+            if in_use.exist:
+                check_none_returned(out_tracers, debug_info, trace.ref_origin)
         del args
         jaxpr, consts = trace.to_jaxpr(out_tracers, trace.debug_info)
         out_avals = [t.aval for t in out_tracers]

@@ -34,6 +34,7 @@ from jitney.core import caches, trace as _trace
 from jitney.core.avals import AbstractValue
 from jitney.core.effects import no_effects
 from jitney.core.record import record
+from jitney.core.refs import any_refs
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -101,6 +102,9 @@ class Primitive:
       linear: whether the operation is linear in its operands (all together).
       called: name of the parameter that holds the program whose results on the operands are those
         of the operation; None if it is no call.
+      makes_ref: whether the result is a new reference: its tangent is one, too, even if it is zero yet.
+      passes_refs: whether users' functions that it calls may be given references.
+      deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
     """
 
     multiple_results: bool = False
@@ -108,6 +112,9 @@ class Primitive:
     skip_canonicalization: bool = False
     linear: bool = False
     called: str | None = None
+    makes_ref: bool = False
+    deferred: bool = False
+    passes_refs: bool = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -250,10 +257,21 @@ class Primitive:
         except TypeError:
             return self.abstract_eval(*avals, **params)
         if found is None:
+            if any_refs(avals):
+                self._check_takes_refs(avals)
             if len(memo) >= _MEMO_LIMIT:
                 memo.clear()
             found = memo[key] = self.abstract_eval(*avals, **params), avals
         return found[0]
+
+    def _check_takes_refs(self, avals: tuple[AbstractValue, ...]) -> None:
+        """Raises TypeError unless the operation is one on references, or holds programs."""
+        if "discharge" not in self.rules and not self.passes_refs:
+            types = ", ".join([a.str_short() for a in avals])
+            raise TypeError(
+                f"{self.name} takes arrays, but there are mutable array references among its "
+                f"operands, of types {types}; read a reference by ref[...]"
+            )
 
     # --- use -------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
+from jitney.core.refs import any_refs
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
@@ -117,8 +118,8 @@ def abstractify(x: Any) -> ShapedArray:
     """
     if not isinstance(x, ShapeDtypeStruct) and is_valid_operand(x):
         aval = get_aval(x)
-        assert isinstance(aval, ShapedArray), aval
-        return aval
+        assert isinstance(aval, ShapedArray) or any_refs((aval,)), aval
+        return cast("ShapedArray", aval)
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
         return shaped_array(tuple(x.shape), dtype, bool(getattr(x, "weak_type", False)))

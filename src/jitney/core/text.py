@@ -314,10 +314,11 @@ def jaxpr_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
 
 def _binders(variables: Iterable[Var], context: Context, settings: Settings) -> Doc:
     """Variables, as many to a line as fit: each break is judged alone."""
-    return join(Group(Break()), [_binder_doc(v, context, settings) for v in variables])
+    return join(Group(Break()), [binder_doc(v, context, settings) for v in variables])
 
 
-def _binder_doc(var: Var, context: Context, settings: Settings) -> Doc:
+def binder_doc(var: Var, context: Context, settings: Settings) -> Doc:
+    """A variable where it is bound."""
     name = context.name(var)
     if not settings.print_shapes:
         return Text(name)
@@ -328,10 +329,13 @@ def _short(aval: AbstractValue) -> str:
     return aval.str_short(short_dtypes=True)
 
 
+def atom_text(atom: Atom, context: Context) -> str:
+    """The name of a variable, or a literal."""
+    return literal_text(atom) if isinstance(atom, Literal) else context.name(atom)
+
+
 def _atom_doc(atom: Atom, context: Context, settings: Settings) -> Doc:
-    if isinstance(atom, Literal):
-        return Text(literal_text(atom))
-    return Text(context.name(atom))
+    return Text(atom_text(atom, context))
 
 
 def literal_text(literal: Literal) -> str:

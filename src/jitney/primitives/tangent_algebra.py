@@ -8,6 +8,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
+from jitney.core.refs import any_refs
 from jitney.primitives.array.shape import broadcast_in_dim_p, shape_of
 from jitney.primitives.elementwise.binary import add_any_p, mul_p
 from jitney.primitives.rules import const, move_axis
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 def zeros(aval: AbstractValue) -> Any:
     """Zeros of type `aval`: a NumPy scalar for a scalar, or float0 data without content."""
+    if any_refs((aval,)):  # of a reference that has no tangents: nothing looks at it
+        return np.zeros((), dtypes.float0)
     assert isinstance(aval, ShapedArray), aval
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)

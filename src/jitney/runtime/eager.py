@@ -21,6 +21,7 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
+from jitney.core.refs import in_use, is_ref
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import (
     debug_checks,
@@ -73,6 +74,8 @@ class EvalTrace(Trace):
                 values.append(value if type(value) is _ndarray else x._data())
                 avals.append(x.aval)
             else:
+                if in_use.exist and is_ref(x):
+                    return _run_on_refs(primitive, args, params)
                 value, aval = host_operand(x)
                 values.append(value)
                 avals.append(aval)
@@ -163,6 +166,23 @@ def use_key_words(evaluate: Callable[..., Any]) -> None:
     """Has operations on keys of several words computed by `evaluate`: `transforms.key_words`'s."""
     global _evaluate_in_words
     _evaluate_in_words = evaluate
+
+
+def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """An operation that has references among its operands: one that holds programs."""
+    avals = tuple([get_aval(_checked(x)) for x in args])
+    out, _ = primitive.result_type(avals, params)
+    outs = _on_refs(_program_of(primitive, avals, params, out), args, dispatch.run)
+    return outs if primitive.multiple_results else outs[0]
+
+
+_on_refs: Callable[..., Any]
+
+
+def use_refs(evaluate: Callable[..., Any]) -> None:
+    """Has programs on mutable references run by `evaluate`: `primitives.refs.evaluate`'s."""
+    global _on_refs
+    _on_refs = evaluate
 
 
 def unshared(result: np.ndarray, lent: Sequence[np.ndarray]) -> Any:

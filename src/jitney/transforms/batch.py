@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import config, leaks, source_info
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -74,7 +74,6 @@ class BatchTracer(Tracer):
     @property
     def aval(self) -> AbstractValue:
         whole = get_aval(self.val)
-        assert isinstance(whole, ShapedArray)
         d = self.batch_dim
         return whole.update(shape=whole.shape[:d] + whole.shape[d + 1 :])
 
@@ -267,7 +266,6 @@ def batch_jaxpr_at(
     def whole(aval: AbstractValue, d: int | None) -> AbstractValue:
         if d is None:
             return aval
-        assert isinstance(aval, ShapedArray)
         return aval.update(shape=(*aval.shape[:d], axis_data.size, *aval.shape[d:]))
 
     avals = [whole(a, d) for a, d in zip(closed.in_avals, dims, strict=True)]

@@ -110,7 +110,7 @@ class JVPTrace(Trace):
         parent = self.parent_trace
         outer, state.trace = state.trace, parent
         try:
-            if is_constant:
+            if is_constant and not primitive.makes_ref:
                 return parent.process_primitive(primitive, primals, params)
             rule = primitive.rules.get(JVP.name)
             if rule is None:

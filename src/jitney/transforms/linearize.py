@@ -14,6 +14,7 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
 from jitney.core.record import record
+from jitney.core.refs import any_refs
 from jitney.core.trace import TraceTag, state
 from jitney.transforms.jvp import JVPTrace, JVPTracer
 from jitney.transforms.partial import PartialTrace
@@ -44,7 +45,12 @@ class Linear:
 
 
 def has_tangent(aval: AbstractValue) -> bool:
-    """Whether values of this type can have a tangent that is not zero."""
+    """Whether values of this type can have a tangent that is not zero.
+
+    What a reference that is passed to a function holds is no variable of the function.
+    """
+    if any_refs((aval,)):
+        return False
     if getattr(aval, "dtype", None) is None:
         return False
     return getattr(aval.to_tangent_aval(), "dtype", None) != dtypes.float0

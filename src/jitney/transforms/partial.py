@@ -63,11 +63,12 @@ class PartialTrace(Trace):
             if type(x) is DynamicJaxprTracer and x._trace is late:
                 break
         else:
-            outer, state.trace = state.trace, self.parent_trace
-            try:
-                return self.parent_trace.process_primitive(primitive, args, params)
-            finally:
-                state.trace = outer
+            if not primitive.deferred:
+                outer, state.trace = state.trace, self.parent_trace
+                try:
+                    return self.parent_trace.process_primitive(primitive, args, params)
+                finally:
+                    state.trace = outer
         rule = primitive.rules.get(PARTIAL.name)
         if rule is not None:
             return rule(self, [self.is_unknown(x) for x in args], args, params)

@@ -13,6 +13,8 @@ from jitney.core.avals import AbstractValue
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Atom, Jaxpr, Literal, Var
 from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.refs import in_use
+from jitney.transforms.discharge import without_inner_refs
 from jitney.transforms.zero import Zero, add_tangents
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ def backward_pass(
 
     Returns: a cotangent, or `Zero`, for each operand.
     """
+    if in_use.exist:  # sums of cotangents need no place: what tangents are written to goes first
+        jaxpr, consts = without_inner_refs(jaxpr, consts)
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     for var, x in zip(jaxpr.invars, primals, strict=True):
         if type(x) is not UndefinedPrimal:

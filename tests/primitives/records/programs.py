@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import jitney
+import jitney.ref
 from jitney.experimental.checkify import debug_check
 from jitney.primitives.array.annotations import stage_p
 from jitney.primitives.call.function_call import call_p, closed_call_p
@@ -243,8 +244,24 @@ def checks_in_vain(jax: Any, x: Any) -> Any:
     return x * x
 
 
+def references(jax: Any, x: Any) -> Any:
+    def f(y: Any) -> Any:
+        a, b = jax.new_ref(y), jax.ref.empty_ref(jax.ShapeDtypeStruct(y.shape, y.dtype))
+        b[...] = y * y
+        a[0] = b[1]
+        jax.ref.addupdate(a, 1, y[2] * a[0])
+        jax.free_ref(b)
+        return jax.freeze(a) * a[0]
+
+    def twice(y: Any) -> Any:
+        return jax.jvp(lambda z: jax.jvp(f, (z,), (z,))[1], (y,), (y,))
+
+    return f(x), twice(x), jax.vmap(twice)(x[None])
+
+
 PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "call": (called_by(call_p), (V,)),
+    "references": (references, (V,)),
     "check": (checks_in_vain, (V,)),
     "closed_call": (called_by(closed_call_p), (V,)),
     "cond": (branches, (V,)),

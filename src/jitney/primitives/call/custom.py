@@ -460,6 +460,7 @@ remat_opt_p.absent("transpose", why="a forward function is not linear")
 
 # The derivative of a custom_vjp function: known only by its transpose.
 custom_lin_p = declare("custom_lin", multiple_results=True)
+custom_lin_p.passes_refs = True
 
 
 @custom_lin_p.abstract

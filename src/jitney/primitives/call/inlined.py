@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
+from jitney.core.effects import moved
+from jitney.core.evaluate import eval_jaxpr
+from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.primitive import Primitive
-    from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand
+    from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand, Value
 
 
 def calls_program(prim: Primitive, parameter: str) -> None:
@@ -23,7 +26,14 @@ def calls_program(prim: Primitive, parameter: str) -> None:
     @prim.abstract
     def _(*_avals: object, **params: ClosedJaxpr) -> Any:
         program = params[parameter]
-        return program.out_avals, program.effects
+        n = len(program.jaxpr.constvars)
+        return program.out_avals, moved(program.effects, -n)
+
+    @prim.discharge
+    def _(which: tuple[bool, ...], *values: Value, **params: ClosedJaxpr) -> Any:
+        program, changed = discharge(params[parameter], which)
+        outs = eval_jaxpr(program.jaxpr, program.consts, *values)
+        return with_contents(changed, outs, len(params[parameter].out_avals))
 
     @prim.lower
     def _(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> Any:

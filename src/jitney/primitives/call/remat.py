@@ -38,6 +38,7 @@ from jitney.primitives.call.remat_policies import Policy, divide, without_calls
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.discharge import discharge, discharged, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
@@ -96,6 +97,12 @@ def _(*avals: AbstractValue, jaxpr: Jaxpr, **_: Any) -> Any:
     return jaxpr.out_avals, frozenset(jaxpr.effects)
 
 
+@remat_p.discharge
+def _(which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, **params: object) -> Any:
+    program, changed = discharge(closed_of(jaxpr), which)
+    return with_contents(changed, bind_program(program, values, params), len(jaxpr.outvars))
+
+
 @remat_p.def_impl
 def _(*args: Value, jaxpr: Jaxpr, **_: Any) -> list[Any]:
     return [as_value(x) for x in eval_jaxpr(jaxpr, (), *args)]
@@ -147,7 +154,8 @@ def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str,
 @remat_p.jvp
 def _(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object) -> Any:
     nonzero = tuple(type(t) is not Zero for t in tangents)
-    program, nonzero_out = jvp_jaxpr(closed_of(jaxpr), nonzero, False)
+    # What is written within is computed again together with the rest: as values.
+    program, nonzero_out = jvp_jaxpr(discharged(closed_of(jaxpr)), nonzero, False)
     given = [t for t in tangents if type(t) is not Zero]
     outs = bind_program(program, [*primals, *given], params)
     n = len(jaxpr.outvars)

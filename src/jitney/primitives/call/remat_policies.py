@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.effects import InputEffect
 from jitney.core.evaluate import eval_jaxpr, value_of
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -63,7 +64,11 @@ def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
     whole = Division([], [], [])
     kept: set[Var] = set()
     for eqn in eqns:
-        part = Division([eqn], [eqn], []) if policy is None else _divided(eqn, policy, kept)
+        if any([isinstance(e, InputEffect) for e in eqn.effects]):
+            # References may hold something else by then, and must not be written to once more.
+            part = Division([eqn], [], eqn.outvars)
+        else:
+            part = Division([eqn], [eqn], []) if policy is None else _divided(eqn, policy, kept)
         whole.forward += part.forward
         whole.again += part.again
         whole.kept += part.kept

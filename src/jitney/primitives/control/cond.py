@@ -15,7 +15,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config, dtypes, text
 from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.effects import has_io
+from jitney.core.effects import InputEffect, has_io, moved
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
@@ -29,11 +29,17 @@ from jitney.primitives import rules
 from jitney.primitives.array.creation import empty2_p
 from jitney.primitives.call.call import transposed_program
 from jitney.primitives.control.forwarding import forwarded_by_all
-from jitney.primitives.control.tracing import check_branches, trace_function, with_common_consts
+from jitney.primitives.control.tracing import (
+    check_branches,
+    check_refs,
+    trace_function,
+    with_common_consts,
+)
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.primitives.elementwise.select import clamp
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal
@@ -63,11 +69,38 @@ _INT32 = np.dtype(np.int32)
 def _(
     index: ShapedArray, *avals: AbstractValue, branches: tuple[ClosedJaxpr, ...], **_: Any
 ) -> Any:
-    effects = frozenset().union(*(b.effects for b in branches))
+    effects = frozenset().union(*(moved(b.effects, 1 - len(b.jaxpr.constvars)) for b in branches))
     each = [[getattr(a, "weak_type", False) for a in b.out_avals] for b in branches]
     weak = [all(of_branches) for of_branches in zip(*each, strict=True)]
     out = [a.update(weak_type=w) for a, w in zip(branches[0].out_avals, weak, strict=True)]
     return out, effects
+
+
+@cond_p.discharge
+def _(
+    which: tuple[bool, ...],
+    index: Value,
+    *operands: Value,
+    branches: tuple[ClosedJaxpr, ...],
+    **params: object,
+) -> Any:
+    parts = [discharge(b, which[1:]) for b in branches]
+    some = [any(column) for column in zip(*(changed for _, changed in parts), strict=True)]
+    n_out = len(branches[0].out_avals)
+    programs = [_with_contents(program, changed, some, n_out) for program, changed in parts]
+    outs, contents = with_contents(some, _bind(index, operands, programs, params), n_out)
+    return outs, [None, *contents]
+
+
+def _with_contents(
+    closed: ClosedJaxpr, changed: Sequence[bool], some: Sequence[bool], n_out: int
+) -> ClosedJaxpr:
+    """A discharged branch that returns the contents of all references that `some` branch changes."""
+    jaxpr = closed.jaxpr
+    new = iter(jaxpr.outvars[n_out:])
+    contents = [next(new) if c else v for v, c in zip(jaxpr.invars, changed, strict=True)]
+    kept = [v for v, s in zip(contents, some, strict=True) if s]
+    return ClosedJaxpr(jaxpr.replace(outvars=[*jaxpr.outvars[:n_out], *kept]), closed.consts)
 
 
 Platforms = tuple[tuple[str, ...] | None, ...]
@@ -326,6 +359,9 @@ def _(
         programs = [batch_jaxpr(b, axis_data, batched, some)[0] for b in branches]
         outs = _bind(index, moved, programs, params)
         return outs, [0 if s else None for s in some]
+    if any(isinstance(e, InputEffect) for b in branches for e in b.effects):
+        # All branches run: each would change what the references hold for all indices.
+        raise NotImplementedError("State effect not supported in vmap-of-cond.")
     if any(has_io(b.effects) for b in branches):
         raise NotImplementedError("IO effect not supported in vmap-of-cond.")
     # Every branch runs on all indices; operands of the indices that do not take it are constants to
@@ -446,6 +482,8 @@ def conditional(
     leaves, tree = pytrees.tree_flatten(tuple(operands))
     avals = [get_aval(x) for x in leaves]
     traced = [trace_function(f, tree, avals, "cond") for f in functions]
+    for f, t in zip(functions, traced, strict=True):
+        check_refs(f, t, leaves)
     order = list(range(len(functions)))
     if names[0] == "true_fun":
         order.reverse()  # the primitive has the branch of False first

@@ -16,6 +16,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config
 from jitney.core.avals import get_aval
+from jitney.core.effects import moved
 from jitney.core.errors import api_boundary
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
@@ -31,6 +32,7 @@ from jitney.primitives.control.scan_backward import BackwardIteration
 from jitney.primitives.control.tracing import (
     carry_name,
     check_carry,
+    check_refs,
     has_type,
     strengthened,
     trace_function,
@@ -38,6 +40,7 @@ from jitney.primitives.control.tracing import (
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
+from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, dce_jaxpr, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal
@@ -76,7 +79,33 @@ def _rows(aval: AbstractValue, length: int) -> Any:
 @scan_p.abstract
 def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any) -> Any:
     outs = jaxpr.out_avals
-    return [*outs[:num_carry], *(_rows(a, length) for a in outs[num_carry:])], jaxpr.effects
+    effects = moved(jaxpr.effects, -len(jaxpr.jaxpr.constvars))
+    return [*outs[:num_carry], *(_rows(a, length) for a in outs[num_carry:])], effects
+
+
+@scan_p.discharge
+def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
+    """What references among the constants hold is carried, if it changes; rows become results."""
+    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    m = n_consts + n_carry
+    closed: ClosedJaxpr = params["jaxpr"]
+    program, changed = discharge(closed, which)
+    n_out = len(closed.out_avals)
+    held = [k for k in range(n_consts) if changed[k]]
+    kept = [k for k in range(n_consts) if not changed[k]]
+    n_rows = sum(changed[m:])
+    operands = [*kept, *held, *range(n_consts, len(values))]
+    last = range(n_out, n_out + len(held))
+    results = [*last, *range(n_out), *range(n_out + len(held), n_out + len(held) + n_rows)]
+    outs = _bind(
+        [values[k] for k in kept],
+        [values[k] for k in (*held, *range(n_consts, m))],
+        values[m:],
+        _reordered(program, operands, results),
+        params,
+    )
+    found = [*outs[len(held) : len(held) + n_out], *outs[: len(held)], *outs[len(held) + n_out :]]
+    return with_contents(changed, found, n_out)
 
 
 @scan_p.lower
@@ -462,6 +491,7 @@ def scan(
     row_avals = [_row(get_aval(x)) for x in x_leaves]
     whole = pytrees.tree_structure((init, xs))
     traced = trace_function(f, whole, [*avals, *row_avals], "scan")
+    check_refs(f, traced, [*leaves, *x_leaves])
     carry_tree = _carry_tree(traced)
     n = carry_tree.num_leaves
     carry_avals = traced.out_avals[:n]

@@ -17,6 +17,8 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.record import record
+from jitney.core.ref_checks import check_passed_once
+from jitney.core.refs import in_use
 
 if TYPE_CHECKING:
     from jitney.core.pytree.registry import KeyPath
@@ -73,6 +75,26 @@ def trace_function(
         [],
     )
     return Traced(closed, consts, flat.out_tree, flat.unflatten(out_avals))
+
+
+def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> None:
+    """Raises ValueError if a reference is passed to a function twice, or passed and closed over."""
+    if in_use.exist:
+        info = traced.closed.jaxpr.debug_info
+        n = len(traced.consts)
+        try:
+            parameters = [*inspect.signature(fun).parameters]
+        except (TypeError, ValueError):
+            parameters = []
+
+        def names() -> list[str]:
+            told = info.safe_arg_names(len(traced.closed.in_avals))[n:]
+            own = parameters if len(parameters) == len(args) else [""] * len(args)
+            return [
+                a or b or f"argument {k}" for k, (a, b) in enumerate(zip(told, own, strict=True))
+            ]
+
+        check_passed_once(args, traced.consts, names, info)
 
 
 def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Any]]:

@@ -17,12 +17,12 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config
 from jitney.core.avals import get_aval
-from jitney.core.effects import has_io
+from jitney.core.effects import Effect, InputEffect, has_io, moved
 from jitney.core.errors import ConcretizationTypeError, KeyReuseError, api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.jaxpr_trace import retrace
+from jitney.core.jaxpr_trace import retrace, trace_to_jaxpr
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -44,6 +44,7 @@ from jitney.primitives.control.tracing import (
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to
+from jitney.transforms.discharge import changed_refs, discharge, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import (
     PartialTrace,
@@ -74,8 +75,106 @@ while_p.effectful = True
 
 
 @while_p.abstract
-def _(*avals: AbstractValue, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_: Any) -> Any:
-    return body_jaxpr.out_avals, cond_jaxpr.effects | body_jaxpr.effects
+def _(
+    *avals: AbstractValue, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **params: int
+) -> Any:
+    n, k = params["cond_nconsts"], len(body_jaxpr.jaxpr.constvars)
+    of_cond = {_moved_of_cond(e, n, params["body_nconsts"], cond_jaxpr) for e in cond_jaxpr.effects}
+    return body_jaxpr.out_avals, of_cond | moved(body_jaxpr.effects, n - k)
+
+
+def _moved_of_cond(effect: Effect, n_cond: int, n_body: int, cond: ClosedJaxpr) -> Effect:
+    """An effect of the condition as one of the equation, where the body's constants precede carries."""
+    if not isinstance(effect, InputEffect):
+        return effect
+    operand = effect.input_index - len(cond.jaxpr.constvars)
+    return effect.replace(operand if operand < n_cond else operand + n_body)
+
+
+@while_p.discharge
+def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
+    """What references hold is carried, if it changes; a condition that writes is part of the body."""
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    cond, cond_changed = discharge(cond_jaxpr, (*which[:n], *which[m:]))
+    body, body_changed = discharge(body_jaxpr, which[n:])
+    # A reference that both see stands among both groups of constants: one value is carried for it.
+    same = [next((k for k in range(n) if which[k] and values[k] is v), None) for v in values[n:m]]
+    held = [k for k in range(n) if cond_changed[k]]
+    held += [n + k for k in range(m - n) if body_changed[k] and same[k] not in held]
+    place = {k: i for i, k in enumerate(held)}
+
+    def at(k: int) -> int | None:
+        """Which of the carried contents operand number k is, if any."""
+        if k in place:
+            return place[k]
+        twin = same[k - n] if k >= n else None
+        if twin is None and k < n:
+            twin = next((n + j for j in range(m - n) if same[j] == k), None)
+        return None if twin is None else place.get(twin)
+
+    def run(
+        part: ClosedJaxpr, first: int, last: int, contents: list[Any], carry: Sequence[Any],
+        changed: Sequence[bool],
+    ) -> tuple[list[Any], list[Any]]:  # fmt: skip
+        """(results of a part of the loop, contents afterwards)."""
+        places = [at(k) for k in range(first, last)]
+        consts = [
+            values[k] if p is None else contents[p]
+            for k, p in zip(range(first, last), places, strict=True)
+        ]
+        outs = eval_jaxpr(part.jaxpr, part.consts, *consts, *carry)
+        n_out = len(outs) - sum(changed)
+        found, new = with_contents(changed, outs, n_out)
+        for p, x in zip(places, new, strict=False):
+            if p is not None and x is not None:
+                contents[p] = x
+        return found, contents
+
+    n_held = len(held)
+    writes = any(cond_changed)
+
+    def goes_on(*carry: Any) -> list[Any]:
+        if writes:
+            return [carry[0]]
+        return run(cond, 0, n, list(carry[:n_held]), carry[n_held:], cond_changed)[0]
+
+    def step(*carry: Any) -> list[Any]:
+        carry = carry[1:] if writes else carry
+        outs, contents = run(body, n, m, list(carry[:n_held]), carry[n_held:], body_changed)
+        if not writes:
+            return [*contents, *outs]
+        (flag,), contents = run(cond, 0, n, contents, outs, cond_changed)
+        return [flag, *contents, *outs]
+
+    contents = [values[k] for k in held]
+    carry = [*contents, *values[m:]]
+    if writes:
+        (flag,), contents = run(cond, 0, n, contents, values[m:], cond_changed)
+        carry = [flag, *contents, *values[m:]]
+    avals = [get_aval(x) for x in carry]
+    cond_loop, cond_consts = _as_loop_part(goes_on, avals, cond_jaxpr)
+    body_loop, body_consts = _as_loop_part(step, avals, body_jaxpr)
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *carry,
+        cond_jaxpr=cond_loop,
+        cond_nconsts=len(cond_consts),
+        body_jaxpr=body_loop,
+        body_nconsts=len(body_consts),
+    )[1 if writes else 0 :]
+    found = [None if (p := at(k)) is None else outs[p] for k in range(m)]
+    return outs[n_held:], [*found, *[None] * (len(values) - m)]
+
+
+def _as_loop_part(
+    fun: Callable[..., list[Any]], avals: Sequence[AbstractValue], like: ClosedJaxpr
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """`fun` of a carry as a program that takes first what it closes over; and these values."""
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, like.jaxpr.debug_info._replace(arg_names=None))
+    variables = [*jaxpr.constvars, *jaxpr.invars]
+    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=variables), ()), consts
 
 
 @while_p.lower
@@ -330,6 +429,10 @@ def _batched(axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dic
         cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
     if pred_b and has_io(cond.effects | body_jaxpr.effects):
         raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
+    if pred_b and any(_unbatched_effects(part, b) for part, b in ((cond, cond_b), (body, body_b))):
+        raise NotImplementedError(
+            "a while_loop with batched predicate changes a mutable array reference that is not batched"
+        )
     # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
     place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
     if place:
@@ -358,6 +461,12 @@ def _batched(axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dic
         body_nconsts=len(body_consts),
     )
     return outs, [place if b else None for b in carry_b]
+
+
+def _unbatched_effects(closed: ClosedJaxpr, consts_batched: Sequence[bool]) -> bool:
+    """Whether a part of a loop writes to a reference among its constants that is not batched."""
+    changed = changed_refs(closed.jaxpr)
+    return any(c and not b for c, b in zip(changed, consts_batched, strict=False))
 
 
 def _batched_at(

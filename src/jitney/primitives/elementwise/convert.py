@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from jitney.core.jaxpr import JaxprEqn
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
+from jitney.core.refs import in_use, is_ref
 from jitney.core.trace import state
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families
@@ -199,6 +200,8 @@ def as_value(x: Value | np.generic) -> Array:
         x = trace.pure(x)
         if isinstance(x, Array):
             return x
+    if in_use.exist and is_ref(x):
+        return cast("Array", x)  # it goes where arrays go, unchanged
     # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
     return owned(x)
 

@@ -1,0 +1,65 @@
+"""What functions that are traced may not do with mutable references: take one twice, return one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.refs import is_ref
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import DebugInfo
+
+
+def check_passed_once(
+    args: Sequence[object],
+    closed_over: Sequence[object],
+    names: Callable[[], Sequence[str | None]],
+    info: DebugInfo,
+) -> None:
+    """Raises ValueError if a reference is passed to a function twice, or passed and closed over.
+
+    Args:
+      args: flat arguments.
+      closed_over: values that the function closes over.
+      names: says how the arguments are called.
+      info: where the function comes from.
+    """
+    seen: dict[int, int] = {}
+    outer = {id(x) for x in closed_over}
+    for k, x in enumerate(args):
+        if not is_ref(x):
+            continue
+        first = seen.setdefault(id(x), k)
+        if first == k and id(x) not in outer:
+            continue
+        told = names()
+        kind = getattr(x, "aval", None)
+        where = f"when tracing {info.func_src_info} for {info.traced_for}"
+        if first != k:
+            raise ValueError(
+                "only one reference to a mutable array may be passed as an argument to a function, but "
+                f"{where} the mutable array reference of type {kind} appeared at both "
+                f"{told[first]} and {told[k]}"
+            )
+        raise ValueError(
+            f"{where}, a mutable array reference of type {kind} was both closed over and passed as the "
+            f"argument {told[k]}"
+        )
+
+
+def check_none_returned(outs: Sequence[Any], info: DebugInfo, origin: Callable[[Any], str]) -> None:
+    """Raises ValueError if a reference is among the results of a function.
+
+    Args:
+      outs: flat results.
+      info: where the function comes from.
+      origin: tells where one of the results comes from.
+    """
+    for x in outs:
+        if is_ref(x):
+            raise ValueError(
+                f"function {info.func_src_info} traced for {info.traced_for} returned a mutable array "
+                f"reference of type {x.aval}, but mutable array references cannot be returned."
+                f"{origin(x)} Return what it holds, jax.freeze(ref)"
+            )

@@ -1,0 +1,182 @@
+"""Types and effects of mutable array references.
+
+A reference is a place that holds an array. Its type, `AbstractRef`, says of which type the array is.
+An operation that reads or changes the array has an effect, `ReadEffect`, `WriteEffect` or
+`AccumEffect`, which names the reference by its number among the operands of the equation. Effects of a
+program name it by its number among constants and operands of the program. What happens to references
+that a program makes itself is no effect of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.effects import (
+    InputEffect,
+    control_flow_allowed_effects,
+    custom_derivatives_allowed_effects,
+    lowerable_effects,
+    remat_allowed_effects,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class RefEffect(InputEffect):
+    """Base of what can happen to a reference."""
+
+    _name = ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.input_index})"
+
+    def __str__(self) -> str:
+        return f"{self._name}<{self.input_index}>"
+
+
+class ReadEffect(RefEffect):
+    """The array is read."""
+
+    _name = "Read"
+
+
+class WriteEffect(RefEffect):
+    """Elements of the array are replaced."""
+
+    _name = "Write"
+
+
+class AccumEffect(RefEffect):
+    """Something is added to elements of the array."""
+
+    _name = "Accum"
+
+
+for _allowed in (
+    control_flow_allowed_effects,
+    custom_derivatives_allowed_effects,
+    lowerable_effects,
+    remat_allowed_effects,
+):
+    _allowed.add_type(RefEffect)
+
+
+class _InUse:
+    """Whether there has been any reference: programs without are not searched for them."""
+
+    exist = False
+
+
+in_use = _InUse()
+
+
+class AbstractRef(AbstractValue):
+    """The type of references to arrays.
+
+    Attributes:
+      inner_aval: type of the array.
+      memory_space: where it is to lie; None for the device's memory.
+      kind: a word of the user's.
+    """
+
+    __slots__ = ("_hash", "inner_aval", "kind", "memory_space")
+
+    def __init__(
+        self, inner_aval: AbstractValue, memory_space: object = None, kind: object = None
+    ) -> None:
+        in_use.exist = True
+        self.inner_aval = inner_aval
+        self.memory_space = memory_space
+        self.kind = kind
+        self._hash = hash((AbstractRef, inner_aval, memory_space, kind))
+
+    if not TYPE_CHECKING:
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            return self.inner_aval.shape
+
+        @property
+        def dtype(self) -> Any:
+            return self.inner_aval.dtype
+
+        @property
+        def weak_type(self) -> bool:
+            return self.inner_aval.weak_type
+
+        def update(self, inner_aval: AbstractValue | None = None, **changes: Any) -> AbstractRef:
+            """A copy: of another array's type, or with some attributes of the array's replaced."""
+            inner = (inner_aval or self.inner_aval).update(**changes)
+            return AbstractRef(inner, self.memory_space, self.kind)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.inner_aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.inner_aval.size
+
+    @property
+    def sharding(self) -> Any:
+        """That of the array."""
+        return getattr(self.inner_aval, "sharding", None)
+
+    def __len__(self) -> int:
+        return len(self.inner_aval)
+
+    def to_tangent_aval(self) -> AbstractRef:
+        """Tangents of the array are in a reference of their own."""
+        return AbstractRef(self.inner_aval.to_tangent_aval(), self.memory_space, self.kind)
+
+    def to_cotangent_aval(self) -> AbstractRef:
+        return AbstractRef(self.inner_aval.to_cotangent_aval(), self.memory_space, self.kind)
+
+    to_ct_aval = to_cotangent_aval
+
+    def strip_weak_type(self) -> AbstractRef:
+        return AbstractRef(self.inner_aval.strip_weak_type(), self.memory_space, self.kind)
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
+        inner = self.inner_aval.str_short(short_dtypes, mesh_axis_types)
+        place = "" if self.memory_space is None else f"<{self.memory_space}>"
+        return f"Ref{place}{{{inner}}}"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is AbstractRef
+            and self.inner_aval == other.inner_aval
+            and self.memory_space == other.memory_space
+            and self.kind == other.kind
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return self.str_short()
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[Callable[..., AbstractRef], tuple[object, ...]]:
+        return AbstractRef, (self.inner_aval, self.memory_space, self.kind)
+
+
+def is_ref(x: object) -> bool:
+    """Whether a value, or a tracer, is a reference."""
+    return in_use.exist and isinstance(getattr(x, "aval", None), AbstractRef)
+
+
+def any_refs(avals: Iterable[AbstractValue]) -> bool:
+    """Whether there are types of references among `avals`."""
+    return in_use.exist and any([type(a) is AbstractRef for a in avals])
+
+
+def array_type(aval: AbstractValue) -> ShapedArray:
+    """The type of the array that a reference of type `aval` is to."""
+    assert isinstance(aval, AbstractRef), aval
+    assert isinstance(aval.inner_aval, ShapedArray), aval
+    return aval.inner_aval

@@ -1,0 +1,461 @@
+"""`get`, `swap` and `addupdate`: what is done with the array that a reference holds.
+
+Each takes a reference, for `swap` and `addupdate` elements, then the leaves of a tuple of
+`NDIndexer`s, of which each picks from what the one before it picked. `set` is a `swap` whose result
+is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes, text
+from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
+from jitney.core.jaxpr import JaxprEqn, Literal
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.core.refs import (
+    AbstractRef,
+    AccumEffect,
+    ReadEffect,
+    WriteEffect,
+    array_type,
+    is_ref,
+)
+from jitney.core.slices import Slice
+from jitney.primitives.elementwise.convert import convert
+from jitney.primitives.refs.elements import (
+    accumulate,
+    change_through,
+    read_through,
+    write,
+)
+from jitney.primitives.refs.indexer import NDIndexer, Operand, indexer_of, text_of
+from jitney.primitives.refs.ref import Ref, TransformedRef
+from jitney.transforms.batch import AxisData, batch_flat, move_to
+from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import Array, ArrayLike, Index
+    from jitney.primitives.rule_types import Dims, Primals, Tangents, Value
+
+get_p = declare("get")
+swap_p = declare("swap")
+addupdate_p = declare("addupdate", multiple_results=True)
+for _prim in (get_p, swap_p, addupdate_p):
+    _prim.effectful = True
+    _prim.absent("eager", why="it changes a Ref, which is no NumPy array: see its `impl`")
+    _prim.absent("lower", why="programs are compiled after references are discharged")
+    _prim.absent("transpose", why="linear programs are transposed after references are discharged")
+
+
+def _indexers(tree: PyTreeDef, leaves: Sequence[Any]) -> tuple[NDIndexer, ...]:
+    return pytrees.tree_unflatten(tree, leaves)
+
+
+# --- types --------------------------------------------------------------------------------------
+
+
+def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any]) -> Any:
+    """The type of the elements."""
+    if not isinstance(ref, AbstractRef):
+        raise ValueError(f"`{name}` must be called on `Ref` types: {ref}")
+    indexers = _indexers(tree, leaves)
+    inner = array_type(ref)
+    return inner.update(shape=indexers[-1].get_indexer_shape()) if indexers else inner
+
+
+def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -> None:
+    if isinstance(elements, AbstractRef):
+        raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {elements}")
+    if wanted.shape != elements.shape:
+        raise ValueError(
+            f"Invalid shape for `{name}`: the elements at the index have shape {wanted.shape}. Value "
+            f"shape: {elements.shape}. References do not broadcast"
+        )
+    if wanted.dtype != elements.dtype:
+        raise ValueError(
+            f"Invalid dtype for `{name}`. Ref dtype: {wanted.dtype}. Value dtype: {elements.dtype}"
+        )
+
+
+@get_p.abstract
+def _(ref: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
+    return _picked("get", ref, tree, leaves), {ReadEffect(0)}
+
+
+@swap_p.abstract
+def _(ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
+    out = _picked("swap", ref, tree, leaves)
+    _check_elements("swap", out, x)
+    return out, {WriteEffect(0)}
+
+
+@addupdate_p.abstract
+def _(ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
+    _check_elements("addupdate", _picked("addupdate", ref, tree, leaves), x)
+    return [], {AccumEffect(0)}
+
+
+# --- evaluation ---------------------------------------------------------------------------------
+
+
+@get_p.def_impl
+def _(ref: Ref, *leaves: Value, tree: PyTreeDef) -> Any:
+    _picked("get", get_aval(ref), tree, leaves)
+    return ref.read(_indexers(tree, leaves))
+
+
+@swap_p.def_impl
+def _(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+    _check_elements("swap", _picked("swap", get_aval(ref), tree, leaves), get_aval(x))
+    indexers = _indexers(tree, leaves)
+    old = ref.read(indexers)
+    ref.change(indexers, x, write)
+    return old
+
+
+@addupdate_p.def_impl
+def _(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+    _check_elements("addupdate", _picked("addupdate", get_aval(ref), tree, leaves), get_aval(x))
+    ref.change(_indexers(tree, leaves), x, accumulate)
+    return []
+
+
+@get_p.discharge
+def _(which: Sequence[bool], x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+    return read_through(x, _indexers(tree, leaves)), [None] * len(which)
+
+
+@swap_p.discharge
+def _(which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+    indexers = _indexers(tree, leaves)
+    content = change_through(x, indexers, new, write)
+    return read_through(x, indexers), [content, None, *[None] * len(leaves)]
+
+
+@addupdate_p.discharge
+def _(which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+    content = change_through(x, _indexers(tree, leaves), new, accumulate)
+    return [], [content, None, *[None] * len(leaves)]
+
+
+# --- derivatives --------------------------------------------------------------------------------
+
+
+def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
+    """The reference to the tangents of `ref`; None if nothing that is written has a tangent."""
+    if type(tangents[0]) is not Zero:
+        return tangents[0]
+    if type(tangents[1]) is Zero:
+        return None
+    raise ValueError(
+        f"performing {what} operation with a differentiated value on a non-differentiated array "
+        f"reference of type {get_aval(ref).str_short()}. Make the reference within the "
+        "differentiated function, or write lax.stop_gradient of the value"
+    )
+
+
+@get_p.jvp
+def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+    out = get_p.bind(*primals, tree=tree)
+    dref: Any = tangents[0]
+    if type(dref) is Zero:
+        return out, Zero(get_aval(out).to_tangent_aval())
+    return out, get_p.bind(dref, *primals[1:], tree=tree)
+
+
+@swap_p.jvp
+def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+    ref, _, *leaves = primals
+    dref = _tangent_ref("a set/swap", ref, tangents)
+    out = swap_p.bind(*primals, tree=tree)
+    if dref is None:
+        return out, Zero(get_aval(out).to_tangent_aval())
+    return out, swap_p.bind(dref, instantiate(tangents[1]), *leaves, tree=tree)
+
+
+@addupdate_p.jvp
+def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+    ref, _, *leaves = primals
+    dref = _tangent_ref("an addupdate", ref, tangents)
+    addupdate_p.bind(*primals, tree=tree)
+    dx: Any = tangents[1]
+    if dref is not None and type(dx) is not Zero:
+        addupdate_p.bind(dref, dx, *leaves, tree=tree)
+    return [], []
+
+
+# --- batches ------------------------------------------------------------------------------------
+
+_WHOLE: tuple[list[Any], PyTreeDef] = pytrees.tree_flatten(())
+
+
+def _with_whole_axis(
+    indexers: tuple[NDIndexer, ...], dims: Sequence[int | None], dim: int, size: int
+) -> tuple[tuple[NDIndexer, ...], int] | None:
+    """Indexers for arrays with one more axis, of which they take all, and where it is in the result.
+
+    None if that is not enough: if positions are batched, or are arrays, whose axes it might divide.
+    """
+    if any([d is not None for d in dims]) or any([i.has_arrays for i in indexers]):
+        return None
+    wider: list[NDIndexer] = []
+    for i in indexers:
+        indices = (*i.indices[:dim], Slice(0, size), *i.indices[dim:])
+        wider.append(NDIndexer(indices, (*i.shape[:dim], size, *i.shape[dim:]), ()))
+        dim = len([k for k in i.slice_axes if k < dim])
+    return tuple(wider), dim
+
+
+def _batched(
+    axis_data: AxisData,
+    ref: Value,
+    dim: int | None,
+    operands: Sequence[Any],
+    dims: Sequence[int | None],
+    pure: Callable[..., list[Any]],
+) -> tuple[list[Any], list[int | None]]:
+    """Results of `pure`(what `ref` holds, *operands) for each index of the axis."""
+    whole = get_p.bind(ref, tree=_WHOLE[1])
+    return batch_flat(pure, axis_data, [whole, *operands], [dim, *dims])
+
+
+@get_p.batch_with_axis
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef) -> Any:
+    (ref, *leaves), (dim, *leaf_dims) = args, dims
+    if all([d is None for d in dims]):
+        return get_p.bind(*args, tree=tree), None
+    if dim is not None:
+        wider = _with_whole_axis(_indexers(tree, leaves), leaf_dims, dim, axis_data.size)
+        if wider is not None:
+            given, inner = pytrees.tree_flatten(wider[0])
+            return get_p.bind(ref, *given, tree=inner), wider[1]
+
+    def pure(x: Value, *leaves: Value) -> list[Any]:
+        return [read_through(x, _indexers(tree, leaves))]
+
+    (out,), (out_dim,) = _batched(axis_data, ref, dim, leaves, leaf_dims, pure)
+    return out, out_dim
+
+
+def _check_ref_is_batched(what: str, ref: Value, dim: int | None) -> None:
+    if dim is None:
+        raise ValueError(
+            f"performing {what} operation with vmapped value on an unbatched array reference of type "
+            f"{get_aval(ref).str_short()}. Move the array reference to be an argument of the vmapped "
+            "function, or make it there"
+        )
+
+
+@swap_p.batch_with_axis
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef) -> Any:
+    (ref, x, *leaves), (dim, x_dim, *leaf_dims) = args, dims
+    if all([d is None for d in dims]):
+        return swap_p.bind(*args, tree=tree), None
+    _check_ref_is_batched("a set/swap", ref, dim)
+    assert dim is not None
+    wider = _with_whole_axis(_indexers(tree, leaves), leaf_dims, dim, axis_data.size)
+    if wider is not None:
+        given, inner = pytrees.tree_flatten(wider[0])
+        moved = move_to(x, x_dim, wider[1], axis_data.size)
+        return swap_p.bind(ref, moved, *given, tree=inner), wider[1]
+
+    def pure(x: Value, new: Value, *leaves: Value) -> list[Any]:
+        indexers = _indexers(tree, leaves)
+        return [read_through(x, indexers), change_through(x, indexers, new, write)]
+
+    outs, places = _batched(axis_data, ref, dim, [x, *leaves], [x_dim, *leaf_dims], pure)
+    swap_p.bind(ref, move_to(outs[1], places[1], dim, axis_data.size), tree=_WHOLE[1])
+    return outs[0], places[0]
+
+
+@addupdate_p.batch_with_axis
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef) -> Any:
+    (ref, x, *leaves), (dim, x_dim, *leaf_dims) = args, dims
+    if all([d is None for d in dims]):
+        return addupdate_p.bind(*args, tree=tree), []
+    _check_ref_is_batched("an addupdate", ref, dim)
+    assert dim is not None
+    wider = _with_whole_axis(_indexers(tree, leaves), leaf_dims, dim, axis_data.size)
+    if wider is not None:
+        given, inner = pytrees.tree_flatten(wider[0])
+        moved = move_to(x, x_dim, wider[1], axis_data.size)
+        return addupdate_p.bind(ref, moved, *given, tree=inner), []
+
+    def pure(x: Value, new: Value, *leaves: Value) -> list[Any]:
+        return [change_through(x, _indexers(tree, leaves), new, accumulate)]
+
+    (out,), (place,) = _batched(axis_data, ref, dim, [x, *leaves], [x_dim, *leaf_dims], pure)
+    swap_p.bind(ref, move_to(out, place, dim, axis_data.size), tree=_WHOLE[1])
+    return [], []
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+
+def _place_text(eqn: JaxprEqn, first: int, context: text.Context) -> str:
+    """The reference of an equation with its indices; `first` is the first operand that they have."""
+    operands = [
+        Operand(str(a.val) if isinstance(a, Literal) else context.name(a))
+        for a in eqn.invars[first:]
+    ]
+    indexers: tuple[NDIndexer, ...] = pytrees.tree_unflatten(eqn.params["tree"], operands)
+    shown = "".join([f"[{text_of(i)}]" for i in indexers]) or "[...]"
+    return text.atom_text(eqn.invars[0], context) + shown
+
+
+def _print_get(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    out = text.binder_doc(eqn.outvars[0], context, settings)
+    return text.concat(out, text.Text(" <- " + _place_text(eqn, 1, context)))
+
+
+def _print_swap(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    place = _place_text(eqn, 2, context)
+    new = text.atom_text(eqn.invars[1], context)
+    if context.name(eqn.outvars[0]) == "_":
+        return text.Text(f"{place} <- {new}")
+    out = text.binder_doc(eqn.outvars[0], context, settings)
+    return text.concat(out, text.Text(f", {place} <- {place}, {new}"))
+
+
+def _print_addupdate(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    return text.Text(f"{_place_text(eqn, 2, context)} += {text.atom_text(eqn.invars[1], context)}")
+
+
+text.printing_rules["get"] = _print_get
+text.printing_rules["swap"] = _print_swap
+text.printing_rules["addupdate"] = _print_addupdate
+
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+def _located(
+    ref: Ref | TransformedRef, index: Index | None, name: str
+) -> tuple[Any, tuple[NDIndexer, ...]]:
+    """(reference, indexers) of a reference or a view of one, with an index of it."""
+    indexers: tuple[NDIndexer, ...] = ()
+    if isinstance(ref, TransformedRef):
+        ref, indexers = ref.ref, ref.transforms
+    if not is_ref(ref):
+        raise ValueError(f"Can only call `{name}` on a `Ref`, got {ref!r} of type {type(ref)}")
+    shape = indexers[-1].get_indexer_shape() if indexers else get_aval(ref).shape
+    is_whole = index is None or index is Ellipsis or (isinstance(index, tuple) and not index)
+    if not is_whole:
+        indexers = (*indexers, indexer_of(index, shape))
+    return ref, indexers
+
+
+def _as_elements(name: str, ref: Value, x: ArrayLike) -> Any:
+    """`x` with the dtype of the array: weakly typed numbers take it, of its kind."""
+    inner = array_type(get_aval(ref))
+    if is_ref(x):
+        raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {get_aval(x)}")
+    aval = get_aval(x)
+    if not aval.weak_type:
+        return x
+    if aval.dtype.kind != inner.dtype.kind and not (
+        dtypes.issubdtype(aval.dtype, np.floating) and dtypes.issubdtype(inner.dtype, np.floating)
+    ):
+        _check_elements(name, inner.update(shape=aval.shape), aval)
+    if type(x) in (int, float, complex):
+        return np.asarray(x).astype(inner.dtype)[()]
+    return convert(x, inner.dtype, False)
+
+
+@api_boundary
+def get(ref: Ref | TransformedRef, idx: Index | None = None) -> Array:
+    """The elements of a reference's array at an index: what `ref[idx]` is.
+
+    Args:
+      ref: a reference, or a view of one, `ref.at[...]`.
+      idx: an index as arrays have, of slices (steps positive), integers and integer arrays; all of the
+        array by default. New axes and masks are not possible.
+
+    Raises:
+      ValueError: if `ref` is no reference, or a position that is known is out of range.
+
+    Example:
+      >>> ref = jax.new_ref(jnp.arange(4))
+      >>> jax.ref.get(ref, slice(1, 3))
+      Array([1, 2], dtype=int32)
+    """
+    base, indexers = _located(ref, idx, "ref_get")
+    leaves, tree = pytrees.tree_flatten(indexers)
+    return get_p.bind(base, *leaves, tree=tree)
+
+
+def swap(
+    ref: Ref | TransformedRef,
+    idx: Index | None,
+    value: ArrayLike,
+    _function_name: str = "ref_swap",
+) -> Array:
+    """Puts `value` at an index of a reference's array; returns the elements that were there.
+
+    Args:
+      ref: a reference, or a view of one.
+      idx: as for `get`.
+      value: elements of the very shape and dtype; numbers of Python take the dtype.
+
+    Raises:
+      ValueError: if `ref` is no reference, or shapes or dtypes differ: nothing is broadcast.
+
+    Example:
+      >>> ref = jax.new_ref(jnp.arange(4))
+      >>> jax.ref.swap(ref, 0, 10), ref[...]
+      (Array(0, dtype=int32), Array([10,  1,  2,  3], dtype=int32))
+    """
+    base, indexers = _located(ref, idx, _function_name)
+    leaves, tree = pytrees.tree_flatten(indexers)
+    return swap_p.bind(base, _as_elements("swap", base, value), *leaves, tree=tree)
+
+
+def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:  # noqa: A001
+    """Puts `value` at an index of a reference's array: what `ref[idx] = value` does.
+
+    Args:
+      ref: a reference, or a view of one.
+      idx: as for `get`.
+      value: as for `swap`.
+
+    Raises:
+      ValueError: if `ref` is no reference, or shapes or dtypes differ: nothing is broadcast.
+
+    Example:
+      >>> ref = jax.new_ref(jnp.zeros(2))
+      >>> jax.ref.set(ref, 0, 1.0)
+      >>> ref
+      Ref([1., 0.], dtype=float32)
+    """
+    swap(ref, idx, value, _function_name="ref_set")
+
+
+@api_boundary
+def addupdate(ref: Ref | TransformedRef, idx: Index | None, x: ArrayLike) -> None:
+    """Adds `x` to the elements of a reference's array at an index; at one place more than once, too.
+
+    Args:
+      ref: a reference, or a view of one.
+      idx: as for `get`.
+      x: as for `swap`.
+
+    Raises:
+      ValueError: if `ref` is no reference, or shapes or dtypes differ: nothing is broadcast.
+
+    Example:
+      >>> ref = jax.new_ref(jnp.zeros(2))
+      >>> jax.ref.addupdate(ref, (jnp.array([0, 0]),), jnp.ones(2))
+      >>> ref
+      Ref([2., 0.], dtype=float32)
+    """
+    base, indexers = _located(ref, idx, "ref_addupdate")
+    leaves, tree = pytrees.tree_flatten(indexers)
+    addupdate_p.bind(base, _as_elements("addupdate", base, x), *leaves, tree=tree)

@@ -1,0 +1,117 @@
+"""Reading and replacing elements of arrays, as references do: pure functions of arrays.
+
+Positions out of range are those of the nearest elements where they are scalars or slices; an array of
+positions reads the nearest element, and what it would write is dropped. Negative positions count from
+the end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.slices import Slice
+from jitney.primitives.array.shape import reshape, shape_of
+from jitney.primitives.elementwise import binary
+from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_update_slice
+from jitney.primitives.indexing.slice import slice as static_slice
+from jitney.primitives.refs.indexer import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jitney.primitives.refs.indexer import NDIndexer
+    from jitney.primitives.rule_types import Value
+
+    Change = Callable[[Any, NDIndexer, Any], Any]
+
+
+class Indexing:
+    """Indexing of arrays in general, which `jax.numpy` has; set by `jitney.ref`.
+
+    Attributes:
+      get: (array, index) -> elements.
+      set, add: (array, index, elements) -> the array with these put there, or added.
+    """
+
+    get: Callable[[Any, Any], Any]
+    set: Callable[[Any, Any, Any], Any]
+    add: Callable[[Any, Any, Any], Any]
+
+
+indexing = Indexing()
+
+
+def _is_block(indexer: NDIndexer) -> bool:
+    """Whether the elements are neighbours along each axis."""
+    return not indexer.has_arrays and all(
+        [not isinstance(i, Slice) or i.stride == 1 for i in indexer.indices]
+    )
+
+
+def _general(indexer: NDIndexer) -> tuple[Any, ...]:
+    """The index as arrays take it."""
+    return tuple([
+        slice(i.start, i.start + i.size * i.stride, i.stride)
+        if isinstance(i, Slice) and not i.is_dynamic_start else i
+        for i in indexer.indices
+    ])  # fmt: skip
+
+
+def _block(indexer: NDIndexer) -> tuple[list[Any], tuple[Any, ...]]:
+    """(where the block starts, its extents)."""
+    starts = [i.start if isinstance(i, Slice) else i for i in indexer.indices]
+    return starts, tuple([i.size if isinstance(i, Slice) else 1 for i in indexer.indices])
+
+
+def read(x: Value, indexer: NDIndexer) -> Any:
+    """The elements of `x`."""
+    if indexer.is_whole:
+        return x
+    if not _is_block(indexer):
+        return indexing.get(x, _general(indexer))
+    starts, sizes = _block(indexer)
+    if all([isinstance(s, int) for s in starts]):
+        block = static_slice(x, starts, [s + n for s, n in zip(starts, sizes, strict=True)])
+    else:
+        block = dynamic_slice(x, starts, sizes)
+    shape = indexer.get_indexer_shape()
+    return block if shape == sizes else reshape(block, shape)
+
+
+def write(x: Value, indexer: NDIndexer, elements: Value) -> Any:
+    """`x` with `elements` in place of its own."""
+    if indexer.is_whole:
+        return elements
+    if not _is_block(indexer):
+        return indexing.set(x, _general(indexer), elements)
+    starts, sizes = _block(indexer)
+    block = elements if shape_of(elements) == sizes else reshape(elements, sizes)
+    return dynamic_update_slice(x, block, starts)
+
+
+def accumulate(x: Value, indexer: NDIndexer, elements: Value) -> Any:
+    """`x` with `elements` added to its own."""
+    if not indexer.is_whole and not _is_block(indexer):
+        return indexing.add(x, _general(indexer), elements)
+    return write(x, indexer, binary.add(read(x, indexer), elements))
+
+
+def read_through(x: Value, indexers: tuple[NDIndexer, ...]) -> Any:
+    """The elements that the last of `indexers` picks of what the one before it picks, and so on."""
+    for indexer in indexers:
+        x = read(x, indexer)
+    return x
+
+
+def change_through(
+    x: Value,
+    indexers: tuple[NDIndexer, ...],
+    elements: Value,
+    change: Change,
+) -> Any:
+    """`x` with such elements changed, by `write` or `accumulate`."""
+    if len(indexers) <= 1:
+        return change(x, indexers[0] if indexers else whole(shape_of(x)), elements)
+    first, *rest = indexers
+    inner = change_through(read(x, first), tuple(rest), elements, change)
+    return write(x, first, inner)

@@ -1,0 +1,61 @@
+"""Evaluating operations that hold programs on references, such as calls of jitted functions.
+
+The discharged program runs on the arrays that the references hold; then these hold its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.jaxpr import ClosedJaxpr, Literal
+from jitney.core.memo import memoize_by_identity
+from jitney.core.refs import is_ref
+from jitney.transforms.discharge import discharge
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import Atom, Var
+
+
+def run_on_refs(
+    closed: ClosedJaxpr, args: Sequence[Any], run: Callable[[ClosedJaxpr, list[Any]], list[Any]]
+) -> list[Any]:
+    """Results of a program on arguments of which some are references; changes what these hold.
+
+    Args:
+      closed: the program.
+      args: its operands.
+      run: runs a program without references.
+    """
+    n_out = len(closed.out_avals)
+    seen: dict[int, int] = {}
+    first = tuple([seen.setdefault(id(x), k) if is_ref(x) else k for k, x in enumerate(args)])
+    if any([k != place for k, place in enumerate(first)]):
+        closed = _with_each_once(closed, first)
+        args = [x for k, x in enumerate(args) if first[k] == k]
+    which = tuple([is_ref(x) for x in args])
+    program, changed = discharge(closed, which)
+    outs = run(program, [x.content() if w else x for x, w in zip(args, which, strict=True)])
+    contents = iter(outs[n_out:])
+    for ref, is_changed in zip(args, changed, strict=True):
+        if is_changed:
+            ref.replace(next(contents))
+    return outs[:n_out]
+
+
+@memoize_by_identity
+def _with_each_once(closed: ClosedJaxpr, first: tuple[int, ...]) -> ClosedJaxpr:
+    """`closed` of fewer operands: number k is the same as number `first[k]`.
+
+    Loops have a reference that both their functions close over twice.
+    """
+    jaxpr = closed.jaxpr
+    place: dict[Var, Var] = {v: jaxpr.invars[k] for v, k in zip(jaxpr.invars, first, strict=True)}
+
+    def moved(atom: Atom) -> Atom:
+        return atom if isinstance(atom, Literal) else place.get(atom, atom)
+
+    eqns = [eqn.replace(invars=[moved(a) for a in eqn.invars]) for eqn in jaxpr.eqns]
+    invars = [v for v in jaxpr.invars if place[v] is v]
+    info = jaxpr.debug_info._replace(arg_names=None)
+    return ClosedJaxpr(jaxpr.replace(invars=invars, eqns=eqns, debug_info=info), closed.consts)

@@ -1,0 +1,223 @@
+"""Which elements of a referenced array an operation is about.
+
+An index is read once, against the shape of the array, into an `NDIndexer`: an entry for each axis,
+which is a position, an array of positions, or a `Slice`. Positions that are known are checked. An
+indexer is a pytree whose leaves are the operands that an operation on a reference has after the
+reference; its structure is the parameter `tree`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+
+import numpy as np
+
+from jitney.core import dtypes, errors
+from jitney.core.avals import get_aval
+from jitney.core.pytree.registry import register_pytree_node_class
+from jitney.core.record import record
+from jitney.core.slices import Slice
+from jitney.core.trace import Tracer
+from jitney.primitives.array.shape import broadcast_shapes
+
+if TYPE_CHECKING:
+    from jitney.core.avals import Shape
+    from jitney.core.typing import Index
+
+Entry = Any  # a Slice, an integer, or an integer array
+
+
+@register_pytree_node_class
+@record
+class NDIndexer:
+    """An index of an array, an entry for each axis.
+
+    Attributes:
+      indices: the entries: `Slice`s, integers and integer arrays.
+      shape: of the array.
+      int_indexer_shape: the shape that the integer arrays among the entries broadcast to.
+    """
+
+    indices: tuple[Entry, ...]
+    shape: Shape
+    int_indexer_shape: Shape
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """(entries, the rest), for pytrees."""
+        return (self.indices,), (self.shape, self.int_indexer_shape)
+
+    @classmethod
+    def tree_unflatten(cls, data: tuple[Any, ...], children: tuple[Any, ...]) -> NDIndexer:
+        """The inverse of `tree_flatten`."""
+        return cls(children[0], *data)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the array, in order."""
+        return all(map(is_whole, self.indices, self.shape))
+
+    @property
+    def slice_axes(self) -> tuple[int, ...]:
+        """Axes that keep their place as axes of the result."""
+        return tuple([k for k, i in enumerate(self.indices) if isinstance(i, Slice)])
+
+    @property
+    def point_axes(self) -> tuple[int, ...]:
+        """Axes that are indexed by positions."""
+        return tuple([k for k, i in enumerate(self.indices) if not isinstance(i, Slice)])
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether positions are arrays with axes."""
+        return bool(self.int_indexer_shape) or any(
+            [len(shape_of_entry(self.indices[k])) > 0 for k in self.point_axes]
+        )
+
+    def get_indexer_shape(self) -> Shape:
+        """The shape of the elements."""
+        extents = [self.indices[k].size for k in self.slice_axes]
+        if not self.has_arrays:
+            return tuple(extents)
+        at = self.point_position()
+        return (*extents[:at], *self.int_indexer_shape, *extents[at:])
+
+    def point_position(self) -> int:
+        """Before which slice axis of the result the axes of index arrays are, as with NumPy."""
+        axes = self.point_axes
+        together = axes[-1] - axes[0] + 1 == len(axes)
+        return len([k for k in self.slice_axes if k < axes[0]]) if together else 0
+
+
+def whole(shape: Shape) -> NDIndexer:
+    """All of an array."""
+    return NDIndexer(tuple([Slice(0, n) for n in shape]), shape, ())
+
+
+def shape_of_entry(x: Entry) -> Shape:
+    """The shape of a position, an array, or a type of one."""
+    return tuple(getattr(x, "shape", ()))
+
+
+def is_whole(entry: Entry, extent: int) -> bool:
+    """Whether an entry is an axis of `extent` elements, in order."""
+    if not isinstance(entry, Slice) or entry.is_dynamic_start:
+        return False
+    return bool(entry.start == 0 and entry.size == extent and entry.stride == 1)
+
+
+def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
+    """`index` of an array of `shape`, read.
+
+    Raises:
+      ValueError: if there are too many entries, more than one `...`, a step that is not positive, or a
+        known position that is out of range.
+      TypeError: if an entry is none.
+      NonConcreteBooleanIndexError: if there is a mask.
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    if index is None or not items:
+        items = (Ellipsis,)
+    dots = [k for k, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise ValueError(f"an index of a Ref has one ellipsis at most, got {len(dots)}: {index!r}")
+    if len(items) - len(dots) > len(shape):
+        raise ValueError(
+            f"`indices` must not be longer than `shape`: {len(items) - len(dots)} indices, "
+            f"shape={shape}"
+        )
+    if dots:
+        gap = (slice(None),) * (len(shape) - len(items) + 1)
+        items = (*items[: dots[0]], *gap, *items[dots[0] + 1 :])
+    items = (*items, *(slice(None),) * (len(shape) - len(items)))
+    entries = tuple([_entry(item, extent) for item, extent in zip(items, shape, strict=True)])
+    shapes = [shape_of_entry(e) for e in entries if not isinstance(e, Slice)]
+    try:
+        points = broadcast_shapes(*shapes) if shapes else ()
+    except ValueError as error:
+        raise ValueError(f"the index arrays of a Ref must broadcast, but {error}") from None
+    return NDIndexer(entries, tuple(shape), tuple(points))
+
+
+def _entry(item: object, extent: int) -> Entry:
+    if item is None:
+        item = slice(None)
+    if isinstance(item, slice):
+        if any(isinstance(b, Tracer) for b in (item.start, item.stop, item.step)):
+            raise ValueError(
+                "the bounds of a slice of a Ref must be known; use jax.ds(start, size) for a start "
+                "that is traced"
+            )
+        return Slice.from_slice(item, extent)
+    if isinstance(item, Slice):
+        if item.is_dynamic_size:
+            raise NotImplementedError("the size of a slice of a Ref must be known")
+        if item.stride < 1:
+            raise ValueError(f"a slice of a Ref must have a step >= 1, got {item.stride}")
+        start = _known(item.start)
+        if start is None:
+            return item
+        last = start + (item.size - 1) * item.stride
+        if start < 0 or (item.size and last >= extent):
+            raise ValueError(
+                f"Out of bound slice: start={start}, size={item.size}, stride={item.stride}, "
+                f"dim={extent}."
+            )
+        return Slice(start, item.size, item.stride)
+    return _position(item, extent)
+
+
+def _position(item: object, extent: int) -> Entry:
+    if isinstance(item, list | np.ndarray):
+        item = np.asarray(item)
+        if not item.size:
+            item = item.astype(np.int32)
+    try:
+        aval = get_aval(item)
+    except TypeError:
+        raise TypeError(
+            f"an index of a Ref is made of integers, integer arrays, slices and jax.ds, got {item!r} "
+            f"of type {type(item)}, which is not a valid JAX type"
+        ) from None
+    if aval.dtype == np.bool_:
+        raise errors.NonConcreteBooleanIndexError(cast("Tracer", item))
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        raise TypeError(f"an index of a Ref must be of integers, got {aval.str_short()}")
+    if aval.shape:
+        return item
+    position = _known(cast("SupportsIndex | Tracer", item))
+    if position is None:
+        return item
+    if not -extent <= position < extent:
+        raise ValueError(f"Out of bound indexer: idx={position}, dim={extent}.")
+    return position + extent if position < 0 else position
+
+
+def _known(x: SupportsIndex | Tracer) -> int | None:
+    return None if isinstance(x, Tracer) else operator.index(x)
+
+
+@record(frozen=True)
+class Operand:
+    """Stands for a position, or a start, where an index is printed."""
+
+    text: str
+
+
+def text_of(indexer: NDIndexer) -> str:
+    """An index of `Operand`s as programs print it."""
+    if indexer.is_whole:
+        return "..."
+    return ",".join(map(_entry_text, indexer.indices, indexer.shape))
+
+
+def _entry_text(entry: Entry, extent: int) -> str:
+    if not isinstance(entry, Slice):
+        return entry.text
+    if is_whole(entry, extent):
+        return ":"
+    # (JAX, too, shows neither a step nor what it does to the end.)
+    if isinstance(entry.start, Operand):
+        return f"{entry.start.text}:{entry.start.text}+{entry.size}"
+    stop = entry.start + entry.size
+    return f"{entry.start or ''}:{stop if stop != extent else ''}"

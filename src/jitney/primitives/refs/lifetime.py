@@ -1,0 +1,300 @@
+"""Making references and giving them up: `new_ref`, `empty_ref`, `freeze`, `free_ref`.
+
+Within a program a reference is the result of an equation. Derivatives have a reference of their own for
+tangents, made by `tangent_ref`, because a reference that has no tangent yet may be given one later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from jitney.core.avals import get_aval
+from jitney.core.errors import api_boundary
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.core.refs import AbstractRef, ReadEffect, WriteEffect, array_type, is_ref
+from jitney.core.shape_dtype import abstractify
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.refs.access import swap_p
+from jitney.primitives.refs.ref import Ref, TransformedRef
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.eager import owned
+from jitney.transforms.algebra import algebra
+from jitney.transforms.batch import AxisData, move_to
+from jitney.transforms.linearize import has_tangent
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Array, ArrayLike
+    from jitney.primitives.rule_types import Dims, Param, Primals, Tangent, Tangents, Value
+
+new_ref_p = declare("new_ref")
+empty_ref_p = declare("empty_ref")
+tangent_ref_p = declare("tangent_ref")
+freeze_p = declare("freeze")
+free_ref_p = declare("free_ref", multiple_results=True)
+for _prim in (new_ref_p, empty_ref_p, tangent_ref_p, freeze_p, free_ref_p):
+    _prim.absent("eager", why="it is about a Ref, which is no NumPy array: see its `impl`")
+    _prim.absent("lower", why="programs are compiled after references are discharged")
+    _prim.absent("transpose", why="linear programs are transposed after references are discharged")
+for _prim in (new_ref_p, empty_ref_p, tangent_ref_p):
+    _prim.makes_ref = True
+tangent_ref_p.deferred = True
+freeze_p.effectful = free_ref_p.effectful = True
+
+_WHOLE = pytrees.tree_structure(())
+
+# --- new references -------------------------------------------------------------------------------
+
+
+@new_ref_p.abstract
+def _(x: AbstractValue, *, kind: Param, memory_space: Param) -> AbstractRef:
+    if isinstance(x, AbstractRef):
+        raise TypeError(f"a Ref holds an array, not another Ref: {x}")
+    return AbstractRef(x, memory_space, kind)
+
+
+@empty_ref_p.abstract
+def _(*, memory_space: Param, ty: AbstractValue) -> AbstractRef:
+    return AbstractRef(ty, memory_space)
+
+
+@tangent_ref_p.abstract
+def _(*, ty: AbstractRef) -> AbstractRef:
+    return ty
+
+
+@new_ref_p.def_impl
+def _(x: Value, *, kind: Param, memory_space: Param) -> Ref:
+    array = x if type(x) is ArrayImpl else owned(x)
+    return Ref(AbstractRef(array.aval, memory_space, kind), array)
+
+
+@empty_ref_p.def_impl
+def _(*, memory_space: Param, ty: AbstractValue) -> Ref:
+    return Ref(AbstractRef(ty, memory_space), owned(algebra.zeros(ty)))
+
+
+@tangent_ref_p.def_impl
+def _(*, ty: AbstractRef) -> Ref:
+    return Ref(ty, owned(algebra.zeros(array_type(ty))))
+
+
+@new_ref_p.discharge
+def _(which: Sequence[bool], x: Value, **_: Param) -> Any:
+    return x, [None]
+
+
+@empty_ref_p.discharge
+def _(which: Sequence[bool], *, memory_space: Param, ty: AbstractValue) -> Any:
+    return algebra.zeros(ty), []
+
+
+@tangent_ref_p.discharge
+def _(which: Sequence[bool], *, ty: AbstractRef) -> Any:
+    return algebra.zeros(array_type(ty)), []
+
+
+def _tangent_of(ref: Value, tangent: Tangent) -> Any:
+    """A reference for the tangents of `ref`, or zero if what it holds can have none."""
+    aval = get_aval(ref).to_tangent_aval()
+    assert isinstance(aval, AbstractRef)
+    if not has_tangent(aval.inner_aval):
+        return Zero(aval)
+    dref = tangent_ref_p.bind(ty=aval)
+    if type(tangent) is not Zero:
+        swap_p.bind(dref, cast("Any", tangent), tree=_WHOLE)
+    return dref
+
+
+@new_ref_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+    ref = new_ref_p.bind(*primals, **params)
+    return ref, _tangent_of(ref, tangents[0])
+
+
+@empty_ref_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+    ref = empty_ref_p.bind(**params)
+    return ref, _tangent_of(ref, Zero(array_type(get_aval(ref)).to_tangent_aval()))
+
+
+@tangent_ref_p.jvp
+def _(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -> Any:
+    """To an outer derivative tangents are values like others, which it knows: no `tangent_ref`."""
+    inner = array_type(ty)
+    ref = new_ref_p.bind(algebra.zeros(inner), kind=ty.kind, memory_space=ty.memory_space)
+    return ref, _tangent_of(ref, Zero(inner.to_tangent_aval()))
+
+
+@new_ref_p.batch_with_axis
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -> Any:
+    """Batched even if the array is not: what is written to it may be."""
+    dim = 0 if dims[0] is None else dims[0]
+    whole = move_to(args[0], dims[0], dim, axis_data.size)
+    return new_ref_p.bind(whole, **params), dim
+
+
+@empty_ref_p.batch_with_axis
+def _(
+    axis_data: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    memory_space: Param,
+    ty: AbstractValue,
+) -> Any:
+    wide = ty.update(shape=(axis_data.size, *ty.shape))
+    return empty_ref_p.bind(memory_space=memory_space, ty=wide), 0
+
+
+@tangent_ref_p.batch_with_axis
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, ty: AbstractRef) -> Any:
+    return tangent_ref_p.bind(ty=ty.update(shape=(axis_data.size, *ty.shape))), 0
+
+
+# --- the end ----------------------------------------------------------------------------------------
+
+
+@freeze_p.abstract
+def _(ref: AbstractValue) -> Any:
+    if not isinstance(ref, AbstractRef):
+        raise TypeError(f"freeze takes a Ref, got {ref}")
+    return ref.inner_aval, {ReadEffect(0)}
+
+
+@freeze_p.def_impl
+def _(ref: Ref) -> Any:
+    return ref.content()
+
+
+@freeze_p.discharge
+def _(which: Sequence[bool], x: Value) -> Any:
+    return x, [None]
+
+
+@freeze_p.jvp
+def _(primals: Primals, tangents: Tangents) -> Any:
+    dref: Any = tangents[0]
+    return freeze_p.bind(*primals), freeze_p.bind(dref)
+
+
+@freeze_p.batch
+def _(args: Sequence[Value], dims: Dims) -> Any:
+    return freeze_p.bind(*args), dims[0]
+
+
+@free_ref_p.abstract
+def _(ref: AbstractValue) -> Any:
+    if not isinstance(ref, AbstractRef):
+        raise TypeError(f"free_ref takes a Ref, got {ref}")
+    return [], {WriteEffect(0)}
+
+
+@free_ref_p.def_impl
+def _(ref: Ref) -> list[Any]:
+    return []
+
+
+@free_ref_p.discharge
+def _(which: Sequence[bool], x: Value) -> Any:
+    return [], [None]
+
+
+@free_ref_p.jvp
+def _(primals: Primals, tangents: Tangents) -> Any:
+    return free_ref_p.bind(*primals), []
+
+
+@free_ref_p.batch
+def _(args: Sequence[Value], dims: Dims) -> Any:
+    return free_ref_p.bind(*args), []
+
+
+# --- public functions -----------------------------------------------------------------------------
+
+
+@api_boundary
+def new_ref(init_val: ArrayLike, *, memory_space: object = None, kind: str | None = None) -> Ref:
+    """A new mutable reference to an array.
+
+    Args:
+      init_val: what it holds at first, an array or a number. It is not changed itself.
+      memory_space: accepted; there is one memory.
+      kind: a word that is part of the reference's type.
+
+    Returns: a `Ref`; within a traced function, a tracer that is an instance of it.
+
+    Raises:
+      TypeError: if `init_val` is no array.
+
+    Example:
+      >>> ref = jax.new_ref(jnp.arange(3))
+      >>> ref[0] = 10
+      >>> ref[1:] += 5
+      >>> ref[...]
+      Array([10,  6,  7], dtype=int32)
+    """
+    if is_ref(init_val):
+        raise TypeError("a Ref holds an array, not another Ref; jax.new_ref(ref[...]) makes a copy")
+    return new_ref_p.bind(as_value(init_val), kind=kind, memory_space=memory_space)
+
+
+@api_boundary
+def empty_ref(ty: ArrayLike, memory_space: object = None) -> Ref:
+    """A new mutable reference to an array of a type, of which nothing but the type may be relied on.
+
+    Args:
+      ty: a `ShapeDtypeStruct`, or anything with a shape and a dtype.
+      memory_space: accepted; there is one memory.
+
+    Raises:
+      TypeError: if `ty` has no shape and dtype.
+    """
+    return empty_ref_p.bind(memory_space=memory_space, ty=abstractify(ty))
+
+
+def _reference(ref: Ref, name: str) -> Any:
+    if isinstance(ref, TransformedRef):
+        raise ValueError(f"{name} takes a whole Ref, not the view that ref.at[...] is")
+    if not is_ref(ref):
+        raise TypeError(f"{name} takes a Ref, got {ref!r} of type {type(ref)}")
+    return ref
+
+
+@api_boundary
+def freeze(ref: Ref) -> Array:
+    """The array that a reference holds, as its last use.
+
+    Args:
+      ref: a reference.
+
+    Returns: the array. It is not changed by later writes to `ref`, which are an error in style only.
+
+    Raises:
+      TypeError: if `ref` is no reference.
+      ValueError: if `ref` is a view of one.
+
+    Example:
+      >>> ref = jax.new_ref(jnp.zeros(2))
+      >>> ref[0] = 1.0
+      >>> jax.freeze(ref)
+      Array([1., 0.], dtype=float32)
+    """
+    return freeze_p.bind(_reference(ref, "freeze"))
+
+
+@api_boundary
+def free_ref(ref: Ref) -> None:
+    """Says that a reference is not used any more; its memory is freed when Python frees it.
+
+    Args:
+      ref: a reference.
+
+    Raises:
+      TypeError: if `ref` is no reference.
+      ValueError: if `ref` is a view of one.
+    """
+    free_ref_p.bind(_reference(ref, "free_ref"))

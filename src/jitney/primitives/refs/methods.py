@@ -1,0 +1,121 @@
+"""Operators and methods of references: of `Ref`, of its views, and of tracers that stand for any.
+
+`jitney.ref` installs them, when it is loaded: before the first reference is made. Until then, and for
+tracers of arrays, those of tracers are those of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from jitney.core.array import Array
+from jitney.core.refs import AbstractRef
+from jitney.core.trace import Tracer
+from jitney.primitives.refs import access
+from jitney.primitives.refs.indexer import indexer_of
+from jitney.primitives.refs.ref import Ref, TransformedRef
+
+if TYPE_CHECKING:
+    from jitney.core.typing import ArrayLike, Index
+
+
+class RefIndexer:
+    """What `ref.at` is: an index of it is a view."""
+
+    __slots__ = ("_ref",)
+
+    def __init__(self, ref: Ref | TransformedRef) -> None:
+        self._ref = ref
+
+    def __getitem__(self, index: Index) -> TransformedRef:
+        ref = self._ref
+        indexer = indexer_of(index, ref.shape)
+        if isinstance(ref, TransformedRef):
+            return TransformedRef(ref.ref, (*ref.transforms, indexer))
+        return TransformedRef(ref, (indexer,))
+
+
+def _at(ref: Ref) -> RefIndexer:
+    """For views: `ref.at[index]` is a part of the array, read and written through `ref`."""
+    return RefIndexer(ref)
+
+
+def _getitem(ref: Ref, index: Index) -> Any:
+    return access.get(ref, index)
+
+
+def _setitem(ref: Ref, index: Index, value: ArrayLike) -> None:
+    access.swap(ref, index, value, _function_name="ref_set")
+
+
+def _iter(ref: Ref) -> Iterator[Any]:
+    return (access.get(ref, k) for k in range(len(ref)))
+
+
+def _get(ref: Ref, idx: Index | None = ()) -> Any:
+    """The elements at an index."""
+    return access.get(ref, idx)
+
+
+def _set(ref: Ref, value: ArrayLike, idx: Index | None = ()) -> None:
+    """Puts `value` at an index."""
+    access.set(ref, idx, value)
+
+
+def _swap(ref: Ref, value: ArrayLike, idx: Index | None = ()) -> Any:
+    """Puts `value` at an index; returns what was there."""
+    return access.swap(ref, idx, value)
+
+
+def _addupdate(ref: Ref, x: ArrayLike, idx: Index | None = ()) -> None:
+    """Adds `x` to the elements at an index."""
+    access.addupdate(ref, idx, x)
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "__getitem__": _getitem, "__setitem__": _setitem, "__iter__": _iter,
+    "get": _get, "set": _set, "swap": _swap, "addupdate": _addupdate,
+}  # fmt: skip
+
+
+def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., Any]:
+    """A special method of tracers: that of references where the tracer stands for one."""
+    of_array = getattr(Array, name)
+
+    def method(self: Tracer, *args: Any) -> Any:
+        chosen = of_ref if type(self.aval) is AbstractRef else of_array
+        return chosen(self, *args)
+
+    method.__name__ = name
+    return method
+
+
+def _property_for_tracers(name: str, of_ref: Callable[[Ref], Any]) -> property:
+    """An attribute of tracers that stand for references; others have that of arrays, if any."""
+    of_array = getattr(Array, name, None)
+
+    def attribute(self: Tracer) -> Any:
+        if type(self.aval) is AbstractRef:
+            return of_ref(cast("Ref", self))
+        if of_array is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return of_array.__get__(self)
+
+    return property(attribute)
+
+
+def install() -> None:
+    """Puts operators and methods where they belong."""
+    for cls in (Ref, TransformedRef):
+        for name, method in _METHODS.items():
+            setattr(cls, name, method)
+        setattr(cls, "at", property(_at))  # noqa: B010  # which checkers would take for an error
+    for name, method in _METHODS.items():
+        if name.startswith("__"):
+            setattr(Tracer, name, _for_tracers(name, method))
+        else:
+            setattr(
+                Tracer, name, _property_for_tracers(name, lambda self, m=method: m.__get__(self))
+            )
+    setattr(Tracer, "at", _property_for_tracers("at", _at))  # noqa: B010

@@ -1,0 +1,231 @@
+"""`Ref`, a place that holds an array, outside of programs; `TransformedRef`, a view of a part of it.
+
+A `Ref` changes its array in place. It is handed an array, and hands it out, without a copy: what others
+may see is marked as shared, and copied before the next change. Operators and methods of references, and
+of tracers that stand for some, are put there by `jitney.primitives.refs.methods`.
+"""
+
+# The data of arrays (`_data`, `_value`) is private to the package.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.pytree.registry import register_pytree_node_class
+from jitney.core.record import record
+from jitney.core.refs import AbstractRef, array_type, is_ref
+from jitney.core.slices import Slice
+from jitney.core.trace import Tracer
+from jitney.primitives.refs.elements import accumulate, change_through, read_through
+from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy, copied
+from jitney.runtime.eager import owned
+
+if TYPE_CHECKING:
+    from jitney.core.avals import Shape
+    from jitney.core.typing import ArrayLike
+    from jitney.primitives.refs.indexer import NDIndexer
+
+
+class _RefMeta(type):
+    """Tracers that stand for references are instances of `Ref`, as tracers are of `Array`."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return type(instance) is cls or (isinstance(instance, Tracer) and is_ref(instance))
+
+
+class Ref(metaclass=_RefMeta):
+    """A mutable reference to an array; `jax.new_ref` makes them.
+
+    `ref[index]` reads, `ref[index] = value` writes, `ref.at[index]` is a view of a part. Functions that
+    are transformed may take references as arguments, close over them, and make some of their own, but
+    not return them.
+    """
+
+    __slots__ = ("__weakref__", "_array", "_aval", "_own")
+
+    _array: ArrayImpl | None
+    _own: np.ndarray | None
+
+    def __init__(self, aval: AbstractRef, array: ArrayImpl) -> None:
+        self._aval = aval
+        self._array = array  # what others may see, too; None while the data are in `_own`
+        self._own = None  # data that nobody else sees
+
+    @property
+    def aval(self) -> AbstractRef:
+        """The type of the reference."""
+        return self._aval
+
+    @property
+    def shape(self) -> Shape:
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self._aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._aval.ndim
+
+    @property
+    def size(self) -> int:
+        return self._aval.size
+
+    @property
+    def sharding(self) -> Any:
+        return self.content().sharding
+
+    @property
+    def committed(self) -> bool:
+        return self.content().committed
+
+    @property
+    def format(self) -> Any:
+        return self.content().format
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Address of the first element."""
+        return self.content().unsafe_buffer_pointer()
+
+    def block_until_ready(self) -> Ref:
+        """Waits until the data are there; returns the reference."""
+        if self._array is not None:
+            self._array.block_until_ready()
+        return self
+
+    # --- content ----------------------------------------------------------------------------------
+
+    def content(self) -> ArrayImpl:
+        """The array, as it is now: what happens to the reference later does not change it."""
+        if self._array is None:
+            assert self._own is not None
+            self._own.setflags(write=False)
+            self._array = array_from_numpy(self._own, array_type(self._aval))
+            self._own = None
+        return self._array
+
+    def replace(self, array: ArrayImpl) -> None:
+        """Has the reference hold another array."""
+        self._array, self._own = array, None
+
+    def _writable(self) -> np.ndarray | None:
+        """The data, which may be written to; None where they are to be replaced as a whole."""
+        if self._own is None:
+            array = self._array
+            assert array is not None
+            if array.placement is not None or array.ndim > MAX_AXES:
+                return None
+            if dtypes.is_extended(array.dtype):
+                return None
+            self._own = copied(array._data(), array.dtype)
+            self._array = None
+        return self._own
+
+    def read(self, indexers: tuple[NDIndexer, ...]) -> ArrayImpl:
+        """The elements that `indexers` pick."""
+        if self._own is not None and len(indexers) == 1:
+            where = _numpy_index(indexers[0])
+            if where is not None:
+                aval = array_type(self._aval).update(shape=indexers[0].get_indexer_shape())
+                return array_from_numpy(copied(self._own[where], aval.dtype), aval)
+        return read_through(self.content(), indexers)
+
+    def change(
+        self,
+        indexers: tuple[NDIndexer, ...],
+        elements: ArrayLike,
+        change: Callable[[Any, NDIndexer, Any], Any],
+    ) -> None:
+        """Changes the elements that `indexers` pick, by `write` or `accumulate`."""
+        if len(indexers) <= 1 and change is not accumulate:
+            if not indexers or indexers[0].is_whole:
+                self.replace(elements if type(elements) is ArrayImpl else owned(elements))
+                return
+            where = _numpy_index(indexers[0])
+            own = self._writable() if where is not None else None
+            if own is not None:
+                own[where] = owned(elements)._data()
+                return
+        self.replace(change_through(self.content(), indexers, elements, change))
+
+    # --- copies and text --------------------------------------------------------------------------
+
+    def __copy__(self) -> Ref:
+        return Ref(self._aval, self.content())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ref:
+        return self.__copy__()
+
+    def __len__(self) -> int:
+        return len(self._aval)
+
+    def __repr__(self) -> str:
+        return "Ref" + repr(self.content()).removeprefix("Array")
+
+
+Ref.__module__ = "jax"
+
+
+def _numpy_index(indexer: NDIndexer) -> tuple[Any, ...] | None:
+    """The index as NumPy reads it; None if it has arrays, or a start that may be out of range."""
+    where: list[Any] = []
+    for entry in indexer.indices:
+        if isinstance(entry, int):
+            where.append(entry)
+        elif isinstance(entry, Slice) and not entry.is_dynamic_start:
+            start: Any = entry.start
+            where.append(slice(start, start + entry.size * entry.stride, entry.stride))
+        else:
+            return None
+    return tuple(where)
+
+
+@register_pytree_node_class
+@record
+class TransformedRef:
+    """A part of what a reference holds: reads and writes go to the reference.
+
+    Attributes:
+      ref: the reference.
+      transforms: indexers, each of what the one before it picked.
+    """
+
+    ref: Any
+    transforms: tuple[NDIndexer, ...]
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """(reference and indexers, nothing else), for pytrees."""
+        return (self.ref, self.transforms), ()
+
+    @classmethod
+    def tree_unflatten(cls, data: tuple[Any, ...], children: tuple[Any, ...]) -> TransformedRef:
+        """The inverse of `tree_flatten`."""
+        return cls(*children)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the part."""
+        return self.transforms[-1].get_indexer_shape() if self.transforms else self.ref.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.ref.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def __repr__(self) -> str:
+        return f"TransformedRef({self.ref!r}, transforms={self.transforms})"

@@ -1,0 +1,186 @@
+"""Discharge: programs with mutable references as programs without.
+
+In place of a reference there is the array that it holds: an operand for what it holds at first, and, if
+the program may change it, a further result for what it holds in the end. References that a program
+makes itself vanish. Programs are discharged before they are compiled, and before they are transposed.
+
+Operations on references have a rule in the slot `discharge`, and so have those that pass references on
+to programs that they hold:
+
+    discharge    (which, *values, **params) -> (results, contents)
+
+`which` marks the operands that are references, whose values are the arrays that they hold; `contents`
+has what these hold afterwards, and None for what is as it was. A result that is a reference is what it
+holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from jitney.core.evaluate import value_of
+from jitney.core.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    jaxprs_in_params,
+    settings_of,
+)
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import declare_slot
+from jitney.core.refs import AbstractRef, AccumEffect, WriteEffect, array_type, in_use
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Value
+
+DISCHARGE = declare_slot("discharge")
+
+
+@memoize_by_identity
+def has_inner_refs(jaxpr: Jaxpr) -> bool:
+    """Whether a program, or one within it, makes references."""
+    return any(
+        eqn.primitive.makes_ref
+        or any(has_inner_refs(_open(p)) for p in jaxprs_in_params(eqn.params))
+        for eqn in jaxpr.eqns
+    )
+
+
+def _open(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
+    return program.jaxpr if isinstance(program, ClosedJaxpr) else program
+
+
+def changed_refs(jaxpr: Jaxpr) -> list[bool]:
+    """Which operands of `jaxpr` are references that it may write to."""
+    n = len(jaxpr.constvars)
+    changed = {e.input_index - n for e in jaxpr.effects if isinstance(e, WriteEffect | AccumEffect)}
+    return [k in changed for k in range(len(jaxpr.invars))]
+
+
+def content_type(aval: AbstractValue, is_content: bool = True) -> AbstractValue:
+    """The type of what stands for a value of type `aval`."""
+    return array_type(aval) if is_content and isinstance(aval, AbstractRef) else aval
+
+
+def discharged(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """`closed`, which takes no references, without those that it makes; itself if there are none."""
+    if not in_use.exist or not has_inner_refs(closed.jaxpr):
+        return closed
+    return discharge(closed, (False,) * len(closed.in_avals))[0]
+
+
+@memoize_by_identity
+def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
+    """`closed` with arrays in place of references.
+
+    Args:
+      closed: a program.
+      which: the operands to replace; references that are not marked stay what they are.
+
+    Returns: (program: operands -> results, contents of references that are changed; which operands
+      those are).
+    """
+    changed = [w and c for w, c in zip(which, changed_refs(closed.jaxpr), strict=True)]
+
+    def run(*args: Value) -> list[Any]:
+        outs, contents = _evaluate(closed.jaxpr, closed.consts, args, which)
+        return [*outs, *(x for x, c in zip(contents, changed, strict=True) if c)]
+
+    avals = [content_type(a, w) for a, w in zip(closed.in_avals, which, strict=True)]
+    jaxpr, _, consts = trace_to_jaxpr(run, avals, closed.jaxpr.debug_info)
+    return ClosedJaxpr(jaxpr, consts), changed
+
+
+def without_inner_refs(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[Jaxpr, Sequence[Any]]:
+    """`jaxpr` without the references that it makes, and its constants."""
+    if not in_use.exist or not has_inner_refs(jaxpr):
+        return jaxpr, consts
+    program = _as_operands(jaxpr)
+    n = len(jaxpr.constvars)
+    closed, _ = discharge(program, (False,) * len(program.in_avals))
+    inner = closed.jaxpr
+    variables = [*inner.constvars, *inner.invars[:n]]
+    changed = inner.replace(constvars=variables, invars=inner.invars[n:])
+    return changed, [*closed.consts, *consts]
+
+
+@memoize_by_identity
+def _as_operands(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """`jaxpr` with its constants as first operands: always the same one."""
+    return ClosedJaxpr(
+        jaxpr.replace(
+            constvars=[],
+            invars=[*jaxpr.constvars, *jaxpr.invars],
+            debug_info=jaxpr.debug_info._replace(arg_names=None),
+        ),
+        (),
+    )
+
+
+def _evaluate(
+    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], which: Sequence[bool]
+) -> tuple[list[Any], list[Any]]:
+    """(results, contents of the operands marked in `which` in the end), under the current trace."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    held: set[Var] = {v for v, w in zip(jaxpr.invars, which, strict=True) if w}
+    for eqn in jaxpr.eqns:
+        values = [value_of(atom, env) for atom in eqn.invars]
+        marks = tuple([type(a) is Var and a in held for a in eqn.invars])
+        with settings_of(eqn):
+            outs = _apply(eqn, marks, values, env)
+        env.update(zip(eqn.outvars, outs, strict=True))
+        held.update(v for v in eqn.outvars if type(v.aval) is AbstractRef)
+    outs = [value_of(atom, env) for atom in jaxpr.outvars]
+    return outs, [value_of(v, env) for v in jaxpr.invars]
+
+
+def _apply(
+    eqn: JaxprEqn, marks: tuple[bool, ...], values: Sequence[Any], env: dict[Var, Any]
+) -> Sequence[Any]:
+    """Results of an equation; puts the new contents of references into `env`."""
+    primitive, params = eqn.primitive, eqn.params
+    if primitive.makes_ref or any(marks):
+        rule = DISCHARGE.rule_of(primitive)
+        if rule is None:
+            raise NotImplementedError(
+                f"primitive '{primitive}' has no rule for mutable array references, of which there "
+                "are some among its operands"
+            )
+        outs, contents = rule(marks, *values, **params)
+        for atom, content in zip(eqn.invars, contents, strict=True):
+            if content is not None and isinstance(atom, Var):
+                env[atom] = content
+    else:
+        given = {name: _without_inner(value) for name, value in params.items()}
+        outs = primitive.bind(*values, **primitive.get_bind_params(given))
+    return outs if primitive.multiple_results else [outs]
+
+
+def _without_inner(value: object) -> Any:
+    """A parameter of an equation: programs without the references that they make."""
+    if isinstance(value, ClosedJaxpr):
+        return discharged(value)
+    if isinstance(value, Jaxpr):
+        return discharged(_as_operands(value)).jaxpr if has_inner_refs(value) else value
+    if type(value) is tuple:
+        return tuple(map(_without_inner, cast("tuple[Any, ...]", value)))
+    return value
+
+
+def with_contents(
+    changed: Sequence[bool], outs: Sequence[Any], n_out: int
+) -> tuple[list[Any], list[Any]]:
+    """(results, contents), as a rule returns them, of the flat results of a discharged program.
+
+    Args:
+      changed: the operands whose contents follow the results.
+      outs: results and contents.
+      n_out: how many results there are.
+    """
+    rest = iter(outs[n_out:])
+    return list(outs[:n_out]), [next(rest) if c else None for c in changed]
