@@ -7,6 +7,7 @@ from jitney.api.placement import (
     reshard as reshard,
 )
 from jitney.api.shard_map import Infer as Infer
+from jitney.core.manual_axes import ManualAxisType as ManualAxisType
 from jitney.core.sharding.mesh import (
     AbstractMesh as AbstractMesh,
     AxisType as AxisType,

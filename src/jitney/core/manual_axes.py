@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn, Self
+
+_interned: weakref.WeakValueDictionary[tuple[frozenset[Any], ...], ManualAxisType]
+_interned = weakref.WeakValueDictionary()
 
 
 class ManualAxisType:
     """What is known of the values that the devices along manual axes of a mesh have.
+
+    Equal means identical: there is one object for each type while it is in use.
 
     Attributes:
       varying: axes along which they differ.
@@ -18,26 +24,45 @@ class ManualAxisType:
       ValueError: if an axis is in two of these.
     """
 
-    __slots__ = ("reduced", "unreduced", "varying")
+    __slots__ = ("__weakref__", "reduced", "unreduced", "varying")
 
     varying: frozenset[Any]
     unreduced: frozenset[Any]
     reduced: frozenset[Any]
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         varying: Iterable[Any] = (),
         unreduced: Iterable[Any] = (),
         reduced: Iterable[Any] = (),
-    ) -> None:
-        self.varying = frozenset(varying)
-        self.unreduced = frozenset(unreduced)
-        self.reduced = frozenset(reduced)
-        if sum(map(len, self._key())) != len(self.varying | self.unreduced | self.reduced):
+    ) -> Self:
+        key = frozenset(varying), frozenset(unreduced), frozenset(reduced)
+        found: Any = _interned.get(key)
+        if found is not None:
+            return found
+        made = super().__new__(cls)
+        for name, axes in zip(("varying", "unreduced", "reduced"), key, strict=True):
+            object.__setattr__(made, name, axes)
+        named: frozenset[Any] = key[0] | key[1] | key[2]
+        if sum(map(len, key)) != len(named):
             raise ValueError(
-                f"an axis is varying, unreduced or reduced, and only one of them: {self}"
+                f"an axis is varying, unreduced or reduced, and only one of them: {made}"
             )
+        out: Any = _interned.setdefault(key, made)
+        return out
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"cannot assign to {name}: a ManualAxisType does not change")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"cannot delete {name}: a ManualAxisType does not change")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def _key(self) -> tuple[frozenset[Any], ...]:
         return self.varying, self.unreduced, self.reduced
@@ -53,12 +78,6 @@ class ManualAxisType:
 
     def __bool__(self) -> bool:
         return any(self._key())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ManualAxisType) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
     def __repr__(self) -> str:
         return (
