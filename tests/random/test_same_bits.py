@@ -24,6 +24,10 @@ SIMPLE = {
     "uniform": lambda r, k: r.uniform(k, SIZE, minval=-2.0, maxval=3.0),
     "gamma_of_one_parameter": lambda r, k: r.gamma(k, 2.5, SIZE),
     "loggamma_of_one_parameter": lambda r, k: r.loggamma(k, 0.3, SIZE),
+    "gamma_below_one": lambda r, k: r.gamma(k, 0.4, SIZE),
+    "generalized_normal_of_two": lambda r, k: r.generalized_normal(k, 2.0, SIZE),
+    "ball_of_two": lambda r, k: r.ball(k, 3, 2.0, (90,)),
+    "weibull_of_two_numbers": lambda r, k: r.weibull_min(k, 2.0, 2.0, SIZE),
     "truncated_between_two_numbers": lambda r, k: r.truncated_normal(k, -0.7, 1.9, SIZE),
     "multivariate_normal_by_svd": lambda r, k: r.multivariate_normal(
         k, COV[0], COV, (90,), method="svd"

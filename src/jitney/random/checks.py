@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney import lax
+from jitney import lax, numpy as jnp
 from jitney.core import dtypes
 from jitney.primitives.array.canonical import canonical_shape
 
@@ -93,3 +93,12 @@ def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
                 f"{own}: cast it, or ask for dtype={own}"
             )
     return [lax.convert_element_type(x, dtype) for x in parameters]
+
+
+def exponent(x: ArrayLike) -> Array:
+    """`x` as the exponent of a power in a sampler.
+
+    It stands behind a barrier: a power whose exponent the compiler knows has other last bits, and a
+    parameter is known within `jit` alone.
+    """
+    return lax.optimization_barrier(jnp.asarray(x))

@@ -10,7 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.primitives.array.placement import placed
 from jitney.primitives.random.gamma import random_gamma_p
-from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, promoted, shape_of
+from jitney.random.checks import Shape, broadcast_shape, exponent, inexact_dtype, promoted, shape_of
 from jitney.random.keys import check_key, split
 from jitney.random.normals import exponential, normal
 from jitney.random.uniforms import rademacher
@@ -353,7 +353,7 @@ def _generalized_normal(key: Array, p: ArrayLike, *, shape: Shape, dtype: np.dty
     keys = split(key)
     power = gamma(keys[0], _inverse(p), shape, dtype)
     sign = rademacher(keys[1], shape, dtype)
-    return sign * power ** _inverse(p)
+    return sign * power ** exponent(_inverse(p))
 
 
 def _inverse(p: ArrayLike) -> Any:
@@ -404,8 +404,8 @@ def _ball(key: Array, p: ArrayLike, *, d: int, shape: Shape, dtype: np.dtype) ->
     key_direction, key_radius = split(key)
     g = generalized_normal(key_direction, p, (*shape, d), dtype)
     e = exponential(key_radius, shape, dtype)
-    size = (jnp.abs(g) ** jnp.asarray(p)).sum(-1) + e
-    return g / (size ** _inverse(p))[..., None]
+    size = (jnp.abs(g) ** exponent(p)).sum(-1) + e
+    return g / (size ** exponent(_inverse(p)))[..., None]
 
 
 def _constant(value: float, dtype: np.dtype) -> Any:

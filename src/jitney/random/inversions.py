@@ -13,6 +13,7 @@ from jitney.primitives.array.placement import placed
 from jitney.random.checks import (
     Shape,
     broadcast_shape,
+    exponent,
     inexact_dtype,
     integer_dtype,
     promoted,
@@ -182,7 +183,7 @@ def _weibull_min(
 ) -> Array:
     u = uniform(key, shape, dtype, 0, 1)
     power = lax.neg(lax.log1p(lax.neg(u)))
-    return power ** (1 / jnp.asarray(concentration)) * scale
+    return power ** exponent(1 / jnp.asarray(concentration)) * scale
 
 
 def triangular(

@@ -30,6 +30,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.primitives import rules
+from jitney.primitives.array.annotations import optimization_barrier
 from jitney.primitives.array.creation import full_like
 from jitney.primitives.array.shape import reshape
 from jitney.primitives.control import mapping
@@ -146,7 +147,9 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
     v = while_loop(any_active, propose, state)[-1]
     u = one - uniform_elements(boost_keys, dtype)
     if not log_space:
-        return (d * v) * select(is_large, full_like(a, 1), power(u, one / a))
+        # Behind a barrier: powers with exponents that are known have other last bits.
+        boost = power(u, optimization_barrier(one / a))
+        return (d * v) * select(is_large, full_like(a, 1), boost)
     # log(u) of an exponential number, not of u: it is what JAX draws.
     log_u = log1p(neg(uniform_elements(boost_keys, dtype)))
     boost = select(is_large | (log_u == number(0)), full_like(a, 0), log_u * (one / a))
