@@ -9,7 +9,7 @@ NATIVE = Path("src/jitney/runtime/native")
 
 
 def extensions() -> list[Extension]:
-    """The extension modules, translated to C: the core, the loader of machine code, convolutions."""
+    """The extension modules, translated to C: the core, the loader of machine code, two of kernels."""
     from Cython.Build import cythonize
 
     modules = [
@@ -22,7 +22,7 @@ def extensions() -> list[Extension]:
             extra_compile_args=["-O3", "-pthread", "-fno-math-errno", "-Wno-unused-function"],
             extra_link_args=["-pthread"],
         )
-        for name in ("_native", "_loader", "_convolve")
+        for name in ("_native", "_loader", "_convolve", "_multiply")
     ]
     return cythonize(modules, language_level=3, annotate=False)
 

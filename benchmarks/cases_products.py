@@ -65,6 +65,21 @@ def _matmul_float16(side: Side) -> Call:
     return _product(side, (1024, 1024), (1024, 1024), "float16")
 
 
+@case("matmul_int8", "int8 to int32, 1024^3", 2.0)
+def _matmul_int8(side: Side) -> Call:
+    rng = np.random.default_rng(0)
+    x, y = [side.jnp.asarray(rng.integers(-128, 128, (1024, 1024), np.int8)) for _ in range(2)]
+    f = side.jax.jit(lambda x, y: side.lax.dot(x, y, preferred_element_type=side.jnp.int32))
+    return lambda: f(x, y)
+
+
+@case("matmul_bfloat16", "bfloat16, 1024^3", 2.0, rtol=1e-2, atol=1e-1)
+def _matmul_bfloat16(side: Side) -> Call:
+    x, y = [v.astype(side.jnp.bfloat16) for v in _operands(side, (1024, 1024), (1024, 1024))]
+    f = side.jax.jit(side.jnp.matmul)
+    return lambda: f(x, y)
+
+
 @case("matmul_1024", "product of 1024x1024 matrices", rtol=1e-3, atol=1e-3)
 def _matmul_1024(side: Side) -> Call:
     return _product(side, (1024, 1024), (1024, 1024))

@@ -78,6 +78,14 @@ class CostModel:
     tile_columns: int = 16  # of the second operand, at least
     turned_rows: int = 64  # of the first operand from which the second is worth being transposed
 
+    # --- products of narrow numbers (`hlo/narrow_products.py`, `tile_products.py`) -------------------
+
+    narrow_products: int = 1 << 16  # from which blocks are worth being laid out
+    narrow_padding: int = 4  # how many times as many products blocks may have, zeros included
+    narrow_parts: int = 8  # products by BLAS, each of as many indices as are exact, at most
+    tile_panel: int = 1 << 20  # bytes of columns over which rows pass: a share of the L2 cache
+    tile_product: int = 16  # cycles of one instruction
+
     # --- memory: computing a value again instead of storing it (`fusion`, `plan`) -------------------
 
     store_above: int = 4  # additions: a value that several kernels use is stored if it costs more

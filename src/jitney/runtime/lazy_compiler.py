@@ -20,7 +20,7 @@ started = False
 @cache
 def linker() -> None:
     """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
-    from jitney.compiler import convolutions
+    from jitney.compiler import convolutions, tile_products
     from jitney.compiler.codegen import symbols
     from jitney.compiler.llvm import engine
     from jitney.runtime import device
@@ -36,6 +36,7 @@ def linker() -> None:
         symbols.register_symbol(f"blas_{name}", address)
     symbols.set_threads(device.thread_count())
     convolutions.use_native(_convolution_address)
+    tile_products.use_native(_product_address)
     if _loader.can_load_code():
         engine.set_loader(_loader.CodeImage)
 
@@ -44,6 +45,13 @@ def _convolution_address(kind: int, type_: int, level: int) -> int:
     from jitney.runtime.native import _convolve  # loaded when a program has a convolution
 
     return _convolve.address(kind, type_, level)
+
+
+@cache
+def _product_address(which: int) -> int:
+    from jitney.runtime.native import _multiply  # loaded when a program multiplies narrow numbers
+
+    return _multiply.address(which)
 
 
 @cache

@@ -6,6 +6,9 @@
 
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
+    dot x, y of bytes       ->  calls of native code, or products of floats; so of bfloat16, where tile
+                                registers multiply them; see `hlo/narrow_products.py`
+
     dot x, y                ->  dot of transposes, if BLAS or tiles do not take operands as they lie
 
     convolution x, w        ->  calls of native code, products; see `hlo/convolutions.py`
@@ -33,7 +36,7 @@ import numpy as np
 
 from jitney.compiler import sorting
 from jitney.compiler.cost import COSTS
-from jitney.compiler.hlo import convolutions, ir, traversal
+from jitney.compiler.hlo import convolutions, ir, narrow_products, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import (
     contract_orders,
@@ -78,6 +81,9 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             make = sort if _is_compared(node.xs, node.dim) else sort_rows
             return make(b, [new[x] for x in node.xs], node.dim, node.num_keys)
         case ir.Dot():
+            narrow = narrow_products.narrow_operands(node)
+            if narrow is not None:
+                return narrow_products.product(b, node, new[narrow[0]], new[narrow[1]])
             x, y = (b.convert(new[v], carrier(v.dtype)) for v in (node.x, node.y))
             return b.convert(laid_out(b, b.dot(x, y, node.contract, node.batch)), node.dtype)
         case ir.Convolution():
@@ -99,7 +105,8 @@ def _is_expanded(node: ir.Node) -> bool:
             return _is_compared(node.xs, node.dim) or _has_code(node.xs, node.dim)
         case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
             wider = carrier(node.dtype) != node.dtype and not is_small_dot(node)
-            return wider or is_scattered(node) or turned(node) is not None
+            laid_out = is_scattered(node) or turned(node) is not None
+            return wider or laid_out or narrow_products.narrow_operands(node) is not None
         case ir.Convolution():
             return convolutions.is_written(node)
         case ir.TopK():

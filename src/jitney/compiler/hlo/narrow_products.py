@@ -1,0 +1,107 @@
+"""Contractions of 8-bit integers and of bfloat16, by what computes them faster than loops do.
+
+    dot (convert x), (convert y) of int8 as int32   ->  tiles.product of tiles.rows x, tiles.columns y
+
+Tile registers multiply narrow numbers and add into wide sums (`compiler/tile_products.py`). Processors
+without them have 8-bit integers multiplied as float32 by BLAS, some of the contracted indices at a
+time: so few that all sums are integers below 2**24, and exact.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jitney.compiler import tile_products
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.contractions import extents
+
+_INT32, _UINT32 = np.dtype(np.int32), np.dtype(np.uint32)
+_FLOAT32, _INT8, _UINT8 = np.dtype(np.float32), np.dtype(np.int8), np.dtype(np.uint8)
+# Of sums of products of bytes; signed and unsigned ones are equal modulo 2**32.
+_WIDE = (_INT32, _UINT32, _INT8, _UINT8)
+
+
+def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
+    """The operands of `node` before they were widened, if they were narrow, and it is worth it."""
+    x, y = (_narrow(v) for v in (node.x, node.y))
+    bytes_ = x.dtype in (_INT8, _UINT8) and y.dtype in (_INT8, _UINT8) and node.dtype in _WIDE
+    halves = x.dtype == y.dtype and x.dtype in tile_products.DTYPES and not bytes_
+    if not bytes_ and not (halves and node.dtype in (_FLOAT32, x.dtype)):
+        return None
+    batch, m, n, k = extents(node)
+    if batch * m * n * k < COSTS.narrow_products or min(m, n) < 2:
+        return None
+    if tile_products.is_native(x.dtype, y.dtype):
+        # Blocks that are mostly zeros are not worth it.
+        width = 64 // x.dtype.itemsize
+        padded = math.prod(
+            -(-extent // size) * size for extent, size in ((m, 16), (n, 16), (k, width))
+        )
+        return (x, y) if padded <= COSTS.narrow_padding * m * n * k else None
+    return (x, y) if bytes_ and -(-k // _exact(x.dtype, y.dtype)) <= COSTS.narrow_parts else None
+
+
+def _narrow(x: ir.Node) -> ir.Node:
+    """What `x` was converted from, if that was narrow."""
+    if isinstance(x, ir.Apply) and x.fn == "convert" and x.args[0].dtype in tile_products.DTYPES:
+        return x.args[0]
+    return x
+
+
+def _exact(x: np.dtype, y: np.dtype) -> int:
+    """How many products can be added as float32 without being rounded."""
+    largest = math.prod(128 if dtype == _INT8 else 255 for dtype in (x, y))
+    return (1 << 24) // largest
+
+
+def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
+    """The contraction `node` of narrow x and y, which stand for its operands."""
+    batch, m, n, k = extents(node)
+    rows = _matrices(b, x, node, 0, (batch, m, k))
+    columns = _matrices(b, y, node, 1, (batch, k, n))
+    if tile_products.is_native(x.dtype, y.dtype):
+        found = _by_tiles(b, rows, columns)
+    else:
+        found = _by_floats(b, rows, columns)
+    return b.convert(b.reshape(found, node.shape), node.dtype)
+
+
+def _matrices(
+    b: Builder, x: ir.Node, node: ir.Dot, side: int, shape: tuple[int, int, int]
+) -> ir.Node:
+    """An operand as [batch, m, k], or as [batch, k, n]."""
+    batch, contract = node.batch[side], node.contract[side]
+    free = [j for j in range(len(x.shape)) if j not in batch and j not in contract]
+    order = (*batch, *free, *contract) if side == 0 else (*batch, *contract, *free)
+    return b.reshape(b.transpose(x, order), shape)
+
+
+def _by_tiles(b: Builder, x: ir.Node, y: ir.Node) -> ir.Node:
+    (_, m, k), n = x.shape, y.shape[2]
+
+    def call(name: str, *args: ir.Node) -> ir.Node:
+        routine = tile_products.routine(name, x.dtype, y.dtype, m, n, k)
+        return b.library_call(routine.name, routine.params, args)[0]
+
+    return call("product", call("rows", x), call("columns", y))
+
+
+def _by_floats(b: Builder, x: ir.Node, y: ir.Node) -> ir.Node:
+    (batch, m, k), n = x.shape, y.shape[2]
+    step, total = _exact(x.dtype, y.dtype), None
+    left, right = b.convert(x, _FLOAT32), b.convert(y, _FLOAT32)
+    for first in range(0, k, step):
+        last = min(first + step, k)
+        part = b.dot(
+            b.slice(left, (0, 0, first), (batch, m, last), (1, 1, 1)),
+            b.slice(right, (0, first, 0), (batch, last, n), (1, 1, 1)),
+            ((2,), (1,)), ((0,), (0,)),
+        )  # fmt: skip
+        part = b.convert(part, _INT32)
+        total = part if total is None else b.apply("add", total, part)
+    assert total is not None
+    return total

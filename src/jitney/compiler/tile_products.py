@@ -1,0 +1,187 @@
+"""Products of matrices of narrow numbers by tile registers: library functions called by address.
+
+`runtime/native/multiply.h` has the three, and says how blocks lie. Here is what they are told, and into
+how many parts their work is divided: by sizes alone, so that results do not depend on the number of
+threads. Where the processor has no such registers, `is_native` is false, and nothing calls them.
+
+    tiles.rows {...}     [batch, m, k] -> [batch, m / 16, k * size / 64, 16, 64 / size]
+    tiles.columns {...}  [batch, k, n] -> [batch, n / 16, k * size / 64, 16, 64 / size]
+    tiles.product {...}  both          -> [batch, m, n] of int32, or float32 for bfloat16
+
+Sums of integers are exact modulo 2**32. Those of bfloat16 are of float32 and rounded after each pair of
+products; subnormal operands count as zeros, and so do subnormal sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict, Unpack
+
+import ml_dtypes
+import numpy as np
+
+from jitney.compiler import library
+from jitney.compiler.cost import COSTS
+from jitney.compiler.library import LibraryFunction, NativeCode, Param
+from jitney.compiler.tensor_type import TensorType
+
+# Of `multiply.h`: rows of a block, and bytes of each.
+_BLOCK, _ROW = 16, 64
+
+_BFLOAT16, _INT8, _UINT8 = np.dtype(ml_dtypes.bfloat16), np.dtype(np.int8), np.dtype(np.uint8)
+DTYPES = (_INT8, _UINT8, _BFLOAT16)
+_KINDS = {
+    (_INT8, _INT8): 0, (_INT8, _UINT8): 1, (_UINT8, _INT8): 2, (_UINT8, _UINT8): 3,
+    (_BFLOAT16, _BFLOAT16): 4,
+}  # fmt: skip
+
+
+def is_native(x: np.dtype, y: np.dtype) -> bool:
+    """Whether this processor multiplies these numbers by tile registers."""
+    if (x, y) not in _KINDS:
+        return False
+    return _Native.address is not None and _Native.address(0) != 0
+
+
+def sum_dtype(x: np.dtype) -> np.dtype:
+    """The dtype of sums of products of `x`'s."""
+    return np.dtype(np.float32 if x == _BFLOAT16 else np.int32)
+
+
+class _Params(TypedDict):
+    m: int
+    n: int
+    k: int
+    size: int
+    kind: int
+    columns: int
+
+
+def routine(name: str, x: np.dtype, y: np.dtype, m: int, n: int, k: int) -> library.Routine:
+    """The function `name` ("rows", "columns", "product") for products of an [m, k] with a [k, n]."""
+    held = COSTS.tile_panel // (_BLOCK * _ceil(k * x.itemsize, _ROW) * _ROW)
+    columns = max(held // 2 * 2, 2)
+    return library.routine(
+        f"tiles.{name}", m=m, n=n, k=k, size=x.itemsize, kind=_KINDS[x, y], columns=columns
+    )
+
+
+def _ceil(n: int, size: int) -> int:
+    return -(-n // size)
+
+
+def _depth(params: _Params) -> int:
+    """Blocks along what is contracted."""
+    return _ceil(params["k"] * params["size"], _ROW)
+
+
+# --- types, references ------------------------------------------------------------------------------
+
+
+def _row_types(x: TensorType, **params: Unpack[_Params]) -> list[TensorType]:
+    return _blocked(x, params["m"], params)
+
+
+def _column_types(y: TensorType, **params: Unpack[_Params]) -> list[TensorType]:
+    return _blocked(y, params["n"], params)
+
+
+def _blocked(x: TensorType, extent: int, params: _Params) -> list[TensorType]:
+    inner = (_BLOCK, _ROW // x.dtype.itemsize)
+    return [TensorType((x.shape[0], _ceil(extent, _BLOCK), _depth(params), *inner), x.dtype)]
+
+
+def _product_types(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> list[TensorType]:
+    return [TensorType((x.shape[0], params["m"], params["n"]), sum_dtype(x.dtype))]
+
+
+def _rows(x: np.ndarray, **params: Unpack[_Params]) -> list[np.ndarray]:
+    (blocked,) = _row_types(TensorType(x.shape, x.dtype), **params)
+    batch, down, deep, rows, width = blocked.shape
+    padded = np.zeros((batch, down * rows, deep * width), x.dtype)
+    padded[:, : x.shape[1], : x.shape[2]] = x
+    return [padded.reshape(batch, down, rows, deep, width).swapaxes(2, 3).copy()]
+
+
+def _columns(y: np.ndarray, **params: Unpack[_Params]) -> list[np.ndarray]:
+    (blocked,) = _column_types(TensorType(y.shape, y.dtype), **params)
+    batch, across, deep, rows, width = blocked.shape
+    together = width // _BLOCK
+    padded = np.zeros((batch, deep * rows * together, across * _BLOCK), y.dtype)
+    padded[:, : y.shape[1], : y.shape[2]] = y
+    parts = padded.reshape(batch, deep, rows, together, across, _BLOCK)
+    return [parts.transpose(0, 4, 1, 2, 5, 3).reshape(blocked.shape)]
+
+
+def _product(x: np.ndarray, y: np.ndarray, **params: Unpack[_Params]) -> list[np.ndarray]:
+    batch, down, deep, rows, width = x.shape
+    across, together = y.shape[1], width // _BLOCK
+    dtype = sum_dtype(x.dtype)
+    left = x.swapaxes(2, 3).reshape(batch, down * rows, deep * width)
+    parts = y.reshape(batch, across, deep, rows, _BLOCK, together)
+    right = parts.transpose(0, 2, 3, 5, 1, 4).reshape(batch, deep * width, across * _BLOCK)
+    found = left.astype(dtype) @ right.astype(dtype)
+    return [found[:, : params["m"], : params["n"]].copy()]
+
+
+# --- the native functions ---------------------------------------------------------------------------
+
+
+class _Native:
+    """What the runtime has: addresses by number, 0 without tile registers."""
+
+    address: Callable[[int], int] | None = None
+
+
+def use_native(address: Callable[[int], int]) -> None:
+    """Sets where the machine code is; see `_multiply.pyi`."""
+    _Native.address = address
+
+
+def _computes(*types: TensorType, **params: Param) -> bool:
+    return is_native(types[0].dtype, types[-1].dtype)
+
+
+def _options(**params: Unpack[_Params]) -> Sequence[int]:
+    return [params[name] for name in ("m", "n", "k", "size", "kind", "columns")]
+
+
+def _row_items(x: TensorType, **params: Unpack[_Params]) -> int:
+    return x.shape[0] * _ceil(params["m"], _BLOCK)
+
+
+def _column_items(y: TensorType, **params: Unpack[_Params]) -> int:
+    return y.shape[0] * _ceil(params["n"], _BLOCK)
+
+
+def _product_items(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> int:
+    batch, down, across = x.shape[0], x.shape[1], y.shape[1]
+    return batch * _ceil(down, 2) * _ceil(across, params["columns"])
+
+
+def _packed_bytes(x: TensorType, **params: Unpack[_Params]) -> int:
+    """Work of laying out an item: a step for a few bytes."""
+    return max(_BLOCK * _ROW * _depth(params) // 8, 1)
+
+
+def _products(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> int:
+    """Work of an item of products: that of a tile's registers, in steps."""
+    blocks = 2 * min(params["columns"], y.shape[1]) * _depth(params)
+    return max(blocks * COSTS.tile_product, 1)
+
+
+def _declare(
+    which: int, name: str, types: Callable[..., Sequence[TensorType]],
+    reference: library.Implementation, items: Callable[..., int], work: Callable[..., int],
+) -> None:  # fmt: skip
+    def address(dtype: np.dtype) -> int:
+        assert _Native.address is not None
+        return _Native.address(which)
+
+    native = NativeCode(address, _computes, _options, items=items)
+    library.declare(LibraryFunction(f"tiles.{name}", types, reference, native, work))
+
+
+_declare(0, "rows", _row_types, _rows, _row_items, _packed_bytes)
+_declare(1, "columns", _column_types, _columns, _column_items, _packed_bytes)
+_declare(2, "product", _product_types, _product, _product_items, _products)
