@@ -21,6 +21,7 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
+from jitney.core.refs import is_ref
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.zero import Zero
 
@@ -48,6 +49,11 @@ class _Marker:
 def _marker(cls: type[_Marker]) -> type[Any]:
     pytrees.register_pytree_node(cls, lambda _: ((), None), lambda _, __: cls())
     return cls
+
+
+@_marker
+class GradRef(_Marker):
+    """Stands among the cotangents for one that was added to what a reference holds."""
 
 
 @_marker
@@ -109,7 +115,7 @@ class VJP:
       ([NotNeeded(), NotNeeded()], [Array(1., dtype=float32, weak_type=True)])
     """
 
-    __slots__ = ("args_res", "opaque_residuals", "static", "wanted")
+    __slots__ = ("args_res", "opaque_residuals", "refs", "static", "wanted")
 
     def __init__(
         self,
@@ -117,11 +123,13 @@ class VJP:
         args_res: list[PyTree],
         opaque_residuals: list[PyTree],
         wanted: tuple[bool, ...] | None = None,
+        refs: Sequence[Any] = (),
     ) -> None:
         self.static = static
         self.args_res = args_res
         self.opaque_residuals = opaque_residuals
         self.wanted = wanted  # by argument (flat); all if None
+        self.refs = refs  # by argument (flat) the reference that its cotangent is added to, or None
 
     @property
     def in_tree(self) -> PyTreeDef:
@@ -160,16 +168,21 @@ class VJP:
             cotangent(ct, aval) if is_wanted else DidntWant()
             for ct, aval, is_wanted in zip(found, static.in_avals, wanted, strict=True)
         ]
+        for k, ref in enumerate(self.refs):
+            if ref is not None:
+                ref.addupdate(result[k])
+                result[k] = GradRef()
         return pytrees.tree_unflatten(static.in_tree, result)
 
     def with_refs(self, *wanted: PyTree) -> VJP:
         """The same pullback, which computes only the cotangents that are wanted.
 
         Args:
-          *wanted: for each argument a tree of `jax.ad.GradValue()` and `jax.ad.DontWant()`, of the
-            argument's structure or a prefix of it.
+          *wanted: for each argument a tree of `jax.ad.GradValue()`, `jax.ad.DontWant()` and mutable
+            references, of the argument's structure or a prefix of it.
 
-        Returns: a pullback with `jax.ad.DidntWant()` for cotangents that are not wanted.
+        Returns: a pullback that adds cotangents to what references hold, with `jax.ad.GradRef()` in
+          their place, and `jax.ad.DidntWant()` in that of those that are not wanted.
 
         Raises:
           TypeError: if an entry is something else.
@@ -185,13 +198,14 @@ class VJP:
         spread = pytrees.tree_broadcast(wanted, arguments, is_leaf=_is_leaf_of_wanted)
         leaves = pytrees.tree_leaves(spread, is_leaf=_is_leaf_of_wanted)
         for x in leaves:
-            if not isinstance(x, GradValue | DontWant):
+            if not isinstance(x, GradValue | DontWant) and not is_ref(x):
                 raise TypeError(
-                    "VJP.with_refs: each argument's cotangent is asked for by jax.ad.GradValue() or "
-                    f"refused by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
+                    "VJP.with_refs: each argument's cotangent is asked for by jax.ad.GradValue() or a "
+                    f"Ref, or refused by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
                 )
-        flags = tuple([isinstance(x, GradValue) for x in leaves])
-        return VJP(self.static, self.args_res, self.opaque_residuals, flags)
+        flags = tuple([not isinstance(x, DontWant) for x in leaves])
+        refs = [x if is_ref(x) else None for x in leaves]
+        return VJP(self.static, self.args_res, self.opaque_residuals, flags, refs)
 
     def _residuals(self) -> list[Any]:
         """Values of the residuals in the order in which the derivative takes them."""
@@ -220,8 +234,8 @@ class VJP:
 
 pytrees.register_pytree_node(
     VJP,
-    lambda f: ((f.args_res, f.opaque_residuals), (f.static, f.wanted)),
-    lambda static, children: VJP(static[0], children[0], children[1], static[1]),
+    lambda f: ((f.args_res, f.opaque_residuals, f.refs), (f.static, f.wanted)),
+    lambda static, children: VJP(static[0], children[0], children[1], static[1], children[2]),
 )
 
 
@@ -230,7 +244,7 @@ def _is_absent(x: object) -> bool:
 
 
 def _is_leaf_of_wanted(x: object) -> bool:
-    return isinstance(x, GradValue | DontWant)
+    return isinstance(x, GradValue | DontWant) or is_ref(x)
 
 
 def make_vjp(

@@ -196,6 +196,26 @@ def plumbing(j, r, s):
     return j.grad(f)(3.0, r), j.jit(j.grad(h))(2.0, r), j.grad(h)(3.0, r)
 
 
+def cotangents_in_references(j, r, s):
+    def f(d, y):
+        return (d["a"] ** 2).sum() * y
+
+    x = {"a": j.numpy.arange(4.0)}
+    value = j.ad.GradValue()
+    total = j.new_ref(j.numpy.float32(1))
+    pullback = j.vjp(f, x, 2.0)[1]
+    first = pullback.with_refs({"a": r}, value)(1.0)
+    assert first[0] == {"a": j.ad.GradRef()}
+    pullback.with_refs({"a": r}, total)(2.0)
+
+    def body(c, y):
+        j.vjp(f, x, y)[1].with_refs({"a": r}, value)(1.0)
+        return c, None
+
+    j.lax.scan(body, 0.0, j.numpy.arange(3.0))
+    return first[1], total[...]
+
+
 def aot(j, r, s):
     def f(a):
         a[0] = 8.0
@@ -207,7 +227,7 @@ def aot(j, r, s):
 CASES = [
     set_and_read, arrays_as_indices, positions_out_of_range, accumulates, jitted, scanned,
     scanned_rows, nested_loops, branches, batched, batched_loops, derivatives, derivatives_of_loops,
-    plumbing, aot,
+    plumbing, cotangents_in_references, aot,
 ]  # fmt: skip
 
 
