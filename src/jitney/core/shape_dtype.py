@@ -9,7 +9,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
-from jitney.core.refs import any_refs
+from jitney.core.refs import AbstractRef, any_refs
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
@@ -120,6 +120,8 @@ def abstractify(x: Any) -> ShapedArray:
         aval = get_aval(x)
         assert isinstance(aval, ShapedArray) or any_refs((aval,)), aval
         return cast("ShapedArray", aval)
+    if isinstance(x, AbstractRef):
+        return cast("ShapedArray", x)
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
         return shaped_array(tuple(x.shape), dtype, bool(getattr(x, "weak_type", False)))

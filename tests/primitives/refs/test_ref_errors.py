@@ -162,6 +162,13 @@ def test_programs_print_as_jax_prints_them():
     assert got == want
 
 
+def test_programs_of_types(r):
+    ref = jitney.typeof(r)
+    j = jitney.make_jaxpr(lambda a, x: (a.__setitem__(0, x), a[1])[1])(ref, 1.0)
+    assert j.in_avals[0] == ref
+    assert j.effects == {jitney.core.refs.ReadEffect(0), jitney.core.refs.WriteEffect(0)}
+
+
 def test_effects(r):
     j = jitney.make_jaxpr(lambda x: (r.__setitem__(0, x), r[0])[1])(1.0)
     assert j.effects == {jitney.core.refs.ReadEffect(0), jitney.core.refs.WriteEffect(0)}
