@@ -216,17 +216,14 @@ class PyTreeDef:
             return True
         if not isinstance(other, PyTreeDef):
             return NotImplemented
-        return (
-            self.kind is other.kind
-            and self.num_leaves == other.num_leaves
-            and len(self.subtrees) == len(other.subtrees)
-            and self._has_data_of(other)
-            and self.subtrees == other.subtrees
-        )
-
-    def _has_data_of(self, other: PyTreeDef) -> bool:
+        if (
+            self.kind is not other.kind
+            or self.num_leaves != other.num_leaves
+            or len(self.subtrees) != len(other.subtrees)
+        ):
+            return False
         try:
-            return bool(self.data == other.data)
+            same = bool(self.data == other.data)
         except Exception as error:
             kind = self.kind
             name = "" if kind is None else f" {kind.type.__name__}"
@@ -234,6 +231,7 @@ class PyTreeDef:
                 f"Exception raised while checking equality of metadata fields of pytree{name}: {error} "
                 "Static data must be comparable; arrays belong into fields that are children."
             ) from error
+        return same and self.subtrees == other.subtrees
 
     def __hash__(self) -> int:
         # The static data of registered classes stay out of it: they need not be hashable.
