@@ -22,7 +22,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.refs import any_refs
+from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import state
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms.linearize import linearize_flat
@@ -39,7 +39,7 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
         raise TypeError(
             f"Gradient only defined for scalar-output functions. Output was {out}."
         ) from None
-    if any_refs((aval,)):
+    if in_use.exist and any_refs((aval,)):
         raise TypeError(
             f"Gradient only defined for scalar-output functions. Output had abstract value {aval}."
         )
@@ -58,7 +58,7 @@ R = TypeVar("R")
 def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
     """Raises TypeError if `name` cannot differentiate a result like `out`."""
     aval: Any = get_aval(out)
-    if any_refs((aval,)):
+    if in_use.exist and any_refs((aval,)):
         raise TypeError(
             f"{name} requires arrays as outputs, but got {aval}; return jax.freeze(ref)"
         )
@@ -86,7 +86,7 @@ def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
 def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: PyTree) -> None:
     """Raises TypeError if `name` cannot differentiate with respect to `x`."""
     aval: Any = get_aval(x)
-    if any_refs((aval,)):
+    if in_use.exist and any_refs((aval,)):
         raise TypeError(
             f"{name} cannot differentiate with respect to a reference, {aval}; pass what it holds, "
             "ref[...], and make a reference within the function"

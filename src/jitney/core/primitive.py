@@ -34,7 +34,7 @@ from jitney.core import caches, trace as _trace
 from jitney.core.avals import AbstractValue
 from jitney.core.effects import no_effects
 from jitney.core.record import record
-from jitney.core.refs import any_refs
+from jitney.core.refs import any_refs, in_use
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -257,7 +257,7 @@ class Primitive:
         except TypeError:
             return self.abstract_eval(*avals, **params)
         if found is None:
-            if any_refs(avals):
+            if in_use.exist and any_refs(avals):
                 self._check_takes_refs(avals)
             if len(memo) >= _MEMO_LIMIT:
                 memo.clear()

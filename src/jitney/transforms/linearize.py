@@ -14,7 +14,7 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
 from jitney.core.record import record
-from jitney.core.refs import any_refs
+from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import TraceTag, state
 from jitney.transforms.jvp import JVPTrace, JVPTracer
 from jitney.transforms.partial import PartialTrace
@@ -49,7 +49,7 @@ def has_tangent(aval: AbstractValue) -> bool:
 
     What a reference that is passed to a function holds is no variable of the function.
     """
-    if any_refs((aval,)):
+    if in_use.exist and any_refs((aval,)):
         return False
     if getattr(aval, "dtype", None) is None:
         return False

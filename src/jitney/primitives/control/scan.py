@@ -24,6 +24,7 @@ from jitney.core.jaxpr_trace import retrace
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
+from jitney.core.refs import in_use
 from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import stack
@@ -79,7 +80,7 @@ def _rows(aval: AbstractValue, length: int) -> Any:
 @scan_p.abstract
 def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any) -> Any:
     outs = jaxpr.out_avals
-    effects = moved(jaxpr.effects, -len(jaxpr.jaxpr.constvars))
+    effects = jaxpr.effects and moved(jaxpr.effects, -len(jaxpr.jaxpr.constvars))
     return [*outs[:num_carry], *(_rows(a, length) for a in outs[num_carry:])], effects
 
 
@@ -491,7 +492,8 @@ def scan(
     row_avals = [_row(get_aval(x)) for x in x_leaves]
     whole = pytrees.tree_structure((init, xs))
     traced = trace_function(f, whole, [*avals, *row_avals], "scan")
-    check_refs(f, traced, [*leaves, *x_leaves])
+    if in_use.exist:
+        check_refs(f, traced, [*leaves, *x_leaves])
     carry_tree = _carry_tree(traced)
     n = carry_tree.num_leaves
     carry_avals = traced.out_avals[:n]
