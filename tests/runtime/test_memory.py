@@ -1,4 +1,4 @@
-"""Where arrays lie: at the beginning of lines of the cache, in memory that is freed with them."""
+"""Where arrays lie: at the beginning of lines of the cache, in memory that is given back with them."""
 
 import gc
 import resource
@@ -15,6 +15,10 @@ from jitney.runtime.native._native import empty
 def _rss() -> float:
     with open("/proc/self/statm") as pages:
         return int(pages.read().split()[1]) * 4096 / 1e6
+
+
+def _faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 @pytest.mark.parametrize("n", [256, 1000, 4096, 100_001, 2_000_000])
@@ -76,14 +80,49 @@ def test_allocations_are_traced():
 
 
 def test_large_temporaries_are_kept_for_the_next_call():
-    def faults():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-
     f = jax.jit(lambda x: jax.lax.optimization_barrier(x[:, None] + x).sum())
     x = jnp.ones(3100)
     assert f.lower(x).compile().memory_analysis().temp_size_in_bytes > 32 << 20
     f(x).block_until_ready()
-    before = faults()
+    before = _faults()
     for _ in range(5):
         f(x).block_until_ready()
-    assert faults() - before < 5 * 3100 * 3100 * 4 / 4096 / 10
+    assert _faults() - before < 5 * 3100 * 3100 * 4 / 4096 / 10
+
+
+def test_memory_of_large_arrays_that_are_gone_is_used_again():
+    n = (40 << 20) // 4
+    f = jax.jit(lambda x: x + 1)
+    x = jnp.zeros(n)
+    for _ in range(4):
+        x = f(x)
+    x.block_until_ready()
+    before = _faults()
+    for _ in range(4):
+        x = f(x)
+    np.testing.assert_array_equal(x[:: n // 7], np.full(8, 8, np.float32))
+    assert _faults() - before < n * 4 / 4096
+
+
+def test_arrays_share_no_memory_that_is_used_again():
+    n = (33 << 20) // 4
+    held = []
+    for k in range(6):
+        x = empty((n + k * 100_000,), np.dtype(np.float32))
+        x[:] = k
+        if k % 2:
+            held.append((k, x))
+        del x
+    for k, x in held:
+        assert (x == k).all()
+
+
+def test_memory_that_is_kept_is_bounded():
+    blocks = [empty((40 << 18,), np.dtype(np.float32)) for _ in range(20)]
+    for x in blocks:
+        x[::1024] = 1
+    del x
+    full = _rss()
+    blocks.clear()
+    gc.collect()
+    assert full - _rss() > 20 * 41 - 540

@@ -67,6 +67,7 @@ class _Marks:
       access_paths: for each node, names of the access_paths through views by which its group reaches
         it: as many statements compute it, each at an index of its own.
       reductions: numbers of the roots that are reductions.
+      long_rows: nodes that reductions of rows longer than a cache are computed from.
     """
 
     def __init__(self) -> None:
@@ -77,6 +78,7 @@ class _Marks:
         self.written_out: dict[ir.Node, frozenset[int]] = {}
         self.access_paths: dict[ir.Node, frozenset[int]] = {}
         self.reductions: set[int] = set()
+        self.long_rows: set[ir.Node] = set()
 
     def inline(
         self, node: ir.Node, owner: int, access_paths: frozenset[int], user: ir.Node
@@ -86,6 +88,8 @@ class _Marks:
         if isinstance(user, ir.Reduce) and user not in self.materialized:
             copies *= _count(user)
         self.copies[node] = max(copies, self.copies.get(node, 1))
+        if user in self.long_rows or (isinstance(user, ir.Reduce) and _has_long_rows(user)):
+            self.long_rows.add(node)
         axes = self.axes_of_operand(user, node)
         self.written_out[node] = axes & self.written_out.get(node, axes)
         known = self.owner.setdefault(node, owner)
@@ -205,6 +209,8 @@ def _mark(
         repeated = (owner == _MANY or access_paths > 1) and costs[node] > COSTS.store_above
         if repeated and isinstance(node, ir.Broadcast):  # the smaller operand will be in memory
             repeated = not _must_be_stored(node, node.x, costs, marks)
+        if repeated and node in marks.long_rows and access_paths <= COSTS.recomputed_paths:
+            repeated = not _costs_less_than_memory(node, costs, marks.materialized)
         # Parts of a reduction would be reductions of their own, and add up in another order.
         divides = piecewise and (owner == _MANY or owner in marks.reductions)
         statements = access_paths * marks.copies[node]
@@ -230,6 +236,43 @@ def _mark(
             marks.materialized.add(x)
         elif not isinstance(x, ir.Parameter | ir.Constant):
             marks.inline(x, owner, marks.ways_of_operand(node, x), node)
+
+
+def _has_long_rows(node: ir.Reduce) -> bool:
+    """Whether `node` reduces more at a time than a strip of rows holds, and all of it is large.
+
+    Rows that a strip holds (`plan/row_strips.py`) are in a cache when they are needed again.
+    """
+    assert isinstance(node.x.type, ir.TensorType)
+    size = node.x.type.nbytes
+    if size < COSTS.recomputed_bytes:
+        return False
+    rows = math.prod(node.x.shape[: min(node.dims, default=0)])
+    return rows < COSTS.strip_rows or 2 * size > rows * COSTS.strip_bytes
+
+
+def _costs_less_than_memory(node: ir.Node, costs: dict[ir.Node, int], stored: set[ir.Node]) -> bool:
+    """Whether to compute `node` again is less than to write it to memory and read it.
+
+    What it is computed from has to be read instead, so that must be no larger.
+    """
+    if costs[node] > COSTS.recomputed_below:
+        return False
+    leaves: set[ir.Node] = set()
+    seen = {node}
+    pending = [node]
+    while pending:
+        for x in traversal.operands(pending.pop()):
+            if x in seen:
+                continue
+            seen.add(x)
+            if x.is_fusible and x not in stored:
+                pending.append(x)
+            else:
+                leaves.add(x)
+    read = sum([x.type.nbytes for x in leaves if isinstance(x.type, ir.TensorType)])
+    assert isinstance(node.type, ir.TensorType)
+    return 4 * read <= 5 * node.type.nbytes
 
 
 def _is_free(node: ir.Node) -> bool:

@@ -7,12 +7,12 @@ cdef enum:
 @cython.final
 @cython.freelist(64)
 cdef class _Memory:
-    """The base of an array: what its data lies in, and is freed with."""
+    """The base of an array: what its data lies in, and is given back with."""
 
     cdef void *start
 
     def __dealloc__(self):
-        free(self.start)
+        jt_give(self.start)
 
 
 cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):

@@ -14,11 +14,65 @@
 #define JT_LINE 64
 #define JT_HUGE (1u << 22)  // bytes from which on large pages pay
 #define JT_MAPPED ((size_t)32 << 20)  // bytes from which on `free` gives pages back at once
-#define JT_KEPT ((size_t)512 << 20)  // bytes up to which one block of temporaries is kept
+#define JT_KEPT ((size_t)512 << 20)  // bytes up to which such blocks are kept, all of them together
+#define JT_SPARE 4  // blocks that are kept
 
-// `size` bytes that `free` frees; NULL if there are none.
+// Large blocks that were given up. To touch fresh pages costs more than most kernels spend on them, so
+// the next array, or the temporaries of a call, gets one of these.
+static _Atomic(void *) jt_spare[JT_SPARE];
+static _Atomic size_t jt_spare_bytes;
+
+// One of the spare blocks, of `size` bytes to twice as many; NULL if there is none.
+static void *jt_find_spare(size_t size) {
+    for (int k = 0; k < JT_SPARE; k++) {
+        if (atomic_load_explicit(&jt_spare[k], memory_order_relaxed) == NULL)
+            continue;
+        void *spare = atomic_exchange(&jt_spare[k], NULL);
+        if (spare == NULL)
+            continue;
+        size_t has = malloc_usable_size(spare);
+        void *none = NULL;
+        if (has >= size && has / 2 <= size) {
+            atomic_fetch_sub(&jt_spare_bytes, has);
+            return spare;
+        }
+        if (!atomic_compare_exchange_strong(&jt_spare[k], &none, spare)) {
+            atomic_fetch_sub(&jt_spare_bytes, has);
+            free(spare);
+        }
+    }
+    return NULL;
+}
+
+// `memory`, of `size` bytes, becomes a spare block; the one longest there goes if there is no room.
+static void jt_keep_spare(void *memory, size_t size) {
+    static _Atomic unsigned next;
+    size_t kept = atomic_fetch_add(&jt_spare_bytes, size) + size;
+    for (int k = 0; k < JT_SPARE && kept <= JT_KEPT; k++) {
+        void *none = NULL;
+        if (atomic_compare_exchange_strong(&jt_spare[k], &none, memory))
+            return;
+    }
+    for (int tries = 0; tries < JT_SPARE; tries++) {
+        unsigned k = atomic_fetch_add(&next, 1) % JT_SPARE;
+        void *old = atomic_exchange(&jt_spare[k], NULL);
+        if (old == NULL)
+            continue;
+        kept = atomic_fetch_sub(&jt_spare_bytes, malloc_usable_size(old)) - malloc_usable_size(old);
+        free(old);
+        void *none = NULL;
+        if (kept <= JT_KEPT && atomic_compare_exchange_strong(&jt_spare[k], &none, memory))
+            return;
+    }
+    atomic_fetch_sub(&jt_spare_bytes, size);
+    free(memory);
+}
+
+// `size` bytes that `jt_give` takes back, and that `free` frees; NULL if there are none.
 static void *jt_allocate(size_t size) {
-    void *memory = NULL;
+    void *memory = size >= JT_MAPPED ? jt_find_spare(size) : NULL;
+    if (memory != NULL)
+        return memory;
     if (posix_memalign(&memory, JT_LINE, size ? size : 1))
         return NULL;
 #ifdef MADV_HUGEPAGE
@@ -30,29 +84,18 @@ static void *jt_allocate(size_t size) {
     return memory;
 }
 
-// The last large block of temporaries that a call has given back. A call that begins when none runs
-// finds it: the first touch of fresh pages would cost more than most kernels spend on them.
-static _Atomic(void *) jt_spare;
-
 // `size` bytes for the temporaries of a call, which `jt_give` takes back; NULL if there are none.
 static inline void *jt_take(size_t size) {
-    if (size < JT_MAPPED)
-        return malloc(size);
-    void *spare = atomic_exchange(&jt_spare, NULL);
-    if (spare != NULL) {
-        size_t has = malloc_usable_size(spare);
-        if (has >= size && has / 2 <= size)
-            return spare;
-        free(spare);
-    }
-    return jt_allocate(size);
+    return size < JT_MAPPED ? malloc(size) : jt_allocate(size);
 }
 
 static inline void jt_give(void *memory) {
     if (memory != NULL) {
         size_t size = malloc_usable_size(memory);
-        if (size >= JT_MAPPED && size <= JT_KEPT)
-            memory = atomic_exchange(&jt_spare, memory);
+        if (size >= JT_MAPPED && size <= JT_KEPT) {
+            jt_keep_spare(memory, size);
+            return;
+        }
     }
     free(memory);
 }
