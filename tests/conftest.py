@@ -1,6 +1,10 @@
 """What holds for all tests."""
 
+import gc
 import os
+from collections.abc import Iterator
+
+import pytest
 
 # Programs are compiled, not taken from what earlier runs left on disk; tests of that iteration it on.
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
@@ -8,3 +12,14 @@ os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collections_are_short() -> Iterator[None]:
+    """What earlier files have left is no garbage: collections that tests ask for pass over it.
+
+    Real jax and thousands of programs are millions of objects, which take the better part of a second.
+    """
+    gc.collect()
+    gc.freeze()
+    yield
