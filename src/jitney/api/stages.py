@@ -17,9 +17,11 @@ from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import any_refs
+from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
-from jitney.runtime import dispatch, sharding
+from jitney.runtime import dispatch, placements, sharding
+from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import assign
 from jitney.transforms.discharge import discharge
 
@@ -105,10 +107,16 @@ class Traced(Stage):
     """A function traced for arguments of certain types."""
 
     def __init__(
-        self, program: TracedProgram, in_tree: pytrees.PyTreeDef, name: str, seconds: float
+        self,
+        program: TracedProgram,
+        in_tree: pytrees.PyTreeDef,
+        name: str,
+        seconds: float,
+        places: tuple[Sharding | None, ...],
     ) -> None:
         super().__init__(program, in_tree, name)
         self.seconds = seconds
+        self._places = places
 
     @property
     def out_info(self) -> Any:
@@ -127,7 +135,7 @@ class Traced(Stage):
             closed, _ = discharge(closed, tuple([any_refs((a,)) for a in closed.in_avals]))
         lowering = dispatch.lower(closed, self.fun_name)
         timings = {"trace": self.seconds, "lower": time.perf_counter() - start}
-        return Lowered(self.program, self.in_tree, self.fun_name, lowering, timings)
+        return Lowered(self.program, self.in_tree, self.fun_name, lowering, timings, self._places)
 
 
 class Lowered(Stage):
@@ -140,10 +148,12 @@ class Lowered(Stage):
         name: str,
         lowering: dispatch.Lowering,
         timings: dict[str, float],
+        places: tuple[Sharding | None, ...],
     ) -> None:
         super().__init__(program, in_tree, name)
         self._lowering = lowering
         self._timings = timings
+        self._places = places
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Machine code for the program.
@@ -162,11 +172,14 @@ class Lowered(Stage):
 
         Args:
           dialect: the stage: "jaxpr", "hlo" (as lowered), one of `compiler.pipeline.STAGES`,
-            "optimized", "kernels", "llvm", or "asm".
+            "optimized", "kernels", "llvm", or "asm"; or "partitioned", the program of each device
+            of the mesh that arguments are on.
           debug_info: accepted for compatibility.
         """
         if dialect == "jaxpr":
             return str(self.program.closed)
+        if dialect == "partitioned":
+            return placements.partitioned_text(self._lowering.module, self._places)
         return self._lowering.as_text(dialect)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
@@ -299,7 +312,15 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
     program, _ = call.trace(args, kwargs, abstract=True)
     dynamic, dynamic_kwargs, _ = call.spec.split(args, kwargs)
     in_tree = pytrees.tree_structure((dynamic, dynamic_kwargs))
-    return Traced(program, in_tree, call.name, time.perf_counter() - start)
+    leaves = pytrees.tree_leaves((dynamic, dynamic_kwargs))
+    places = (*[None] * len(program.outer_tracers), *map(_place, leaves))
+    return Traced(program, in_tree, call.name, time.perf_counter() - start, places)
+
+
+def _place(x: object) -> Sharding | None:
+    """Where somebody has put an argument, or says that it will be."""
+    place = x.placement if isinstance(x, ArrayImpl) else getattr(x, "sharding", None)
+    return place if isinstance(place, Sharding) else None
 
 
 __all__ = ["ArgInfo", "Compiled", "Lowered", "Traced", "trace"]

@@ -194,6 +194,13 @@ class CostModel:
     folded_elements: int = 64  # up to which constants are computed at compile time
     bounded_steps: int = 4  # that bounds are followed through: less one, scaled, moved, clipped
 
+    # --- programs over a mesh (`hlo/partition`) -----------------------------------------------------
+
+    # Values of what all devices have, one after the other, that are computed for a part alone: each
+    # such way is walked once for each part that is asked for.
+    free_depth: int = 64
+    divisions: int = 128  # ways to divide a node that are tried, at most
+
     # --- LLVM's time --------------------------------------------------------------------------------
 
     kernel_statements: int = 160  # of one kernel: LLVM's cost grows faster than a function's length

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,11 @@ from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
 from jitney.compiler.scalar.support import supports
 from jitney.core import config
-from jitney.core.record import record
+from jitney.core.record import record, replace
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo.partition.partitioner import Partitioned
+    from jitney.compiler.hlo.sharding_propagation import Spec
 
 CompiledProgram = program.CompiledProgram
 
@@ -169,6 +173,22 @@ def as_text(module: ir.Module, stage: str) -> str:
             return TEXTS[found.gives](run(module, last=name))
     known = ("jaxpr", *STAGES, "optimized", "kernels")
     raise ValueError(f"unknown stage {stage!r}; there are {', '.join(known)}")
+
+
+def partition(
+    module: ir.Module,
+    in_specs: Sequence[Spec],
+    extents: Mapping[Any, int],
+    out_specs: Sequence[Spec] | None = None,
+) -> Partitioned:
+    """The program that each device of a mesh runs, simplified; see `hlo.partition.partitioner`."""
+    from jitney.compiler.hlo.partition import partitioner  # of use for several devices alone
+
+    whole = simplify.run(module)
+    divided = partitioner.partition(whole, in_specs, extents, out_specs)
+    divided = replace(divided, module=simplify.run(divided.module))
+    _check(TENSOR_IR, divided.module)
+    return divided
 
 
 def cost_analysis(module: ir.Module) -> dict[str, float]:

@@ -6,7 +6,7 @@ of `compiler.hlo.sharding_propagation` say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.sharding.named import NamedSharding
@@ -14,6 +14,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.runtime import sharding
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo import ir
     from jitney.core.avals import AbstractValue
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
@@ -58,7 +59,31 @@ def of_operation(
     ])  # fmt: skip
 
 
-def _entries(place: NamedSharding | None, aval: AbstractValue) -> tuple[tuple[Any, ...], ...]:
+def partitioned_text(module: ir.Module, places: Sequence[Sharding | None]) -> str:
+    """The program that each device runs, as text, if operands are put as `places` say.
+
+    Raises:
+      ValueError: if none of them is on a mesh.
+    """
+    mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)), None)
+    if mesh is None:
+        raise ValueError(
+            'as_text("partitioned") needs an argument on a mesh: an array, or a ShapeDtypeStruct, '
+            "whose sharding is a NamedSharding"
+        )
+    from jitney.compiler import pipeline
+    from jitney.compiler.hlo.partition.text import print_partitioned
+
+    specs = [
+        _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, p)
+        for place, p in zip(places, module.region.parameters, strict=True)
+    ]
+    return print_partitioned(pipeline.partition(module, specs, mesh.shape))
+
+
+def _entries(
+    place: NamedSharding | None, aval: AbstractValue | ir.Parameter
+) -> tuple[tuple[Any, ...], ...]:
     """For each axis of an operand the axes of the mesh that it is divided along."""
     ndim = len(getattr(aval, "shape", ()))
     entries: tuple[Any, ...] = () if place is None else place.spec.partitions

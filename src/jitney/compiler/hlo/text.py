@@ -14,7 +14,7 @@ Numbers are decimals where these give the very same value, else bits (`0x7fc0000
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,12 +40,29 @@ _UNPRINTED = {
 }
 
 
-def print_module(module: ir.Module, elide_above: int = ELIDE_ABOVE) -> str:
-    """The whole program; constants of more than `elide_above` elements are cut short."""
-    return f"module {module.name}{print_region(module.region, '', elide_above)}"
+def _no_note(node: ir.Node) -> str:
+    return ""
 
 
-def print_region(region: ir.Region, indent: str = "", elide_above: int = ELIDE_ABOVE) -> str:
+def print_module(
+    module: ir.Module, elide_above: int = ELIDE_ABOVE, note: Callable[[ir.Node], str] = _no_note
+) -> str:
+    """The whole program.
+
+    Args:
+      module: the program.
+      elide_above: constants of more elements are cut short.
+      note: what is written behind a node's line; such text cannot be read back.
+    """
+    return f"module {module.name}{print_region(module.region, '', elide_above, note)}"
+
+
+def print_region(
+    region: ir.Region,
+    indent: str = "",
+    elide_above: int = ELIDE_ABOVE,
+    note: Callable[[ir.Node], str] = _no_note,
+) -> str:
     """A region: its parameters, its nodes, its results."""
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
@@ -54,8 +71,8 @@ def print_region(region: ir.Region, indent: str = "", elide_above: int = ELIDE_A
         if node in names:
             continue
         names[node] = f"%{len(names)}"
-        text = _node(node, names, indent + "  ", elide_above)
-        lines.append(f"{indent}  {names[node]} = {text}")
+        text = _node(node, names, indent + "  ", elide_above, note)
+        lines.append(f"{indent}  {names[node]} = {text}{note(node)}")
     results = ", ".join(names[r] for r in region.results)
     lines.append(f"{indent}  return {results}".rstrip())
     lines.append(f"{indent}}}")
@@ -69,7 +86,13 @@ def word(node: ir.Node) -> str:
     return ir.kind_name(type(node))
 
 
-def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: int) -> str:
+def _node(
+    node: ir.Node,
+    names: dict[ir.Node, str],
+    indent: str,
+    elide_above: int,
+    note: Callable[[ir.Node], str],
+) -> str:
     if isinstance(node, ir.Constant):
         operands = array_text(node.value, elide_above)
     else:
@@ -77,7 +100,7 @@ def _node(node: ir.Node, names: dict[ir.Node, str], indent: str, elide_above: in
     parts = [word(node), operands] if operands else [word(node)]
     parts += [f"{name}={value}" for name, value in _attributes(node)]
     parts += [
-        f"{name}={print_region(region, indent, elide_above)}"
+        f"{name}={print_region(region, indent, elide_above, note)}"
         for name, region in traversal.regions(node)
     ]
     return f"{' '.join(parts)} : {_type(node)}"

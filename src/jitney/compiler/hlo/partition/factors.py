@@ -1,0 +1,195 @@
+"""Factors of a node: what its axes have to do with each other, and so how it can be divided.
+
+A node computes over an index space. Each axis of it is a *factor*; an axis of an operand or of a
+result runs over one factor, over several (of a reshape; major first), or over none: then it has to be
+whole on each device. To divide a node is to give factors axes of the mesh. From this follows how its
+operands must be divided, how its results are, and over which devices results are partial: those of a
+factor that is summed over. A product has three:
+
+    x[i, k] y[k, j] -> out[i, j], k reduced by add
+
+A rule for each kind of node says its factors, and builds the node for parts; `rule` enters it. A node
+of a kind without a rule is computed as a whole on each device.
+
+The idea is Shardy's (openxla.org/shardy).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.partition.layout import Mesh, Names
+from jitney.compiler.hlo.partition.movement import Movement
+from jitney.compiler.hlo.sharding_propagation import Spec
+from jitney.core.record import record
+
+Dims: TypeAlias = tuple[tuple[int, ...], ...]  # for each axis of a tensor its factors
+Division: TypeAlias = Mapping[int, Names]  # the axes of the mesh that factors are given
+
+# (movement, operands' parts, how factors are divided, shapes of results' parts) -> results' parts
+Build: TypeAlias = Callable[
+    [Movement, list[ir.Node], Division, list[ir.Shape]], "ir.Node | list[ir.Node]"
+]
+
+
+@record(frozen=True, eq=False)
+class Factors:
+    """How a node can be divided.
+
+    Attributes:
+      sizes: of the factors; a number of parts has to divide its factor's.
+      operands: for each operand its axes' factors.
+      results: for each result its axes' factors.
+      build: makes the node for parts.
+      reduced: factors that results are sums over, or other monoids: each device has a part of these.
+      nodes: the operands, if they are not the node's own.
+    """
+
+    sizes: Sequence[int]
+    operands: Sequence[Dims]
+    results: Sequence[Dims]
+    build: Build
+    reduced: Mapping[int, ir.Monoid] = {}
+    nodes: Sequence[ir.Node] | None = None
+
+    def operand_specs(self, division: Division) -> list[Spec]:
+        """How operands are divided if factors are."""
+        return [_spec(dims, division) for dims in self.operands]
+
+    def result_specs(self, division: Division) -> list[Spec]:
+        """How results are divided if factors are."""
+        return [_spec(dims, division) for dims in self.results]
+
+    def read(self, dims: Dims, spec: Spec, mesh: Mesh) -> dict[int, Names]:
+        """How factors are divided where a tensor of axes `dims` is, as far as they can be."""
+        found: dict[int, Names] = {}
+        for factors, names in zip(dims, spec, strict=True):
+            rest = names
+            for factor in factors:
+                taken = 0
+                while taken < len(rest) and self.sizes[factor] % mesh.parts(rest[: taken + 1]) == 0:
+                    taken += 1
+                if taken:
+                    found[factor] = rest[:taken]
+                rest = rest[taken:]
+                if mesh.parts(found.get(factor, ())) != self.sizes[factor]:
+                    break
+        return found
+
+    def divisions(self, specs: Sequence[Spec | None], mesh: Mesh) -> Iterator[dict[int, Names]]:
+        """Ways to divide the node that some operand suggests: first all of them, last none.
+
+        Args:
+          specs: how operands are divided; None for those that can be had in any way.
+          mesh: the mesh.
+        """
+        options: dict[int, list[Names]] = {}
+        for dims, spec in zip(self.operands, specs, strict=True):
+            if spec is not None:
+                read = self.read(dims, spec, mesh)
+                for factor, names in read.items():
+                    _add(options, factor, names)
+                self._moved(options, dims, spec, read)
+        chosen_of = itertools.product(*[[*known, ()] for known in options.values()])
+        for chosen in itertools.islice(chosen_of, COSTS.divisions):
+            used = [name for names in chosen for name in names]
+            division = {f: names for f, names in zip(options, chosen, strict=True) if names}
+            if len(used) == len(set(used)) and self.is_possible(division, mesh):
+                yield division
+
+    def _moved(
+        self, options: dict[int, list[Names]], dims: Dims, spec: Spec, read: Mapping[int, Names]
+    ) -> None:
+        """Adds that what an axis cannot stay divided along goes to another one of the operand."""
+        for factors, names in zip(dims, spec, strict=True):
+            kept = sum([len(read.get(factor, ())) for factor in factors])
+            if names[kept:]:
+                for other in {factor for axis in dims for factor in axis[:1]}:
+                    _add(options, other, (*read.get(other, ()), *names[kept:]))
+
+    def is_possible(self, division: Division, mesh: Mesh) -> bool:
+        """Whether parts are blocks, and what is partial is so by one monoid.
+
+        A number of parts divides its factor's size. Factors before it in its axis are divided wholly.
+        """
+        if any([self.sizes[f] % mesh.parts(names) for f, names in division.items()]):
+            return False
+        for factors in {axis for dims in (*self.operands, *self.results) for axis in dims}:
+            for major, minor in itertools.pairwise(factors):
+                whole = mesh.parts(division.get(major, ())) == self.sizes[major]
+                if not whole and any([f in division for f in factors[factors.index(minor) :]]):
+                    return False
+        return len({fn for factor, fn in self.reduced.items() if factor in division}) < 2
+
+
+def _add(options: dict[int, list[Names]], factor: int, names: Names) -> None:
+    known = options.setdefault(factor, [])
+    if names not in known:
+        known.append(names)
+
+
+def _spec(dims: Dims, division: Division) -> Spec:
+    return tuple([
+        tuple([name for factor in factors for name in division.get(factor, ())])
+        for factors in dims
+    ])  # fmt: skip
+
+
+Rule: TypeAlias = Callable[[Any], "Factors | None"]
+_rules: dict[type, Rule] = {}
+
+
+def rule(*kinds: type) -> Callable[[Rule], Rule]:
+    """Enters how nodes of `kinds` are divided: node -> factors, or None if it has to be whole."""
+
+    def enter(rule: Rule) -> Rule:
+        for kind in kinds:
+            _rules[kind] = rule
+        return rule
+
+    return enter
+
+
+def factors_of(node: ir.Node) -> Factors | None:
+    """How `node` can be divided; None if it can only be computed as a whole."""
+    found = _rules.get(type(node))
+    return None if found is None else found(node)
+
+
+def refinement(old: ir.Shape, new: ir.Shape) -> tuple[list[int], Dims, Dims]:
+    """Factors that axes of two shapes of one size have in common: sizes, and those of each axis."""
+    bounds = sorted({*_bounds(old), *_bounds(new)}, reverse=True)
+    spans = [*itertools.pairwise(bounds)]
+    usable = {span for span in spans if span[0] % span[1] == 0}
+    while True:  # what follows something unusable in an axis is no block of it
+        before = len(usable)
+        for shape in (old, new):
+            for axis, inner in zip(_spans(shape, spans), _bounds(shape)[1:], strict=True):
+                fits = [span in usable and span[1] % inner == 0 for span in axis]
+                usable -= {*axis[[*fits, False].index(False) :]}
+        if len(usable) == before:
+            break
+    numbers = {span: k for k, span in enumerate([s for s in spans if s in usable])}
+    dims = [
+        tuple([tuple([numbers[s] for s in axis if s in numbers]) for axis in _spans(shape, spans)])
+        for shape in (old, new)
+    ]
+    return [high // low for high, low in numbers], dims[0], dims[1]
+
+
+def _bounds(shape: ir.Shape) -> list[int]:
+    return [math.prod(shape[k:]) for k in range(len(shape) + 1)]
+
+
+def _spans(shape: ir.Shape, spans: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """The spans that each axis of a shape consists of."""
+    bounds = _bounds(shape)
+    return [
+        [span for span in spans if high >= span[0] and span[1] >= low]
+        for high, low in itertools.pairwise(bounds)
+    ]

@@ -1,0 +1,123 @@
+"""How values lie on a mesh: which part of a tensor is whose.
+
+A device's place in the mesh is a coordinate for each axis. A `Spec` says for each axis of a tensor the
+axes of the mesh that it is divided along, major first; all parts are of one size. Axes of the mesh of
+extent 1 divide nothing, and are in no spec here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.sharding_propagation import Spec
+from jitney.core.record import record
+
+Names = tuple[str, ...]
+Coordinates = dict[str, int]
+
+
+@record(frozen=True, eq=False)
+class Mesh:
+    """The axes of a mesh by name, with their extents; devices are numbered in row-major order."""
+
+    extents: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        """The number of devices."""
+        return math.prod(self.extents.values())
+
+    def parts(self, names: Sequence[str]) -> int:
+        """Into how many parts an axis is divided along the mesh's axes `names`."""
+        return math.prod([self.extents[name] for name in names])
+
+    def counts(self, spec: Spec) -> tuple[int, ...]:
+        """Into how many parts each axis of a tensor is divided."""
+        return tuple([self.parts(names) for names in spec])
+
+    def local(self, shape: Sequence[int], spec: Spec) -> ir.Shape:
+        """The shape of one device's part."""
+        return tuple([n // self.parts(names) for n, names in zip(shape, spec, strict=True)])
+
+    def axes(self, names: Sequence[str]) -> ir.MeshAxes:
+        """What a collective along the axes `names` is told."""
+        return tuple([(name, self.extents[name]) for name in names])
+
+    def normal(self, spec: Sequence[Sequence[object]], shape: Sequence[int]) -> Spec:
+        """`spec` without axes of the mesh of extent 1.
+
+        Raises:
+          ValueError: if it does not divide a tensor of shape `shape` evenly.
+        """
+        if len(spec) != len(shape):
+            raise ValueError(f"partition: {len(spec)} entries of a spec for a tensor of {shape}")
+        found = tuple([
+            tuple([str(name) for name in names if self.extents[str(name)] > 1]) for names in spec
+        ])  # fmt: skip
+        used = [name for names in found for name in names]
+        if len(used) != len(set(used)):
+            raise ValueError(f"partition: an axis of the mesh twice in {spec_text(found)}")
+        for n, names in zip(shape, found, strict=True):
+            if n % self.parts(names):
+                raise ValueError(
+                    f"partition: {self.parts(names)} devices along {names} do not divide an axis of "
+                    f"{n} elements evenly"
+                )
+        return found
+
+    def devices(self, names: Sequence[str] | None = None) -> Iterator[Coordinates]:
+        """All coordinates along `names` (all axes if None), in row-major order."""
+        names = tuple(self.extents) if names is None else names
+        for place in itertools.product(*[range(self.extents[name]) for name in names]):
+            yield dict(zip(names, place, strict=True))
+
+    def number(self, place: Mapping[str, int], names: Sequence[str]) -> int:
+        """The number among the participants along `names` of the device at `place`."""
+        number = 0
+        for name in names:
+            number = number * self.extents[name] + place[name]
+        return number
+
+    def tile(self, place: Mapping[str, int], spec: Spec) -> tuple[int, ...]:
+        """The number, along each axis, of the part that the device at `place` has."""
+        return tuple([self.number(place, names) for names in spec])
+
+
+def spec_text(spec: Spec) -> str:
+    """`[x, *, y+z]`: for each axis what it is divided along, `*` if it is whole."""
+    return "[" + ", ".join(["+".join(names) or "*" for names in spec]) + "]"
+
+
+def split(x: np.ndarray, spec: Spec, mesh: Mesh) -> list[np.ndarray]:
+    """The parts of `x` that the devices of a mesh have, in their order."""
+    shape = mesh.local(x.shape, spec)
+    parts: list[np.ndarray] = []
+    for place in mesh.devices():
+        tile = mesh.tile(place, spec)
+        window = [slice(k * n, (k + 1) * n) for k, n in zip(tile, shape, strict=True)]
+        parts.append(x[tuple(window)])
+    return parts
+
+
+def join(parts: Sequence[np.ndarray], spec: Spec, mesh: Mesh) -> np.ndarray:
+    """The tensor whose parts the devices have.
+
+    Raises:
+      AssertionError: if replicas differ.
+    """
+    local = parts[0].shape
+    shape = [n * count for n, count in zip(local, mesh.counts(spec), strict=True)]
+    whole = np.empty(shape, parts[0].dtype)
+    seen: dict[tuple[int, ...], np.ndarray] = {}
+    for place, part in zip(mesh.devices(), parts, strict=True):
+        tile = mesh.tile(place, spec)
+        first = seen.setdefault(tile, part)
+        assert first is part or first.tobytes() == part.tobytes(), f"replicas of {tile} differ"
+        window = [slice(k * n, (k + 1) * n) for k, n in zip(tile, local, strict=True)]
+        whole[tuple(window)] = part
+    return whole

@@ -1,0 +1,356 @@
+"""The partitioner: of a program over a mesh it makes the program that each of the devices runs.
+
+Nodes are taken in order. Each is divided in one of the ways that its operands suggest (`factors`), the
+one for which devices send least, and of equals the one in which they compute least. Operands are moved
+to where it wants them. Three things keep traffic low:
+
+- A sum over a divided axis stays *partial* until somebody wants it: who wants a part of it pays for a
+  reduce-scatter, not for an all-reduce.
+- What is computed from values that all devices have, such as constants, indices and random bits, is
+  *free*: it is built when it is asked for, for the part that is asked for.
+- What has been moved for one node is there for others: the builder gives the same nodes again, and
+  they are not paid for twice.
+
+Values are those of the whole program, to the bit where no reduction is divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.partition import halos as halos, rules as rules  # rules are entered
+from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
+from jitney.compiler.hlo.partition.layout import Mesh
+from jitney.compiler.hlo.partition.movement import Movement, Partial
+from jitney.compiler.hlo.partition.traffic import sent, work
+from jitney.compiler.hlo.sharding_propagation import Spec, propagate, whole
+from jitney.core.record import record
+
+# What is cheap enough to be computed for parts, where it is wanted, if all devices could have it all.
+_FREE = (ir.Iota, ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose)
+
+
+@record(eq=False)
+class Value:
+    """A tensor of the whole program in the program of one device.
+
+    Attributes:
+      shape: of the whole.
+      spec: how it is divided.
+      node: the device's part; None where it is free.
+      partial: what parts are still to be combined by.
+      make: builds a free value's part for a spec.
+      depth: the number of free values that it is computed from, one after the other.
+    """
+
+    shape: ir.Shape
+    spec: Spec
+    node: ir.Node | None = None
+    partial: Partial | None = None
+    make: Callable[[Spec], ir.Node] | None = None
+    depth: int = 0
+
+
+Values: TypeAlias = "Value | list[Value]"
+
+
+@record(frozen=True, eq=False)
+class Partitioned:
+    """The program of one device, and how its operands and results are parts of the whole program's."""
+
+    module: ir.Module
+    mesh: Mesh
+    in_specs: tuple[Spec, ...]
+    out_specs: tuple[Spec, ...]
+
+
+def partition(
+    module: ir.Module,
+    in_specs: Sequence[Sequence[Sequence[object]]],
+    extents: Mapping[str, int],
+    out_specs: Sequence[Sequence[Sequence[object]]] | None = None,
+) -> Partitioned:
+    """The program that each device of a mesh runs so that all together compute `module`.
+
+    Args:
+      module: the program, as lowered or simplified.
+      in_specs: for each operand, for each of its axes, the axes of the mesh that it is divided along.
+      extents: of the axes of the mesh, in the order in which devices are numbered.
+      out_specs: the same for results; if None, as sharding propagation says.
+
+    Raises:
+      ValueError: if a spec does not divide its tensor evenly, or if the program has collectives of
+        several participants already.
+    """
+    mesh = Mesh({str(name): n for name, n in extents.items()})
+    region = module.region
+    ins = [mesh.normal(spec, p.shape) for spec, p in zip(in_specs, region.parameters, strict=True)]
+    if out_specs is None:
+        out_specs = propagate(region, ins, mesh.extents)
+    outs = [mesh.normal(spec, r.shape) for spec, r in zip(out_specs, region.results, strict=True)]
+    new, _ = _Region(mesh).run(region, ins, outs)
+    return Partitioned(ir.Module(module.name, new), mesh, tuple(ins), tuple(outs))
+
+
+class _Region:
+    """Divides one region."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.mesh = mesh
+        self.b = Builder()
+        self.m = Movement(self.b, mesh)
+        self.values: dict[ir.Node, Values] = {}
+        self.done: set[ir.Node] = set()  # nodes that are part of the program now
+        self.made: dict[tuple[int, Spec], ir.Node] = {}  # free values' parts
+
+    def run(
+        self, region: ir.Region, specs: Sequence[Spec], wanted: Sequence[Spec] | None
+    ) -> tuple[ir.Region, list[Spec]]:
+        """The region for parts, and how its results are divided: as `wanted`, or as they come."""
+        parameters: list[ir.Parameter] = []
+        for p, spec in zip(region.parameters, specs, strict=True):
+            local = ir.TensorType(self.mesh.local(p.shape, spec), p.dtype)
+            parameters.append(self.b.parameter(p.index, local))
+            self.values[p] = self.given(p, parameters[-1], spec)
+        for node in traversal.topological_order(traversal.roots(region)):
+            if node not in self.values:
+                self.values[node] = self.divide(node)
+        results: list[ir.Node] = []
+        found: list[Spec] = []
+        for k, result in enumerate(region.results):
+            value = self.value(result)
+            found.append(value.spec if wanted is None else wanted[k])
+            results.append(self.at(value, found[k]))
+        new = ir.Region(tuple(parameters), tuple(results), tuple(self.b.ordered))
+        return new, found
+
+    # --- values -----------------------------------------------------------------------------------
+
+    def value(self, node: ir.Node) -> Value:
+        found = self.values[node]
+        assert isinstance(found, Value)
+        return found
+
+    def given(self, old: ir.Node, node: ir.Node, spec: Spec) -> Value:
+        """The value of `old`, whose part there is."""
+        self.keep([node])
+        return Value(old.shape, spec, node)
+
+    def at(self, value: Value, spec: Spec) -> ir.Node:
+        """The part of `value` that `spec` says, for which devices send least."""
+        if value.make is not None:
+            key = (id(value), spec)
+            found = self.made.get(key)
+            if found is None:
+                found = self.made[key] = value.make(spec)
+            return found
+        assert value.node is not None
+        if value.spec == spec and value.partial is None:
+            return value.node
+        ways = [*self.m.ways(value.node, value.spec, spec, value.partial)]
+        return min(ways, key=lambda node: self.cost([node]))
+
+    def keep(self, nodes: Sequence[ir.Node]) -> None:
+        """`nodes`, and all that they are computed from, are part of the program."""
+        self.done.update(self.new(nodes))
+
+    def new(self, nodes: Sequence[ir.Node]) -> list[ir.Node]:
+        """`nodes`, and what they are computed from, that is not part of the program yet."""
+        found: dict[ir.Node, None] = {}
+        stack = [*nodes]
+        while stack:
+            node = stack.pop()
+            if node not in found and node not in self.done:
+                found[node] = None
+                stack += traversal.operands(node)
+        return [*found]
+
+    def cost(self, nodes: Sequence[ir.Node]) -> tuple[float, int]:
+        """Of what has to be added for `nodes`: bytes that a device sends, and operations."""
+        new = self.new(nodes)
+        traffic = sum([sent(node) for node in new if isinstance(node, ir.Collective)])
+        return traffic, sum([work(node) for node in new])
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def divide(self, node: ir.Node) -> Values:
+        """The value of a node whose operands have theirs."""
+        match node:
+            case ir.Project():
+                found = self.values[node.node]
+                assert isinstance(found, list)
+                return found[node.index]
+            case ir.Constant():
+                return self.constant(node)
+            case ir.While():
+                return self.loop(node)
+            case ir.Cond():
+                return self.branches(node)
+            case ir.Fence():
+                return self.fence(node)
+            case _:
+                pass
+        if isinstance(node, ir.Collective) and node.axes:
+            raise ValueError(f"partition: the program has a collective already, {node.kind}")
+        factors = factors_of(node)
+        if factors is None or _is_empty(node):
+            return self.undivided(node)
+        operands = traversal.operands(node) if factors.nodes is None else factors.nodes
+        values = [self.value(x) for x in operands]
+        free = [v.make is not None or (not any(v.spec) and v.partial is None) for v in values]
+        if isinstance(node, _FREE) and all(free):
+            depth = 1 + max([v.depth for v in values], default=0)
+            if depth < COSTS.free_depth:
+                return self.free(node, factors, values, depth)
+        return self.cheapest(node, factors, values, free)
+
+    def constant(self, node: ir.Constant) -> Value:
+        def make(spec: Spec) -> ir.Node:
+            return self.m.moved(self.b.constant(node.value), whole(len(node.shape)), spec)
+
+        return Value(node.shape, whole(len(node.shape)), make=make)
+
+    def free(self, node: ir.Node, factors: Factors, values: Sequence[Value], depth: int) -> Value:
+        """A value that is built for the part that is asked for, without any traffic."""
+
+        def make(spec: Spec) -> ir.Node:
+            division: Division = factors.read(factors.results[0], spec, self.mesh)
+            if not factors.is_possible(division, self.mesh):
+                division = {}
+            found = factors.result_specs(division)[0]
+            return self.m.moved(self.build(node, factors, values, division)[0], found, spec)
+
+        return Value(node.shape, whole(len(node.shape)), make=make, depth=depth)
+
+    def build(
+        self, node: ir.Node, factors: Factors, values: Sequence[Value], division: Division
+    ) -> list[ir.Node]:
+        """The results' parts of a node that is divided in a certain way."""
+        operands = [
+            self.at(value, spec)
+            for value, spec in zip(values, factors.operand_specs(division), strict=True)
+        ]
+        shapes = [
+            self.mesh.local(t.shape, spec)
+            for t, spec in zip(_types(node), factors.result_specs(division), strict=True)
+        ]
+        built = factors.build(self.m, operands, division, shapes)
+        return built if isinstance(built, list) else [built]
+
+    def cheapest(
+        self, node: ir.Node, factors: Factors, values: Sequence[Value], free: Sequence[bool]
+    ) -> Values:
+        """The value of a node, divided in the way that costs least."""
+        specs = [
+            None if is_free else value.spec for value, is_free in zip(values, free, strict=True)
+        ]
+        best: tuple[tuple[float, int], list[ir.Node], Division] | None = None
+        for division in factors.divisions(specs, self.mesh):
+            parts = self.build(node, factors, values, division)
+            partial = self.partial(factors, division)
+            complete = parts if partial is None else [self.m.reduced(x, partial) for x in parts]
+            cost = self.cost(complete)
+            if best is None or cost < best[0]:
+                best = cost, parts, division
+        assert best is not None
+        _, parts, division = best
+        self.keep(parts)
+        partial = self.partial(factors, division)
+        found = [
+            Value(t.shape, spec, part, partial)
+            for t, spec, part in zip(
+                _types(node), factors.result_specs(division), parts, strict=True
+            )
+        ]
+        return found if isinstance(node.type, tuple) else found[0]
+
+    def partial(self, factors: Factors, division: Division) -> Partial | None:
+        """What results are still to be combined by."""
+        divided = [f for f in factors.reduced if f in division]
+        if not divided:
+            return None
+        names = tuple([name for f in divided for name in division[f]])
+        return Partial(factors.reduced[divided[0]], names)
+
+    def undivided(self, node: ir.Node) -> Values:
+        """The value of a node that each device computes as a whole."""
+        new: dict[ir.Node, ir.Node] = {}
+        for x in traversal.operands(node):
+            new[x] = self.at(self.value(x), whole(len(x.shape)))
+        parts = rules.rebuilt(self.b, node, new)
+        self.keep(parts)
+        found = [
+            Value(t.shape, whole(len(t.shape)), part)
+            for t, part in zip(_types(node), parts, strict=True)
+        ]
+        return found if isinstance(node.type, tuple) else found[0]
+
+    # --- control ----------------------------------------------------------------------------------
+
+    def fence(self, node: ir.Fence) -> list[Value]:
+        values = [self.value(x) for x in node.args]
+        parts = self.b.fence([self.at(v, v.spec) for v in values])
+        return [Value(v.shape, v.spec, part) for v, part in zip(values, parts, strict=True)]
+
+    def loop(self, node: ir.While) -> list[Value]:
+        """A carry is divided as its first value and the body's result both are, if they agree.
+
+        A first value that is free is as the body makes it.
+        """
+        values = [self.value(x) for x in node.init]
+        first, carry = True, [v.spec for v in values]
+        while True:
+            _, after = _Region(self.mesh).run(node.body, carry, None)
+            agreed = [
+                b if first and v.make is not None else _common(a, b)
+                for v, a, b in zip(values, carry, after, strict=True)
+            ]
+            if agreed == carry:
+                break
+            carry, first = agreed, False
+        body, _ = _Region(self.mesh).run(node.body, carry, carry)
+        cond, _ = _Region(self.mesh).run(node.cond, carry, [()])
+        init = [self.at(v, spec) for v, spec in zip(values, carry, strict=True)]
+        self.keep(init)
+        return self.results(node, self.b.while_(cond, body, init), carry)
+
+    def branches(self, node: ir.Cond) -> list[Value]:
+        """Operands stay as they are; results are divided where all branches agree."""
+        values = [self.value(x) for x in node.args]
+        specs = [v.spec for v in values]
+        natural = [_Region(self.mesh).run(case, specs, None)[1] for case in node.cases]
+        agreed = list(natural[0])
+        for other in natural[1:]:
+            agreed = [_common(a, b) for a, b in zip(agreed, other, strict=True)]
+        cases = [_Region(self.mesh).run(case, specs, agreed)[0] for case in node.cases]
+        index = self.at(self.value(node.index), ())
+        args = [self.at(v, spec) for v, spec in zip(values, specs, strict=True)]
+        self.keep([index, *args])
+        return self.results(node, self.b.cond(index, cases, args), agreed)
+
+    def results(
+        self, node: ir.Node, parts: Sequence[ir.Node], specs: Sequence[Spec]
+    ) -> list[Value]:
+        self.keep(parts)
+        return [
+            Value(t.shape, spec, part)
+            for t, spec, part in zip(_types(node), specs, parts, strict=True)
+        ]
+
+
+def _types(node: ir.Node) -> tuple[ir.TensorType, ...]:
+    return node.type if isinstance(node.type, tuple) else (node.type,)
+
+
+def _is_empty(node: ir.Node) -> bool:
+    """Whether the node, or an operand of it, has no elements: there is nothing to divide."""
+    types = [t for x in (node, *traversal.operands(node)) for t in _types(x)]
+    return any([0 in t.shape for t in types])
+
+
+def _common(a: Spec, b: Spec) -> Spec:
+    return tuple([x if x == y else () for x, y in zip(a, b, strict=True)])

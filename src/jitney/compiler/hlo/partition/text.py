@@ -1,0 +1,48 @@
+"""Partitioned programs as text: how operands and results lie, and what each collective costs."""
+
+from __future__ import annotations
+
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.partition.layout import spec_text
+from jitney.compiler.hlo.partition.partitioner import Partitioned
+from jitney.compiler.hlo.partition.traffic import collectives_of, sent
+from jitney.compiler.hlo.text import print_module
+
+
+def print_partitioned(program: Partitioned) -> str:
+    """The program of one device; behind a collective the bytes that the device sends for it."""
+    mesh = program.mesh
+    axes = ", ".join([f"{name}={n}" for name, n in mesh.extents.items()])
+    region = program.module.region
+    lines = [f"over {axes}: {mesh.size} devices"]
+    lines += [
+        f"  p{p.index}: {p.tensor_type} is a part {spec_text(spec)}"
+        for p, spec in zip(region.parameters, program.in_specs, strict=True)
+    ]
+    lines += [
+        f"  result {k}: {r.tensor_type} is a part {spec_text(spec)}"
+        for k, (r, spec) in enumerate(zip(region.results, program.out_specs, strict=True))
+    ]
+    lines.append(print_module(program.module, note=_note))
+    found = [node for node in collectives_of(region) if node.args]
+    total = bytes_text(sum(map(sent, found)))
+    plural = "" if len(found) == 1 else "s"
+    lines.append(f"{len(found)} collective{plural}, a device sends {total} (loops once)")
+    return "\n".join(lines)
+
+
+def _note(node: ir.Node) -> str:
+    if isinstance(node, ir.Collective) and node.args:
+        return f"  # sends {bytes_text(sent(node))}"
+    return ""
+
+
+def bytes_text(n: float) -> str:
+    """`96 B`, `1.50 kB`, `24.0 MB`: three digits above a thousand."""
+    if n < 1000:
+        return f"{n:.0f} B"
+    units = iter(("kB", "MB", "GB", "TB", "PB"))
+    unit, n = next(units), n / 1000
+    while n >= 1000:
+        unit, n = next(units), n / 1000
+    return f"{n:.{2 if n < 10 else 1 if n < 100 else 0}f} {unit}"

@@ -1,0 +1,55 @@
+"""What collectives cost: the bytes that each device sends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.collectives import group_size
+
+
+def sent(node: ir.Collective) -> float:
+    """Bytes that each device sends, by the algorithms that send least.
+
+    Of n participants, in a ring: an all-gather sends every part n - 1 times around, a reduce-scatter
+    the same of its operand's parts, an all-reduce is both.
+    """
+    if not node.args:
+        return 0
+    n = group_size(node.axes, node.groups)
+    operand, result = node.args[0].tensor_type.nbytes, node.tensor_type.nbytes
+    match node.kind:
+        case "all_reduce":
+            return 2 * operand * (n - 1) / n
+        case "all_gather":
+            return result * (n - 1) / n
+        case "reduce_scatter" | "all_to_all" | "broadcast":
+            return operand * (n - 1) / n
+        case _:
+            return operand
+
+
+def collectives_of(region: ir.Region) -> Iterator[ir.Collective]:
+    """The collectives of a region, and of the loops and branches in it."""
+    for node in traversal.topological_order(traversal.roots(region)):
+        if isinstance(node, ir.Collective):
+            yield node
+        for _, inner in traversal.regions(node):
+            yield from collectives_of(inner)
+
+
+def work(node: ir.Node) -> int:
+    """Operations of one device for `node`, about: elements, and products of a contraction."""
+    match node:
+        case ir.Dot():
+            return node.tensor_type.size * math.prod([node.x.shape[k] for k in node.contract[0]])
+        case ir.Convolution():
+            feature = node.dims.w_axes[0]
+            window = [n for k, n in enumerate(node.w.shape) if k != feature]
+            return node.tensor_type.size * math.prod(window)
+        case ir.Reduce() | ir.Scatter():
+            return node.x.tensor_type.size
+        case _:
+            types = node.type if isinstance(node.type, tuple) else (node.type,)
+            return sum([t.size for t in types])

@@ -1,0 +1,185 @@
+"""The partitioner: all devices together compute what the whole program does; texts show how."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.compiler import golden_files as golden
+from tests.compiler.hlo.partition.random_programs import random_case
+
+import jitney
+import jitney.numpy as jnp
+from jitney import lax
+from jitney.compiler import pipeline
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.partition import interpret, partitioner
+from jitney.compiler.hlo.partition.layout import Mesh, join, split
+from jitney.compiler.hlo.partition.text import bytes_text, print_partitioned
+from jitney.compiler.hlo.partition.traffic import collectives_of, sent
+from jitney.compiler.hlo.verify import verify
+from jitney.compiler.tensor_type import TensorType
+
+X, Y = ("x",), ("y",)
+NUMBERS = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return NUMBERS.standard_normal(shape, np.float32)
+
+
+def identical(got, expected):
+    for x, y in zip(got, expected, strict=True):
+        assert (x.shape, x.dtype, x.tobytes()) == (y.shape, y.dtype, y.tobytes())
+
+
+def partitioned(function, args, specs, mesh, outs=None):
+    """The partitioned program; results of all devices are those of the whole program, to the bit."""
+    function.__name__ = "f"
+    module = jitney.jit(function).lower(*args).compiler_ir()
+    program = pipeline.partition(module, specs, mesh, outs)
+    verify(program.module)
+    arrays = [np.asarray(x) for x in args]
+    identical(interpret.run(program, arrays), pipeline.interpret(module, arrays))
+    return program
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_random_programs(draw):
+    module, inputs, specs, mesh, outs = random_case(draw)
+    program = partitioner.partition(module, specs, mesh, outs)
+    verify(program.module)
+    identical(interpret.run(program, inputs), pipeline.interpret(module, inputs))
+
+
+W = np.arange(-8, 8, dtype=np.float32)
+MATRIX = NUMBERS.integers(-4, 5, (8, 16)).astype(np.float32)
+GOLDEN = {
+    "row times column: partial sums": (
+        lambda x, y: jnp.maximum(x @ y, 0), (MATRIX, MATRIX.T), [(X, Y), (Y, ())], {"x": 2, "y": 2}
+    ),
+    "who wants a part of a sum pays for a reduce-scatter": (
+        lambda x, y, z: x @ y + z, (MATRIX, MATRIX.T, MATRIX[:, :8]), [((), X), (X, ()), (X, ())],
+        {"x": 4},
+    ),
+    "the smaller operand moves": (
+        lambda x, y: x @ y, (MATRIX, MATRIX[:2].T), [(X, ()), (X, ())], {"x": 4}
+    ),
+    "an axis changes its owner": (
+        lambda x: jnp.cumsum(x * 2, 0), (MATRIX,), [(X, ())], {"x": 4}, [((), X)]
+    ),
+    "halos of a roll": (lambda x: jnp.roll(x, 1) + jnp.roll(x, -1) - 2 * x, (W,), [(X,)], {"x": 4}),
+    "halos of a window": (
+        lambda x: jnp.convolve(x, jnp.array([1.0, 2.0, 1.0]), mode="same"), (W,), [(X,)], {"x": 4}
+    ),
+    "padding and slices": (lambda x: jnp.pad(x, (3, 1))[4:12], (W[:12],), [(X,)], {"x": 4}),
+    "one row": (lambda x: x[5] + x[-1], (MATRIX,), [(X, Y)], {"x": 4, "y": 2}),
+    "reversed": (lambda x: x[::-1], (W,), [(X,)], {"x": 4}),
+    "parts change places": (lambda x: x, (MATRIX,), [(X, Y)], {"x": 2, "y": 2}, [(Y, X)]),
+    "a reshape keeps what it can": (
+        lambda x: x.reshape(4, 2, 16).sum(2), (MATRIX,), [(("x", "y"), ())], {"x": 4, "y": 2}
+    ),
+    "a loop": (
+        lambda x: lax.fori_loop(0, 3, lambda i, c: (c[0] + c[1].sum(), c[1][::-1]), (0.0, x)),
+        (W,), [(X,)], {"x": 4},
+    ),
+    "sorted along a divided axis": (lambda x: jnp.sort(x, 1), (MATRIX,), [(X, Y)], {"x": 2, "y": 2}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_texts(name):
+    program = partitioned(*GOLDEN[name])
+    golden.check("partition.txt", name, {"partitioned": print_partitioned(program)})
+
+
+def test_random_bits_and_masks_need_no_communication():
+    def function(key, x):
+        noise = jitney.random.bits(key, (8, 16), "uint32")
+        return jnp.where(jnp.tril(jnp.ones((8, 16), bool)), noise, x)
+
+    args = (jitney.random.key_data(jitney.random.key(1)), MATRIX.astype(np.uint32))
+    program = partitioned(
+        lambda key, x: function(jitney.random.wrap_key_data(key), x), args, [((),), (X, Y)],
+        {"x": 2, "y": 4},
+    )  # fmt: skip
+    assert program.out_specs == ((X, Y),)
+    assert not [node for node in collectives_of(program.module.region) if node.args]
+
+
+def test_numbers_are_those_of_the_whole_program_where_no_sum_is_divided():
+    def function(x, y):
+        z = jnp.tanh(x) * jnp.roll(y, 3, 1)
+        return jnp.pad(z, 4)[:, ::3], jnp.cumsum(z, 1), z.max(1), jnp.sort(z, 0)
+
+    program = partitioned(
+        function, (normal(8, 16), normal(8, 16)), [(X, Y), ((), X)], {"x": 2, "y": 2}
+    )
+    assert {node.kind for node in collectives_of(program.module.region)} >= {
+        "permute",
+        "all_to_all",
+    }
+
+
+def test_what_was_moved_is_not_moved_again():
+    program = partitioned(
+        lambda x: (jnp.sort(x), x[::2][:3], jnp.sort(x) * 2), (W,), [(X,)], {"x": 2}
+    )
+    assert [n.kind for n in collectives_of(program.module.region) if n.args] == ["all_gather"]
+
+
+def test_parts_of_arrays():
+    mesh = Mesh({"x": 2, "y": 3})
+    x = np.arange(72).reshape(6, 12)
+    for spec in [(X, Y), (("y", "x"), ()), ((), ("x", "y")), ((), ())]:
+        parts = split(x, spec, mesh)
+        assert {part.shape for part in parts} == {mesh.local(x.shape, spec)}
+        assert np.array_equal(join(parts, spec, mesh), x)
+    different = [part + (k == 5) for k, part in enumerate(split(x, (X, ()), mesh))]
+    with pytest.raises(AssertionError, match=r"replicas of \(1, 0\) differ"):
+        join(different, (X, ()), mesh)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "expected"),
+    [
+        ("all_reduce", (("fn", "add"),), 2 * 64 * 3 / 4), ("all_gather", (("dim", 0),), 3 * 64),
+        ("reduce_scatter", (("fn", "add"), ("dim", 0)), 48), ("broadcast", (("source", 1),), 48),
+        ("permute", (("pairs", ((0, 1),)),), 64), ("axis_index", (), 0),
+    ],
+)  # fmt: skip
+def test_bytes_that_a_device_sends(kind, params, expected):
+    b = Builder()
+    args = [] if kind == "axis_index" else [b.parameter(0, TensorType((16,), np.dtype(np.float32)))]
+    assert sent(b.collective(kind, (("x", 4),), params, args)) == expected
+
+
+def test_bytes_as_text():
+    found = " ".join([bytes_text(n) for n in (0, 1500, 24e3, 999e3, 1e6, 1.234e11, 5e12, 7e15)])
+    assert found == "0 B 1.50 kB 24.0 kB 999 kB 1.00 MB 123 GB 5.00 TB 7.00 PB"
+
+
+def test_errors():
+    module = jitney.jit(lambda x: x * 2).lower(MATRIX).compiler_ir()
+    with pytest.raises(ValueError, match=r"3 devices along .* do not divide an axis of 8 elements"):
+        partitioner.partition(module, [(X, ())], {"x": 3})
+    with pytest.raises(ValueError, match="an axis of the mesh twice in"):
+        partitioner.partition(module, [(X, X)], {"x": 2})
+    with pytest.raises(ValueError, match="1 entries of a spec for a tensor of"):
+        partitioner.partition(module, [(X,)], {"x": 2})
+    b = Builder()
+    p = b.parameter(0, TensorType((4,), np.dtype(np.float32)))
+    own = b.module("f", [p], [b.collective("all_reduce", (("i", 2),), (("fn", "add"),), [p])])
+    with pytest.raises(ValueError, match="the program has a collective already, all_reduce"):
+        partitioner.partition(own, [(X,)], {"x": 2})
+
+
+def test_as_text_of_lowered_programs():
+    mesh = jitney.sharding.AbstractMesh((2, 4), ("x", "y"))
+    place = jitney.sharding.NamedSharding(mesh, jitney.sharding.PartitionSpec("x", "y"))
+    args = [jitney.ShapeDtypeStruct((8, 16), jnp.float32, sharding=place), MATRIX]
+    text = jitney.jit(lambda x, y: (x + y).sum()).lower(*args).as_text("partitioned")
+    assert text.startswith("over x=2, y=4: 8 devices\n  p0: float32[4,4] is a part [x, y]\n")
+    assert "axes=(('x',2),('y',4)) params={fn='add'} : float32[]  # sends 7 B\n" in text
+    assert text.endswith("1 collective, a device sends 7 B (loops once)")
+    with pytest.raises(ValueError, match=r'as_text\("partitioned"\) needs an argument on a mesh'):
+        jitney.jit(lambda x: x).lower(MATRIX).as_text("partitioned")
