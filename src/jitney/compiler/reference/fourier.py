@@ -74,6 +74,8 @@ def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
     The angle is reduced in integers to at most an eighth of a turn.
     """
     k = powers % n
+    if n % 8 == 0 and k.size > n // 8:
+        return _all_roots(n)[k]
     eighth = 8 * k // n  # of a turn, in which the angle lies
     rest = 8 * k - eighth * n  # what is left of it, in 8 n-ths of a turn
     flipped = eighth % 2 == 1  # measure from the octant's other end
@@ -85,3 +87,17 @@ def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
     re = np.choose(quarter, [c, -s, -c, s])
     im = np.choose(quarter, [s, c, -s, -c])
     return re - 1j * im
+
+
+def _all_roots(n: int) -> ComplexArray:
+    """exp(-2 pi i k / n) for all k < n, a multiple of 8: others are those of an eighth of a turn."""
+    angle = np.arange(0, n + 1, 8) * (np.pi / (4 * n))
+    c, s = np.cos(angle), np.sin(angle)
+    eighth, quarter = n // 8, n // 4
+    roots = np.empty((4, quarter), np.complex128)
+    re, im = roots[0].real, roots[0].imag
+    re[:eighth], im[:eighth] = c[:-1], -s[:-1]
+    re[eighth:], im[eighth:] = s[:0:-1], -c[:0:-1]
+    for turned, root in zip(roots[1:], roots[:-1], strict=True):  # by -i
+        turned.real, turned.imag = root.imag, -root.real
+    return roots.reshape(n)
