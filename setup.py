@@ -6,23 +6,27 @@ import numpy
 from setuptools import Extension, setup
 
 NATIVE = Path("src/jitney/runtime/native")
+MODULES = {
+    **dict.fromkeys(("_native", "_loader", "_convolve", "_multiply"), NATIVE),
+    "_walks": Path("src/jitney/core/pytree"),
+}
 
 
 def extensions() -> list[Extension]:
-    """The extension modules, translated to C: the core, the loader of machine code, two of kernels."""
+    """The extension modules, translated to C: the core, the loader, two of kernels, and walks."""
     from Cython.Build import cythonize
 
     modules = [
         Extension(
-            f"jitney.runtime.native.{name}",
-            [str(NATIVE / f"{name}.pyx")],
+            ".".join([*folder.parts[1:], name]),
+            [str(folder / f"{name}.pyx")],
             depends=[str(part) for part in (*NATIVE.glob("*.h"), *NATIVE.glob("*.pxi"))],
             include_dirs=[numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=["-O3", "-pthread", "-fno-math-errno", "-Wno-unused-function"],
             extra_link_args=["-pthread"],
         )
-        for name in ("_native", "_loader", "_convolve", "_multiply")
+        for name, folder in MODULES.items()
     ]
     return cythonize(modules, language_level=3, annotate=False)
 

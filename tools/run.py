@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-NATIVE = ROOT / "src" / "jitney" / "runtime" / "native"
 LEAST_PYTHON = (3, 11)
 
 
@@ -72,7 +71,7 @@ def _is_fresh(stamp: Path) -> bool:
     """Whether nothing that an installation depends on has changed since `stamp`."""
     sources = [ROOT / "pyproject.toml", ROOT / "setup.py"]
     for kind in ("*.pyx", "*.pxd", "*.pxi", "*.h"):
-        sources += NATIVE.glob(kind)
+        sources += (ROOT / "src").glob(f"jitney/**/{kind}")
     return stamp.exists() and all(x.stat().st_mtime <= stamp.stat().st_mtime for x in sources)
 
 

@@ -104,3 +104,13 @@ def test_wants_that_make_no_sense():
         pullback.with_refs(1.0, jax.ad.DontWant())
     with pytest.raises(ValueError, match="lengths"):
         pullback.with_refs(jax.ad.DontWant())
+
+
+def test_structures_with_none_among_the_arguments():
+    def f(tree):
+        return tree["x"] ** 2 * tree["y"]
+
+    out, pullback = jax.vjp(f, {"x": jnp.float32(3.0), "none": None, "y": jnp.float32(2.0)})
+    assert out == 18
+    (ct,) = pullback(jnp.float32(1.0))
+    assert ct == {"x": 12.0, "none": None, "y": 9.0}

@@ -34,6 +34,7 @@ class Function:
       part: which result is meant, of functions that have several.
       edges: the special values at which the function agrees with SciPy.
       grad: operands by which it is differentiated, and compared with real jax.
+      endless: whether real jax takes a second for some float32 numbers, and is not asked for them.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Function:
     part: int | None = None
     edges: tuple[float, ...] = EDGES
     grad: tuple[int, ...] | None = None
+    endless: bool = False
 
     def of(self, module: Any) -> Callable[..., Any]:
         function = getattr(module, self.name)
@@ -67,7 +69,7 @@ FUNCTIONS = [
     Function("ndtri", (UNIT,), 2e-15, edges=(0.0, 1.0, 0.5, -1.0, 2.0, NAN)),
     Function("log_ndtr", ((-1e3, 20.0),), 2e-15),
     Function("expi", (LINE,), 1e-13),
-    Function("exp1", (HALF,), 5e-15, edges=(0.0, 1.0, 2.0, INF, NAN)),
+    Function("exp1", (HALF,), 5e-15, edges=(0.0, 1.0, 2.0, INF, NAN), endless=True),
     Function("sici", (LINE,), 2e-15, part=0),
     Function("sici", (HALF,), 1e-12, part=1),
     Function("fresnel", ((-30.0, 30.0),), 5e-14, part=0),
@@ -138,10 +140,12 @@ def test_narrow_dtypes(function: Function, dtype: Any):
     found = function.of(special)(*map(jnp.asarray, rounded))
     assert found.dtype == dtype
     if dtype == np.float32:
-        theirs = np.asarray(function.of(jax.scipy.special)(*rounded))
         exact = np.asarray(function.of(scipy.special)(*[x.astype(float) for x in rounded]))
-        ours_off, theirs_off = errors(found, exact), errors(theirs, exact)
+        theirs = exact if function.endless else function.of(jax.scipy.special)(*rounded)
+        ours_off, theirs_off = errors(found, exact), errors(np.asarray(theirs), exact)
         finite = np.isfinite(theirs_off) & np.isfinite(ours_off)
+        if function.endless:
+            finite &= np.abs(exact) > np.finfo(np.float32).tiny
         assert ours_off[finite].max() <= max(1e-4, 2 * theirs_off[finite].max())
 
 

@@ -217,9 +217,11 @@ class VJP:
         kept = pytrees.tree_unflatten(static.in_tree, [0] * static.in_tree.num_leaves)
         of_arguments: list[Any] = []
         for argument, entry in zip(kept, self.args_res, strict=True):
-            size = pytrees.tree_structure(argument).num_leaves
-            leaves = pytrees.tree_leaves(entry, is_leaf=_is_absent)
-            of_arguments += leaves if len(leaves) == size else [None] * size
+            structure = pytrees.tree_structure(argument)
+            if _is_absent(entry):
+                of_arguments += [None] * structure.num_leaves
+            else:
+                of_arguments += structure.flatten_up_to(entry)
         out: list[Any] = []
         for place in static.places:
             value = next(opaque) if place is None else of_arguments[place]

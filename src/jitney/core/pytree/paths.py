@@ -1,6 +1,6 @@
 """Paths to the leaves of pytrees: flattening with them, and writing them.
 
-A path is a tuple of keys, one for each container on the way (`pytree_kinds`). Paths are for messages
+A path is a tuple of keys, one for each container on the way (`registry`). Paths are for messages
 and for treating leaves by name; nothing on the way of a compiled call makes them.
 """
 

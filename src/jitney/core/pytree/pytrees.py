@@ -2,7 +2,7 @@
 
 A pytree is a leaf or a container of pytrees. Containers are tuples, lists, dictionaries (children in
 the order of the sorted keys), named tuples, None (a container without children) and registered
-classes; see `pytree_kinds` for these, `pytree_def` for structures, `pytree_paths` for paths.
+classes; see `registry` for these, `treedef` for structures, `paths` for paths.
 """
 
 from __future__ import annotations

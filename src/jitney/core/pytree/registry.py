@@ -12,11 +12,11 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jitney.core.pytree import refusals
+from jitney.core.pytree._walks import checked_pair
 from jitney.core.record import record
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
     from jitney.core.typing import PyTree
 
 Typ = TypeVar("Typ", bound=type[Any])
@@ -79,7 +79,8 @@ class Kind:
 
     `flatten(x)` gives (children, data) and `unflatten(data, children)` is its inverse; `keys(x)`
     gives the keys of the children, or None for numbers. `data_is_keys` tells that the data are
-    hashable keys: only then do they take part in the hash of a tree structure.
+    hashable keys: only then do they take part in the hash of a tree structure. `given` is a user's
+    function for `flatten`, whose result is yet to be checked; walks do so faster than `flatten`.
     """
 
     type: Any
@@ -88,16 +89,14 @@ class Kind:
     flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None
     family: str = "custom"
     data_is_keys: bool = False
+    given: Callable[[Any], Any] | None = None
 
 
 def _sorted_keys(x: dict[Any, Any]) -> list[Any]:
     try:
         return sorted(x)
     except Exception as error:
-        raise ValueError(
-            "Comparator raised exception while sorting pytree dictionary keys: "
-            f"{list(x)} cannot be put in order ({error})."
-        ) from error
+        refusals.keys(x, error)
 
 
 def _flatten_dict(x: dict[Any, Any]) -> tuple[Children, Any]:
@@ -210,36 +209,9 @@ def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
     KINDS[kind.type] = kind
 
 
-def _is_tuple(x: object) -> TypeGuard[tuple[object, ...]]:
-    return type(x) is tuple
-
-
-def _is_pair(x: object) -> TypeGuard[tuple[Any, Any]]:
-    return _is_tuple(x) and len(x) == 2
-
-
-def _checked(flatten: Callable[[Any], object]) -> Callable[[Any], tuple[Children, Any]]:
+def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Children, Any]]:
     """`flatten`, refusing results that are not (children, data)."""
-
-    def checked(x: PyTree) -> tuple[Children, Any]:
-        out = flatten(x)
-        if not _is_pair(out):
-            raise ValueError(
-                "The to_iterable function for a custom PyTree node should return a "
-                f"(children, aux_data) tuple, got {out!r}"
-            )
-        children, data = out
-        if type(children) is tuple:
-            return out
-        try:
-            return tuple(children), data
-        except TypeError:
-            raise ValueError(
-                "The to_iterable function for a custom PyTree node should return a (children, "
-                f"aux_data) tuple where 'children' is iterable, got {out!r}"
-            ) from None
-
-    return checked
+    return lambda x: checked_pair(flatten(x))
 
 
 def register_pytree_node(
@@ -261,7 +233,8 @@ def register_pytree_node(
       TypeError: if an argument is of the wrong kind.
     """
     _check_arguments(nodetype, flatten_func, unflatten_func)
-    _register(Kind(nodetype, _checked(flatten_func), unflatten_func, flatten_with_keys_func))
+    flatten = _checked(flatten_func)
+    _register(Kind(nodetype, flatten, unflatten_func, flatten_with_keys_func, given=flatten_func))
 
 
 def _check_arguments(nodetype: object, flatten: object, unflatten: object) -> None:

@@ -1,20 +1,26 @@
 """`PyTreeDef`, the structure of a pytree without its leaves, and taking trees apart.
 
-Read `pytree_kinds` first. Structures are immutable trees. Those of plain containers are interned, so
-that a dictionary keyed by structures mostly compares by identity; equality is structural all the same.
+Read `registry` first. Structures are immutable trees. Those of plain containers are interned, so that a
+dictionary keyed by structures mostly compares by identity; equality is structural all the same.
 
-Written in Python because it measures faster than the C++ library at hand (flattening a tuple of three
-arrays 0.4 against 0.9 us, a dict of a hundred 9 against 23 us): most containers hold leaves only,
-and those are recognised as a whole by one set operation.
+The walks that every call takes are native (`_walks.pyx`): trees of libraries are deep, and a step over
+a hundred small containers would take longer than what it computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.pytree.registry import KINDS, LEAF_TYPES, NONE_TYPE, Kind, find_kind
+from jitney.core.pytree import refusals
+from jitney.core.pytree._walks import (
+    Structure,
+    flatten as flatten,
+    flatten_until as flatten_until,
+    make_node as make_node,
+    start,
+)
+from jitney.core.pytree.registry import KINDS, LEAF_TYPES, NONE_TYPE, find_kind
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
@@ -22,29 +28,13 @@ if TYPE_CHECKING:
 IsLeaf = Callable[[Any], bool]
 
 
-class PyTreeDef:
+class PyTreeDef(Structure):
     """The structure of a pytree: `PyTreeDef({'a': *, 'b': (*, None)})`.
 
-    Attributes:
-      kind: how the outermost container is put together; None for a leaf.
-      data: its static data (for dictionaries the keys, in order).
-      subtrees: the structures of its children.
-      num_leaves: the number of leaves.
-      flat: whether all children are leaves.
-      interned: whether an equal structure of interned parts is the same object.
+    `Structure` has its attributes, and `unflatten`, `flatten_up_to`, `==` and `hash`.
     """
 
-    __slots__ = (
-        "__weakref__", "_hash", "data", "flat", "interned", "kind", "num_leaves", "subtrees",
-    )  # fmt: skip
-
-    kind: Kind | None
-    data: Any
-    subtrees: tuple[PyTreeDef, ...]
-    num_leaves: int
-    flat: bool
-    interned: bool
-    _hash: int | None
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise TypeError("PyTreeDef has no constructor; use tree_structure(tree)")
@@ -151,24 +141,6 @@ class PyTreeDef:
 
     # --- putting together ---
 
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure with `leaves`.
-
-        Raises:
-          ValueError: if there are too few or too many leaves.
-        """
-        leaves = tuple(leaves)
-        if len(leaves) != self.num_leaves:
-            self._wrong_number(len(leaves))
-        if self.flat:
-            return leaves if self.kind is _TUPLE else self.kind.unflatten(self.data, leaves)  # type: ignore[union-attr]  # no leaf
-        return leaves[0] if self.kind is None else _build(self, iter(leaves))
-
-    def _wrong_number(self, got: int) -> None:
-        if got < self.num_leaves:
-            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {got}")
-        raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
-
     def walk(
         self, f_node: Callable[[Any, Any], Any], f_leaf: Callable[[Any], Any], leaves: Iterable[Any]
     ) -> Any:
@@ -197,50 +169,7 @@ class PyTreeDef:
             return inner
         return make_node(self.kind, self.data, tuple([t.compose(inner) for t in self.subtrees]))
 
-    # --- taking apart ---
-
-    def flatten_up_to(self, tree: PyTree) -> list[Any]:
-        """The parts of `tree` at this structure's leaves.
-
-        Raises:
-          ValueError: if this structure is not a prefix of that of `tree`.
-        """
-        out: list[Any] = []
-        _flatten_up_to(self, tree, out)
-        return out
-
     # --- identity ---
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, PyTreeDef):
-            return NotImplemented
-        if (
-            self.kind is not other.kind
-            or self.num_leaves != other.num_leaves
-            or len(self.subtrees) != len(other.subtrees)
-        ):
-            return False
-        try:
-            same = bool(self.data == other.data)
-        except Exception as error:
-            kind = self.kind
-            name = "" if kind is None else f" {kind.type.__name__}"
-            raise ValueError(
-                f"Exception raised while checking equality of metadata fields of pytree{name}: {error} "
-                "Static data must be comparable; arrays belong into fields that are children."
-            ) from error
-        return same and self.subtrees == other.subtrees
-
-    def __hash__(self) -> int:
-        # The static data of registered classes stay out of it: they need not be hashable.
-        value = self._hash
-        if value is None:
-            kind = self.kind
-            keys = self.data if kind is not None and kind.data_is_keys else None
-            value = self._hash = hash((kind, keys, self.subtrees))
-        return value
 
     def __reduce__(self) -> Any:
         return _restore, (self.node_data(), self.subtrees)
@@ -281,208 +210,4 @@ def _restore(node_data: tuple[Any, Any] | None, subtrees: tuple[PyTreeDef, ...])
     return PyTreeDef.from_node_data_and_children(None, node_data, subtrees)
 
 
-# --- making structures --------------------------------------------------------------------------
-
-
-def _new(
-    kind: Kind | None, data: Any, subtrees: tuple[PyTreeDef, ...], flat: bool, interned: bool
-) -> PyTreeDef:
-    self = object.__new__(PyTreeDef)
-    self.kind = kind
-    self.data = data
-    self.subtrees = subtrees
-    self.flat = flat
-    self.interned = interned
-    self.num_leaves = len(subtrees) if flat else sum([t.num_leaves for t in subtrees])
-    self._hash = None  # pyright: ignore[reportPrivateUsage]  # in place of a constructor
-    return self
-
-
-LEAF = _new(None, None, (), False, True)
-LEAF.num_leaves = 1
-
-_TUPLE = KINDS[tuple]
-
-# (kind, data, number of leaves) or (kind, data, *ids of the children's structures) -> structure. The
-# values keep the children alive, so the ids stay theirs. Containers of leaves stand under both keys.
-# Bounded by starting anew: interning only saves time.
-_INTERNED: dict[tuple[Any, ...], PyTreeDef] = {}
-_MAX_INTERNED = 4096
-
-
-def _is_internable(kind: Kind, data: Any) -> bool:
-    # Keys that are equal but of different types (1 and True) would be taken for each other, so of
-    # dictionaries only those with strings as keys are interned.
-    return data is None or (kind.type is dict and all([type(k) is str for k in data]))
-
-
-def make_node(kind: Kind, data: Any, subtrees: tuple[PyTreeDef, ...]) -> PyTreeDef:
-    """A container of kind `kind` with static data `data`."""
-    flat = True
-    interned = True
-    for t in subtrees:
-        if t is not LEAF:
-            flat = False
-            interned = interned and t.interned
-    if not (interned and _is_internable(kind, data)):
-        return _new(kind, data, subtrees, flat, False)
-    key = (kind, data, len(subtrees)) if flat else (kind, data, *map(id, subtrees))
-    tree = _INTERNED.get(key)
-    if tree is None:
-        if len(_INTERNED) >= _MAX_INTERNED:
-            _INTERNED.clear()
-        tree = _INTERNED[key] = _new(kind, data, subtrees, flat, True)
-    return tree
-
-
-_NONE = make_node(KINDS[NONE_TYPE], None, ())
-_EMPTY_DICT = make_node(KINDS[dict], (), ())
-
-
-def _build(tree: PyTreeDef, leaves: Iterator[Any]) -> Any:
-    parts: list[Any] = []
-    for t in tree.subtrees:
-        if t is LEAF:
-            parts.append(next(leaves))
-        elif t.flat:
-            parts.append(t.kind.unflatten(t.data, tuple(islice(leaves, t.num_leaves))))  # type: ignore[union-attr]  # no leaf
-        else:
-            parts.append(_build(t, leaves))
-    assert tree.kind is not None
-    return tree.kind.unflatten(tree.data, tuple(parts))
-
-
-# --- flattening ---------------------------------------------------------------------------------
-
-
-def flatten(tree: PyTree) -> tuple[list[Any], PyTreeDef]:
-    """(leaves, structure) of `tree`."""
-    leaves: list[Any] = []
-    return leaves, _flatten(tree, leaves)
-
-
-def _flatten(tree: PyTree, leaves: list[Any]) -> PyTreeDef:
-    t: type[Any] = type(tree)  # pyright: ignore[reportUnknownVariableType]  # anything's class
-    if t in LEAF_TYPES:
-        leaves.append(tree)
-        return LEAF
-    if tree is None:
-        return _NONE
-    if t is dict and not tree:  # the keywords of most calls
-        return _EMPTY_DICT
-    kind = KINDS.get(t) or find_kind(t)
-    if kind is None:
-        leaves.append(tree)
-        return LEAF
-    if t is tuple or t is list:
-        children, data = tree, None
-        plain = True
-    else:
-        children, data = kind.flatten(tree)
-        # As in `_is_internable`: sorted keys of which the first and the last are strings are strings.
-        plain = data is None or (t is dict and (not data or type(data[0]) is str is type(data[-1])))
-    n = len(children)
-    subtrees: list[PyTreeDef] | None
-    if n == 0 or (type(children[0]) in LEAF_TYPES and LEAF_TYPES.issuperset(map(type, children))):
-        leaves.extend(children)
-        subtrees = None
-        key = (kind, data, n)
-    else:
-        subtrees = []
-        for child in children:
-            if type(child) in LEAF_TYPES:
-                leaves.append(child)
-                subtrees.append(LEAF)
-            else:
-                subtrees.append(_flatten(child, leaves))
-        key = (kind, data, *map(id, subtrees))
-    if plain:
-        found = _INTERNED.get(key)
-        if found is not None:
-            return found
-    made = make_node(kind, data, (LEAF,) * n if subtrees is None else tuple(subtrees))
-    if made.interned:
-        _INTERNED[key] = made
-    return made
-
-
-def flatten_until(tree: PyTree, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
-    """(leaves, structure) of `tree`, where whatever `is_leaf` holds for is a leaf.
-
-    Raises:
-      ValueError: if `is_leaf` gives something else than a bool.
-    """
-    leaves: list[Any] = []
-
-    def visit(x: object) -> PyTreeDef:
-        verdict = is_leaf(x)
-        if verdict is not True and verdict is not False:
-            raise ValueError(
-                f"is_leaf predicate returned a non-boolean value {verdict!r}; expected a boolean"
-            )
-        kind = None if verdict else find_kind(type(x))
-        if kind is None:
-            leaves.append(x)
-            return LEAF
-        children, data = kind.flatten(x)
-        return make_node(kind, data, tuple([visit(child) for child in children]))
-
-    return leaves, visit(tree)
-
-
-def _flatten_up_to(prefix: PyTreeDef, tree: PyTree, out: list[Any]) -> None:
-    kind = prefix.kind
-    if kind is None:
-        out.append(tree)
-        return
-    _check_type(kind, tree)
-    children, data = kind.flatten(tree)
-    if data is not prefix.data and data != prefix.data:
-        _refuse_data(kind, prefix.data, data, tree)
-    if len(children) != len(prefix.subtrees):
-        name = {"tuple": "Tuple", "list": "List", "namedtuple": "Named tuple"}
-        raise ValueError(
-            f"{name.get(kind.family, 'Custom type')} arity mismatch: {len(children)} != "
-            f"{len(prefix.subtrees)}; {name.get(kind.family, 'value').lower()}: {tree!r}."
-        )
-    if prefix.flat:
-        out.extend(children)
-        return
-    for t, child in zip(prefix.subtrees, children, strict=True):
-        if t is LEAF:
-            out.append(child)
-        else:
-            _flatten_up_to(t, child, out)
-
-
-def _check_type(kind: Kind, tree: object) -> None:
-    if type(tree) is kind.type:
-        return
-    match kind.family:
-        case "none":
-            raise ValueError(
-                f"Expected None, got {tree!r}.\n\nNone is a container without children, not a "
-                "leaf, and so stands for itself only. To have it as a leaf, pass "
-                "is_leaf=lambda x: x is None."
-            )
-        case "tuple" | "list" | "dict":
-            raise ValueError(f"Expected {kind.family}, got {tree!r}.")
-        case "namedtuple":
-            if not (hasattr(tree, "_fields") and isinstance(tree, tuple)):
-                raise ValueError(f"Expected named tuple, got {tree!r}.")
-            raise ValueError(
-                f"Named tuple type mismatch: expected type: {kind.type}, tuple: {tree!r}."
-            )
-        case _:
-            raise ValueError(
-                f"Custom node type mismatch: expected type: {kind.type}, value: {tree!r}."
-            )
-
-
-def _refuse_data(kind: Kind, expected: Any, got: Any, tree: PyTree) -> None:
-    if kind.type is dict:
-        raise ValueError(
-            f"Dict key mismatch; expected keys: {list(expected)}; present keys: {list(got)}."
-        )
-    what = "dataclass " if kind.family == "dataclass" else ""
-    raise ValueError(f"Mismatch custom {what}node data: {expected!r} != {got!r}; value: {tree!r}.")
+LEAF = start(PyTreeDef, KINDS, LEAF_TYPES, find_kind, refusals)

@@ -1,0 +1,1 @@
+"""Whole programs with libraries for JAX, timed on this package and on real jax."""
