@@ -93,6 +93,7 @@ from jitney.api.placement import make_mesh as make_mesh
 from jitney.api.placement import reshard as reshard
 from jitney.api.pmap import pmap as pmap
 from jitney.api.shard_map import shard_map as shard_map
+from jitney.api.shard_map import smap as smap
 from jitney.api.vmap import vmap as vmap
 from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack

@@ -6,7 +6,7 @@ from jitney.api.placement import (
     make_single_device_sharding as make_single_device_sharding,
     reshard as reshard,
 )
-from jitney.api.shard_map import Infer as Infer
+from jitney.api.shard_map_specs import Infer as Infer
 from jitney.core.manual_axes import ManualAxisType as ManualAxisType
 from jitney.core.sharding.mesh import (
     AbstractMesh as AbstractMesh,

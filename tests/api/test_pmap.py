@@ -57,7 +57,7 @@ def test_more_indices_than_devices():
 
 
 def test_scalars():
-    with pytest.raises(ValueError, match="rank should be at least 1, but it is a scalar"):
+    with pytest.raises(ValueError, match="rank should be at least 1, but it is 0"):
         jitney.pmap(lambda x: x)(1.0)
     with pytest.raises(TypeError, match="expected a callable"):
         jitney.pmap(3)

@@ -73,15 +73,15 @@ def test_errors():
 
     with pytest.raises(ValueError, match="there is no mesh"):
         call(mesh=None)
-    with pytest.raises(ValueError, match="has 2 devices, and this process has one"):
+    with pytest.raises(ValueError, match="which has no devices"):
         call(mesh=jitney.sharding.AbstractMesh((2,), ("i",)))
-    with pytest.raises(ValueError, match=r"in_specs has .* are no axes"):
+    with pytest.raises(ValueError, match="in_specs refers to 'k'"):
         call(in_specs=jitney.P("k"))
-    with pytest.raises(ValueError, match="with 2 entries for a value of shape"):
+    with pytest.raises(ValueError, match=r"out_specs is .* which has length 2"):
         call(out_specs=jitney.P(None, "i"))
     with pytest.raises(ValueError, match="in_specs must be a tree prefix"):
         call(in_specs=(spec, spec))
     with pytest.raises(ValueError, match="axis_names"):
         call(axis_names={"k"})
-    with pytest.raises(TypeError, match="must be PartitionSpecs"):
+    with pytest.raises(TypeError, match="it has a leaf 'i' of type str"):
         call(in_specs="i")

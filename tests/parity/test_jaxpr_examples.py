@@ -18,7 +18,6 @@ def _because(reason: str, *names: str) -> Iterable[tuple[str, str]]:
 NOT_YET: dict[str, str] = dict(
     (
         *_because("jnp.fft", "linear_algebra"),
-        *_because("several devices", "shard_map_collectives"),
     )
 )  # fmt: skip
 

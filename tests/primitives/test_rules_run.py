@@ -39,9 +39,10 @@ _INSIDE = "vmap takes its axis away before anything is computed or compiled"
 _BITS = "keys and bits have no derivative; JAX declares a rule, so that libraries find one"
 _WHY = {
     _INSIDE: (
-        "all_gather all_to_all axis_index pbroadcast ppermute reduce_scatter",
+        "all_gather all_to_all axis_index pbroadcast ppermute psum_invariant pvary reduce_scatter",
         "eager lower",
     ),
+    "jet does not enter shard_map, as in JAX": ("psum_invariant pvary ragged_all_to_all", "jet"),
     "memory that is never read is made by compiled programs alone": ("empty2", "eager"),
     "it raises an error of its own: tests/lax/test_named_operations.py": ("composite", "transpose"),
     "they raise errors of their own: tests/api/test_callbacks.py": (
@@ -57,6 +58,9 @@ ELSEWHERE = {
     "discharge": "tests/primitives/refs/test_refs.py",
     "key_use": "tests/random/test_key_reuse.py",
     "checkify": "tests/experimental/test_checkify.py",
+    "mesh": "tests/api/test_meshes.py",
+    "over_devices": "tests/api/test_meshes.py",
+    "varying": "tests/api/test_meshes.py",
 }
 # Rules that no program reaches, and why they are there.
 UNREACHED = {

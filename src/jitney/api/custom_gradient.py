@@ -18,6 +18,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
+from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.linearize import has_tangent
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
@@ -206,6 +207,15 @@ linear_call_p.absent(
 @linear_call_p.batch
 def _(args: Sequence[PyTree], dims: Sequence[int | None], **params: Any) -> Any:
     raise NotImplementedError("Batching rule for 'linear_call' not implemented")
+
+
+@linear_call_p.over_devices
+def _(
+    axis_data: AxisData, args: Sequence[PyTree], dims: Sequence[int | None], *, callee: ClosedJaxpr,
+    **_: Any,
+) -> Any:  # fmt: skip
+    program, out_dims = batch_jaxpr_at(callee, axis_data, tuple(dims))
+    return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
 
 
 def linear_call(

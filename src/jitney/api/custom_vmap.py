@@ -22,7 +22,7 @@ from jitney.primitives import rules
 from jitney.primitives.call.inlined import calls_program
 from jitney.primitives.control import mapping
 from jitney.primitives.elementwise.convert import owned_results
-from jitney.transforms.batch import AxisData, batch_flat
+from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr_at
 from jitney.transforms.jvp import jvp_flat, jvp_jaxpr
 from jitney.transforms.partial import PartialTrace
 from jitney.transforms.zero import Zero, instantiate, with_zeros
@@ -58,6 +58,13 @@ def _(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) -> Any:
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     outs, mapped = rule.call(size, [d is not None for d in dims], moved)
     return outs, [0 if m else None for m in mapped]
+
+
+@custom_vmap_p.over_devices
+def _(axis_data: AxisData, args: Any, dims: Any, *, call: ClosedJaxpr, **_: Any) -> Any:
+    """Devices are no `vmap`: each runs the function itself."""
+    program, out_dims = batch_jaxpr_at(call, axis_data, tuple(dims))
+    return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
 
 
 @custom_vmap_p.jvp

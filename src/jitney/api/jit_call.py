@@ -261,7 +261,8 @@ class JitCall:
         """What the traced program depends on; the types of the arguments are third."""
         leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
-        return static, tree, avals, config.trace_epoch(), state.axis_env
+        axes = state.axis_env, state.checked_axes
+        return static, tree, avals, config.trace_epoch(), axes
 
     def key(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> tuple[Any, ...]:
         """Equal for calls that share a traced program."""

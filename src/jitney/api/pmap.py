@@ -1,4 +1,8 @@
-"""`pmap`: a function applied along an axis of its arguments, one index for each device."""
+"""`pmap`: a function applied along an axis of its arguments, one index for each device.
+
+It is `jit` of a `shard_map` over a mesh of one axis, in which each device's part has one index of the
+mapped axis, which the function does not see.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,15 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jitney.api.jit import jit
-from jitney.api.vmap import vmap
+from jitney.api.shard_map import Mapped
 from jitney.core.pytree import pytrees
-from jitney.core.trace import state
+from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.primitives.array import shape as shapes
+from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client
 
 if TYPE_CHECKING:
@@ -17,15 +26,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import AxisName, PyTree
     from jitney.runtime.device import Device
 
-
-class _OwnAxis:
-    """The name of an axis that the user has not named; equal to no other."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return f"<axis of pmap of {self._name}>"
+OWN_AXIS = "_internal_pmap_axis_name"  # of an axis that the user has not named, as JAX calls it
 
 
 def pmap(
@@ -45,19 +46,23 @@ def pmap(
     Args:
       fun: takes and returns pytrees of arrays.
       axis_name: how collectives within `fun` call the axis.
-      in_axes: which axis of each argument, as in `vmap`; None for arguments that all devices share.
-      out_axes: where the axis is in the result: likewise.
+      in_axes: which axis of each positional argument, as in `vmap`; None for arguments that all devices
+        share. Keyword arguments are mapped along their first axis.
+      out_axes: where the axis is in the result: likewise. None for results that are the same on all
+        devices.
       static_broadcasted_argnums: positions of arguments that are no arrays, but part of the program.
-      devices: the devices; all that there are by default.
+      devices: the devices; as many as the axis has indices, of those that there are, by default.
       backend: the platform of the devices.
       axis_size: the axis's extent, where no argument has it.
       donate_argnums: as in `jit`.
 
-    Returns: a compiled function of the same arguments with one more axis.
+    Returns: a compiled function of the same arguments with one more axis. Its results lie on the
+      devices: each has its index.
 
     Raises:
       TypeError: if `fun` is not callable, or axes are no integers.
-      ValueError: if the axis is longer than there are devices; if extents differ.
+      ValueError: if the axis is longer than there are devices, or, with `devices`, not as long; if
+        extents differ; if an argument has too few axes.
 
     Example:
       >>> jax.pmap(lambda x: x / jax.lax.psum(x, "i"), axis_name="i")(jnp.array([[1.0, 2.0]]))
@@ -65,28 +70,19 @@ def pmap(
     """
     if not callable(fun):
         raise TypeError(f"pmap: expected a callable value, got {fun}")
+    if devices is not None and not len(devices):
+        raise ValueError("'devices' argument to pmap must be non-empty, or None.")
+    _check_axes(in_axes, out_axes)
     static, donated = _positions(static_broadcasted_argnums), _positions(donate_argnums)
-    name = axis_name if axis_name is not None else _OwnAxis(getattr(fun, "__name__", "function"))
-    places = client.client(backend).local_devices() if devices is None else list(devices)
-    axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    mapped = _Mapped(
+        fun, OWN_AXIS if axis_name is None else axis_name,
+        tuple(in_axes) if isinstance(in_axes, list) else in_axes, out_axes, static, devices, backend,
+        axis_size,
+    )  # fmt: skip
 
     @functools.wraps(fun, updated=())
     def over_devices(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        fixed = {i % len(args): args[i] for i in static if -len(args) <= i < len(args)}
-        mapped = [i for i in range(len(args)) if i not in fixed]
-
-        def on_one_device(*values: PyTree, **named: PyTree) -> PyTree:
-            _check_devices(fun, dict(state.axis_env)[name], len(places))
-            found = iter(values)
-            whole = [fixed[i] if i in fixed else next(found) for i in range(len(args))]
-            return fun(*whole, **named)
-
-        own_axes: Any = axes
-        if isinstance(axes, tuple) and len(axes) == len(args):
-            own_axes = tuple(axes[i] for i in mapped)
-        batched = vmap(on_one_device, own_axes, out_axes, axis_name=name, axis_size=axis_size)
-        _check_ranks(fun, [args[i] for i in mapped], own_axes)
-        return batched(*[args[i] for i in mapped], **kwargs)
+        return mapped(args, kwargs)
 
     return jit(over_devices, static_argnums=static, donate_argnums=donated)
 
@@ -95,19 +91,182 @@ def _positions(numbers: int | Iterable[int]) -> tuple[int, ...]:
     return (numbers,) if isinstance(numbers, int) else tuple(numbers)
 
 
-def _check_devices(fun: Callable[..., Any], size: int, n_devices: int) -> None:
-    if size > n_devices:
-        name = getattr(fun, "__name__", repr(fun))
-        raise ValueError(
-            f"pmap of {name}: the mapped axis has {size} indices, and there are {n_devices} devices; "
-            f"each index needs one. Use jax.vmap, or map over parts of {n_devices}."
+def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
+    is_tree = isinstance(in_axes, list | tuple | int | type(None))
+    axes = pytrees.tree_leaves((in_axes, out_axes))
+    if not is_tree or not all([isinstance(axis, int) for axis in axes]):
+        raise TypeError(
+            "pmap: in_axes must be an int, None, or a tuple with one entry for each positional "
+            "argument, and all axes must be integers or None; "
+            f"got in_axes={in_axes}, out_axes={out_axes}"
         )
 
 
-def _check_ranks(fun: Callable[..., Any], args: Sequence[PyTree], axes: PyTree) -> None:
-    if isinstance(axes, int) and any(not x.shape for x in pytrees.tree_leaves(list(args))):
-        name = getattr(fun, "__name__", repr(fun))
-        raise ValueError(
-            f"pmap of {name}: was requested to map its argument along axis {axes}, which implies that "
-            f"its rank should be at least {axes + 1 if axes >= 0 else -axes}, but it is a scalar"
-        )
+class _Mapped:
+    """What `pmap` compiles: the function and its options."""
+
+    def __init__(
+        self,
+        fun: Callable[..., PyTree],
+        axis_name: AxisName,
+        in_axes: PyTree,
+        out_axes: PyTree,
+        static: tuple[int, ...],
+        devices: Sequence[Device] | None,
+        backend: str | None,
+        axis_size: int | None,
+    ) -> None:
+        self.fun = fun
+        self.name = getattr(fun, "__name__", repr(fun))
+        self.axis_name = axis_name
+        self.in_axes = in_axes
+        self.out_axes = out_axes
+        self.static = static
+        self.devices = devices
+        self.backend = backend
+        self.axis_size = axis_size
+
+    def __call__(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Any:
+        fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
+        dynamic = [args[i] for i in range(len(args)) if i not in fixed]
+        values, tree = pytrees.tree_flatten((tuple(dynamic), kwargs))
+        values = [as_value(x) for x in values]
+        axes = self.axes_of_arguments(args, kwargs, tuple(dynamic), fixed)
+        axes = [
+            axis if axis is None or axis >= 0 else axis + len(x.shape)
+            for axis, x in zip(axes, values, strict=True)
+        ]
+        self.check_ranks(values, axes)
+        mesh = self.mesh(self.extent(values, axes))
+        out_axes: list[Any] = []
+        out_trees: list[Any] = []
+
+        def on_one_device(*parts: PyTree) -> list[Any]:
+            own = [
+                x if axis is None else shapes.squeeze(x, (axis,))
+                for x, axis in zip(parts, axes, strict=True)
+            ]
+            positional, named = pytrees.tree_unflatten(tree, own)
+            given = iter(positional)
+            whole = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
+            out = self.fun(*whole, **named)
+            outs, out_tree = pytrees.tree_flatten(out)
+            outs = [as_value(x) for x in outs]
+            out_axes[:] = self.axes_of_results(out, outs)
+            out_trees[:] = [out_tree]
+            return [
+                x if axis is None else shapes.expand_dims(x, (axis,))
+                for x, axis in zip(outs, out_axes, strict=True)
+            ]
+
+        on_all = Mapped(
+            on_one_device, tuple([self.spec(axis) for axis in axes]),
+            lambda: [self.spec(axis) for axis in out_axes], mesh, frozenset(), check_vma=False,
+            adds_axes=True,
+        )  # fmt: skip
+        outs = on_all(tuple(values))
+        return pytrees.tree_unflatten(out_trees[0], outs)
+
+    # --- axes -----------------------------------------------------------------------------------
+
+    def spec(self, axis: int | None) -> PartitionSpec:
+        """How an array lies whose axis number `axis` is the mapped one."""
+        return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self.axis_name)
+
+    def axes_of_arguments(
+        self,
+        args: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        dynamic: tuple[PyTree, ...],
+        fixed: dict[int, Any],
+    ) -> list[int | None]:
+        """For each leaf of the arguments that are not static, which axis is mapped."""
+        axes = self.in_axes
+        if isinstance(axes, tuple):
+            if len(axes) != len(args):
+                raise ValueError(
+                    f"pmap in_axes: {len(axes)} entries in {axes} for {len(args)} positional arguments "
+                    f"of {self.name}; each argument passed by keyword is mapped along its first axis"
+                )
+            axes = tuple([axes[i] for i in range(len(args)) if i not in fixed])
+        else:
+            axes = (axes,) * len(dynamic)
+        flat: list[int | None] = []
+        for k, (own, arg) in enumerate(zip(axes, dynamic, strict=True)):
+            try:
+                flat += pytrees.broadcast_prefix(own, arg, is_leaf=lambda x: x is None)
+            except ValueError as error:
+                raise ValueError(
+                    f"pmap in_axes[{k}] must be a tree prefix of the argument that it is for: {own} "
+                    f"for {pytrees.tree_structure(arg)}, see pmap in_axes[{k}][0]. Note that each "
+                    f"argument passed by keyword is mapped along its first axis. {error}"
+                ) from error
+        return [*flat, *[0] * len(pytrees.tree_leaves(kwargs))]
+
+    def axes_of_results(self, out: PyTree, outs: Sequence[Any]) -> list[int | None]:
+        try:
+            axes = pytrees.broadcast_prefix(self.out_axes, out, is_leaf=lambda x: x is None)
+        except ValueError as error:
+            raise ValueError(
+                f"pmap out_axes must be a tree prefix of the result of {self.name}: {self.out_axes} "
+                f"for {pytrees.tree_structure(out)}. {error}"
+            ) from error
+        return [
+            axis if axis is None or axis >= 0 else axis + len(x.shape) + 1
+            for axis, x in zip(axes, outs, strict=True)
+        ]
+
+    def check_ranks(self, values: Sequence[Any], axes: Sequence[int | None]) -> None:
+        for x, axis in zip(values, axes, strict=True):
+            if axis is not None and not 0 <= axis < len(x.shape):
+                raise ValueError(
+                    f"pmap of {self.name}: was requested to map its argument along axis {axis}, which "
+                    f"implies that its rank should be at least {axis + 1 if axis >= 0 else -axis}, but "
+                    f"it is {len(x.shape)}: its shape is {x.shape}"
+                )
+
+    def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
+        """How many indices the mapped axis has."""
+        extents = {
+            x.shape[axis] for x, axis in zip(values, axes, strict=True) if axis is not None
+        }  # fmt: skip
+        if self.axis_size is not None:
+            extents.add(self.axis_size)
+        if not extents:
+            raise ValueError(
+                f"pmap of {self.name}: no argument is mapped, so axis_size= must say how many indices "
+                "the axis has"
+            )
+        if len(extents) > 1:
+            raise ValueError(
+                f"pmap of {self.name}: the mapped axes of the arguments must have one extent, got "
+                f"{sorted(extents)}"
+            )
+        return extents.pop()
+
+    # --- devices --------------------------------------------------------------------------------
+
+    def mesh(self, size: int) -> Mesh:
+        """One device for each index.
+
+        Raises:
+          ValueError: if there are not as many.
+        """
+        if get_abstract_mesh().manual_axes and self.devices is not None:
+            raise ValueError("Nested pmap with explicit devices argument.")
+        if self.devices is None:
+            there = client.client(self.backend).local_devices()
+        else:
+            there = list(self.devices)
+            if size != len(there):
+                raise ValueError(
+                    "Leading axis size of input to pmapped function must equal the number of local "
+                    f"devices passed to pmap. Got axis_size={size}, num_local_devices={len(there)}."
+                )
+        if size > len(there):
+            raise ValueError(
+                f"pmap of {self.name}: the mapped axis has {size} indices, and there are {len(there)} "
+                f"devices; each index needs one. Use jax.vmap, or map over parts of {len(there)}."
+            )
+        grid = np.array(there[:size], dtype=object)
+        return Mesh(grid, (self.axis_name,), (AxisType.Auto,))

@@ -1,37 +1,36 @@
-"""`shard_map`: a function of the parts of arrays that the devices of a mesh hold.
-
-A process has one device, so a mesh's axes have one index each, and a part is the whole array. What is
-left is the meaning of the axes: collectives over them, and the checks of specifications.
-"""
+"""`shard_map` and `smap`: a function that each device of a mesh runs on its parts of the arguments."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence, Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from jitney.api.vmap import vmap
+from jitney.api import shard_map_specs as specs_of
+from jitney.api.shard_map_specs import Infer, InferFromArgs
+from jitney.core import source_info
+from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
-from jitney.core.sharding.mesh import AbstractMesh, Mesh, get_abstract_mesh, get_mesh
-from jitney.core.sharding.partition_spec import PartitionSpec, names_of
-from jitney.primitives.array.shape import shape_of
+from jitney.core.sharding.mesh import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    get_abstract_mesh,
+    get_mesh,
+    use_abstract_mesh,
+)
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.trace import state
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.parallel import shard_map as primitive
+from jitney.primitives.parallel.collectives import varying_along
+from jitney.primitives.parallel.shard_map import Region, names_in
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName, PyTree
-
-
-class InferFromArgs:
-    """Stands for specifications that are taken from the arguments' own shardings."""
-
-    def __repr__(self) -> str:
-        return "jax.sharding.Infer"
-
-    def __reduce__(self) -> str:
-        return "Infer"
-
-
-Infer = InferFromArgs()
 
 
 def shard_map(
@@ -51,18 +50,20 @@ def shard_map(
         that takes it, so that this serves as a decorator.
       out_specs: how results are put together from the devices' parts: a `PartitionSpec`, or a pytree
         of them, of which the result's structure is an extension.
-      in_specs: how arguments are divided, likewise, one for each positional argument; by default as
-        they are divided already.
+      in_specs: how arguments are divided, likewise, one for each positional argument; None for what is
+        no array and is handed on as it is; by default as they are divided already.
       mesh: the devices; the mesh in force by default (`jax.set_mesh`).
       axis_names: the axes of the mesh that `f` knows; all of them if empty.
-      check_vma: accepted for compatibility: along axes of one device nothing varies.
+      check_vma: whether types within `f` say along which axes values vary. Then it is an error if a
+        result that may differ from device to device is not divided, and derivatives are cheaper.
 
     Returns: a function of whole arrays.
 
     Raises:
-      ValueError: if there is no mesh, or one of more devices than there are; if a specification names
-        another axis than the mesh's, has more entries than the array has axes, or does not fit the
-        structure of the arguments.
+      ValueError: if there is no mesh; if a specification names another axis than the mesh's, has more
+        entries than the array has axes, does not divide it evenly, or does not fit the structure of the
+        arguments; if a result is not divided along an axis that it varies along.
+      TypeError: if a specification is none.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))
@@ -79,84 +80,204 @@ def shard_map(
         )  # fmt: skip
     if not callable(f):
         raise TypeError(f"shard_map: expected a callable value, got {f}")
-    function = f
+    mapped = Mapped(f, in_specs, out_specs, mesh, axis_names, check_vma)
 
-    @functools.wraps(function, updated=())
+    @functools.wraps(f, updated=())
     @api_boundary
     def whole(*args: PyTree) -> Any:
-        devices = _mesh(mesh)
-        names = _manual_axes(devices, axis_names)
-        if not isinstance(in_specs, InferFromArgs):
-            specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
-            _check_specs("in_specs", specs, args, devices)
-        body = function
-        for name in reversed(names):
-            body = _along_axis_of_one(body, name)
-        out = body(*args)
-        _check_specs("out_specs", out_specs, out, devices)
-        return out
+        return mapped(args)
 
     return whole
 
 
-def _mesh(given: Mesh | AbstractMesh | None) -> Mesh | AbstractMesh:
-    mesh: Mesh | AbstractMesh = given if given is not None else get_mesh()
-    if given is None and mesh.empty:
-        mesh = get_abstract_mesh()
-    if not mesh.axis_names:
-        raise ValueError(
-            "shard_map: there is no mesh; pass `mesh=`, or put one in force by jax.set_mesh(mesh)"
+def smap(
+    f: Callable[..., PyTree] | None = None,
+    /,
+    *,
+    in_axes: PyTree = Infer,
+    out_axes: PyTree,
+    axis_name: AxisName,
+) -> Callable[..., Any]:
+    """`f`, run along one axis of the mesh in force by each of its devices on its parts.
+
+    Args:
+      f: as in `shard_map`.
+      in_axes: which axis of each argument is divided, as in `vmap`; None for arguments that are whole.
+      out_axes: along which axis the parts of each result are joined, likewise.
+      axis_name: the axis of the mesh.
+
+    Returns: a function of whole arrays.
+
+    Raises:
+      TypeError: if axes are no integers, or `axis_name` is no single name.
+      ValueError: if no mesh is in force.
+
+    Example:
+      >>> with jax.set_mesh(jax.make_mesh((1,), ("i",))):
+      ...   jax.smap(lambda x: x.sum(keepdims=True), in_axes=0, out_axes=0, axis_name="i")(jnp.ones(3))
+      Array([3.], dtype=float32)
+    """
+    if f is None:
+        return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    if isinstance(axis_name, tuple | list | set | frozenset):
+        raise TypeError(f"smap: axis_name is one name, such as 'i', not {axis_name!r}")
+    in_specs = in_axes
+    if not isinstance(in_axes, InferFromArgs):
+        in_specs = _specs_of_axes("in_axes", in_axes, axis_name)
+    return shard_map(
+        f, in_specs=in_specs, out_specs=_specs_of_axes("out_axes", out_axes, axis_name),
+        axis_names={axis_name},
+    )  # fmt: skip
+
+
+def _specs_of_axes(what: str, axes: PyTree, name: AxisName) -> Any:
+    leaves, tree = pytrees.tree_flatten(axes, is_leaf=lambda x: x is None)
+    for axis in leaves:
+        if axis is not None and (not isinstance(axis, int) or axis < 0):
+            raise TypeError(
+                f"smap: {what} must be non-negative integers, None, or trees of these, got {axes}"
+            )
+    specs = [
+        PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, name) for axis in leaves
+    ]
+    return pytrees.tree_unflatten(tree, specs)
+
+
+class Mapped:
+    """A call of `shard_map` without the arguments.
+
+    `adds_axes` says that within a `shard_map` over another mesh the axes are added to that one's, as
+    those of a nested `pmap` are.
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., PyTree],
+        in_specs: PyTree,
+        out_specs: PyTree,
+        mesh: Mesh | AbstractMesh | None,
+        axis_names: AbstractSet[AxisName],
+        check_vma: bool,
+        *,
+        adds_axes: bool = False,
+    ) -> None:
+        self.fun = fun
+        self.name = getattr(fun, "__name__", None) or repr(fun)
+        self.in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
+        self.out_specs = out_specs
+        self.mesh = mesh
+        self.axis_names = axis_names
+        self.check_vma = check_vma
+        self.adds_axes = adds_axes
+
+    def __call__(self, args: tuple[PyTree, ...]) -> Any:
+        region = self.region()
+        leaves, tree = pytrees.tree_flatten(args, is_leaf=lambda x: x is None)
+        specs = self.specs_of_arguments(region, args, leaves)
+        taken = [spec is not None for spec in specs]
+        operands = [as_value(x) for x, is_taken in zip(leaves, taken, strict=True) if is_taken]
+        own_specs = tuple([spec for spec in specs if spec is not None])
+        if isinstance(region.mesh, AbstractMesh) and state.trace is state.eval_trace:
+            region = specs_of.concrete(region, operands)
+        avals = [get_aval(x) for x in operands]
+        specs_of.check_arguments(
+            self.name, region, own_specs, avals, self.argument_names(args, taken)
         )
-    if mesh.size != 1:
-        raise ValueError(
-            f"shard_map: {mesh} has {mesh.size} devices, and this process has one; make a mesh of one "
-            f"device, as by jax.make_mesh((1,), ...)"
-        )
-    return mesh
+        parts = [region.part(a, spec) for a, spec in zip(avals, own_specs, strict=True)]
+        found: list[Any] = []
+
+        def body(*values: Any) -> list[Any]:
+            given = iter(values)
+            whole = [next(given) if t else x for t, x in zip(taken, leaves, strict=True)]
+            out = self.fun(*pytrees.tree_unflatten(tree, whole))
+            specs = self.specs_of_results(region, out)
+            outs, out_tree = pytrees.tree_flatten(out)
+            found.extend([specs, out_tree, [f"{self.name}(*args){path}" for path in _paths(out)]])
+            # What is the same on all devices and repeated in the result: its cotangents are summed.
+            return [
+                varying_along(as_value(x), [n for n, _ in region.axes if n in names_in(spec)])
+                for x, spec in zip(outs, specs, strict=True)
+            ]
+
+        info = DebugInfo("shard_map", source_info.fun_sourceinfo(self.fun))
+        with region.scope(), use_abstract_mesh(_inner_mesh(region)):
+            jaxpr, out_avals, consts = trace_to_jaxpr(body, parts, info)
+        out_specs, out_tree, names = found
+        specs_of.check_results(self.name, region, out_specs, out_avals, names)
+        outs = primitive.bind(region, ClosedJaxpr(jaxpr, consts), operands, own_specs, out_specs)
+        return pytrees.tree_unflatten(out_tree, outs)
+
+    # --- the mesh -------------------------------------------------------------------------------
+
+    def region(self) -> Region:
+        """Where the function runs."""
+        around = get_abstract_mesh()
+        manual = frozenset(around.manual_axes)
+        mesh = self.mesh
+        if self.adds_axes:
+            manual = frozenset[Any]()
+        if mesh is None:
+            concrete = get_mesh()
+            mesh = around if manual or concrete.empty else concrete
+        elif manual and mesh.abstract_mesh.shape != around.shape:
+            raise ValueError(
+                f"shard_map: the context mesh {around}, of the shard_map around this one, should match "
+                f"the mesh passed to shard_map, {mesh.abstract_mesh}; leave out `mesh=`"
+            )
+        if not isinstance(mesh, Mesh | AbstractMesh):
+            raise TypeError(f"shard_map: mesh must be a Mesh, not {mesh!r}")
+        if mesh.empty:
+            raise ValueError(
+                "shard_map: there is no mesh (the context mesh cannot be empty): pass `mesh=`, or put "
+                "one in force by jax.set_mesh(mesh)"
+            )
+        names = frozenset(self.axis_names)
+        unknown = names.difference(mesh.axis_names)
+        if unknown:
+            raise ValueError(
+                f"jax.shard_map requires axis_names={set(names)} to be a subset of the axes of the "
+                f"mesh, {mesh.axis_names}: {sorted(map(str, unknown))} are none"
+            )
+        again = names & manual
+        if again:
+            raise ValueError(
+                f"shard_map: axis_names={set(names)} contains a manual axes {set(again)} of mesh "
+                f"{mesh}: the shard_map around this one is over them already"
+            )
+        return Region(mesh, (names or frozenset(mesh.axis_names)) - manual, self.check_vma)
+
+    # --- specifications -------------------------------------------------------------------------
+
+    def specs_of_arguments(
+        self, region: Region, args: tuple[PyTree, ...], leaves: Sequence[Any]
+    ) -> list[Any]:
+        """For each leaf of the arguments its specification; None for those that are no operands."""
+        if isinstance(self.in_specs, InferFromArgs):
+            specs_of.check_explicit(region)
+            return [specs_of.inferred(region, x) for x in leaves]
+        specs = self.in_specs
+        if isinstance(specs, PartitionSpec):
+            specs = (specs,) * len(args)
+        return specs_of.leaves("in_specs", region, specs, args)
+
+    def specs_of_results(self, region: Region, out: PyTree) -> tuple[PartitionSpec, ...]:
+        specs = self.out_specs() if callable(self.out_specs) else self.out_specs
+        each = specs_of.leaves("out_specs", region, specs, out)
+        return tuple([spec for spec in each if spec is not None])
+
+    def argument_names(self, args: tuple[PyTree, ...], taken: Sequence[bool]) -> list[str]:
+        paths = [f"args{path}" for path in _paths(args)]
+        return [path for path, is_taken in zip(paths, taken, strict=True) if is_taken]
 
 
-def _manual_axes(
-    mesh: Mesh | AbstractMesh, axis_names: AbstractSet[AxisName]
-) -> Sequence[AxisName]:
-    unknown = sorted(set(axis_names) - set(mesh.axis_names), key=str)
-    if unknown:
-        raise ValueError(f"shard_map: axis_names={unknown} are no axes of {mesh}")
-    return [name for name in mesh.axis_names if not axis_names or name in axis_names]
+def _inner_mesh(region: Region) -> AbstractMesh:
+    """The mesh as the function sees it."""
+    manual = dict.fromkeys(region.manual, AxisType.Manual)
+    return region.mesh.abstract_mesh.update_axis_types(manual)
 
 
-def _along_axis_of_one(body: Callable[..., PyTree], name: AxisName) -> Callable[..., PyTree]:
-    """`body` where the axis `name` has one index."""
-    batched = vmap(body, in_axes=None, axis_name=name, axis_size=1)
-    return lambda *args: pytrees.tree_map(lambda x: x[0], batched(*args))
-
-
-def _check_specs(what: str, specs: PyTree, values: PyTree, mesh: Mesh | AbstractMesh) -> None:
-    try:
-        flat = pytrees.broadcast_prefix(specs, values, is_leaf=_is_spec)
-    except ValueError as error:
-        raise ValueError(
-            f"shard_map: {what} must be a tree prefix of the values they are for, got {specs} for "
-            f"{pytrees.tree_structure(values)}"
-        ) from error
-    for spec, x in zip(flat, pytrees.tree_leaves(values), strict=True):
-        if not isinstance(spec, PartitionSpec | type(None)):
-            raise TypeError(f"shard_map: {what} must be PartitionSpecs, got {spec!r}")
-        if spec is not None:
-            _check_spec(what, spec, shape_of(x), mesh)
-
-
-def _is_spec(x: object) -> bool:
-    return x is None or isinstance(x, PartitionSpec)
-
-
-def _check_spec(
-    what: str, spec: PartitionSpec, shape: Iterable[int], mesh: Mesh | AbstractMesh
-) -> None:
-    unknown = [name for entry in spec for name in names_of(entry) if name not in mesh.axis_names]
-    if unknown:
-        raise ValueError(f"shard_map: {what} has {spec}, but {unknown} are no axes of {mesh}")
-    if len(spec) > len(tuple(shape)):
-        raise ValueError(
-            f"shard_map: {what} has {spec} with {len(spec)} entries for a value of shape "
-            f"{tuple(shape)}"
-        )
+def _paths(tree: PyTree) -> list[str]:
+    return [
+        pytrees.keystr(path)
+        for path, _ in pytrees.tree_flatten_with_path(tree, is_leaf=lambda x: x is None)[0]
+    ]

@@ -33,9 +33,11 @@ from jitney.core.jaxpr import (
     Literal,
     Var,
 )
+from jitney.core.pvary import pvary_p
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.refs import in_use
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
+from jitney.core.varying import UnequalAxes
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
@@ -189,7 +191,11 @@ class JaxprTrace(Trace):
             found = primitive.abstract_memo.get(tuple(key))
         except TypeError:  # parameters without a hash
             found = None
-        out, effects = found[0] if found else primitive.result_type(tuple(avals), params)
+        try:
+            out, effects = found[0] if found else primitive.result_type(tuple(avals), params)
+        except UnequalAxes as unequal:
+            varied = [self._varying(x, unequal.axes) for x in args]
+            return self.process_primitive(primitive, varied, params)
         origin = source_info.current()
         usual = config.threefry_partitionable_enabled()
         context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
@@ -202,6 +208,15 @@ class JaxprTrace(Trace):
         return [DynamicJaxprTracer(self, v.aval, v, origin) for v in outvars]
 
     default_process_primitive = process_primitive
+
+    def _varying(self, x: Value, axes: frozenset[Any]) -> Any:
+        """`x`, varying along all of `axes`."""
+        aval = get_aval(x)
+        missing = axes - aval.vma if isinstance(aval, ShapedArray) else None
+        if not missing:
+            return x
+        in_order = tuple([name for name, _ in state.axis_env if name in missing])
+        return self.process_primitive(pvary_p, [x], {"axes": in_order})
 
     # --- values out -------------------------------------------------------------------------------
 

@@ -256,7 +256,8 @@ def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., 
     @functools.wraps(call)
     def memoized(fun: WrappedFun, *args: Hashable) -> Any:
         known = found.setdefault(fun.f, {})
-        key = (fun.transforms, fun.params, fun.in_type, args, config.trace_epoch(), state.axis_env)
+        axes = state.axis_env, state.checked_axes
+        key = (fun.transforms, fun.params, fun.in_type, args, config.trace_epoch(), axes)
         if key in known:
             result, stores = known[key]
             fun.populate_stores(stores)

@@ -30,7 +30,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core import caches, trace as _trace
+from jitney.core import caches, trace as _trace, varying
 from jitney.core.avals import AbstractValue
 from jitney.core.effects import no_effects
 from jitney.core.record import record
@@ -245,7 +245,10 @@ class Primitive:
                 f"{self.name}: the rule for the types of results (def_abstract_eval) must return "
                 f"{kind}, as multiple_results is {self.multiple_results}, but returned {found!r}"
             )
-        return out if self.effectful else (out, no_effects)
+        effects = out[1] if self.effectful else no_effects
+        if varying.is_manual(avals):
+            found = varying.of_results(self, avals, params, found)
+        return found, effects
 
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
         """`abstract_eval`, memoised by avals and parameters where these can be hashed."""
@@ -300,6 +303,8 @@ class Primitive:
 
 
 ABSTRACT = declare_slot("abstract", required=True)
+# (avals, params, results) -> results: types of results with the axes that they vary along.
+VARYING = declare_slot("varying")
 EAGER = declare_slot("eager", required=True)
 
 _MEMO_LIMIT = 4096  # distinct (avals, params) of one primitive

@@ -315,12 +315,14 @@ class _State(threading.local):
     Attributes:
       trace: the current trace.
       axis_env: named axes in scope, innermost last: (name, size) pairs.
+      checked_axes: those of a `shard_map` that checks along which axes values vary (`check_vma`).
     """
 
     # Class attributes are the defaults of every thread; `install_eval_trace` sets them.
     trace: Any = None
     eval_trace: Any = None
     axis_env: tuple[tuple[Any, int], ...] = ()
+    checked_axes: frozenset[Any] = frozenset()
 
 
 state = _State()
@@ -432,14 +434,22 @@ def ensure_compile_time_eval() -> Generator[None, None, None]:
 
 
 @contextlib.contextmanager
-def extend_axis_env(*axes: tuple[Any, int]) -> Generator[None, None, None]:
-    """Within the context, the axes given as (name, size) are in scope."""
-    outer = state.axis_env
+def extend_axis_env(*axes: tuple[Any, int], checked: bool = False) -> Generator[None, None, None]:
+    """Within the context, the axes given as (name, size) are in scope.
+
+    Args:
+      *axes: named axes, innermost last.
+      checked: whether types say which values vary along them.
+    """
+    outer, outer_checked = state.axis_env, state.checked_axes
+    if axes:
+        names = frozenset([name for name, _ in axes])
+        state.checked_axes = outer_checked | names if checked else outer_checked - names
     state.axis_env = outer + axes
     try:
         yield
     finally:
-        state.axis_env = outer
+        state.axis_env, state.checked_axes = outer, outer_checked
 
 
 def trace_state_clean() -> bool:

@@ -8,7 +8,9 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
+from jitney.core.pvary import pvary_p
 from jitney.core.refs import any_refs
+from jitney.core.trace import state
 from jitney.primitives.array.shape import broadcast_in_dim_p, shape_of
 from jitney.primitives.elementwise.binary import add_any_p, mul_p
 from jitney.primitives.rules import const, move_axis
@@ -27,10 +29,13 @@ def zeros(aval: AbstractValue) -> Any:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     scalar = np.zeros((), aval.dtype)
-    zero = scalar.item() if aval.weak_type else scalar[()]
-    if not aval.shape:
-        return zero
-    return broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=(), sharding=None)
+    zero: Any = scalar.item() if aval.weak_type else scalar[()]
+    if aval.shape:
+        zero = broadcast_in_dim_p.bind(
+            zero, shape=aval.shape, broadcast_dimensions=(), sharding=None
+        )
+    axes = tuple([name for name, _ in state.axis_env if name in aval.vma]) if aval.vma else ()
+    return pvary_p.bind(zero, axes=axes) if axes else zero
 
 
 def add(x: Value, y: Value) -> Any:

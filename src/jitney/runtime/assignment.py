@@ -92,6 +92,16 @@ def assign(
     return found
 
 
+def over(devices: tuple[Device, ...], assignment: Assignment, n_operands: int) -> Assignment:
+    """`assignment` of a program of `n_operands` that runs on `devices`, wherever these are."""
+    places = assignment.in_shardings or (None,) * n_operands
+    key = (devices, places, assignment.donated)
+    found = _interned.get(key)
+    if found is None:
+        found = _interned.setdefault(key, Assignment(devices, places, assignment.donated))
+    return found
+
+
 def devices_of(
     places: Sequence[Sharding | None], leaves: Sequence[Any], describe: Callable[[int], str]
 ) -> tuple[Device, ...]:

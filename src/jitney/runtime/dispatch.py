@@ -15,7 +15,7 @@ from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from jitney.core.liveness import live_inputs
-from jitney.runtime import key_reuse, signatures
+from jitney.runtime import key_reuse, placements, signatures
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.executable import Executable, Lowering
@@ -40,7 +40,11 @@ caches.register(
 
 
 def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Executable:
-    """The executable of `closed` for `assignment`; the program is compiled at the first request."""
+    """The executable of `closed` for `assignment`; the program is compiled at the first request.
+
+    A program with operations over a mesh is for the devices of that.
+    """
+    assignment = placements.on_its_mesh(closed, assignment)
     found = _executables.get(closed)
     if found is None:
         lowered = lower(closed, name)

@@ -1,35 +1,89 @@
 """Where results of programs are put: as their operands are, by propagation.
 
 Results of operands on one device are there, too. Results of operands on a mesh are divided as the rules
-of `compiler.hlo.sharding_propagation` say.
+of `compiler.hlo.sharding_propagation` say. Programs with operations over a mesh (slot `mesh`) run on
+its devices, even if nobody has put any operand there, and their results lie on it.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from jitney.compiler import library
+from jitney.compiler.tensor_type import TensorType
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import declare_slot
+from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
-from jitney.runtime import sharding
+from jitney.runtime import assignment as assignments, sharding
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
+    from jitney.compiler.hlo.build import Builder
     from jitney.core.avals import AbstractValue
-    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.assignment import Assignment
+
+MESH = declare_slot("mesh")  # (**params) -> the mesh that the operation is over
+
+
+def mesh_of(closed: ClosedJaxpr) -> Mesh | None:
+    """The mesh of devices that operations of `closed` are over; None if there is none."""
+    return _mesh_in(closed.jaxpr)[0]
+
+
+@memoize_by_identity
+def _mesh_in(jaxpr: Jaxpr) -> tuple[Mesh | None]:
+    programs: list[Jaxpr] = [jaxpr]
+    for program in programs:  # grows
+        for eqn in program.eqns:
+            rule = eqn.primitive.rules.get(MESH.name)
+            mesh = None if rule is None else rule(**eqn.params)
+            if isinstance(mesh, Mesh):
+                return (mesh,)
+        programs += [p.jaxpr if isinstance(p, ClosedJaxpr) else p for p in subjaxprs(program)]
+    return (None,)
+
+
+def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
+    """`assignment` for the devices that `closed` is for: those of its mesh, if it has one.
+
+    Raises:
+      ValueError: if operands were put on other devices.
+    """
+    mesh = mesh_of(closed)
+    if mesh is None:
+        return assignment
+    devices = tuple(mesh.devices.flat)
+    if assignment.in_shardings and assignment.devices != devices:
+        raise ValueError(
+            "Received incompatible devices for jitted computation: arguments on device ids "
+            f"{[d.id for d in assignment.devices]}, and shard_map over {mesh} on device ids "
+            f"{[d.id for d in devices]}. Bring them together by jax.device_put"
+        )
+    return assignments.over(devices, assignment, len(closed.in_avals))
 
 
 def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...] | None:
     """Where each result of `closed` is put; None if nobody has put any operand anywhere."""
-    if not assignment.in_shardings:
+    mesh = mesh_of(closed)
+    if not assignment.in_shardings and mesh is None:
         return None
-    return of_operation(lambda: closed, assignment, len(closed.out_avals))
+    return of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
 
 
 def of_operation(
-    program: Callable[[], ClosedJaxpr], assignment: Assignment, n_results: int
+    program: Callable[[], ClosedJaxpr],
+    assignment: Assignment,
+    n_results: int,
+    mesh: Mesh | None = None,
 ) -> tuple[Sharding, ...]:
     """Where the results are put of an operation, some of whose operands somebody has put somewhere.
 
@@ -37,24 +91,31 @@ def of_operation(
       program: makes the program of the operation; asked for on several devices only.
       assignment: where the operands are.
       n_results: how many results there are.
+      mesh: the one that the program's own operations are over; by default that of an operand.
     """
     devices = assignment.devices
-    if len(devices) == 1:
+    if len(devices) == 1 and mesh is None:
         return (sharding.single_device(devices[0]),) * n_results
     places = assignment.in_shardings
-    mesh = next(p.mesh for p in places if isinstance(p, NamedSharding))
+    grid: Mesh | AbstractMesh = mesh or next(p.mesh for p in places if isinstance(p, NamedSharding))
     closed = program()
     specs = [
-        _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, aval)
-        for place, aval in zip(places, closed.in_avals, strict=True)
+        _entries(place if isinstance(place, NamedSharding) and place.mesh == grid else None, aval)
+        for place, aval in zip(
+            places or (None,) * len(closed.in_avals), closed.in_avals, strict=True
+        )
     ]
     from jitney.compiler import lower
     from jitney.compiler.hlo.sharding_propagation import propagate
 
-    region = lower.lower(closed, "placements").region
-    found = propagate(region, specs, mesh.shape)
+    _propagating.is_on = True
+    try:
+        region = lower.lower(closed, "placements").region
+    finally:
+        _propagating.is_on = False
+    found = propagate(region, specs, grid.shape)
     return tuple([
-        NamedSharding(mesh, _trimmed(spec[: len(aval.shape)]))
+        NamedSharding(grid, _trimmed(spec[: len(aval.shape)]))
         for spec, aval in zip(found, closed.out_avals, strict=True)
     ])  # fmt: skip
 
@@ -96,3 +157,60 @@ def _trimmed(spec: tuple[tuple[Any, ...], ...]) -> PartitionSpec:
     while spec and not spec[-1]:
         spec = spec[:-1]
     return PartitionSpec(*spec)
+
+
+# --- operations that say themselves how their results are divided -----------------------------------
+
+
+class _Propagating(threading.local):
+    is_on = False  # while a program is lowered for propagation alone
+
+
+_propagating = _Propagating()
+
+
+def _types_of(*_: TensorType, types: Any, specs: object) -> list[TensorType]:
+    return [TensorType(shape, np.dtype(name)) for shape, name in types]
+
+
+def _never_run(*_: np.ndarray, **__: object) -> Any:
+    raise RuntimeError("`placed` stands in programs for sharding propagation only")
+
+
+library.declare(library.LibraryFunction("placed", _types_of, _never_run))
+
+
+def marked(
+    b: Builder,
+    nodes: Sequence[ir.Node],
+    mesh: Mesh | AbstractMesh,
+    specs: Sequence[PartitionSpec],
+    jaxpr: Jaxpr,
+    whole: Callable[[AbstractValue, PartitionSpec], AbstractValue],
+) -> list[ir.Node] | None:
+    """What stands for an operation over `mesh` while placements are propagated; None otherwise.
+
+    Args:
+      b, nodes: the builder, and the operands.
+      mesh: what the operation is over.
+      specs: how its results are divided.
+      jaxpr: the program of one part.
+      whole: (type of a part, spec) -> type of the result.
+    """
+    if not _propagating.is_on:
+        return None
+    from jitney.compiler import lower
+
+    number = {name: k for k, name in enumerate(mesh.axis_names)}
+    avals = [whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, specs, strict=True)]
+    types = [lower.tensor_type(aval) for aval in avals]
+    entries = tuple([
+        tuple([tuple([number[name] for name in names]) for names in _named_entries(spec, len(t.shape))])
+        for spec, t in zip(specs, types, strict=True)
+    ])  # fmt: skip
+    told = tuple([(t.shape, t.dtype.name) for t in types])
+    return b.library_call("placed", (("types", told), ("specs", entries)), nodes)
+
+
+def _named_entries(spec: PartitionSpec, ndim: int) -> list[tuple[Any, ...]]:
+    return [names_of(spec[k]) if k < len(spec) else () for k in range(ndim)]

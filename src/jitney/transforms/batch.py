@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import config, leaks, source_info
+from jitney.core import config, leaks, source_info, varying
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
@@ -40,6 +40,9 @@ BATCH = declare_slot("batch", required=True)  # (args, dims, **params) -> (out, 
 # run users' functions, (trace, args, dims, **params).
 BATCH_WITH_AXIS = declare_slot("batch_with_axis", instead_of="batch")
 BATCH_WITH_TRACE = declare_slot("batch_with_trace", instead_of="batch")
+# For operations that each device of a mesh does by itself, whatever `vmap` makes of them:
+# (axis_data, args, dims, **params), where the axis stands for devices.
+OVER_DEVICES = declare_slot("over_devices")
 
 
 @record(frozen=True)
@@ -49,12 +52,14 @@ class AxisData:
     Attributes:
       name: how collectives call it; None if it has no name.
       size: its extent.
-      spmd_name: names for placement; unused on one device.
+      spmd_name: names of axes of a mesh that it is divided along.
+      of_devices: whether it stands for the devices along an axis of a mesh.
     """
 
     name: Any
     size: int
     spmd_name: Any = None
+    of_devices: bool = False
 
 
 not_mapped = None
@@ -128,7 +133,10 @@ class BatchTrace(Trace):
         parent = self.parent_trace
         with_axis = primitive.rules.get("batch_with_axis")
         with set_current_trace(parent):
-            if with_axis is not None:
+            if self.axis_data.of_devices and OVER_DEVICES.name in primitive.rules:
+                rule = primitive.rules[OVER_DEVICES.name]
+                out, dim = rule(self.axis_data, vals, dims, **params)
+            elif with_axis is not None:
                 out, dim = with_axis(self.axis_data, vals, dims, **params)
             elif "batch_with_trace" in primitive.rules:
                 out, dim = primitive.rules["batch_with_trace"](self, vals, dims, **params)
@@ -196,6 +204,15 @@ def batch_flat(
     return [v for v, _ in infos], [d for _, d in infos]
 
 
+def _whole(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractValue:
+    """The type of all rows of `aval`, with their axis at `d`; None where they are one value."""
+    if axis_data.of_devices:  # the array has all devices' parts, and differs between them no more
+        aval = varying.along(aval, varying.axes_of(aval) - {axis_data.name})
+    if d is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:d], axis_data.size, *aval.shape[d:]))
+
+
 @memoize_by_identity
 def batch_jaxpr(
     closed: ClosedJaxpr,
@@ -233,7 +250,7 @@ def batch_jaxpr(
         ]
 
     avals = [
-        a.update(shape=(axis_data.size, *a.shape)) if b else a
+        _whole(a, axis_data, 0 if b else None)
         for a, b in zip(closed.in_avals, batched, strict=True)
     ]
     info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
@@ -263,12 +280,7 @@ def batch_jaxpr_at(
         found.append(tuple(out_dims))
         return outs
 
-    def whole(aval: AbstractValue, d: int | None) -> AbstractValue:
-        if d is None:
-            return aval
-        return aval.update(shape=(*aval.shape[:d], axis_data.size, *aval.shape[d:]))
-
-    avals = [whole(a, d) for a, d in zip(closed.in_avals, dims, strict=True)]
+    avals = [_whole(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
     info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]

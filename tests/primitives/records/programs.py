@@ -29,6 +29,7 @@ M = RNG.normal(size=(3, 3)) + 4 * np.eye(3)
 S = M @ M.T
 IMAGE = RNG.normal(size=(4, 5))
 SHARDING = SingleDeviceSharding(jitney.devices()[0])
+MESH = jitney.make_mesh((1,), ("i",))
 KEY = np.array([3, 7], np.uint32)
 
 
@@ -45,6 +46,30 @@ def over_axis(body: Program) -> Program:
         return jax.vmap(one, axis_name="i")(x)
 
     return call
+
+
+def over_mesh(jax: Any, x: Any) -> Any:
+    """Over a mesh of one device: types say what varies, and a result is not used."""
+
+    def body(part: Any) -> Any:
+        whole = jax.lax.psum(part * part, "i")
+        return jax.numpy.sin(part) * whole, part
+
+    def first(v: Any) -> Any:
+        spec = jax.P("i")
+        return jax.shard_map(body, mesh=MESH, in_specs=spec, out_specs=spec)(v)[0]
+
+    _, pull = jax.vjp(jax.jit(first), x)
+    return first(x), pull(x)
+
+
+def exchanged(jax: Any, x: Any) -> Any:
+    def body(part: Any) -> Any:
+        numbers = [jax.numpy.array([k]) for k in (1, 2, 0, 2)]
+        return jax.lax.ragged_all_to_all(part, 2 * part, *numbers, axis_name="i")
+
+    spec = jax.P("i")
+    return jax.shard_map(body, mesh=MESH, in_specs=spec, out_specs=spec)(x)
 
 
 def scaled(jax: Any, x: Any) -> Any:
@@ -310,6 +335,8 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
         lambda jax, x: jax.lax.linalg.lu_pivots_to_permutation(jax.lax.linalg.lu(x)[1], 3), (M,),
     ),
     "callbacks": (called, (V,)),
+    "shard_map": (over_mesh, (V,)),
+    "ragged_all_to_all": (exchanged, (V,)),
     "unused": (unused, (V,)),
     "rng_bit_generator": (
         lambda jax, key: jax.lax.rng_bit_generator(key, (3,)), (np.array([1, 2, 3, 4], np.uint32),),

@@ -81,6 +81,13 @@ class _Propagation:
             case ir.Cond():
                 branches = [self.region(case, xs[1:]) for case in node.cases]
                 return [_common(specs) for specs in zip(*branches, strict=True)]
+            case ir.LibraryCall(name="placed"):
+                names = list(self.extents)
+                params: dict[str, Any] = dict(node.params)
+                return [
+                    tuple([tuple([names[k] for k in entry]) for entry in spec])
+                    for spec in params["specs"]
+                ]
             case ir.Reshape():
                 return [_reshaped(xs[0], node.x.shape, node.shape, self.parts)]
             case _:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import dtypes, varying
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
@@ -88,6 +88,7 @@ def stage(x: ArrayLike, /) -> Array:
 # --- barriers ---------------------------------------------------------------------------------
 
 optimization_barrier_p = declare("optimization_barrier", multiple_results=True)
+optimization_barrier_p.varying(varying.as_declared)
 
 
 @optimization_barrier_p.abstract

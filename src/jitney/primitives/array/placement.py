@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.core import varying
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse, uses_keys
 from jitney.core.primitive import Primitive, declare
+from jitney.core.pvary import pvary_p
 from jitney.core.sharding.mesh import get_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.trace import Tracer, state
 from jitney.primitives import rules
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.sharding import as_sharding
@@ -50,6 +53,7 @@ class ArrayCopySemantics(enum.Enum):
 
 
 device_put_p = declare("device_put", multiple_results=True, linear=True)
+device_put_p.varying(varying.as_declared)
 
 
 @device_put_p.abstract
@@ -153,6 +157,12 @@ def placed_like(
         and (shape is None or prototype.is_fully_replicated)
     ):
         device = prototype.placement
+    if isinstance(
+        prototype, Tracer
+    ):  # of a device's program: values may differ from device to device
+        axes = varying.axes_of(prototype.aval)
+        if axes:
+            x = pvary_p.bind(x, axes=tuple([name for name, _ in state.axis_env if name in axes]))
     return placed(x, device, out_sharding)
 
 

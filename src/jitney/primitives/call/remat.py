@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes, text
+from jitney.core import dtypes, text, varying
 from jitney.core.avals import ShapedArray
 from jitney.core.effects import no_effects, remat_allowed_effects
 from jitney.core.evaluate import eval_jaxpr
@@ -89,6 +89,7 @@ rules.vectorized(name_p)
 # --- remat2 ---------------------------------------------------------------------------------------
 
 remat_p = declare("remat2", multiple_results=True)
+remat_p.varying(varying.as_declared)
 remat_p.effectful = True
 
 

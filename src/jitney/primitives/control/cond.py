@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, dtypes, text
+from jitney.core import config, dtypes, text, varying
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import InputEffect, has_io, moved
 from jitney.core.errors import api_boundary
@@ -60,6 +60,15 @@ if TYPE_CHECKING:
     )
 
 cond_p = declare("cond", multiple_results=True)
+
+
+@cond_p.varying
+def _(avals: Sequence[AbstractValue], _: object, results: Sequence[AbstractValue]) -> Any:
+    """Where devices take different branches, results differ."""
+    axes = varying.axes_of(avals[0])
+    return [varying.along(aval, varying.axes_of(aval) | axes) for aval in results]
+
+
 cond_p.effectful = True
 
 _INT32 = np.dtype(np.int32)

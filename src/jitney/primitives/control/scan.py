@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config
+from jitney.core import config, varying
 from jitney.core.avals import get_aval
 from jitney.core.effects import moved
 from jitney.core.errors import api_boundary
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
 
 scan_p = declare("scan", multiple_results=True)
+scan_p.varying(varying.as_declared)
 scan_p.effectful = True
 
 _INT32 = np.dtype(np.int32)

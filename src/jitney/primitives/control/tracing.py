@@ -6,10 +6,10 @@ Also the checks of carries and branches, whose errors show both types and name t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import source_info
+from jitney.core import source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
@@ -178,10 +178,14 @@ def check_carry(
         for path, i, o in zip(paths, in_avals, out_avals, strict=True)
         if not _same(i, o)
     ]
+    advice = _how_to_vary([
+        (i, o, f"the initial value of {_component(argument, path)}", "")
+        for path, i, o in zip(paths, in_avals, out_avals, strict=True)
+    ])  # fmt: skip
     shown = wrong[0] if len(wrong) == 1 else "\n".join(f"  * {line}" for line in wrong)
     raise TypeError(
         f"{what} carry input and carry output must have equal types, but they differ:\n\n{shown}"
-        "\n\nRevise the function so that all output types match the corresponding input types."
+        f"{advice}\n\nRevise the function so that all output types match the corresponding input types."
     )
 
 
@@ -195,7 +199,7 @@ def _example(tree: pytrees.PyTreeDef) -> Any:
 
 
 def _same(a: AbstractValue, b: AbstractValue) -> bool:
-    return a.shape == b.shape and a.dtype == b.dtype
+    return a.shape == b.shape and a.dtype == b.dtype and varying.axes_of(a) == varying.axes_of(b)
 
 
 def _short(a: AbstractValue) -> str:
@@ -208,7 +212,27 @@ def _why(a: AbstractValue, b: AbstractValue) -> str:
         reasons.append("the dtypes do not match")
     if a.shape != b.shape:
         reasons.append("the shapes do not match")
+    if varying.axes_of(a) != varying.axes_of(b):
+        reasons.append("the manual axis types do not match")
     return ", and also ".join(reasons)
+
+
+def _how_to_vary(
+    pairs: Iterable[tuple[AbstractValue, AbstractValue, str, str]],
+) -> str:
+    """What to do about values that vary along fewer axes than others: a paragraph, or nothing.
+
+    Args:
+      pairs: types of two values that should be equal, and what the two are called.
+    """
+    advice: list[str] = []
+    for a, b, first, second in pairs:
+        for has, wanted, name in ((a, b, first), (b, a, second)):
+            missing = varying.axes_of(wanted) - varying.axes_of(has)
+            if missing and name:
+                axes = tuple(sorted(missing, key=str))
+                advice.append(f"applying `jax.lax.pcast(..., {axes}, to='varying')` to {name}")
+    return f"\n\nThis might help: {'; '.join(advice)}." if advice else ""
 
 
 def _tree_differences(argument: str, a: pytrees.PyTreeDef, b: pytrees.PyTreeDef) -> str:
@@ -254,6 +278,17 @@ def check_branches(
                 "cond branches must have equal output types but they differ.\n\n"
                 f"{where}\n\n"
                 + "\n".join(wrong)
+                + _how_to_vary(
+                    [
+                        (
+                            a,
+                            b,
+                            f"the output of {names[0]}{_at(path)}",
+                            f"the output of {name}{_at(path)}",
+                        )
+                        for path, a, b in zip(paths, first.out_avals, t.out_avals, strict=True)
+                    ]
+                )
                 + f"\n\nRevise {names[0]} and/or {name} so that all "
                 "output types match."
             )

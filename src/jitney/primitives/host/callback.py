@@ -38,6 +38,7 @@ from jitney.primitives import rules
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime.array import array_from_numpy
+from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -305,6 +306,39 @@ def _(args: Sequence[Value], dims: Dims, *, ordered: bool, **params: object) -> 
     return _row_by_row(io_callback_p, args, dims, 1, {"ordered": ordered, **params})
 
 
+def _by_each_device(prim: Primitive) -> None:
+    """Each device calls for itself, one after the other; those of one program once, if it is pure."""
+
+    @prim.over_devices
+    def _(
+        axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object
+    ) -> tuple[Any, Any]:
+        ordered = params.get("ordered") or params.get("effect") is ordered_debug_effect
+        if ordered and axis_data.size > 1:
+            raise ValueError(
+                f"{prim.name}: ordered effects are not supported for more than one device: there is no "
+                "order among devices. Leave out `ordered=True`"
+            )
+        if prim is pure_callback_p and all([d is None for d in dims]):
+            outs = prim.bind(*args, **params)
+            return outs, [None] * len(outs)
+        rows = [
+            prim.bind(
+                *[x if d is None else index_axis(x, i, d) for x, d in zip(args, dims, strict=True)],
+                **params,
+            )
+            for i in range(axis_data.size)
+        ]
+        outs = [
+            rules.op("concatenate")(*[rules.to_front(x, None, 1) for x in row], dimension=0)
+            for row in zip(*rows, strict=True)
+        ]
+        return outs, [0] * len(outs)
+
+
+_by_each_device(pure_callback_p)
+_by_each_device(io_callback_p)
+
 # --- debug_callback and debug_print ---------------------------------------------------------------
 
 debug_callback_p = declare("debug_callback", multiple_results=True)
@@ -388,6 +422,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
             )
         return [], []
 
+    _by_each_device(prim)
     prim.absent("eager", why="is called with arrays, by its own impl")
     prim.absent("transpose", why="it has no result")
 

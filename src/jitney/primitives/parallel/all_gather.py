@@ -6,6 +6,7 @@ name is batched; a named axis that is left has extent 1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,14 @@ from jitney.primitives.array import shape as shapes
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel.collectives import (
-    NO_GROUPS,
+    axis_by_axis,
     axis_extent,
     checked_groups,
     has_name,
+    in_groups,
     lower_collective,
     names_of,
+    varying_along,
 )
 from jitney.transforms.batch import AxisData
 
@@ -36,11 +39,6 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
 
 Shape = tuple[int, ...]
-
-
-def _no_groups(groups: Groups) -> None:
-    if groups is not None:
-        raise NotImplementedError(NO_GROUPS)
 
 
 def _reshape(x: Value, new_sizes: Sequence[int]) -> Any:
@@ -141,7 +139,13 @@ def _(
         if d is None:
             return out, None
         return out, d + (not tiled and moved <= d)
-    _no_groups(axis_index_groups)
+    if axis_index_groups is not None:
+        return in_groups(
+            all_gather_p, axis_data, args, dims, all_gather_dimension=k, axis_name=axis_name,
+            axis_index_groups=axis_index_groups, axis_size=axis_size, tiled=tiled,
+        )  # fmt: skip
+    if len(axis_name) > 1:
+        return axis_by_axis(lambda part: _gather_each(part, axis_name, k, tiled), axis_data, x, d)
     if d is None:
         s = rules.shape_of(x)
         kept = tuple(i + (i >= k) for i in range(len(s)))
@@ -190,22 +194,32 @@ def all_gather(
              [1, 2]], dtype=int32)
     """
     names = names_of(axis_name, "all_gather")
+    size = math.prod([axis_extent(name, "all_gather") for name in names])
+    groups = checked_groups(axis_index_groups, size)
 
     def one(leaf: Value) -> Any:
         value = as_value(leaf)
         rank = len(value.shape) + (not tiled)
         k = axis % rank if -rank <= axis < rank else axis
-        for i, name in enumerate(reversed(names)):
-            size = axis_extent(name, "all_gather")
-            value = all_gather_p.bind(
-                value, all_gather_dimension=k, axis_name=(name,), axis_size=size,
-                axis_index_groups=checked_groups(axis_index_groups, size), tiled=tiled,
-            )  # fmt: skip
-            if i and not tiled:
-                value = _merge(value, k)
-        return value
+        return all_gather_p.bind(
+            varying_along(value, names), all_gather_dimension=k, axis_name=names,
+            axis_size=size if groups is None else len(groups[0]),
+            axis_index_groups=groups, tiled=tiled,
+        )  # fmt: skip
 
     return pytrees.tree_map(one, x)
+
+
+def _gather_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Any:
+    """`all_gather` over several axes, the first varying slowest, as one after the other."""
+    for i, name in enumerate(reversed(names)):
+        x = all_gather_p.bind(
+            x, all_gather_dimension=k, axis_name=(name,), axis_size=axis_extent(name, "all_gather"),
+            axis_index_groups=None, tiled=tiled,
+        )  # fmt: skip
+        if i and not tiled:
+            x = _merge(x, k)
+    return x
 
 
 # --- psum_scatter ---------------------------------------------------------------------------------
@@ -275,7 +289,13 @@ def _(
         if d is None:
             return out, None
         return out, d - (not tiled and moved < d)
-    _no_groups(axis_index_groups)
+    if axis_index_groups is not None:
+        return in_groups(
+            reduce_scatter_p, axis_data, args, dims, scatter_dimension=k, axis_name=axis_name,
+            axis_index_groups=axis_index_groups, axis_size=axis_size, tiled=tiled,
+        )  # fmt: skip
+    if len(axis_name) > 1:
+        return axis_by_axis(lambda part: _scatter_each(part, axis_name, k, tiled), axis_data, x, d)
     if d is None:
         out = rules.op("mul")(x, rules.const(x, axis_size))
     else:
@@ -314,22 +334,34 @@ def psum_scatter(
       ValueError: if extents do not fit.
     """
     names = names_of(axis_name, "psum_scatter")
+    size = math.prod([axis_extent(name, "psum_scatter") for name in names])
+    groups = checked_groups(axis_index_groups, size)
+    if groups is not None:
+        size = len(groups[0])
 
     def one(leaf: Value) -> Any:
         value = as_value(leaf)
         k = canonical_axis(scatter_dimension, len(value.shape))
-        for i, name in enumerate(names):
-            size = axis_extent(name, "psum_scatter")
-            if i < len(names) - 1 and not tiled:
-                value = _split(value, k, size)
-            _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
-            value = reduce_scatter_p.bind(
-                value, scatter_dimension=k, axis_name=(name,), axis_size=size,
-                axis_index_groups=checked_groups(axis_index_groups, size), tiled=tiled,
-            )  # fmt: skip
-        return value
+        _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
+        return reduce_scatter_p.bind(
+            varying_along(value, names), scatter_dimension=k, axis_name=names, axis_size=size,
+            axis_index_groups=groups, tiled=tiled,
+        )  # fmt: skip
 
     return pytrees.tree_map(one, x)
+
+
+def _scatter_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> Any:
+    """`psum_scatter` over several axes, the first varying slowest, as one after the other."""
+    for i, name in enumerate(names):
+        size = axis_extent(name, "psum_scatter")
+        if i < len(names) - 1 and not tiled:
+            x = _split(x, k, size)
+        x = reduce_scatter_p.bind(
+            x, scatter_dimension=k, axis_name=(name,), axis_size=size, axis_index_groups=None,
+            tiled=tiled,
+        )  # fmt: skip
+    return x
 
 
 # --- all_to_all -----------------------------------------------------------------------------------
@@ -339,9 +371,13 @@ all_to_all_p = declare("all_to_all", linear=True)
 
 @all_to_all_p.abstract
 def _(
-    x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: AxisName, **_: Any
-) -> ShapedArray:
-    n = axis_extent(axis_name, "all_to_all")
+    x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: AxisName,
+    axis_index_groups: Groups = None, **_: object,
+) -> ShapedArray:  # fmt: skip
+    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    n = math.prod([axis_extent(name, "all_to_all") for name in names])
+    if axis_index_groups is not None:
+        n = len(axis_index_groups[0])
     extents = list(x.shape)
     if extents[split_axis] % n:
         raise ValueError(
@@ -369,8 +405,9 @@ def _(
     b: Builder, x: Node, *, split_axis: int, concat_axis: int, axis_name: AxisName,
     axis_index_groups: Groups, **_: Any,
 ) -> Any:  # fmt: skip
+    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     return lower_collective(
-        b, "all_to_all", [axis_name], [x], axis_index_groups,
+        b, "all_to_all", names, [x], axis_index_groups,
         split_dim=split_axis, concat_dim=concat_axis,
     )  # fmt: skip
 
@@ -382,12 +419,20 @@ def _(
 ) -> Any:  # fmt: skip
     (x,), (d,) = args, dims
     s, c = split_axis, concat_axis
-    if axis_data.name is None or axis_name != axis_data.name:
+    if not has_name(axis_data, axis_name if isinstance(axis_name, tuple) else (axis_name,)):
         if d is not None:
             s, c = s + (d <= s), c + (d <= c)
         out = all_to_all_p.bind(x, split_axis=s, concat_axis=c, axis_name=axis_name, **params)
         return out, d
-    _no_groups(params["axis_index_groups"])
+    if params["axis_index_groups"] is not None:
+        return in_groups(
+            all_to_all_p, axis_data, args, dims, split_axis=s, concat_axis=c, axis_name=axis_name,
+            **params,
+        )  # fmt: skip
+    if isinstance(axis_name, tuple):
+        return axis_by_axis(
+            lambda part: _all_to_all_of_several(part, axis_name, s, c, True), axis_data, x, d
+        )
     n = axis_data.size
     if d is None:
         x, d = rules.to_front(x, None, n), 0
@@ -434,19 +479,14 @@ def all_to_all(
       ValueError: if extents do not fit.
     """
     names = names_of(axis_name, "all_to_all")
-    if len(names) != 1:
-        return pytrees.tree_map(
-            lambda leaf: _all_to_all_of_several(
-                as_value(leaf), names, split_axis, concat_axis, tiled
-            ),
-            x,
-        )
-    name = names[0]
-    size = axis_extent(name, "all_to_all")
+    name = names[0] if len(names) == 1 else names
+    size = math.prod([axis_extent(own, "all_to_all") for own in names])
     groups = checked_groups(axis_index_groups, size)
+    if groups is not None:
+        size = len(groups[0])
 
     def one(leaf: Value) -> Any:
-        value = as_value(leaf)
+        value = varying_along(as_value(leaf), names)
         s = canonical_axis(split_axis, len(value.shape))
         c = canonical_axis(concat_axis, len(value.shape))
         drop = None

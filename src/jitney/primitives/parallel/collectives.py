@@ -1,8 +1,8 @@
 """Reductions over named axes, and questions about them: `psum`, `pmax`, `pmin`, `pmean`, `axis_index`.
 
-`vmap` names its axis; an operation over the name is one over the positional axis once it is batched.
-A named axis that no `vmap` has taken away belongs to a mesh: operations over it become `Collective`
-nodes. There is one device, so its extent is 1, and nothing is left of them in compiled programs.
+`vmap` names its axis, and `shard_map` those of its mesh; an operation over the name is one over the
+positional axis once it is batched. The devices' programs are batched, too (`spmd`): nothing is left of
+collectives in compiled programs. A named axis that is left has extent 1.
 """
 
 from __future__ import annotations
@@ -14,22 +14,27 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from jitney.compiler.reference import reduction
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core import varying
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
+from jitney.core.manual_axes import ManualAxisType
 from jitney.core.primitive import Primitive, declare
+from jitney.core.pvary import pvary_p
 from jitney.core.pytree import pytrees
-from jitney.core.trace import Tracer, state
+from jitney.core.trace import Tracer, extend_axis_env, state
 from jitney.primitives import rules
+from jitney.primitives.array import shape as shapes
 from jitney.primitives.elementwise.convert import as_value, convert_element_type
-from jitney.transforms.batch import AxisData
+from jitney.transforms.batch import AxisData, batch_flat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jitney.compiler.hlo.ir import CollectiveKind, Monoid
     from jitney.compiler.library import Param as LibraryParam
     from jitney.core.typing import Array, AxisName, PyTree
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
 
 Groups: TypeAlias = "Sequence[Sequence[int]] | None"  # indices that are reduced among themselves
-NO_GROUPS = "axis_index_groups are not supported for axes of vmap"
 
 # --- names ----------------------------------------------------------------------------------------
 
@@ -97,6 +102,34 @@ def checked_groups(groups: Groups, size: int) -> tuple[tuple[int, ...], ...] | N
     if sorted(i for g in parts for i in g) != list(range(size)):
         raise ValueError("axis_index_groups must cover all indices exactly once")
     return parts
+
+
+# --- which values vary ----------------------------------------------------------------------------
+
+
+def checked_names(names: Sequence[AxisName]) -> tuple[Any, ...]:
+    """Those of `names` along which types say what varies: of a `shard_map` that checks it."""
+    return tuple([n for n in names if not is_positional(n) and n in state.checked_axes])
+
+
+def varying_along(x: Value, names: Sequence[AxisName]) -> Any:
+    """`x`, which varies along all of `names` that are checked."""
+    wanted = checked_names(names)
+    if not wanted:
+        return x
+    aval = get_aval(x)
+    known = aval.vma if isinstance(aval, ShapedArray) else frozenset[Any]()
+    missing = tuple([name for name in wanted if name not in known])
+    return pvary_p.bind(x, axes=missing) if missing else x
+
+
+def without_axes(
+    avals: Sequence[AbstractValue], params: dict[str, Any], result: AbstractValue
+) -> AbstractValue:
+    """A rule `varying`: results are the same along the axes that the operation is over."""
+    (x,) = avals
+    assert isinstance(x, ShapedArray)
+    return varying.along(result, x.vma.difference(params["axes"]))
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -171,7 +204,9 @@ def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
         (x,), (d,) = args, dims
         over_it = axis_data.name is not None and axis_data.name in axes
         if over_it and axis_index_groups is not None:
-            raise NotImplementedError(NO_GROUPS)
+            return in_groups(
+                prim, axis_data, args, dims, axes=axes, axis_index_groups=axis_index_groups
+            )
         if d is None:
             rest = tuple(a for a in axes if is_positional(a) or a != axis_data.name)
             out = prim.bind(x, axes=rest, axis_index_groups=axis_index_groups) if rest else x
@@ -194,6 +229,7 @@ psum_p = _reduction("psum", "add", linear=True)
 pmax_p = _reduction("pmax", "max")
 pmin_p = _reduction("pmin", "min")
 for _prim in (pmax_p, pmin_p):
+    _prim.varying(without_axes)
     _prim.absent("jvp", "transpose", why="which element is the extreme one is not recorded")
 
 
@@ -209,6 +245,67 @@ def _psum_transpose(
 
 
 rules.deflinear(psum_p, _psum_transpose)
+
+
+# Over axes of a `shard_map` that checks what varies: the result is known to be the same everywhere.
+psum_invariant_p = declare("psum_invariant", linear=True)
+psum_invariant_p.varying(without_axes)
+
+
+@psum_invariant_p.abstract
+def _(x: ShapedArray, *, axes: Sequence[AxisName]) -> ShapedArray:
+    return x
+
+
+@psum_invariant_p.eager
+def _(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndarray:
+    names_of(tuple(axes), "psum")
+    return x
+
+
+@psum_invariant_p.lower
+def _(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
+    return lower_collective(b, "all_reduce", axes, [x], fn="add")
+
+
+@psum_invariant_p.batch_with_axis
+def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]) -> Any:
+    (x,), (d,) = args, dims
+    if axis_data.name is None or axis_data.name not in axes:
+        return psum_invariant_p.bind(x, axes=tuple(axes)), d
+    rest = tuple([name for name in axes if name != axis_data.name])
+    if d is None:
+        out = rules.op("mul")(rules.const(x, axis_data.size), x)
+    else:
+        out = rules.op("reduce_sum")(x, axes=(d,), out_sharding=None)
+    return (psum_invariant_p.bind(out, axes=rest) if rest else out), None
+
+
+rules.deflinear(psum_invariant_p, lambda ct, x, *, axes: pvary_p.bind(ct, axes=tuple(axes)))
+
+
+def _reduced(prim: Primitive, value: Value, axes: tuple[Any, ...], groups: Groups) -> Any:
+    """The reduction of one array by `prim`; over checked axes its result varies along them no more."""
+    checked = checked_names(axes)
+    if not checked:
+        return prim.bind(value, axes=axes, axis_index_groups=groups)
+    if groups is not None:
+        raise NotImplementedError(
+            f"{prim.name}: axis_index_groups need shard_map(..., check_vma=False): whether results "
+            "vary depends on the groups"
+        )
+    if prim is not psum_p:
+        return prim.bind(varying_along(value, axes), axes=axes, axis_index_groups=None)
+    aval = get_aval(value)
+    known = aval.vma if isinstance(aval, ShapedArray) else frozenset[Any]()
+    if known.intersection(checked) and not known.issuperset(checked):
+        raise ValueError(
+            f"psum over axes {checked} of {aval.str_short()}, which varies along {tuple(known)} only: "
+            "sum over the axes that it varies along, or have it vary along all by jax.lax.pcast"
+        )
+    rest = tuple([a for a in axes if a not in checked])
+    total = psum_invariant_p.bind(varying_along(value, checked), axes=checked)
+    return prim.bind(total, axes=rest, axis_index_groups=None) if rest else total
 
 
 def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups) -> PyTree:
@@ -235,7 +332,7 @@ def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups
             places = tuple(a % rank if is_positional(a) and a < 0 else a for a in axes)
             if state.trace is state.eval_trace and _named(axes):
                 names_of(_named(axes), prim.name)
-            out.append(prim.bind(value, axes=places, axis_index_groups=groups))
+            out.append(_reduced(prim, value, places, groups))
         elif prim is not psum_p:
             out.append(leaf)
         else:  # the same number everywhere
@@ -303,7 +400,16 @@ axis_index_p = declare("axis_index")
 
 @axis_index_p.abstract
 def _(*, axis_name: AxisName) -> ShapedArray:
-    return shaped_array((), np.dtype(np.int32))
+    index = shaped_array((), np.dtype(np.int32))
+    if axis_name not in state.checked_axes:
+        return index
+    return index.update(manual_axis_type=ManualAxisType(varying=[axis_name]))
+
+
+# Its type depends on whether the axis in scope is checked: never remembered.
+axis_index_p.result_type = (  # of this one primitive
+    lambda avals, params: axis_index_p.abstract_eval(*avals, **params)
+)
 
 
 @axis_index_p.eager
@@ -353,6 +459,57 @@ def axis_index(axis_name: AxisName) -> Array:
     return as_value(index)
 
 
+# --- batching -------------------------------------------------------------------------------------
+
+
 def has_name(axis_data: AxisData, names: tuple[Any, ...]) -> bool:
     """Whether a collective over `names` is over the axis being batched."""
     return axis_data.name is not None and axis_data.name in names
+
+
+def axis_by_axis(
+    collective: Callable[[Any], Any], axis_data: AxisData, x: Value, d: int | None
+) -> tuple[Any, int | None]:
+    """A collective over several named axes, one of which is batched, as several over one axis each."""
+    (out,), (dim,) = batch_flat(lambda part: [collective(part)], axis_data, [x], [d])
+    return out, dim
+
+
+def in_groups(
+    prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims, *,
+    axis_index_groups: Groups, **params: object,
+) -> tuple[Any, int]:  # fmt: skip
+    """A collective among the indices of each group of the axis that is batched: by its rule for one.
+
+    Raises:
+      NotImplementedError: if the axis is one of `vmap`, as in JAX.
+    """
+    assert axis_index_groups is not None
+    if not axis_data.of_devices:
+        raise NotImplementedError("axis_index_groups are not supported for axes of vmap")
+    n, size = len(axis_index_groups), len(axis_index_groups[0])
+    order = np.concatenate([np.asarray(group, np.int32) for group in axis_index_groups])
+    parts: list[Any] = []
+    for x, d in zip(args, dims, strict=True):
+        x = _rows(rules.to_front(x, d, axis_data.size), order)
+        parts.append(shapes.reshape(x, (n, size, *rules.shape_of(x)[1:])))
+    group = AxisData(axis_data.name, size, of_devices=True)
+
+    def of_group(*values: Value) -> list[Any]:
+        with extend_axis_env((axis_data.name, size)):
+            out, dim = prim.rules["batch_with_axis"](
+                group, values, [0] * len(values), axis_index_groups=None, **params
+            )
+        return [rules.to_front(out, dim, size)]
+
+    (out,), (dim,) = batch_flat(of_group, AxisData(None, n), parts, [0] * len(parts))
+    out = rules.to_front(out, dim, n)
+    whole = shapes.reshape(out, (axis_data.size, *rules.shape_of(out)[2:]))
+    return _rows(whole, np.argsort(order).astype(np.int32)), 0
+
+
+def _rows(x: Value, numbers: np.ndarray) -> Any:
+    """Rows of `x`, by their numbers."""
+    from jitney.primitives.indexing.gather import index_take
+
+    return index_take(x, (numbers,), (0,))

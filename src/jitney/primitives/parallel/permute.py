@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,13 @@ from jitney.primitives.indexing.gather import index_take
 from jitney.primitives.indexing.slice import index_in_dim
 from jitney.primitives.parallel.all_gather import all_gather
 from jitney.primitives.parallel.collectives import (
+    axis_by_axis,
     axis_extent,
     axis_index_p,
     has_name,
     lower_collective,
     names_of,
+    varying_along,
 )
 from jitney.transforms.batch import AxisData
 
@@ -59,6 +62,8 @@ def _(
     (x,), (d,) = args, dims
     if not has_name(axis_data, axis_name):
         return ppermute_p.bind(x, axis_name=axis_name, perm=perm), d
+    if len(axis_name) > 1:
+        return axis_by_axis(lambda part: _permute_several(part, axis_name, perm), axis_data, x, d)
     size = axis_data.size
     source = np.zeros(size, np.int32)
     reached = np.zeros(size, bool)
@@ -114,20 +119,22 @@ def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
                 "ppermute: sources and destinations must be unique and within the axis of size "
                 f"{size}, got {pairs}"
             )
-    if len(names) > 1:
-        return pytrees.tree_map(lambda leaf: _permute_several(leaf, names, pairs, size), x)
     return pytrees.tree_map(
-        lambda leaf: ppermute_p.bind(as_value(leaf), axis_name=names, perm=pairs), x
+        lambda leaf: ppermute_p.bind(
+            varying_along(as_value(leaf), names), axis_name=names, perm=pairs
+        ),
+        x,
     )
 
 
 def _permute_several(
-    leaf: Value, names: AxisName, pairs: Sequence[tuple[int, int]], size: int
+    leaf: Value, names: Sequence[AxisName], pairs: Sequence[tuple[int, int]]
 ) -> Any:
     """The permutation of several axes as one: everything is gathered, and the source selected."""
     from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
     from jitney.primitives.parallel.collectives import axis_index
 
+    size = math.prod([axis_extent(name, "ppermute") for name in names])
     source = np.full(size, size, np.int32)
     for src, dst in pairs:
         source[dst] = src
@@ -198,5 +205,8 @@ def pbroadcast(x: PyTree, axis_name: AxisName, source: int) -> PyTree:
     if not 0 <= source < size:
         raise ValueError(f"pbroadcast: there is no index {source} in an axis of size {size}")
     return pytrees.tree_map(
-        lambda leaf: pbroadcast_p.bind(as_value(leaf), axis_name=name, source=source), x
+        lambda leaf: pbroadcast_p.bind(
+            varying_along(as_value(leaf), [name]), axis_name=name, source=source
+        ),
+        x,
     )

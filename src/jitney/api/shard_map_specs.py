@@ -1,0 +1,235 @@
+"""Specifications of `shard_map`, one for each array: spread over pytrees, inferred, and checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.pytree import pytrees
+from jitney.core.record import replace
+from jitney.core.sharding.mesh import AxisType
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.trace import Tracer
+from jitney.primitives.parallel.shard_map import Region, names_in
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+
+class InferFromArgs:
+    """Stands for specifications that are taken from the arguments' own shardings."""
+
+    def __repr__(self) -> str:
+        return "jax.sharding.Infer"
+
+    def __reduce__(self) -> str:
+        return "Infer"
+
+
+Infer = InferFromArgs()
+
+
+def check_explicit(region: Region) -> None:
+    """Checks that how arrays are divided along the region's axes is known from their types.
+
+    Raises:
+      TypeError: if an axis is no explicit one.
+    """
+    types = dict(zip(region.mesh.axis_names, region.mesh.axis_types, strict=True))
+    own = [types[name] for name, _ in region.axes]
+    if any([kind is not AxisType.Explicit for kind in own]):
+        names = ", ".join([repr(name) for name, _ in region.axes])
+        raise TypeError(
+            "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, "
+            f"but it was `None`: in_axes was not specified when axis_name={{{names}}} was of type "
+            f"{', '.join(str(kind) for kind in own)}. How arguments are divided is taken from them "
+            "along axes of type AxisType.Explicit alone"
+        )
+
+
+def inferred(region: Region, x: object) -> PartitionSpec:
+    """How the array `x` is divided along the region's axes already; those that lie elsewhere are whole.
+
+    Raises:
+      TypeError: if `x` is a tracer whose type does not say it.
+    """
+    place = getattr(x, "placement", None)
+    if isinstance(place, NamedSharding) and place.mesh == region.mesh:
+        return _along(region, place.spec)
+    if isinstance(x, Tracer):
+        place = getattr(x.aval, "sharding", None)
+        if not isinstance(place, NamedSharding) or place.mesh.empty:
+            raise TypeError(
+                "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` "
+                f"instances: it was not specified, and the type of an argument, {x.aval.str_short()}, "
+                "does not say how it is divided"
+            )
+        return _along(region, place.spec)
+    return PartitionSpec()
+
+
+def _along(region: Region, spec: PartitionSpec) -> PartitionSpec:
+    """What `spec` says of the region's axes."""
+    entries = [tuple([n for n in names_of(entry) if n in region.manual]) for entry in spec]
+    while entries and not entries[-1]:
+        entries.pop()
+    return PartitionSpec(*[own[0] if len(own) == 1 else own or None for own in entries])
+
+
+def concrete(region: Region, values: Sequence[object]) -> Region:
+    """`region` over devices: those where `values` lie, if its mesh is an abstract one.
+
+    Raises:
+      ValueError: if they do not lie on such a mesh.
+    """
+    places = [getattr(x, "placement", None) for x in values]
+    for place in places:
+        if isinstance(place, NamedSharding) and place.mesh.abstract_mesh == region.mesh:
+            return replace(region, mesh=place.mesh)
+    raise ValueError(
+        f"shard_map over {region.mesh}, which has no devices: please pass `jax.Array`s with a "
+        "`NamedSharding` on a mesh like it, put one in force by jax.set_mesh, or pass it as `mesh=`"
+    )
+
+
+def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any]:
+    """The specification of each leaf of `values`, or None.
+
+    Args:
+      what: "in_specs" or "out_specs", for messages.
+      region: the mesh and its named axes.
+      specs: a tree prefix of `values`.
+      values: a pytree of arrays.
+
+    Raises:
+      TypeError: if a leaf of `specs` is no specification.
+      ValueError: if one names another axis than the region's, or if `specs` is no prefix.
+    """
+    for spec in pytrees.tree_leaves(specs, is_leaf=_is_spec):
+        if not _is_spec(spec):
+            raise TypeError(
+                f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` "
+                f"instances, but it has a leaf {spec!r} of type {type(spec).__name__}"
+            )
+        for name in names_in(spec or PartitionSpec()):
+            if name not in region.manual:
+                raise ValueError(
+                    f"shard_map {what} argument must refer to an axis marked as manual "
+                    f"({sorted(map(str, region.manual))} of {region.mesh}), but {what} refers to "
+                    f"{name!r}"
+                )
+    try:
+        return pytrees.broadcast_prefix(specs, values, is_leaf=_is_spec)
+    except ValueError as error:
+        raise ValueError(
+            f"pytree structure error: shard_map {what} must be a tree prefix of the values they are "
+            f"for; got {specs} for values of structure {pytrees.tree_structure(values)}. {error}"
+        ) from error
+
+
+def _is_spec(x: object) -> bool:
+    return x is None or isinstance(x, PartitionSpec)
+
+
+def check_arguments(
+    function: str,
+    region: Region,
+    specs: Sequence[PartitionSpec],
+    avals: Sequence[AbstractValue],
+    names: Sequence[str],
+) -> None:
+    """Checks that arguments can be divided as `specs` say.
+
+    Args:
+      function: the name of the function, for messages.
+      region: the mesh and its named axes.
+      specs: one for each argument.
+      avals: their types.
+      names: what messages call them.
+
+    Raises:
+      ValueError: if one has too few axes, or would have unequal parts.
+    """
+    for spec, aval, name in zip(specs, avals, names, strict=True):
+        if not isinstance(aval, ShapedArray):
+            continue
+        _check_rank(function, "in_specs", spec, aval, name)
+        for axis, entry in enumerate(spec):
+            parts = math.prod([region.mesh.shape[own] for own in names_of(entry)])
+            if aval.shape[axis] % parts:
+                raise ValueError(
+                    f"shard_map applied to the function '{function}' was given {name} of shape "
+                    f"{aval.str_short()}, of which axis {axis} is not evenly divisible: in_specs is "
+                    f"{spec}, which divides it along {entry!r} into {parts} parts, and {parts} does "
+                    f"not evenly divide {aval.shape[axis]}. Pad the array, or use another mesh or "
+                    "another specification."
+                )
+
+
+def check_results(
+    function: str,
+    region: Region,
+    specs: Sequence[PartitionSpec],
+    avals: Sequence[AbstractValue],
+    names: Sequence[str],
+) -> None:
+    """Checks that results can be put together as `specs` say: see `check_arguments`.
+
+    Raises:
+      ValueError: if one has too few axes, or may differ along an axis that its specification does not
+        mention.
+    """
+    for spec, aval, name in zip(specs, avals, names, strict=True):
+        if not isinstance(aval, ShapedArray):
+            continue
+        _check_rank(function, "out_specs", spec, aval, name)
+        extra = (aval.vma & region.manual) - names_in(spec)
+        if extra and region.check_vma:
+            raise ValueError(_differs(function, region, spec, aval, name))
+
+
+def _check_rank(
+    function: str, what: str, spec: PartitionSpec, aval: ShapedArray, name: str
+) -> None:
+    if len(spec) <= aval.ndim:
+        return
+    advice = ""
+    if what == "out_specs":
+        advice = (
+            " A scalar result that differs between devices needs an axis that they can be joined along:"
+            " add one."
+        )
+    raise ValueError(
+        f"shard_map applied to the function '{function}' was given an {what} entry which is too long:"
+        f" {what} is {spec} which has length {len(spec)}, but {name} has shape {aval.str_short()}, "
+        f"which has rank {aval.ndim}. For scalars, consider using an {what} entry of `P()`.{advice}"
+    )
+
+
+def _differs(
+    function: str, region: Region, spec: PartitionSpec, aval: ShapedArray, name: str
+) -> str:
+    """What is wrong with a result that varies along an axis that `spec` does not mention."""
+    order = [own for own, _ in region.axes]
+
+    def listed(names: Sequence[Any]) -> str:
+        return ",".join(map(str, names))
+
+    mentioned = [own for own in order if own in names_in(spec)]
+    rest = [own for own in order if own not in mentioned]
+    varies = [own for own in order if own in aval.vma]
+    implied = f"the same across mesh axes {{{listed(rest)}}}"
+    if mentioned:
+        implied = (
+            f"only varying across mesh axes {{{listed(mentioned)}}} and not {{{listed(rest)}}}, but it "
+            f"was inferred to be varying over {{{listed(varies)}}}"
+        )
+    return (
+        f"shard_map applied to the function '{function}' was given out_specs which require "
+        f"replication which can't be statically inferred: out_specs is {spec} which implies that the "
+        f"corresponding output value is {implied}; the type of {name} is {aval.str_short()}. If it is "
+        "the same there, pass check_vma=False; if not, mention the axes in out_specs."
+    )

@@ -1,0 +1,223 @@
+"""`ragged_all_to_all`: an exchange of rows among devices, of which each sends as many as it likes.
+
+Device i sends, to each device j, `send_sizes[j]` rows of its operand that begin at `input_offsets[j]`;
+they come to lie from row `output_offsets[j]` on in the output of device j. All of these are arrays,
+whose values may differ from device to device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.avals import ShapedArray
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.primitives.array import shape as shapes
+from jitney.primitives.control.mapping import map as map_rows
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.select import select
+from jitney.primitives.indexing.gather import index_take
+from jitney.primitives.parallel.all_gather import all_to_all_p
+from jitney.primitives.parallel.collectives import (
+    axis_extent,
+    checked_groups,
+    has_name,
+    in_groups,
+    names_of,
+    varying_along,
+)
+from jitney.transforms.batch import AxisData
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Array, ArrayLike, AxisName
+    from jitney.primitives.parallel.collectives import Groups
+    from jitney.primitives.rule_types import Cotangent, Dims, Operand, Value
+
+ragged_all_to_all_p = declare("ragged_all_to_all")
+
+_NAMES = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
+
+
+@ragged_all_to_all_p.abstract
+def _(
+    operand: ShapedArray, output: ShapedArray, *numbers: ShapedArray, axis_name: AxisName,
+    axis_index_groups: Groups,
+) -> ShapedArray:  # fmt: skip
+    if operand.dtype != output.dtype or operand.shape[1:] != output.shape[1:]:
+        raise ValueError(
+            "ragged_all_to_all: operand and output must have one dtype and rows of one shape, got "
+            f"{operand.str_short()} and {output.str_short()}"
+        )
+    if not operand.ndim or not output.ndim:
+        raise ValueError("ragged_all_to_all: operand and output must have rows, got scalars")
+    for name, x in zip(_NAMES, numbers, strict=True):
+        if x.ndim != 1 or x.dtype.kind not in "iu" or x.shape != numbers[0].shape:
+            raise ValueError(
+                f"ragged_all_to_all: {', '.join(_NAMES)} must be integers of rank 1, one for each "
+                f"device, but {name} is {x.str_short()}"
+            )
+    return output
+
+
+ragged_all_to_all_p.absent(
+    "eager", "lower", why="runs within `shard_map`, which batches it over its devices"
+)
+
+
+# --- over devices ---------------------------------------------------------------------------------
+
+
+@ragged_all_to_all_p.batch_with_axis
+def _(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
+    axis_index_groups: Groups,
+) -> Any:  # fmt: skip
+    if not has_name(axis_data, axis_name):
+        return _of_rows(axis_data, args, dims, axis_name, axis_index_groups)
+    if axis_index_groups is not None:
+        return in_groups(
+            ragged_all_to_all_p, axis_data, args, dims, axis_name=axis_name,
+            axis_index_groups=axis_index_groups,
+        )  # fmt: skip
+    n = axis_data.size
+    front = [rules.to_front(x, d, n) for x, d in zip(args, dims, strict=True)]
+    operand, output, starts, sizes, targets, _ = front
+    rows_in, rows_out = rules.shape_of(operand)[1], rules.shape_of(output)[1]
+    # For each sender, receiver and row of the receiver's output: is it sent, and from which row?
+    kind = rules.aval_of(starts).dtype
+    cube = (n, n, rows_out)
+    row = rules.op("iota")(dtype=kind, shape=cube, dimension=2, sharding=None)
+    start, size, target = [
+        shapes.broadcast_in_dim(x, cube, (0, 1)) for x in (starts, sizes, targets)
+    ]
+    sub, add, mul = rules.op("sub"), rules.op("add"), rules.op("mul")
+    place = sub(row, target)
+    is_sent = rules.op("and")(
+        rules.op("ge")(place, rules.const(place, 0)), rules.op("lt")(place, size)
+    )
+    sender = rules.op("iota")(dtype=kind, shape=cube, dimension=0, sharding=None)
+    source = add(mul(sender, rules.const(sender, rows_in)), add(start, place))
+    nothing, first = rules.const(source, -1), rules.const(source, 0)
+    source = rules.op("reduce_max")(
+        select(is_sent, source, shapes.broadcast(nothing, cube)), axes=(0,), out_sharding=None
+    )  # for each receiver and row
+    received = rules.op("ge")(source, first)
+    all_rows = shapes.reshape(operand, (n * rows_in, *rules.shape_of(operand)[2:]))
+    if not n * rows_in:
+        return output, 0
+    shape = rules.shape_of(output)
+    flat = shapes.reshape(rules.op("max")(source, first), (n * rows_out,))
+    taken = shapes.reshape(index_take(all_rows, (flat,), (0,)), shape)
+    return select(shapes.broadcast_in_dim(received, shape, (0, 1)), taken, output), 0
+
+
+def _of_rows(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, axis_name: AxisName, groups: Groups
+) -> tuple[Any, int]:
+    """Over another axis: with common offsets it is one of the rows' axes, else row by row."""
+    params = {"axis_name": axis_name, "axis_index_groups": groups}
+    if all([d is None for d in dims[2:]]):
+        operand, output = [
+            rules.move_axis(rules.to_front(x, d, axis_data.size), 0, 1)
+            for x, d in zip(args[:2], dims[:2], strict=True)
+        ]
+        return ragged_all_to_all_p.bind(operand, output, *args[2:], **params), 1
+    front = [rules.to_front(x, d, axis_data.size) for x, d in zip(args, dims, strict=True)]
+    return map_rows(lambda xs: ragged_all_to_all_p.bind(*xs, **params), tuple(front)), 0
+
+
+# --- derivatives ----------------------------------------------------------------------------------
+
+rules.def_jointly_linear_jvp(ragged_all_to_all_p, 2)
+
+
+@ragged_all_to_all_p.transpose
+def _(
+    ct: Cotangent, operand: Operand, output: Operand, starts: Value, sizes: Value, targets: Value,
+    received: Value, *, axis_name: tuple[AxisName, ...], axis_index_groups: Groups,
+) -> list[Any]:  # fmt: skip
+    nothing: list[Any] = [None] * 4
+    if isinstance(ct, Zero):
+        return [
+            Zero(x.aval) if rules.is_linear(x) else None for x in (operand, output)
+        ] + nothing  # fmt: skip
+
+    def told(x: Value) -> Any:
+        """What each device says to the others about rows that it sends: what they say to it."""
+        (name,) = axis_name
+        return all_to_all_p.bind(
+            x, split_axis=0, concat_axis=0, axis_name=name, axis_index_groups=axis_index_groups,
+            tiled=True,
+        )  # fmt: skip
+
+    where = told(targets)
+    operand_ct = output_ct = None
+    if rules.is_linear(operand):
+        operand_ct = ragged_all_to_all_p.bind(
+            ct, rules.zeros_like(operand), where, received, told(starts), sizes,
+            axis_name=axis_name, axis_index_groups=axis_index_groups,
+        )  # fmt: skip
+    if rules.is_linear(output):
+        n, rows = rules.shape_of(where)[0], rules.shape_of(ct)[0]
+        kind = rules.aval_of(where).dtype
+        row = rules.op("iota")(dtype=kind, shape=(n, rows), dimension=1, sharding=None)
+        place = rules.op("sub")(row, shapes.broadcast_in_dim(where, (n, rows), (0,)))
+        is_new = rules.op("and")(
+            rules.op("ge")(place, rules.const(place, 0)),
+            rules.op("lt")(place, shapes.broadcast_in_dim(received, (n, rows), (0,))),
+        )
+        is_new = rules.op("reduce_or")(is_new, axes=(0,), out_sharding=None)
+        shape = rules.shape_of(ct)
+        output_ct = select(
+            shapes.broadcast_in_dim(is_new, shape, (0,)), rules.zeros_like(output), ct
+        )
+    return [operand_ct, output_ct, *nothing]
+
+
+def ragged_all_to_all(
+    operand: ArrayLike,
+    output: ArrayLike,
+    input_offsets: ArrayLike,
+    send_sizes: ArrayLike,
+    output_offsets: ArrayLike,
+    recv_sizes: ArrayLike,
+    *,
+    axis_name: AxisName,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+) -> Array:
+    """Each device sends to each other one as many rows as it likes.
+
+    Args:
+      operand: what is sent: [rows, ...].
+      output: what rows are that nobody sends anything to: [rows, ...], of the same dtype.
+      input_offsets: for each device the first row that is sent to it: integers [devices].
+      send_sizes: for each device how many rows are sent to it.
+      output_offsets: for each device the row of *its* output where the first of them goes.
+      recv_sizes: for each device how many rows come from it. They must be what that one sends.
+      axis_name: the named axis.
+      axis_index_groups: indices that exchange rows among themselves.
+
+    Returns: an array like `output`, with the rows that have been received.
+
+    Raises:
+      NameError: if the name is not in scope.
+      ValueError: if types do not fit.
+
+    Example:
+      >>> mesh = jax.make_mesh((1,), ("i",))
+      >>> def body(x):
+      ...   numbers = [jnp.array([k]) for k in (1, 2, 0, 2)]
+      ...   return lax.ragged_all_to_all(x, jnp.zeros(3), *numbers, axis_name="i")
+      >>> jax.shard_map(body, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"))(jnp.arange(3.0))
+      Array([1., 2., 0.], dtype=float32)
+    """
+    names = names_of(axis_name, "ragged_all_to_all")
+    if len(names) != 1:
+        raise ValueError(f"ragged_all_to_all is over one named axis, not over {names}")
+    groups = checked_groups(axis_index_groups, axis_extent(names[0], "ragged_all_to_all"))
+    rest = [as_value(x) for x in (output, input_offsets, send_sizes, output_offsets, recv_sizes)]
+    return ragged_all_to_all_p.bind(
+        varying_along(as_value(operand), names), *rest, axis_name=names, axis_index_groups=groups
+    )

@@ -1,0 +1,388 @@
+"""The `shard_map` primitive: a program that each device of a mesh runs on its part of the operands.
+
+Operands and results are whole arrays; specifications say how they are cut along axes of the mesh. The
+program is one of parts. Within it the mesh's axes are named axes, over which collectives go.
+
+With `check_vma`, types within the program say along which of these axes values vary
+(`core.varying`), and a result that is not cut along an axis is known to be the same there. Without it
+nothing is known: such a result is taken from the first device, and its cotangent is divided among all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from jitney.compiler import lower as lowering
+from jitney.core import varying
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.primitive import declare
+from jitney.core.record import record, replace
+from jitney.core.sharding.mesh import AbstractMesh, Mesh
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.trace import extend_axis_env, set_current_trace
+from jitney.primitives import rules
+from jitney.primitives.array import shape as shapes
+from jitney.primitives.call.call import transposed_program
+from jitney.primitives.call.remat import closed_of, opened
+from jitney.primitives.parallel import pvary, spmd  # noqa: F401  # `pvary` has the rules of that
+from jitney.primitives.parallel.collectives import psum_p
+from jitney.runtime import placements
+from jitney.transforms.batch import AxisData, batch_jaxpr_at
+from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import Zero, with_zeros
+
+if TYPE_CHECKING:
+    from jitney.core.typing import AxisName
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
+
+shard_map_p = declare("shard_map", multiple_results=True)
+shard_map_p.effectful = True
+shard_map_p.varying(varying.as_declared)
+
+Specs = tuple[PartitionSpec, ...]
+WHOLE = PartitionSpec()
+
+
+@record(frozen=True)
+class Region:
+    """Where a program of parts runs: all that its equation says but the program and how it is cut.
+
+    Attributes:
+      mesh: the devices.
+      manual: the axes of the mesh that the program names, and that no program around it names.
+      check_vma: whether types say what varies along them.
+    """
+
+    mesh: Mesh | AbstractMesh
+    manual: frozenset[Any]
+    check_vma: bool
+
+    @property
+    def axes(self) -> tuple[tuple[Any, int], ...]:
+        """(name, size) of the named axes, in the mesh's order."""
+        return tuple([(n, size) for n, size in self.mesh.shape.items() if n in self.manual])
+
+    def scope(self) -> AbstractContextManager[None]:
+        """Within the context, the axes are in scope."""
+        return extend_axis_env(*self.axes, checked=self.check_vma)
+
+    def part(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
+        """The type of a part of an array of type `aval`."""
+        if not isinstance(aval, ShapedArray):
+            return aval
+        shape = list(aval.shape)
+        for axis, entry in enumerate(spec):
+            shape[axis] //= math.prod([self.mesh.shape[name] for name in names_of(entry)])
+        part = aval.update(shape=tuple(shape))
+        return varying.along(part, aval.vma | names_in(spec)) if self.check_vma else part
+
+    def whole(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
+        """The type of an array whose parts are of type `aval`."""
+        if not isinstance(aval, ShapedArray):
+            return aval
+        shape = list(aval.shape)
+        for axis, entry in enumerate(spec):
+            shape[axis] *= math.prod([self.mesh.shape[name] for name in names_of(entry)])
+        return varying.along(aval.update(shape=tuple(shape)), aval.vma - self.manual)
+
+    def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[Any, int], ...]:
+        """The axes along which an array that lies as `spec` says is not cut."""
+        mentioned = names_in(spec)
+        return tuple([(name, size) for name, size in self.axes if name not in mentioned])
+
+
+def names_in(spec: PartitionSpec) -> frozenset[AxisName]:
+    """The axes that `spec` mentions."""
+    return frozenset([name for entry in spec for name in names_of(entry)])
+
+
+def region_of(params: Mapping[str, Any]) -> Region:
+    """Where the program of an equation with `params` runs."""
+    return Region(params["mesh"], params["newly_manual_axes"], params["check_vma"])
+
+
+def bind(
+    region: Region, program: ClosedJaxpr, operands: Sequence[Any], in_specs: Specs, out_specs: Specs
+) -> list[Any]:
+    """`shard_map` of a program; all devices have its constants."""
+    return shard_map_p.bind(
+        *program.consts, *operands, **_params(region, program, in_specs, out_specs)
+    )
+
+
+def _params(
+    region: Region, program: ClosedJaxpr, in_specs: Specs, out_specs: Specs
+) -> dict[str, Any]:
+    return {
+        "mesh": region.mesh,
+        "in_specs": (WHOLE,) * len(program.consts) + tuple(in_specs),
+        "out_specs": tuple(out_specs),
+        "jaxpr": opened(program),
+        "check_vma": region.check_vma,
+        "newly_manual_axes": region.manual,
+    }
+
+
+def traced(
+    region: Region,
+    fun: Callable[..., list[Any]],
+    avals: Sequence[AbstractValue],
+    like: Jaxpr,
+    traced_for: str,
+) -> ClosedJaxpr:
+    """The program of `fun`, a function of parts of types `avals`."""
+    info = DebugInfo(traced_for, like.debug_info.func_src_info)
+    with region.scope():
+        jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts)
+
+
+def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    return [x for x, flag in zip(items, flags, strict=True) if flag]
+
+
+# --- types and code -------------------------------------------------------------------------------
+
+
+@shard_map_p.abstract
+def _(*_avals: AbstractValue, jaxpr: Jaxpr, out_specs: Specs, **params: object) -> Any:
+    region = region_of(params)
+    outs = [region.whole(a, spec) for a, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
+    return outs, frozenset(jaxpr.effects)
+
+
+shard_map_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+
+
+@shard_map_p.lower
+def _(
+    b: Builder, *nodes: Node, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs, **params: object
+) -> Any:
+    region = region_of(params)
+    places = placements.marked(b, nodes, region.mesh, out_specs, jaxpr, region.whole)
+    if places is not None:
+        return places
+    with region.scope():
+        program = spmd.over_devices(jaxpr, region.axes, in_specs, out_specs)
+    return lowering.inline(b, program, nodes)
+
+
+@shard_map_p.mesh
+def _(*, mesh: Mesh | AbstractMesh, **_: object) -> Mesh | AbstractMesh:
+    return mesh
+
+
+# --- derivatives ----------------------------------------------------------------------------------
+
+
+@shard_map_p.jvp
+def _(
+    primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
+    **params: object,
+) -> Any:  # fmt: skip
+    region = region_of(params)
+    nonzero = tuple([type(t) is not Zero for t in tangents])
+    with region.scope():
+        program, nonzero_out = jvp_jaxpr(closed_of(jaxpr), nonzero, False)
+    given = _chosen(tangents, nonzero)
+    outs = bind(
+        region, program, [*primals, *given],
+        (*in_specs, *_chosen(in_specs, nonzero)), (*out_specs, *_chosen(out_specs, nonzero_out)),
+    )  # fmt: skip
+    n = len(out_specs)
+    avals = [region.whole(a, s) for a, s in zip(jaxpr.out_avals, out_specs, strict=True)]
+    return outs[:n], with_zeros(outs[n:], nonzero_out, [a.to_tangent_aval() for a in avals])
+
+
+@shard_map_p.partial
+def _(
+    trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+) -> list[Any]:
+    region, jaxpr = region_of(params), params["jaxpr"]
+    in_specs, out_specs = params["in_specs"], params["out_specs"]
+    with region.scope():
+        known, late, out_unknown, n_residuals = trace_partially(closed_of(jaxpr), unknown, False)
+    is_known = [not u for u in unknown]
+    known_args, known_specs = _chosen(args, is_known), _chosen(in_specs, is_known)
+    own_specs = _chosen(out_specs, [not u for u in out_unknown])
+    n_known = len(known.out_avals) - n_residuals
+    # Residuals that are operands need not come out of the known part.
+    position = {v: k for k, v in enumerate(known.jaxpr.invars)}
+    residual_vars = known.jaxpr.outvars[n_known:]
+    forwarded = [position.get(v) if not hasattr(v, "val") else None for v in residual_vars]
+    computed = [v for v, k in zip(residual_vars, forwarded, strict=True) if k is None]
+    specs, lifted = _residual_specs(region, [v.aval for v in computed])
+
+    def with_residuals(*xs: Value) -> list[Any]:
+        outs = eval_jaxpr(pruned, known.consts, *xs)
+        tail = zip(outs[n_known:], lifted, strict=True)
+        return [*outs[:n_known], *[shapes.reshape(x, (1,)) if up else x for x, up in tail]]
+
+    pruned = known.jaxpr.replace(outvars=[*known.jaxpr.outvars[:n_known], *computed])
+    outs: list[Any] = []
+    if pruned.outvars or pruned.effects:
+        program = traced(region, with_residuals, known.in_avals, jaxpr, "known")
+        with set_current_trace(trace.parent_trace):
+            outs = bind(
+                region, program, known_args, tuple(known_specs), (*own_specs, *specs)
+            )  # fmt: skip
+    own = iter(zip(outs[n_known:], specs, lifted, strict=True))
+    residuals: list[Any] = []
+    residual_specs: list[PartitionSpec] = []
+    flat: list[bool] = []
+    for k in forwarded:
+        value, spec, up = next(own) if k is None else (known_args[k], known_specs[k], False)
+        residuals.append(value)
+        residual_specs.append(spec)
+        flat.append(up)
+
+    def from_residuals(*xs: Value) -> list[Any]:
+        head = [
+            shapes.reshape(x, ()) if up else x for x, up in zip(xs[:n_residuals], flat, strict=True)
+        ]
+        return eval_jaxpr(late.jaxpr, late.consts, *head, *xs[n_residuals:])
+
+    late_avals = [
+        a.update(shape=(1,)) if up else a
+        for a, up in zip(late.in_avals[:n_residuals], flat, strict=True)
+    ]
+    late = traced_late = traced(
+        region, from_residuals, [*late_avals, *late.in_avals[n_residuals:]], jaxpr, "late"
+    ) if any(flat) else late  # fmt: skip
+    late_specs = (*residual_specs, *_chosen(in_specs, unknown))
+    late_outs = iter(
+        trace.unknown_trace.process_primitive(
+            shard_map_p,
+            [*traced_late.consts, *residuals, *_chosen(args, unknown)],
+            _params(region, traced_late, late_specs, tuple(_chosen(out_specs, out_unknown))),
+        )
+    )
+    known_outs = iter(outs[:n_known])
+    return [next(late_outs) if u else next(known_outs) for u in out_unknown]
+
+
+def _residual_specs(
+    region: Region, avals: Sequence[AbstractValue]
+) -> tuple[list[PartitionSpec], list[bool]]:
+    """How residuals are put together of parts, along their first axis; and which are given one."""
+    specs: list[PartitionSpec] = []
+    lifted: list[bool] = []
+    for aval in avals:
+        names = [
+            name for name, _ in region.axes
+            if not region.check_vma or (isinstance(aval, ShapedArray) and name in aval.vma)
+        ]  # fmt: skip
+        specs.append(PartitionSpec(tuple(names)) if names else WHOLE)
+        lifted.append(bool(names) and not aval.shape)
+    return specs, lifted
+
+
+@shard_map_p.transpose
+def _(
+    cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
+    **params: object,
+) -> list[Any]:  # fmt: skip
+    region = region_of(params)
+    linear = tuple([type(x) is UndefinedPrimal for x in args])
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
+    with region.scope():
+        inner, has_ct = transposed_program(closed_of(jaxpr), linear, nonzero)
+    is_given = [not lin for lin in linear]
+    ct_specs, given_specs = _chosen(out_specs, nonzero), _chosen(in_specs, is_given)
+    found_specs = _chosen(_chosen(in_specs, linear), has_ct)
+    n_given = len(given_specs)
+
+    def transposed(*xs: Value) -> list[Any]:
+        own, given = xs[: len(ct_specs)], xs[len(ct_specs) :]
+        own = [_divided_among(region, ct, s) for ct, s in zip(own, ct_specs, strict=True)]
+        found = eval_jaxpr(inner.jaxpr, inner.consts, *given, *own)
+        return [_summed_over(region, x, s) for x, s in zip(found, found_specs, strict=True)]
+
+    avals = [*inner.in_avals[n_given:], *inner.in_avals[:n_given]]
+    program = traced(region, transposed, avals, jaxpr, "transpose")
+    operands = [*_chosen(cts, nonzero), *_chosen(args, is_given)]
+    outs = iter(bind(region, program, operands, (*ct_specs, *given_specs), tuple(found_specs)))
+    found = iter(has_ct)
+    return [next(outs) if lin and next(found) else None for lin in linear]
+
+
+def _divided_among(region: Region, ct: Value, spec: PartitionSpec) -> Any:
+    """The share of each device in the cotangent of a result of which one replica was taken."""
+    n = math.prod([size for _, size in region.unmentioned(spec)])
+    if region.check_vma or n == 1:
+        return ct
+    return rules.op("div")(ct, rules.const(ct, n))
+
+
+def _summed_over(region: Region, ct: Value, spec: PartitionSpec) -> Any:
+    """The cotangent of an operand that devices share: the sum of theirs."""
+    names = tuple([name for name, _ in region.unmentioned(spec)])
+    if region.check_vma or not names:
+        return ct
+    return psum_p.bind(ct, axes=names, axis_index_groups=None)
+
+
+# --- batching, dead code --------------------------------------------------------------------------
+
+
+@shard_map_p.batch_with_axis
+def _(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, in_specs: Specs,
+    out_specs: Specs, **params: object,
+) -> Any:  # fmt: skip
+    region = region_of(params)
+    own = names_of(axis_data.spmd_name)
+    for spec in (*in_specs, *out_specs):
+        if names_in(spec).intersection(own):
+            raise ValueError(
+                f"vmap spmd_axis_name cannot appear in in_specs or out_specs of the shard_map that is "
+                f"mapped, but {axis_data.spmd_name!r} is in {spec}"
+            )
+    parts = math.prod([region.mesh.shape[name] for name in own])
+    part = replace(axis_data, size=axis_data.size // parts)
+    with region.scope():
+        program, out_dims = batch_jaxpr_at(closed_of(jaxpr), part, tuple(dims))
+    cut = [_with_axis(s, d, axis_data.spmd_name) for s, d in zip(in_specs, dims, strict=True)]
+    joined = [
+        _with_axis(s, d, axis_data.spmd_name) for s, d in zip(out_specs, out_dims, strict=True)
+    ]
+    return bind(region, program, args, tuple(cut), tuple(joined)), out_dims
+
+
+def _with_axis(spec: PartitionSpec, d: int | None, name: AxisName) -> PartitionSpec:
+    """`spec` of arrays with one more axis, at `d`."""
+    if d is None:
+        return spec
+    entries = list(spec) + [None] * (d - len(spec))
+    if len(entries) == d and name is None:
+        return spec
+    return PartitionSpec(*entries[:d], name, *entries[d:])
+
+
+@shard_map_p.dce
+def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    params = eqn.params
+    program, needed = dce_closed(closed_of(params["jaxpr"]), tuple(used), False)
+    specs = tuple(_chosen(params["in_specs"], needed)), tuple(_chosen(params["out_specs"], used))
+    return eqn.replace(
+        params=_params(region_of(params), program, *specs),
+        invars=_chosen(eqn.invars, needed),
+        outvars=_chosen(eqn.outvars, used),
+    )

@@ -1,0 +1,150 @@
+"""One program for all devices: what each device does with its parts, as a program of whole arrays.
+
+The devices of a process share its memory, and all their programs are one. So instead of N copies of
+it that wait for each other at every collective, one program computes the parts of all devices: each
+axis of the mesh becomes an axis of the arrays, and collectives become operations along these axes, as
+they do under `vmap`. Values that do not depend on the device are computed once. Loops of kernels go
+over all devices' parts, and are divided among all threads; nobody waits, so nobody waits for ever.
+
+A loop or branch whose condition differs from device to device runs for all of them, as under `vmap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import varying
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.primitives import rules
+from jitney.primitives.array import shape as shapes
+from jitney.transforms.batch import AxisData, batch_flat, move_to
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+Axes = tuple[tuple[Any, int], ...]
+Specs = tuple[PartitionSpec, ...]
+
+
+@memoize_by_identity
+def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) -> ClosedJaxpr:
+    """The program of whole arrays that does what `jaxpr` does on the parts of all devices.
+
+    Args:
+      jaxpr: the program of one device.
+      axes: (name, size) of the axes of the mesh.
+      in_specs: how each operand is cut.
+      out_specs: how each result is put together.
+    """
+    sizes = dict(axes)
+    mentions = [_mentioned(spec) for spec in in_specs]
+    varies: dict[Any, list[bool]] = {}
+
+    def level(k: int, *values: Value) -> Sequence[Any]:
+        if k == len(axes):
+            return eval_jaxpr(jaxpr, (), *values)
+        name, size = axes[k]
+        outs, dims = batch_flat(
+            lambda *xs: level(k + 1, *xs),
+            AxisData(name, size, of_devices=True),
+            values,
+            [0 if name in mentioned else None for mentioned in mentions],
+        )
+        varies[name] = [d is not None for d in dims]
+        return [x if d is None else move_to(x, d, 0, size) for x, d in zip(outs, dims, strict=True)]
+
+    def program(*wholes: Value) -> list[Any]:
+        parts = [_cut(x, spec, axes) for x, spec in zip(wholes, in_specs, strict=True)]
+        outs = level(0, *parts)
+        return [
+            _joined(x, [(n, size) for n, size in axes if varies[n][i]], spec, sizes)
+            for i, (x, spec) in enumerate(zip(outs, out_specs, strict=True))
+        ]
+
+    avals = [_whole(v.aval, spec, sizes) for v, spec in zip(jaxpr.invars, in_specs, strict=True)]
+    info = DebugInfo("shard_map", jaxpr.debug_info.func_src_info)
+    traced, _, consts = trace_to_jaxpr(program, avals, info)
+    return ClosedJaxpr(traced, consts)
+
+
+def _mentioned(spec: PartitionSpec) -> frozenset[Any]:
+    return frozenset([name for entry in spec for name in names_of(entry)])
+
+
+def _whole(aval: AbstractValue, spec: PartitionSpec, sizes: dict[Any, int]) -> AbstractValue:
+    if not isinstance(aval, ShapedArray):
+        return aval
+    shape = list(aval.shape)
+    for axis, entry in enumerate(spec):
+        for name in names_of(entry):
+            shape[axis] *= sizes[name]
+    return varying.along(aval.update(shape=tuple(shape)), frozenset())
+
+
+def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
+    """`x` with an axis in front for each of the mesh's that `spec` mentions, in the mesh's order."""
+    sizes = dict(axes)
+    shape: list[int] = []
+    places: dict[Any, int] = {}  # of the mesh's axes among those of the divided array
+    rest: list[int] = []
+    for axis, extent in enumerate(rules.shape_of(x)):
+        for name in names_of(spec[axis]) if axis < len(spec) else ():
+            places[name] = len(shape)
+            shape.append(sizes[name])
+            extent //= sizes[name]
+        rest.append(len(shape))
+        shape.append(extent)
+    if not places:
+        return x
+    order = [places[name] for name, _ in axes if name in places]
+    return _transposed(shapes.reshape(x, tuple(shape)), (*order, *rest))
+
+
+def _joined(
+    x: Value, own: Sequence[tuple[Any, int]], spec: PartitionSpec, sizes: dict[Any, int]
+) -> Any:
+    """The inverse of `_cut`, of an array that has in front the mesh's axes `own`.
+
+    Along axes that `spec` does not mention it is the same everywhere: the first device's is taken.
+    """
+    mentioned = _mentioned(spec)
+    k = 0
+    names: list[Any] = []
+    for name, _ in own:
+        if name in mentioned:
+            names.append(name)
+            k += 1
+        else:
+            x = shapes.squeeze(_first(x, k), (k,))
+    shape = rules.shape_of(x)[k:]
+    for name in mentioned.difference(names):  # the same everywhere: repeated
+        x = rules.to_front(x, None, sizes[name])
+        names.insert(0, name)
+        k += 1
+    if not names:
+        return x
+    order: list[int] = []
+    merged: list[int] = []
+    for axis, extent in enumerate(shape):
+        for name in names_of(spec[axis]) if axis < len(spec) else ():
+            order.append(names.index(name))
+            extent *= sizes[name]
+        order.append(k + axis)
+        merged.append(extent)
+    return shapes.reshape(_transposed(x, tuple(order)), tuple(merged))
+
+
+def _first(x: Value, axis: int) -> Any:
+    from jitney.primitives.indexing.slice import slice_in_dim
+
+    return slice_in_dim(x, 0, 1, axis=axis)
+
+
+def _transposed(x: Value, order: tuple[int, ...]) -> Any:
+    return x if order == tuple(range(len(order))) else shapes.transpose(x, order)

@@ -1,0 +1,128 @@
+"""What a process of four devices computes with `shard_map` and `pmap`, printed.
+
+The argument is `jitney` or `jax`: `tests/api/test_meshes.py` compares what the two print.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+
+import numpy as np
+
+jax = importlib.import_module(sys.argv[1])
+jnp = importlib.import_module(f"{sys.argv[1]}.numpy")
+lax, P = jax.lax, jax.P
+
+auto = (jax.sharding.AxisType.Auto,) * 2
+mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=auto)
+line = jax.make_mesh((4,), ("x",), axis_types=auto[:1])
+square = np.arange(32, dtype=np.float32).reshape(8, 4)
+rows = np.arange(4, dtype=np.float32)
+
+
+def shown(value: object) -> str:
+    if hasattr(value, "sharding"):
+        value = jax.numpy.asarray(value)
+        place = getattr(value.sharding, "spec", "one device")
+        return f"{value.dtype}{value.shape} {place} {np.round(np.asarray(value), 4).tolist()}"
+    if isinstance(value, tuple | list):
+        return "; ".join(shown(x) for x in value)
+    return str(value)
+
+
+def check(name: str, make: Callable[[], object]) -> None:
+    try:
+        found = shown(make())
+    except Exception as error:  # its type is compared
+        kind = ValueError if isinstance(error, ValueError) else type(error)
+        found = f"raises {kind.__name__}"
+    print(f"{name}: {found}")
+
+
+def mapped(body, in_specs, out_specs, over=mesh, **options):
+    return jax.shard_map(body, mesh=over, in_specs=in_specs, out_specs=out_specs, **options)
+
+
+# --- shard_map: specifications, checks, transformations ------------------------------------------
+
+both = P("x", "y")
+
+
+def layer(x, w):
+    return jnp.tanh(lax.psum(x @ w, "y"))
+
+
+product = mapped(layer, (both, P("y")), P("x"))
+weights = np.cos(np.arange(12, dtype=np.float32)).reshape(4, 3) / 9
+
+
+def loss(w, x):
+    return (product(x, w) ** 2).mean()
+
+
+check("eager", lambda: product(square / 32, weights))
+check("grad", lambda: jax.jit(jax.value_and_grad(loss))(weights, square / 32))
+check(
+    "vmap",
+    lambda: jax.jit(jax.vmap(mapped(lambda x: lax.psum(x, "x"), P("x"), P()), in_axes=1))(square),
+)
+check(
+    "partly manual",
+    lambda: jax.jit(mapped(lambda x: lax.psum(x, "y") * 2, P(None, "y"), P(), axis_names={"y"}))(
+        square
+    ),
+)
+
+
+def nested(x):
+    inner = jax.shard_map(lambda y: y - lax.axis_index("y"), in_specs=P(None, "y"),
+                          out_specs=P(None, "y"), axis_names={"y"})  # fmt: skip
+    return inner(x + lax.axis_index("x"))
+
+
+twice = mapped(nested, P("x"), P("x"), axis_names={"x"})
+check("nested", lambda: np.asarray(jax.jit(twice)(square)).tolist())
+
+
+def rotated(x):
+    def step(carry, _):
+        carry = lax.ppermute(carry, "x", [(i, (i + 1) % 4) for i in range(4)])
+        return carry, carry[0]
+
+    return lax.scan(step, x, None, length=3)
+
+
+check("scan", lambda: jax.jit(mapped(rotated, P("x"), (P("x"), P(None, "x")), line))(rows[:, None]))
+check("unequal result", lambda: mapped(lambda x: x, P("x"), P())(square))
+check(
+    "unequal carry",
+    lambda: mapped(
+        lambda x: lax.fori_loop(0, 2, lambda _, total: total + x.sum(), 0.0), P("x"), P()
+    )(square),
+)
+check("indivisible", lambda: mapped(lambda x: x, P("x"), P("x"), line)(square[:3]))
+check(
+    "of first device",
+    lambda: jax.jit(mapped(lambda x: x[:1] * 2, P("x"), P(), line, check_vma=False))(rows),
+)
+
+# --- pmap ----------------------------------------------------------------------------------------
+
+check(
+    "pmap", lambda: jax.pmap(lambda x, y: lax.psum(x, "i") + y, "i", in_axes=(0, None))(rows, 2.0)
+)
+check("pmap axes", lambda: jax.pmap(lambda x: x * 2, in_axes=1, out_axes=1)(square))
+check("pmap grad", lambda: jax.grad(lambda x: jax.pmap(jnp.sin)(x).sum())(rows))
+check(
+    "pmap nested",
+    lambda: jax.pmap(
+        lambda x: jax.vmap(lambda y: y / lax.psum(y, ("i", "j")), axis_name="j")(x), "i"
+    )(square[:4]),
+)
+check("pmap too long", lambda: jax.pmap(lambda x: x)(square))
+check("pmap unequal", lambda: jax.pmap(lambda x, y: x + y)(rows, square[:3]))
