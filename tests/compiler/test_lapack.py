@@ -142,13 +142,16 @@ def test_native_code_agrees_with_the_reference_implementation(name):
         sizes = {
             "cholesky": (n,), "eigh": (n, 1), "lu": (m, n), "geqrf": (m, n), "qr": (m, n, k),
             "svd": (m, n, k, k), "householder_product": (m, n, k),
-            "triangular_solve": (n, m, 1, 1, 0, 0),
+            "triangular_solve": (n, m, 1, 1, 0, 0), "ormqr": (m, 3, n, k, 1, 1), "hessenberg": (n,),
+            "tridiagonal": (n, 1), "schur": (n, 1), "eig": (n, 1, 1),
         }[name]  # fmt: skip
         x = random(4, m, n, dtype=dtype)
         square = adjoint(x) @ x
         operands = {
             "cholesky": [square], "eigh": [square], "triangular_solve": [square, adjoint(x).copy()],
             "householder_product": [x, random(4, k, dtype=dtype)],
+            "ormqr": [x, random(4, k, dtype=dtype), random(4, m, 3, dtype=dtype)],
+            "hessenberg": [square], "tridiagonal": [square], "schur": [square], "eig": [square],
         }.get(name, [x])  # fmt: skip
         routine = lapack.routine(name, *sizes)
         expected = library.find(routine.name).reference(*operands, **dict(routine.params))
@@ -272,3 +275,73 @@ def test_text_and_verifier():
         node = record.replace(out[0].node, **change)
         with pytest.raises(AssertionError, match=f"library_call.{constraint}"):
             verify.verify_node(node)
+
+
+FORMS = [1, 2, 3, 20]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_with_reflections(dtype):
+    for m, columns in ((5, 3), (4, 4), (3, 5), (40, 20)):
+        x = random(2, m, columns, dtype=dtype)
+        factors, taus = lapack.run(lapack.routine("geqrf", m, columns), [x])
+        k = min(m, columns)
+        (q,) = lapack.run(
+            lapack.routine("householder_product", m, m, k),
+            [np.concatenate([factors[..., :k], np.zeros((2, m, m - k), dtype)], -1), taus],
+        )
+        for left in (True, False):
+            c = random(2, *((m, 7) if left else (7, m)), dtype=dtype)
+            for transpose in (True, False):
+                sizes = (*c.shape[1:], columns, k, left, transpose)
+                (found,) = run("ormqr", sizes, [factors, taus, c], [(c.shape[1:], dtype)])
+                factor = adjoint(q) if transpose else q
+                close(found, factor @ c if left else c @ factor, dtype, m)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", FORMS)
+def test_forms_of_general_matrices(n, dtype):
+    for batch in BATCHES:
+        x = random(*batch, n, n, dtype=dtype)
+        form, vectors = run("schur", (n, True), [x], [((n, n), dtype)] * 2)
+        close(vectors @ form @ adjoint(vectors), x, dtype, n)
+        (alone,) = run("schur", (n, False), [x], [((n, n), dtype)])
+        close(
+            np.sort_complex(np.linalg.eigvals(alone)),
+            np.sort_complex(np.linalg.eigvals(x)),
+            dtype,
+            99 * n,
+        )
+        assert not np.tril(form, -2).any()
+        wide = np.result_type(dtype, np.complex64)
+        values, left, right = run(
+            "eig", (n, True, True), [x], [((n,), wide), ((n, n), wide), ((n, n), wide)]
+        )
+        close(x @ right, right * values[..., None, :], dtype, 9 * n)
+        close(adjoint(x) @ left, left * values[..., None, :].conj(), dtype, 9 * n)
+        (only,) = run("eig", (n, False, False), [x], [((n,), wide)])
+        close(np.sort_complex(only), np.sort_complex(values), dtype, 9 * n)
+        reduced, _ = run("hessenberg", (n,), [x], [((n, n), dtype), ((n - 1,), dtype)])
+        close(np.trace(reduced, axis1=-2, axis2=-1), np.trace(x, axis1=-2, axis2=-1), dtype, n)
+        symmetric = x + adjoint(x)
+        for lower in (True, False):
+            shapes = [
+                ((n, n), dtype),
+                ((n,), real(dtype)),
+                ((n - 1,), real(dtype)),
+                ((n - 1,), dtype),
+            ]
+            _, d, e, _ = run("tridiagonal", (n, lower), [symmetric], shapes)
+            whole = np.zeros(x.shape, real(dtype))
+            i = np.arange(n)
+            whole[..., i, i] = d
+            whole[..., i[1:], i[:-1]] = whole[..., i[:-1], i[1:]] = e
+            close(np.linalg.eigvalsh(whole), np.linalg.eigvalsh(symmetric), dtype, 9 * n)
+
+
+def test_what_has_no_eigenvalues_is_nan():
+    x = np.stack([np.eye(3), np.full((3, 3), np.inf), np.eye(3)])
+    for name, options in (("eig", (3, True, True)), ("schur", (3, True))):
+        for found in lapack.run(lapack.routine(name, *options), [x]):
+            assert np.isnan(found[1]).all() and np.isfinite(found[::2]).all()

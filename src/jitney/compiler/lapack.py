@@ -27,8 +27,9 @@ REAL = DTYPES[:2]
 _LANES = 16  # of the longest vectors; matrices that are computed in them at once
 _PREFIXES = "sdcz"
 # In the order of `factorize.h`; of complex numbers, LAPACK calls some of them otherwise.
-_ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "gemm", "syrk")
-_OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
+_ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "gemm", "syrk",
+             "ormqr", "gehrd", "sytrd", "gees", "geev")  # fmt: skip
+_OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "ormqr": "unmqr", "sytrd": "hetrd"}
 
 # LAPACK counts elements, and the room that it works in, in 32 bits.
 MAX_ELEMENTS = 2**28
@@ -185,6 +186,52 @@ def _triangular_solve(
     return [linalg.triangular_solve(a, b, bool(left), bool(lower), form > 0, form > 1, bool(unit))]
 
 
+def _ormqr_types(
+    a: TensorType, taus: TensorType, c: TensorType, m: int, n: int, columns: int, k: int, left: int,
+    transpose: int,
+) -> Results:  # fmt: skip
+    return [c]
+
+
+def _ormqr(
+    a: Array, taus: Array, c: Array, m: int, n: int, columns: int, k: int, left: int, transpose: int
+) -> list[Array]:
+    return [linalg.ormqr(a, taus, c, bool(left), bool(transpose))]
+
+
+def _hessenberg_types(x: TensorType, n: int) -> Results:
+    return [x, _matrices(x, max(n - 1, 0))]
+
+
+def _hessenberg(x: Array, n: int) -> list[Array]:
+    return linalg.hessenberg(x)
+
+
+def _tridiagonal_types(x: TensorType, n: int, lower: int) -> Results:
+    return [x, _real(_matrices(x, n)), _real(_matrices(x, n - 1)), _matrices(x, n - 1)]
+
+
+def _tridiagonal(x: Array, n: int, lower: int) -> list[Array]:
+    return linalg.tridiagonal(x, bool(lower))
+
+
+def _schur_types(x: TensorType, n: int, vectors: int) -> Results:
+    return [x, x] if vectors else [x]
+
+
+def _schur(x: Array, n: int, vectors: int) -> list[Array]:
+    return linalg.schur(x, bool(vectors))
+
+
+def _eig_types(x: TensorType, n: int, left: int, right: int) -> Results:
+    vectors = _of_dtype(x, linalg.complex_dtype(x.dtype))
+    return [_matrices(vectors, n), *[vectors] * (left + right)]
+
+
+def _eig(x: Array, n: int, left: int, right: int) -> list[Array]:
+    return linalg.eig(x, bool(left), bool(right))
+
+
 _declare("cholesky", "n", _cholesky_types, _cholesky, 0.5, 1, divides=REAL)
 _declare("lu", "m n", _lu_types, _lu, 1, divides=REAL)
 _declare("geqrf", "m n", _geqrf_types, _geqrf, 2)
@@ -193,6 +240,11 @@ _declare("qr", "m n columns", _qr_types, _qr, 4)
 _declare("eigh", "n lower", _eigh_types, _eigh, 15, 1, lanes=16)
 _declare("svd", "m n rows columns", _svd_types, _svd, 20)
 _declare("triangular_solve", "m n left lower form unit", _solution_types, _triangular_solve, 1)
+_declare("ormqr", "m n columns k left transpose", _ormqr_types, _ormqr, 4)
+_declare("hessenberg", "n", _hessenberg_types, _hessenberg, 4, 1)
+_declare("tridiagonal", "n lower", _tridiagonal_types, _tridiagonal, 2, 1)
+_declare("schur", "n vectors", _schur_types, _schur, 30, 1)
+_declare("eig", "n left right", _eig_types, _eig, 30, 1)
 
 
 # --- the native functions -------------------------------------------------------------------------

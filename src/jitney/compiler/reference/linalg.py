@@ -217,6 +217,17 @@ def householder_product(x: Array, taus: Array) -> Array:
     return _mapped(one, [((m, n), x.dtype)], (2, 1), x, taus)[0]
 
 
+def ormqr(x: Array, taus: Array, c: Array, left: bool, transpose: bool) -> Array:
+    """Q @ c if `left`, else c @ Q, Q the whole product of reflections; its adjoint if `transpose`."""
+    m, k = x.shape[-2], min(x.shape[-2:])
+    full = np.zeros((*x.shape[:-1], m), x.dtype)
+    full[..., :k] = x[..., :k]
+    q = householder_product(full, taus)
+    if transpose:
+        q = np.swapaxes(q, -1, -2).conj()
+    return (q @ c if left else c @ q).astype(c.dtype)
+
+
 def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> list[Array]:
     """[descending singular values] and, if `compute_uv`, [U, V^H]."""
     m, n = x.shape[-2:]

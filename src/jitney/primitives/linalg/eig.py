@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.compiler import lapack
 from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
@@ -44,7 +45,14 @@ def _eig(
     return reference.eig(x, compute_left_eigenvectors, compute_right_eigenvectors)
 
 
-matrix_function(eig_p, _eig)
+def _routine(
+    x: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+) -> lapack.Routine:
+    wanted = compute_left_eigenvectors, compute_right_eigenvectors
+    return lapack.routine("eig", x.shape[-1], *wanted)
+
+
+matrix_function(eig_p, _eig, _routine)
 
 
 @eig_p.jvp

@@ -559,11 +559,21 @@ matrix_function(
 no_derivative(geqrf_p)
 no_derivative(householder_product_p)
 
-for _prim, _meaning in (
-    (hessenberg_p, reference.hessenberg),
-    (tridiagonal_p, reference.tridiagonal),
-    (schur_p, _schur),
-    (cholesky_update_p, reference.cholesky_update),
-):
-    matrix_function(_prim, _meaning)
+matrix_function(
+    hessenberg_p, reference.hessenberg, lambda x: lapack.routine("hessenberg", x.shape[-1])
+)
+matrix_function(
+    tridiagonal_p,
+    reference.tridiagonal,
+    lambda x, lower: lapack.routine("tridiagonal", x.shape[-1], lower),
+)
+matrix_function(
+    schur_p,
+    _schur,
+    lambda x, compute_schur_vectors, **_: lapack.routine(
+        "schur", x.shape[-1], compute_schur_vectors
+    ),
+)
+matrix_function(cholesky_update_p, reference.cholesky_update)
+for _prim in (hessenberg_p, tridiagonal_p, schur_p, cholesky_update_p):
     no_derivative(_prim)

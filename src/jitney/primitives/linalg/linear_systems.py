@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.compiler import lapack
 from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
@@ -171,17 +172,12 @@ def _(
     return shaped_array(c.shape, c.dtype)
 
 
-def _ormqr(
-    a: np.ndarray, taus: np.ndarray, c: np.ndarray, *, left: bool, transpose: bool
-) -> np.ndarray:
-    m, n = a.shape[-2:]
-    full = np.zeros((*a.shape[:-1], m), a.dtype)
-    full[..., : min(m, n)] = a[..., : min(m, n)]
-    q = reference.householder_product(full, taus)
-    if transpose:
-        q = np.swapaxes(q, -1, -2).conj()
-    return (q @ c if left else c @ q).astype(c.dtype)
+def _ormqr_routine(
+    a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
+) -> lapack.Routine:
+    sizes = (*c.shape[-2:], a.shape[-1], taus.shape[-1])
+    return lapack.routine("ormqr", *sizes, left, transpose)
 
 
-matrix_function(ormqr_p, _ormqr)
+matrix_function(ormqr_p, reference.ormqr, _ormqr_routine)
 no_derivative(ormqr_p)

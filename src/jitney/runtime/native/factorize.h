@@ -28,6 +28,7 @@
 /* The routines that are called, in the order of the addresses that `jt_set_lapack` gets. */
 enum {
     JT_POTRF, JT_GETRF, JT_GEQRF, JT_ORGQR, JT_SYEVD, JT_GESDD, JT_TRSM, JT_GEMM, JT_SYRK,
+    JT_ORMQR, JT_GEHRD, JT_SYTRD, JT_GEES, JT_GEEV,
     JT_ROUTINES
 };
 enum { JT_F32, JT_F64, JT_C64, JT_C128, JT_MATRIX_TYPES };
@@ -37,7 +38,7 @@ static void *jt_lapack[JT_MATRIX_TYPES][JT_ROUTINES];
 static void jt_set_lapack(int type, int routine, void *address) { jt_lapack[type][routine] = address; }
 
 /* Their types, as SciPy exports them: addresses of all arguments, no lengths of strings. In those of
-   complex numbers, SYEVD is HEEVD, and it and GESDD take room for real numbers, too. */
+   complex numbers, SYEVD is HEEVD, and it, GESDD, GEES and GEEV take room for real numbers, too. */
 typedef void jt_potrf(const char *part, int *n, void *a, int *lda, int *info);
 typedef void jt_getrf(int *m, int *n, void *a, int *lda, int32_t *pivots, int *info);
 typedef void jt_geqrf_(int *m, int *n, void *a, int *lda, void *tau, void *work, int *room, int *info);
@@ -59,6 +60,23 @@ typedef void jt_gemm(const char *trans_a, const char *trans_b, int *m, int *n, i
                      const void *a, int *lda, const void *b, int *ldb, void *beta, void *c, int *ldc);
 typedef void jt_syrk(const char *part, const char *trans, int *n, int *k, void *alpha, const void *a,
                      int *lda, void *beta, void *c, int *ldc);
+typedef void jt_ormqr_(const char *side, const char *trans, int *m, int *n, int *k, void *a, int *lda,
+                       void *tau, void *c, int *ldc, void *work, int *room, int *info);
+typedef void jt_gehrd(int *n, int *first, int *last, void *a, int *lda, void *tau, void *work, int *room,
+                      int *info);
+typedef void jt_sytrd(const char *part, int *n, void *a, int *lda, void *d, void *e, void *tau,
+                      void *work, int *room, int *info);
+typedef void jt_gees(const char *job, const char *sort, void *choice, int *n, void *a, int *lda,
+                     int *chosen, void *re, void *im, void *vectors, int *ldv, void *work, int *room,
+                     int *wholes, int *info);
+typedef void jt_gees_complex(const char *job, const char *sort, void *choice, int *n, void *a, int *lda,
+                             int *chosen, void *values, void *vectors, int *ldv, void *work, int *room,
+                             void *reals, int *wholes, int *info);
+typedef void jt_geev(const char *left, const char *right, int *n, void *a, int *lda, void *re, void *im,
+                     void *vl, int *ldvl, void *vr, int *ldvr, void *work, int *room, int *info);
+typedef void jt_geev_complex(const char *left, const char *right, int *n, void *a, int *lda,
+                             void *values, void *vl, int *ldvl, void *vr, int *ldvr, void *work,
+                             int *room, void *reals, int *info);
 
 static int jt_least(int a, int b) { return a < b ? a : b; }
 static int jt_most(int a, int b) { return a > b ? a : b; }
@@ -96,7 +114,8 @@ static void *const jt_factorizations[][JT_MATRIX_TYPES] = {
 #define JT_ALL(name) \
     {(void *)jt_##name##_f32, (void *)jt_##name##_f64, (void *)jt_##name##_c64, (void *)jt_##name##_c128}
     JT_ALL(cholesky), JT_ALL(lu), JT_ALL(geqrf), JT_ALL(householder_product), JT_ALL(qr),
-    JT_ALL(eigh), JT_ALL(svd), JT_ALL(triangular_solve),
+    JT_ALL(eigh), JT_ALL(svd), JT_ALL(triangular_solve), JT_ALL(ormqr), JT_ALL(hessenberg),
+    JT_ALL(tridiagonal), JT_ALL(schur), JT_ALL(eig),
 #undef JT_ALL
 };
 

@@ -304,6 +304,8 @@ static int32_t NAME(triangular_solve)(jt_call *call, void **slots, int64_t begin
     return JT_SUCCEEDED;
 }
 
+#include "factorize_forms_type.h"
+
 #undef ROUTINE
 #undef MATRIX
 #undef BLOCK
