@@ -81,17 +81,23 @@ class Factors:
                     break
         return found
 
-    def divisions(self, specs: Sequence[Spec | None], mesh: Mesh) -> Iterator[dict[int, Names]]:
+    def divisions(
+        self, specs: Sequence[Spec | None], mesh: Mesh
+    ) -> Iterator[tuple[dict[int, Names], int]]:
         """Ways to divide the node that some operand suggests: first all of them, last none.
+
+        With each, into how many parts an axis is divided that no operand has divided so; 1 if none is.
 
         Args:
           specs: how operands are divided; None for those that can be had in any way.
           mesh: the mesh.
         """
         options: dict[int, list[Names]] = {}
+        kept = set[tuple[int, Names]]()
         for dims, spec in zip(self.operands, specs, strict=True):
             if spec is not None:
                 read = self.read(dims, spec, mesh)
+                kept.update(read.items())
                 for factor, names in read.items():
                     _add(options, factor, names)
                 self._moved(options, dims, spec, read)
@@ -100,7 +106,8 @@ class Factors:
             used = [name for names in chosen for name in names]
             division = {f: names for f, names in zip(options, chosen, strict=True) if names}
             if len(used) == len(set(used)) and self.is_possible(division, mesh):
-                yield division
+                moved = [names for f, names in division.items() if (f, names) not in kept]
+                yield division, math.prod(map(mesh.parts, moved))
 
     def _moved(
         self, options: dict[int, list[Names]], dims: Dims, spec: Spec, read: Mapping[int, Names]

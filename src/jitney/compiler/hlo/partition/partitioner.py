@@ -22,11 +22,13 @@ from typing import TypeAlias
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.partition import halos as halos, rules as rules  # rules are entered
+
+# Rules are entered by modules that are imported.
+from jitney.compiler.hlo.partition import halos as halos, indexed as indexed, rules, scans as scans
 from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
 from jitney.compiler.hlo.partition.layout import Mesh
 from jitney.compiler.hlo.partition.movement import Movement, Partial
-from jitney.compiler.hlo.partition.traffic import sent, work
+from jitney.compiler.hlo.partition.traffic import sent, work as work_of
 from jitney.compiler.hlo.sharding_propagation import Spec, propagate, whole
 from jitney.core.record import record
 
@@ -173,7 +175,7 @@ class _Region:
         """Of what has to be added for `nodes`: bytes that a device sends, and operations."""
         new = self.new(nodes)
         traffic = sum([sent(node) for node in new if isinstance(node, ir.Collective)])
-        return traffic, sum([work(node) for node in new])
+        return traffic, sum([work_of(node) for node in new])
 
     # --- nodes ------------------------------------------------------------------------------------
 
@@ -249,11 +251,14 @@ class _Region:
             None if is_free else value.spec for value, is_free in zip(values, free, strict=True)
         ]
         best: tuple[tuple[float, int], list[ir.Node], Division] | None = None
-        for division in factors.divisions(specs, self.mesh):
+        for division, moved in factors.divisions(specs, self.mesh):
             parts = self.build(node, factors, values, division)
             partial = self.partial(factors, division)
             complete = parts if partial is None else [self.m.reduced(x, partial) for x in parts]
-            cost = self.cost(complete)
+            traffic, work = self.cost(complete)
+            # Whoever uses the results is likely to want them as the operands were.
+            traffic += sum([x.tensor_type.nbytes for x in parts]) * (moved - 1) / moved
+            cost = traffic, work
             if best is None or cost < best[0]:
                 best = cost, parts, division
         assert best is not None

@@ -5,7 +5,6 @@ Axes that a node mixes in another way (the one that is sorted, a transform's) ha
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -36,7 +35,7 @@ def rebuilt(b: Builder, node: ir.Node, new: Mapping[ir.Node, ir.Node]) -> Nodes:
     return found if isinstance(node.type, tuple) else [found]
 
 
-def _again(node: ir.Node) -> Build:
+def again(node: ir.Node) -> Build:
     """Builds the node for parts by what it says itself, which does not depend on their shapes."""
     operands = traversal.operands(node)
 
@@ -61,7 +60,7 @@ def _(node: ir.Iota) -> Factors:
 @rule(ir.Apply)
 def _(node: ir.Apply) -> Factors:
     dims = plain(len(node.shape))
-    return Factors(node.shape, [dims] * len(node.args), [dims], _again(node))
+    return Factors(node.shape, [dims] * len(node.args), [dims], again(node))
 
 
 # --- views ------------------------------------------------------------------------------------------
@@ -89,7 +88,7 @@ def _(node: ir.Reshape) -> Factors:
 @rule(ir.Transpose)
 def _(node: ir.Transpose) -> Factors:
     dims = plain(len(node.shape))
-    return Factors(node.x.shape, [dims], [tuple([dims[k] for k in node.perm])], _again(node))
+    return Factors(node.x.shape, [dims], [tuple([dims[k] for k in node.perm])], again(node))
 
 
 @rule(ir.Bitcast)
@@ -97,7 +96,7 @@ def _(node: ir.Bitcast) -> Factors:
     rank = min(len(node.x.shape), len(node.shape))
     sizes = node.shape[:rank]
     old, new = [(*plain(rank), *[()] * (len(shape) - rank)) for shape in (node.x.shape, node.shape)]
-    return Factors(sizes, [old], [new], _again(node))
+    return Factors(sizes, [old], [new], again(node))
 
 
 # --- reductions -------------------------------------------------------------------------------------
@@ -120,14 +119,7 @@ def _(node: ir.Reduce) -> Factors:
     fn = monoid(node.fn, node.dtype)
     reduced: dict[int, ir.Monoid] = {} if node.in_order else dict.fromkeys(node.dims, fn)
     result = without(plain(rank), node.dims)
-    return Factors(node.x.shape, [dims], [result], _again(node), reduced)
-
-
-@rule(ir.ArgReduce, ir.Cumulative)
-def _(node: ir.ArgReduce | ir.Cumulative) -> Factors:
-    dims = plain(len(node.x.shape), (node.dim,))
-    result = without(dims, (node.dim,)) if isinstance(node, ir.ArgReduce) else dims
-    return Factors(node.x.shape, [dims], [result], _again(node))
+    return Factors(node.x.shape, [dims], [result], again(node), reduced)
 
 
 @rule(ir.ReduceRegion)
@@ -136,7 +128,7 @@ def _(node: ir.ReduceRegion) -> Factors:
     dims = plain(len(node.xs[0].shape), node.dims)
     scalars: list[Dims] = [()] * n
     results = [without(dims, node.dims)] * n
-    return Factors(node.xs[0].shape, [dims] * n + scalars, results, _again(node))
+    return Factors(node.xs[0].shape, [dims] * n + scalars, results, again(node))
 
 
 @rule(ir.Dot)
@@ -168,111 +160,16 @@ def _(node: ir.Dot) -> Factors:
 @rule(ir.Sort)
 def _(node: ir.Sort) -> Factors:
     dims, n = plain(len(node.xs[0].shape), (node.dim,)), len(node.xs)
-    return Factors(node.xs[0].shape, [dims] * n, [dims] * n, _again(node))
+    return Factors(node.xs[0].shape, [dims] * n, [dims] * n, again(node))
 
 
 @rule(ir.TopK)
 def _(node: ir.TopK) -> Factors:
     dims = plain(len(node.x.shape), (node.dim,))
-    return Factors(node.x.shape, [dims], [dims] * 2, _again(node))
+    return Factors(node.x.shape, [dims], [dims] * 2, again(node))
 
 
 @rule(ir.Dft)
 def _(node: ir.Dft) -> Factors:
     dims = plain(len(node.re.shape), (node.dim,))
-    return Factors(node.re.shape, [dims] * 2, [dims] * 2, _again(node))
-
-
-# --- indexed ----------------------------------------------------------------------------------------
-
-
-@rule(ir.DynamicSlice)
-def _(node: ir.DynamicSlice) -> Factors:
-    def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
-        return m.b.dynamic_slice(xs[0], xs[1:], shapes[0])
-
-    part = [k for k, n in enumerate(node.x.shape) if n != node.sizes[k]]
-    dims = plain(len(node.shape), part)
-    scalars: list[Dims] = [()] * len(node.starts)
-    return Factors(node.shape, [dims, *scalars], [dims], build)
-
-
-@rule(ir.DynamicUpdateSlice)
-def _(node: ir.DynamicUpdateSlice) -> Factors:
-    part = [k for k, n in enumerate(node.x.shape) if n != node.update.shape[k]]
-    dims = plain(len(node.shape), part)
-    scalars: list[Dims] = [()] * len(node.starts)
-    return Factors(node.shape, [dims, dims, *scalars], [dims], _again(node))
-
-
-def _aligned(
-    shape: ir.Shape, indices: ir.Shape, sizes: Sequence[int], offsets: ir.Axes, gone: ir.Axes,
-    pairs: Sequence[tuple[int, int]], result_rank: int,
-) -> tuple[list[int], Dims, Dims, Dims]:  # fmt: skip
-    """Factors of a gather or scatter: sizes, and those of the operand, the indices, the windows.
-
-    Windows are divided as the operand along axes that they have whole, and as the indices along the
-    others; `pairs` are axes that the operand and the indices go along together.
-    """
-    rank = len(shape)
-    whole = {k for k, n in enumerate(sizes) if n == shape[k] and k not in gone}
-    batching = dict(pairs)
-    operand = tuple([(k,) if k in whole or k in batching else () for k in range(rank)])
-    together = {axis: k for k, axis in batching.items()}
-    index = tuple([
-        () if k == len(indices) - 1 else (together.get(k, rank + k),) for k in range(len(indices))
-    ])  # fmt: skip
-    window = iter([operand[k] for k in range(rank) if k not in gone])
-    batch = iter(index[:-1])
-    result = tuple([next(window if k in offsets else batch) for k in range(result_rank)])
-    return [*shape, *indices], operand, index, result
-
-
-@rule(ir.Gather)
-def _(node: ir.Gather) -> Factors:
-    dims = node.dims
-    gone = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
-
-    def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
-        x, indices = xs
-        sizes = [
-            n if k in gone or n != whole else x.shape[k]
-            for k, (n, whole) in enumerate(zip(node.slice_sizes, node.x.shape, strict=True))
-        ]
-        return m.b.gather(x, indices, dims, sizes, node.mode, node.fill)
-
-    pairs = [*zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)]
-    sizes, x, index, result = _aligned(
-        node.x.shape, node.indices.shape, node.slice_sizes, dims.offset_dims, gone, pairs,
-        len(node.shape),
-    )  # fmt: skip
-    moved = [k for k in dims.start_index_map if x[k] and k not in dims.operand_batching_dims]
-    if moved:  # along these a window that is whole may still begin outside
-        x = tuple([() if k in moved else factors for k, factors in enumerate(x)])
-        result = _without_factors(result, moved)
-    return Factors(sizes, [x, index], [result], build)
-
-
-def _without_factors(dims: Dims, gone: Sequence[int]) -> Dims:
-    return tuple([tuple([f for f in factors if f not in gone]) for factors in dims])
-
-
-@rule(ir.Scatter)
-def _(node: ir.Scatter) -> Factors:
-    dims = node.dims
-    gone = (*dims.inserted_window_dims, *dims.operand_batching_dims)
-    pairs = [*zip(dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True)]
-    sizes, x, index, updates = _aligned(
-        node.x.shape, node.indices.shape, traversal.window_sizes(node), dims.update_window_dims,
-        gone, pairs, len(node.updates.shape),
-    )  # fmt: skip
-    moved = [
-        k for k in dims.scatter_dims_to_operand_dims if x[k] and k not in dims.operand_batching_dims
-    ]
-    rank = len(node.x.shape)
-    several = [
-        f for f in itertools.chain(*index) if f >= rank
-    ]  # updates of one element: not divided
-    x = _without_factors(x, moved)
-    index, updates = _without_factors(index, several), _without_factors(updates, [*moved, *several])
-    return Factors(sizes, [x, index, updates], [x], _again(node))
+    return Factors(node.re.shape, [dims] * 2, [dims] * 2, again(node))

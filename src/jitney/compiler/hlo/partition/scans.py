@@ -1,0 +1,78 @@
+"""How running reductions and searches for extremes are divided along their own axis.
+
+Each device works on its part alone; what the parts give is small, and is gathered.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.hlo import ir
+from jitney.compiler.hlo.partition.factors import Division, Factors, rule
+from jitney.compiler.hlo.partition.layout import Names
+from jitney.compiler.hlo.partition.movement import Movement
+from jitney.compiler.hlo.partition.rules import Nodes, Shapes, plain, without
+from jitney.compiler.reference.reduction import neutral
+
+# Of sums of floats: 0.0 would change -0.0.
+_NOTHING = {"add": -0.0}
+
+
+@rule(ir.Cumulative)
+def _(node: ir.Cumulative) -> Factors:
+    """A part begins with what all parts before it come to."""
+
+    def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
+        local = m.b.cumulative(xs[0], node.fn, node.dim, node.reverse)
+        if node.dim not in division:
+            return local
+        before = _before(m, local, node, division[node.dim])
+        whole = m.b.broadcast(before, local.shape, range(len(local.shape)))
+        return m.b.apply(node.fn, whole, local)
+
+    dims = plain(len(node.x.shape), (node.dim,) if node.fn == "logaddexp" else ())
+    return Factors(node.x.shape, [dims], [dims], build)
+
+
+def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> ir.Node:
+    """What the parts before this device's come to: an element along the axis."""
+    dim, n, last = node.dim, m.mesh.parts(names), local.shape[node.dim] - 1
+    end = 0 if node.reverse else last
+    totals = m.collective("all_gather", names, (("dim", dim),), m.cut(local, dim, end, end + 1))
+    if node.reverse:
+        totals = m.cut(totals, dim, 1, n)
+    else:
+        totals = m.cut(totals, dim, 0, n - 1)
+    running = m.b.cumulative(totals, node.fn, dim, node.reverse)
+    shape = (*local.shape[:dim], 1, *local.shape[dim + 1 :])
+    nothing = m.b.full(shape, _NOTHING.get(node.fn, neutral(node.fn, node.dtype)), node.dtype)
+    parts = [running, nothing] if node.reverse else [nothing, running]
+    return m.dynamic_slice(m.b.concatenate(parts, dim), dim, m.number(names), shape)
+
+
+@rule(ir.ArgReduce)
+def _(node: ir.ArgReduce) -> Factors:
+    """The extreme of the parts' extremes, and where in the whole it is."""
+    dim = node.dim
+
+    def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
+        b, x = m.b, xs[0]
+        index = b.arg_reduce(x, node.kind, dim, node.dtype)
+        if dim not in division:
+            return index
+        names = division[dim]
+        start = b.convert(m.offset(names, x.shape[dim]), node.dtype)
+        index = b.apply("add", index, b.broadcast(start, index.shape, ()))
+        row = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
+        extremes, indices = [
+            m.collective("all_gather", names, (("dim", dim),), b.reshape(part, row))
+            for part in (b.reduce(x, node.kind, (dim,)), index)
+        ]
+        winner = b.arg_reduce(extremes, node.kind, dim, node.dtype)
+        kept = [k for k in range(len(row)) if k != dim]
+        chosen = b.apply(
+            "eq", b.iota(node.dtype, indices.shape, dim), b.broadcast(winner, indices.shape, kept)
+        )
+        zero = b.full(indices.shape, 0, node.dtype)
+        return b.reduce(b.apply("select", chosen, indices, zero), "add", (dim,))
+
+    dims = plain(len(node.x.shape))
+    return Factors(node.x.shape, [dims], [without(dims, (dim,))], build)
