@@ -13,8 +13,10 @@ from typing import Any
 from jitney.compiler import lower
 from jitney.core import jaxpr
 from jitney.core.array import Array
+from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.refs import in_use
 from jitney.runtime import eager, native_setup
-from jitney.transforms import discharge, key_words
+from jitney.transforms import discharge, key_words, lojax
 
 
 def install() -> None:
@@ -35,10 +37,15 @@ def install() -> None:
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
     tangent_algebra.install()
-    lower.use_discharge(discharge.discharged)
+    lower.use_discharge(_on_arrays)
     eager.use_refs(_run_on_refs)
+    eager.use_lowering(lojax.run_lowered)
     lower.use_key_words(key_words.program_in_words)
     eager.use_key_words(key_words.evaluate)
+
+
+def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:
+    return discharge.discharged(lojax.lowered(closed)) if in_use.exist else closed
 
 
 def _run_on_refs(*args: Any) -> Any:

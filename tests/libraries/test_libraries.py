@@ -23,6 +23,7 @@ LIBRARIES = {
     "einops": ("einops",),
     "equinox": ("equinox", "optax"),
     "flax_linen": ("flax", "optax"),
+    "flax_nnx": ("flax", "optax"),
     "haiku": ("haiku", "optax"),
     "jaxtyping": ("jaxtyping",),
     "lineax": ("lineax",),

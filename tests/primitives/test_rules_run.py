@@ -56,6 +56,7 @@ _WHY = {
 ELSEWHERE = {
     "key_words": "tests/random/test_generators.py",
     "discharge": "tests/primitives/refs/test_refs.py",
+    "lojax": "tests/experimental/test_hijax.py",
     "key_use": "tests/random/test_key_reuse.py",
     "checkify": "tests/experimental/test_checkify.py",
     "mesh": "tests/api/test_meshes.py",

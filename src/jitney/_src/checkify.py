@@ -1,5 +1,6 @@
-"""`jax._src.checkify`; chex reads the errors' classes."""
+"""`jax._src.checkify`; chex reads the errors' classes, flax which are checked by default."""
 
+from jitney.experimental.checkify import user_checks as user_checks
 from jitney.experimental.checkify.error import (
     DivisionByZeroError as DivisionByZeroError,
     Error as Error,

@@ -93,6 +93,13 @@ def _checked_tangent(primal: ArrayLike, tangent: PyTree) -> Any:
     if getattr(tangent, "dtype", None) == dtypes.float0:
         return Zero(wanted)
     got: Any = get_aval(tangent)
+    if wanted.is_high or got.is_high:
+        if got != wanted:
+            raise TypeError(
+                f"jax.jvp: for a primal of type {get_aval(primal).str_short()} a tangent must be of "
+                f"type {wanted.str_short()}, but is of type {got.str_short()}"
+            )
+        return tangent
     if got.dtype != wanted.dtype:
         raise TypeError(
             "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of "

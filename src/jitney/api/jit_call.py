@@ -32,7 +32,8 @@ from jitney.core import caches, compile_log, config, jaxpr_trace, key_reuse, sou
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.hi_types import is_mutable, with_state
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, is_high
 from jitney.core.liveness import live_inputs
 from jitney.core.pytree import pytrees
 from jitney.core.record import record
@@ -44,6 +45,7 @@ from jitney.primitives.call.call import jit_p
 from jitney.runtime import debug_checks, dispatch, signatures
 from jitney.runtime.assignment import assign
 from jitney.runtime.sharding import UNSPECIFIED
+from jitney.transforms.lojax import run_lowered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -183,7 +185,10 @@ class JitCall:
         """
         type_of = abstractify if abstract else get_aval
         try:
-            return tuple([type_of(x) for x in leaves])
+            avals = tuple([type_of(x) for x in leaves])
+            if in_use.exist:
+                avals = tuple([with_state(a, x) for a, x in zip(avals, leaves, strict=True)])
+            return avals
         except TypeError:
             is_valid = is_abstract_operand if abstract else is_valid_operand
             self._refuse(leaves, dynamic, kwargs, static, is_valid)
@@ -252,7 +257,9 @@ class JitCall:
                     self._explain(key, dynamic, dynamic_kwargs)
                 traced = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
             program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
-            if not any([isinstance(x, Tracer) for x in program.outer_tracers]):
+            # Mutable values have a state, which may be another one with the next call.
+            outer = program.outer_tracers
+            if not any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
                 self.cache[key] = traced
                 self.cache[self.options, key] = program
         return program
@@ -356,7 +363,15 @@ class JitCall:
         takes_refs = in_use.exist and any_refs(program.closed.in_avals)
         if takes_refs:
             self._check_refs(program, flat)
-        if state.trace is state.eval_trace and not program.outer_tracers and not takes_refs:
+        if (
+            in_use.exist
+            and state.trace is state.eval_trace
+            and not takes_refs
+            and is_high(program.closed)
+        ):
+            operands = (*program.outer_tracers, *leaves)
+            outs = run_lowered(program.closed, operands, _run)
+        elif state.trace is state.eval_trace and not program.outer_tracers and not takes_refs:
             consumed = program.consumed() if any(program.params["donated_invars"]) else ()
             signature = None
             if remember is not None:
@@ -385,6 +400,10 @@ class JitCall:
         return pytrees.tree_unflatten(program.out_tree, outs)
 
 
+def _run(closed: ClosedJaxpr, args: list[Any]) -> list[Any]:
+    return dispatch.run(closed, args)
+
+
 def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
@@ -393,7 +412,9 @@ def trace_closed(
     Those are tracers of enclosing traces, and mutable references.
     """
     jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat_fun, avals, info)
-    is_outer = [isinstance(x, Tracer) or is_ref(x) for x in consts]
+    is_outer = [
+        isinstance(x, Tracer) or is_ref(x) or (in_use.exist and is_mutable(x)) for x in consts
+    ]
     pairs = [*zip(jaxpr.constvars, consts, strict=True)]
     outer = [pair for pair, is_one in zip(pairs, is_outer, strict=True) if is_one]
     if not outer:

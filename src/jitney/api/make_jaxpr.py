@@ -88,7 +88,9 @@ def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
 def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:
     """A pytree of `ShapeDtypeStruct`s; tokens are their types."""
     structs = [
-        a if a is abstract_token else ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+        a
+        if a is abstract_token or a.is_high
+        else ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
         for a in avals
     ]
     return pytrees.tree_unflatten(tree, structs)

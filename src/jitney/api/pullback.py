@@ -294,6 +294,14 @@ def _checked_cotangents(static: Static, ct: PyTree) -> list[Any]:
 
 def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any]) -> Any:
     wanted: Any = aval.to_cotangent_aval()
+    if wanted.is_high:
+        if get_aval(ct) != wanted:
+            raise ValueError(
+                f"unexpected type of an argument to vjp function: got {get_aval(ct).str_short()}, but "
+                f"expected {wanted.str_short()}, for a result of {fun_name(fun)} of type "
+                f"{aval.str_short()}"
+            )
+        return ct
     if wanted.dtype == dtypes.float0:
         return Zero(wanted)
     got: Any = get_aval(ct)

@@ -13,7 +13,8 @@ from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
 from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.hi_types import with_state
+from jitney.core.jaxpr import ClosedJaxpr, is_high
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import any_refs
@@ -24,6 +25,7 @@ from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import assign
 from jitney.transforms.discharge import discharge
+from jitney.transforms.lojax import lower_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +133,9 @@ class Traced(Stage):
         """The program in the compiler's own tensor IR."""
         start = time.perf_counter()
         closed = self.program.closed
-        if any_refs(closed.in_avals):
+        if is_high(closed):
+            closed = lower_program(closed).closed
+        elif any_refs(closed.in_avals):
             closed, _ = discharge(closed, tuple([any_refs((a,)) for a in closed.in_avals]))
         lowering = dispatch.lower(closed, self.fun_name)
         timings = {"trace": self.seconds, "lower": time.perf_counter() - start}
@@ -266,6 +270,11 @@ class Compiled(Stage):
                 lambda closed, args: self._executable.assigned(assign(args), closed).run(args),
             )
             return pytrees.tree_unflatten(self.out_tree, outs)
+        if is_high(self.program.closed):
+            low = lower_program(self.program.closed)
+            given = low.operands(leaves)
+            outs = self._executable.assigned(assign(given), low.closed).run(given)
+            return pytrees.tree_unflatten(self.out_tree, low.results(outs, leaves))
         executable = self._executable.assigned(
             assign(leaves, self.program.consumed()), self.program.closed
         )
@@ -282,7 +291,7 @@ class Compiled(Stage):
                     "Cannot apply JAX transformations to a function lowered and compiled for a "
                     f"particular signature. Detected that argument '{name}' is a {type(x).__name__}."
                 )
-            got = get_aval(x)
+            got = with_state(get_aval(x), x)
             if not same_type(got, aval):
                 wrong.append(
                     f"Argument '{name}' compiled with {aval.str_short()} and called with "

@@ -14,6 +14,7 @@ from jitney.api.signature import CallSpec, signature_of
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.flat_function import FlatFunction
+from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
@@ -205,6 +206,11 @@ def _axis_size(
             continue
         if not is_valid_operand(x):
             raise TypeError(f"vmap got an argument {x!r} of type {type(x)}, which is not an array")
+        if in_use.exist and is_high_value(x):
+            raise TypeError(
+                f"vmap: an argument of type {get_aval(x).str_short()} cannot be mapped along axis {d}; "
+                "close over it, or map what it is made from"
+            )
         shape = shape_of(x)
         if not -len(shape) <= d < len(shape):
             if not shape:
@@ -280,5 +286,12 @@ def _placed(x: PyTree, dim: int | None, wanted: int | None, size: int) -> Any:
     """A result with its axis where `out_axes` wants it."""
     if wanted is None:
         return as_value(x)
+    if in_use.exist and is_high_value(x):
+        if dim == wanted:
+            return x
+        raise TypeError(
+            f"vmap: a result of type {get_aval(x).str_short()} has the mapped axis at {dim}, and "
+            f"cannot be given it at {wanted}, as out_axes says"
+        )
     rank = len(shape_of(x)) + (dim is None)
     return move_to(as_value(x), dim, canonical_axis(wanted, rank), size)

@@ -12,7 +12,7 @@ without looking at it; `placed_array` makes the others.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,6 +75,27 @@ class AbstractValue:
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         return str(self)
+
+    # --- of values that stand for others (`core.hi_types`): all but those stand for themselves ------
+
+    is_high = False
+    has_qdd = False
+
+    def lo_ty(self) -> Sequence[AbstractValue]:
+        """Types of the values that a value of this type stands for."""
+        return [self]
+
+    def lower_val(self, hi_val: object) -> Sequence[Any]:
+        """The values that `hi_val` stands for."""
+        return [hi_val]
+
+    def raise_val(self, *lo_vals: object) -> Any:
+        """The value that stands for `lo_vals`."""
+        (value,) = lo_vals
+        return value
+
+    def normalize(self) -> AbstractValue:
+        return self
 
 
 class ShapedArray(AbstractValue):
@@ -166,6 +187,27 @@ class ShapedArray(AbstractValue):
     @property
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
+
+    # As types of users' (`core.hi_types`) do: the type along an axis, and back.
+
+    def inc_rank(self, size: int, spec: int | None) -> ShapedArray:
+        """The type with a new axis of extent `size` at position `spec`; itself for None."""
+        if spec is None:
+            return self
+        return self.update(shape=(*self.shape[:spec], size, *self.shape[spec:]))
+
+    def dec_rank(self, size: int | None, spec: int | None) -> ShapedArray:
+        """The type without the axis at position `spec`, of extent `size`; itself for None."""
+        if spec is None:
+            return self
+        return self.update(shape=self.shape[:spec] + self.shape[spec + 1 :])
+
+    def leading_axis_spec(self) -> int:
+        """The position of the axis that `scan` goes along."""
+        return 0
+
+    def normalize(self) -> ShapedArray:
+        return self.strip_weak_type()
 
     def __len__(self) -> int:
         if not self.shape:

@@ -12,6 +12,7 @@ compare by identity; jaxprs compare by identity, too. Programs are walked by loo
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
@@ -21,6 +22,7 @@ import numpy as np
 from jitney.core import config
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.effects import Effect, InputEffect, no_effects
+from jitney.core.refs import in_use
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -247,8 +249,6 @@ class Jaxpr:
         "outvars",
     )
 
-    is_high = False
-
     def __init__(
         self,
         constvars: Sequence[Var],
@@ -278,6 +278,11 @@ class Jaxpr:
                     if isinstance(operand, Var) and operand in place:
                         found.add(effect.replace(place[operand]))
         return frozenset(found)
+
+    @property
+    def is_high(self) -> bool:
+        """Whether there are values in it that stand for others, or operations on such."""
+        return is_high(self)
 
     @property
     def in_avals(self) -> list[AbstractValue]:
@@ -414,6 +419,29 @@ def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr | ClosedJax
             yield value
         elif _is_sequence(value):
             yield from [x for x in value if isinstance(x, Jaxpr | ClosedJaxpr)]
+
+
+def is_high(program: Jaxpr | ClosedJaxpr) -> bool:
+    """Whether there are, in a program, values that stand for others, or users' operations on such."""
+    if not in_use.exist:
+        return False
+    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+    found = _high.get(jaxpr)
+    if found is None:
+        found = _high[jaxpr] = any(
+            v.aval.is_high for v in (*jaxpr.constvars, *jaxpr.invars)
+        ) or any(
+            eqn.primitive.is_high_operation or has_high_program(eqn.params) for eqn in jaxpr.eqns
+        )
+    return found
+
+
+_high: weakref.WeakKeyDictionary[Jaxpr, bool] = weakref.WeakKeyDictionary()
+
+
+def has_high_program(params: Mapping[str, object]) -> bool:
+    """Whether `is_high` of one of the programs in an equation's parameters."""
+    return in_use.exist and any(map(is_high, jaxprs_in_params(params)))
 
 
 def _is_sequence(x: object) -> TypeIs[tuple[object, ...] | list[object]]:

@@ -14,6 +14,7 @@ Nothing is simplified here: the jaxpr says what the function did.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from jitney.core import config, dtypes, leaks, source_info
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.effects import Effect
+from jitney.core.hi_types import AvalMutableQDD, AvalQDD, MutableQDD, with_state
 from jitney.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -94,6 +96,7 @@ class JaxprTrace(Trace):
         "eqns",
         "invars",
         "parent_trace",
+        "states",
         "tag",
     )
 
@@ -107,6 +110,7 @@ class JaxprTrace(Trace):
         self.constvars: list[Var] = []
         self.const_values: list[Any] = []
         self.effects: set[Effect] = set()
+        self.states: dict[Atom, MutableQDD] = {}  # of values of mutable types of users'
         self._const_tracers: dict[int, DynamicJaxprTracer] = {}
         # Objects whose id() is a key above must live as long as the trace.
         self._keep_alive: list[Any] = []
@@ -122,7 +126,21 @@ class JaxprTrace(Trace):
         """A tracer for one more argument of the jaxpr."""
         var = Var(aval)
         self.invars.append(var)
+        if aval.has_qdd:
+            return self._tracer_of(var, None)
         return DynamicJaxprTracer(self, aval, var, None)
+
+    def _tracer_of(self, var: Var, origin: source_info.SourceInfo | None) -> DynamicJaxprTracer:
+        """The tracer of a variable, which may be one of a mutable value in its first state."""
+        aval = var.aval
+        if type(aval) is AvalQDD:
+            self.states[var] = MutableQDD(aval.qdd)
+            aval = aval.aval
+        return DynamicJaxprTracer(self, aval, var, origin)
+
+    def state_of(self, x: Tracer) -> Any:
+        assert type(x) is DynamicJaxprTracer, x
+        return self.states[x.atom].cur_val
 
     def new_const(self, x: Value) -> DynamicJaxprTracer:
         """The tracer of a value from outside of the trace."""
@@ -148,9 +166,11 @@ class JaxprTrace(Trace):
         convert = getattr(x, "__jax_array__", None)
         if convert is not None and not isinstance(x, Tracer):
             return self.to_tracer(convert())  # perhaps a value of this very trace
-        var = Var(aval)
+        var = Var(with_state(aval, x) if aval.has_qdd else aval)
         self.constvars.append(var)
         self.const_values.append(x)
+        if aval.has_qdd:
+            return self._tracer_of(var, None)
         return DynamicJaxprTracer(self, aval, var, None)
 
     def new_valueless(self, x: object, aval: AbstractValue) -> DynamicJaxprTracer:
@@ -192,10 +212,16 @@ class JaxprTrace(Trace):
         except TypeError:  # parameters without a hash
             found = None
         try:
-            out, effects = found[0] if found else primitive.result_type(tuple(avals), params)
+            if found:
+                out, effects = found[0]
+            else:
+                given = self._with_states(primitive, atoms, avals) if self.states else avals
+                out, effects = primitive.result_type(tuple(given), params)
         except UnequalAxes as unequal:
             varied = [self._varying(x, unequal.axes) for x in args]
             return self.process_primitive(primitive, varied, params)
+        if self.states:
+            self._advance_states(primitive, atoms, params)
         origin = source_info.current()
         usual = config.threefry_partitionable_enabled()
         context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
@@ -203,9 +229,31 @@ class JaxprTrace(Trace):
         self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, origin, context))
         if effects:
             self.effects |= effects
+        if in_use.exist and primitive.is_high_operation:
+            tracers = [self._tracer_of(v, origin) for v in outvars]
+            return tracers if primitive.multiple_results else tracers[0]
         if not primitive.multiple_results:
             return DynamicJaxprTracer(self, out, outvars[0], origin)
         return [DynamicJaxprTracer(self, v.aval, v, origin) for v in outvars]
+
+    def _with_states(
+        self, primitive: Primitive, atoms: Sequence[Atom], avals: Sequence[AbstractValue]
+    ) -> Sequence[Any]:
+        """Types of operands as the rule of an operation of users' sees them: it sets their states."""
+        if not primitive.is_high_operation:
+            return avals
+        return [
+            AvalMutableQDD(aval, self.states[x]) if type(x) is Var and x in self.states else aval
+            for aval, x in zip(avals, atoms, strict=True)
+        ]
+
+    def _advance_states(self, primitive: Primitive, atoms: Sequence[Atom], params: Params) -> None:
+        """Sets the states of mutable values to what a program that is called leaves."""
+        if primitive.called is not None:
+            program: Any = params[primitive.called]
+            for var, x in zip(program.invars, atoms, strict=True):
+                if var in _last_states and type(x) is Var and x in self.states:
+                    self.states[x].update(_last_states[var])
 
     default_process_primitive = process_primitive
 
@@ -234,6 +282,9 @@ class JaxprTrace(Trace):
             if id(var) in used:
                 constvars.append(var)
                 consts.append(value)
+        for var, held in self.states.items():
+            if isinstance(var, Var):
+                _last_states[var] = held.cur_val
         jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns, set(self.effects), debug_info)
         return jaxpr, consts
 
@@ -295,6 +346,10 @@ class JaxprTrace(Trace):
             f"  operation {eqn.primitive} from line {source_info.summarize(eqn.source_info)}"
             for eqn in reversed(self._dependencies(tracer.atom)[:5])
         ]
+
+
+# Operand of a program of a mutable type -> its state after the program.
+_last_states: weakref.WeakKeyDictionary[Var, Any] = weakref.WeakKeyDictionary()
 
 
 def literal_value(x: Value, aval: AbstractValue) -> np.ndarray | None:

@@ -104,6 +104,7 @@ class Primitive:
         of the operation; None if it is no call.
       makes_ref: whether the result is a new reference: its tangent is one, too, even if it is zero yet.
       passes_refs: whether users' functions that it calls may be given references.
+      is_high_operation: whether it is a `HiPrimitive`.
       deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
     """
 
@@ -115,6 +116,7 @@ class Primitive:
     makes_ref: bool = False
     deferred: bool = False
     passes_refs: bool = False
+    is_high_operation: bool = False
 
     def __init__(self, name: str) -> None:
         self.name = name

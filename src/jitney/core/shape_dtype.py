@@ -118,7 +118,7 @@ def abstractify(x: Any) -> ShapedArray:
     """
     if not isinstance(x, ShapeDtypeStruct) and is_valid_operand(x):
         aval = get_aval(x)
-        assert isinstance(aval, ShapedArray) or any_refs((aval,)), aval
+        assert isinstance(aval, ShapedArray) or any_refs((aval,)) or aval.is_high, aval
         return cast("ShapedArray", aval)
     if isinstance(x, AbstractRef):
         return cast("ShapedArray", x)

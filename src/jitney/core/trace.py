@@ -84,6 +84,10 @@ class Trace:
         """A function with a reverse derivative of its own is called: results, flat."""
         return call.as_equation(leaves)
 
+    def state_of(self, x: Tracer) -> Any:
+        """The state that a mutable value of a user's type is in: `core.hi_types`."""
+        raise TypeError(f"{self} has no state of a value of type {x.aval}")
+
     def aside(self, x: Tracer) -> Any:
         """What a function that is transformed returns besides its results, untransformed, `x` is."""
         return x
@@ -189,6 +193,10 @@ class Tracer(Array):
     @property
     def committed(self) -> bool:
         return False
+
+    def get_state(self) -> Any:
+        """The state that a mutable value of a user's type is in: `core.hi_types`."""
+        return self._trace.state_of(self)
 
     # --- what needs the value -------------------------------------------------------------------
 

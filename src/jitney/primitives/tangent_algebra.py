@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import dtypes
-from jitney.core.avals import ShapedArray
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.hi_types import HiType
 from jitney.core.pvary import pvary_p
-from jitney.core.refs import any_refs
+from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import state
 from jitney.primitives.array.shape import broadcast_in_dim_p, shape_of
 from jitney.primitives.elementwise.binary import add_any_p, mul_p
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 def zeros(aval: AbstractValue) -> Any:
     """Zeros of type `aval`: a NumPy scalar for a scalar, or float0 data without content."""
+    if isinstance(aval, HiType):
+        return aval.vspace_zero()
     if any_refs((aval,)):  # of a reference that has no tangents: nothing looks at it
         return np.zeros((), dtypes.float0)
     assert isinstance(aval, ShapedArray), aval
@@ -42,6 +45,8 @@ def add(x: Value, y: Value) -> Any:
     """The sum of two cotangents."""
     if getattr(x, "dtype", None) == dtypes.float0:
         return x
+    if in_use.exist and isinstance(aval := get_aval(x), HiType):
+        return aval.vspace_add(x, y)
     return add_any_p.bind(x, y)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from jitney.core import config, dtypes
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.evaluate import eval_jaxpr
+from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.refs import in_use, is_ref
@@ -74,8 +75,11 @@ class EvalTrace(Trace):
                 values.append(value if type(value) is _ndarray else x._data())
                 avals.append(x.aval)
             else:
-                if in_use.exist and is_ref(x):
-                    return _run_on_refs(primitive, args, params)
+                if in_use.exist:
+                    if is_ref(x):
+                        return _run_on_refs(primitive, args, params)
+                    if is_high_value(x):
+                        return _run_lowered(primitive, args, params)
                 value, aval = host_operand(x)
                 values.append(value)
                 avals.append(aval)
@@ -177,6 +181,23 @@ def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 
 
 _on_refs: Callable[..., Any]
+
+
+def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """An operation among whose operands are values that stand for others: one that holds programs."""
+    avals = tuple([with_state(get_aval(_checked(x)), x) for x in args])
+    out, _ = primitive.result_type(avals, params)
+    outs = _lowered(_program_of(primitive, avals, params, out), args, dispatch.run)
+    return outs if primitive.multiple_results else outs[0]
+
+
+_lowered: Callable[..., Any]
+
+
+def use_lowering(evaluate: Callable[..., Any]) -> None:
+    """Has programs on values that stand for others run by `evaluate`: `transforms.lojax`'s."""
+    global _lowered
+    _lowered = evaluate
 
 
 def use_refs(evaluate: Callable[..., Any]) -> None:

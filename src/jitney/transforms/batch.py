@@ -78,8 +78,11 @@ class BatchTracer(Tracer):
 
     @property
     def aval(self) -> AbstractValue:
-        whole = get_aval(self.val)
+        whole: Any = get_aval(self.val)
         d = self.batch_dim
+        if whole.is_high:
+            trace: Any = self._trace
+            return whole.dec_rank(trace.axis_data.size, d)
         return whole.update(shape=whole.shape[:d] + whole.shape[d + 1 :])
 
     def _origin_msg(self) -> str:

@@ -47,10 +47,13 @@ class Linear:
 def has_tangent(aval: AbstractValue) -> bool:
     """Whether values of this type can have a tangent that is not zero.
 
-    What a reference that is passed to a function holds is no variable of the function.
+    What a reference, or a mutable value of a user's type, holds is no variable of the function.
     """
     if in_use.exist and any_refs((aval,)):
         return False
+    if aval.is_high:
+        tangent = None if aval.has_qdd else aval.to_tangent_aval()
+        return tangent is not None and (tangent.is_high or has_tangent(tangent))
     if getattr(aval, "dtype", None) is None:
         return False
     return getattr(aval.to_tangent_aval(), "dtype", None) != dtypes.float0

@@ -29,6 +29,7 @@ from jitney.primitives import rules
 from jitney.primitives.array.creation import empty2_p
 from jitney.primitives.call.call import transposed_program
 from jitney.primitives.control.forwarding import forwarded_by_all
+from jitney.primitives.control.high import cond_on_arrays
 from jitney.primitives.control.tracing import (
     check_branches,
     check_refs,
@@ -81,7 +82,10 @@ def _(
     effects = frozenset().union(*(moved(b.effects, 1 - len(b.jaxpr.constvars)) for b in branches))
     each = [[getattr(a, "weak_type", False) for a in b.out_avals] for b in branches]
     weak = [all(of_branches) for of_branches in zip(*each, strict=True)]
-    out = [a.update(weak_type=w) for a, w in zip(branches[0].out_avals, weak, strict=True)]
+    out = [
+        a if a.is_high else a.update(weak_type=w)
+        for a, w in zip(branches[0].out_avals, weak, strict=True)
+    ]
     return out, effects
 
 
@@ -99,6 +103,16 @@ def _(
     programs = [_with_contents(program, changed, some, n_out) for program, changed in parts]
     outs, contents = with_contents(some, _bind(index, operands, programs, params), n_out)
     return outs, [None, *contents]
+
+
+@cond_p.lojax
+def _(
+    index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...], **params: object
+) -> list[Any]:
+    def bind(index: Value, values: Sequence[Any], programs: Sequence[ClosedJaxpr]) -> list[Any]:
+        return _bind(index, values, programs, params)
+
+    return cond_on_arrays(index, operands, branches, bind)
 
 
 def _with_contents(

@@ -19,6 +19,7 @@ from jitney.core.avals import get_aval
 from jitney.core.effects import moved
 from jitney.core.errors import api_boundary
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
+from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import retrace
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
@@ -29,6 +30,7 @@ from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of
+from jitney.primitives.control.high import row_type, rows_type, scan_on_arrays
 from jitney.primitives.control.scan_backward import BackwardIteration
 from jitney.primitives.control.tracing import (
     carry_name,
@@ -70,19 +72,11 @@ scan_p.effectful = True
 _INT32 = np.dtype(np.int32)
 
 
-def _row(aval: AbstractValue) -> Any:
-    return aval.update(shape=aval.shape[1:])
-
-
-def _rows(aval: AbstractValue, length: int) -> Any:
-    return aval.update(shape=(length, *aval.shape))
-
-
 @scan_p.abstract
 def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any) -> Any:
     outs = jaxpr.out_avals
     effects = jaxpr.effects and moved(jaxpr.effects, -len(jaxpr.jaxpr.constvars))
-    return [*outs[:num_carry], *(_rows(a, length) for a in outs[num_carry:])], effects
+    return [*outs[:num_carry], *(rows_type(a, length) for a in outs[num_carry:])], effects
 
 
 @scan_p.discharge
@@ -108,6 +102,11 @@ def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
     )
     found = [*outs[len(held) : len(held) + n_out], *outs[: len(held)], *outs[len(held) + n_out :]]
     return with_contents(changed, found, n_out)
+
+
+@scan_p.lojax
+def _(*values: Value, **params: Param) -> list[Any]:
+    return scan_on_arrays(values, params, _bind, _reordered)
 
 
 @scan_p.lower
@@ -490,7 +489,7 @@ def scan(
         return _scan_eagerly(f, init, x_leaves, x_tree, length, reverse)
     leaves, tree = pytrees.tree_flatten(init)
     avals = [get_aval(x) for x in leaves]
-    row_avals = [_row(get_aval(x)) for x in x_leaves]
+    row_avals = [row_type(get_aval(x)) for x in x_leaves]
     whole = pytrees.tree_structure((init, xs))
     traced = trace_function(f, whole, [*avals, *row_avals], "scan")
     if in_use.exist:
@@ -545,6 +544,8 @@ def _carry_tree(traced: Traced) -> Any:
 def _length(leaves: Sequence[Any], length: int | None) -> int:
     sizes: list[int] = []
     for x in leaves:
+        if in_use.exist and is_high_value(x):  # its type says of what it has rows, not how many
+            continue
         shape = shape_of(x)
         if not shape:
             raise ValueError(f"scan got value with no leading axis to scan over: {x!r}")

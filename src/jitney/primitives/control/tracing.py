@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core import source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.flat_function import FlatFunction
+from jitney.core.hi_types import with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
@@ -110,7 +111,9 @@ def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], lis
     for t in traced:
         jaxpr = t.closed.jaxpr
         n = len(t.consts)
-        invars: list[Any] = [Var(get_aval(c)) for c in consts]
+        invars: list[Any] = [
+            Var(with_state(get_aval(c), c) if in_use.exist else get_aval(c)) for c in consts
+        ]
         for var, c in zip(jaxpr.invars[:n], t.consts, strict=True):
             invars[position[id(c)]] = var
         names = (None,) * len(consts) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[n:]
@@ -136,6 +139,9 @@ def strengthened(
     changed = False
     result: list[AbstractValue] = []
     for a, o in zip(init_avals, out_avals, strict=True):
+        if a.is_high or o.is_high:
+            result.append(a)
+            continue
         assert isinstance(a, ShapedArray)
         assert isinstance(o, ShapedArray)
         if a.weak_type and a.shape == o.shape and a.dtype != o.dtype and not a.shape:
@@ -199,6 +205,8 @@ def _example(tree: pytrees.PyTreeDef) -> Any:
 
 
 def _same(a: AbstractValue, b: AbstractValue) -> bool:
+    if a.is_high or b.is_high:
+        return a == b
     return a.shape == b.shape and a.dtype == b.dtype and varying.axes_of(a) == varying.axes_of(b)
 
 
@@ -207,6 +215,8 @@ def _short(a: AbstractValue) -> str:
 
 
 def _why(a: AbstractValue, b: AbstractValue) -> str:
+    if a.is_high or b.is_high:
+        return "the types do not match"
     reasons = []
     if a.dtype != b.dtype:
         reasons.append("the dtypes do not match")
@@ -302,6 +312,8 @@ def _at(path: KeyPath) -> str:
 def has_type(x: Value, aval: AbstractValue) -> bool:
     """Whether `x` has the dtype of `aval`, and is weakly typed if it is."""
     got: Any = get_aval(x)
+    if aval.is_high:
+        return got == aval
     return got.dtype == aval.dtype and got.weak_type == aval.weak_type
 
 

@@ -34,6 +34,7 @@ from jitney.primitives.control.forwarding import (
     with_carries_as_constants,
     without_carries,
 )
+from jitney.primitives.control.high import while_on_arrays
 from jitney.primitives.control.tracing import (
     carry_name,
     check_carry,
@@ -167,6 +168,14 @@ def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
     )[1 if writes else 0 :]
     found = [None if (p := at(k)) is None else outs[p] for k in range(m)]
     return outs[n_held:], [*found, *[None] * (len(values) - m)]
+
+
+@while_p.lojax
+def _(*values: Value, **params: Param) -> list[Any]:
+    def bind(operands: Sequence[Any], given: dict[str, Any]) -> list[Any]:
+        return while_p.bind(*operands, **given)
+
+    return while_on_arrays(values, params, bind, _as_loop_part)
 
 
 def _as_loop_part(

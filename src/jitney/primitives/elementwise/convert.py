@@ -16,6 +16,7 @@ from jitney.compiler import reference
 from jitney.core import dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
+from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
@@ -200,7 +201,7 @@ def as_value(x: Value | np.generic) -> Array:
         x = trace.pure(x)
         if isinstance(x, Array):
             return x
-    if in_use.exist and is_ref(x):
+    if in_use.exist and (is_ref(x) or is_high_value(x)):
         return cast("Array", x)  # it goes where arrays go, unchanged
     # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
     return owned(x)

@@ -1,0 +1,74 @@
+"""`HiPrimitive`: operations on values that stand for others, written by users.
+
+Evaluated, and when a program is compiled, such an operation is what its method `to_lojax` does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from jitney.core.primitive import Primitive
+from jitney.core.refs import in_use
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.avals import AbstractValue
+    from jitney.core.hi_types import HiVal
+
+Param: TypeAlias = Any  # a parameter of an equation
+
+
+class HiPrimitive(Primitive):
+    """Base of primitives on values of types such as `HiType`, or on arrays.
+
+    A subclass defines `abstract_eval`, which returns (type or types of the results, effects), and
+    `to_lojax`; `jvp` and `transpose` if it is differentiated.
+    """
+
+    passes_refs = True
+    is_high_operation = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.user_impl = self._evaluate
+        self.rules["jvp"] = self.jvp
+        self.rules["transpose"] = self.transpose
+
+    def _evaluate(self, *args: HiVal, **params: Param) -> Any:
+        in_use.exist = True
+        return self.to_lojax(*args, **params)
+
+    def is_high(self, *_: HiVal, **__: Param) -> bool:
+        return True
+
+    def is_effectful(self, params: dict[str, Any]) -> bool:
+        return False
+
+    def _undefined(self, method: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{type(self).__name__} ('{self.name}') must define the method {method} for what is asked "
+            "of it here"
+        )
+
+    def abstract_eval(self, *arg_avals: AbstractValue, **params: Param) -> tuple[Any, Any]:
+        """(result type or types, effects) for operands of the given types."""
+        raise self._undefined("abstract_eval")
+
+    def to_lojax(self, *lotypes_wrapped_in_hitypes: HiVal, **params: Param) -> Any:
+        """The operation itself, on values of the users' classes and on arrays."""
+        raise self._undefined("to_lojax")
+
+    def jvp(self, primals: Sequence[HiVal], tangents: Sequence[HiVal], **params: Param) -> Any:
+        """(results, tangents)."""
+        raise self._undefined("jvp")
+
+    def transpose(self, *args: HiVal, **params: Param) -> Any:
+        """Cotangents of the operands, from the results' cotangents and the operands."""
+        raise self._undefined("transpose")
+
+    def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
+        in_use.exist = True  # results may be of types that nothing has asked for yet
+        return self.abstract_eval(
+            *avals, **params
+        )  # not memoised: states may be among the operands

@@ -1,0 +1,316 @@
+"""Types of values that stand for others: a pair of arrays, a quantised array, a mutable box.
+
+A user declares such a type by a subclass of `HiType` or `MutableHiType`, and which Python class its
+values are of by `register_hitype`. Values go through programs as one variable. Before a program is
+compiled, each is replaced by the arrays that it stands for (`jitney.transforms.lojax`), which
+`lo_ty`, `lower_val` and `raise_val` tell.
+
+A mutable value has, besides its type, a state that may change while a program is traced, such as the
+types of what it holds at the moment; JAX's word for it is quasi-dynamic data (`qdd`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from jitney.core.array import Array
+from jitney.core.avals import AbstractValue, find_aval_rule, get_aval, pytype_aval_mappings
+from jitney.core.record import record
+from jitney.core.refs import in_use
+from jitney.core.trace import Tracer
+
+HiVal: TypeAlias = Any  # a value of a user's class, or a tracer that stands for one
+LoVal: TypeAlias = Any  # one that is no such value: an array or a tracer
+QDD: TypeAlias = Any  # a state, of a user's class
+MappingSpec: TypeAlias = Any  # tells an axis of a value: of a user's class, or the position
+
+
+class aval_method(NamedTuple):  # JAX's name
+    """Entered in a type's class: tracers of the type have the method `fun`."""
+
+    fun: Callable[..., Any]
+
+    def of(self, tracer: Tracer) -> Any:
+        """The method of one tracer."""
+        return functools.partial(self.fun, tracer)
+
+
+class aval_property(NamedTuple):  # JAX's name
+    """Entered in a type's class: tracers of the type have the attribute that `fget` computes."""
+
+    fget: Callable[..., Any]
+
+    def of(self, tracer: Tracer) -> Any:
+        """The attribute of one tracer."""
+        return self.fget(tracer)
+
+
+def _must_be_defined(kind: object, method: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"{type(kind).__name__} must define the method {method} for what is asked of it here"
+    )
+
+
+class _HighType(AbstractValue):
+    """What the two kinds of types share."""
+
+    is_high = True
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __hash__(self) -> int:
+        raise _must_be_defined(self, "__hash__")
+
+    def __eq__(self, other: object) -> bool:
+        raise _must_be_defined(self, "__eq__")
+
+    def to_tangent_aval(self) -> AbstractValue:
+        raise _must_be_defined(self, "to_tangent_aval")
+
+    def to_ct_aval(self) -> AbstractValue:
+        """Type of the cotangents; that of the tangents by default."""
+        return self.to_tangent_aval()
+
+    def to_cotangent_aval(self) -> AbstractValue:
+        return self.to_ct_aval()
+
+
+class HiType(_HighType):
+    """Base of the types of values that stand for others, and do not change.
+
+    A subclass defines `__eq__`, `__hash__`, `lo_ty`, `lower_val`, `raise_val`, and what else is
+    asked for: `to_tangent_aval` if it is differentiated; `vspace_zero` and `vspace_add` if it is a type
+    of tangents; `dec_rank`, `inc_rank` and `leading_axis_spec` if `vmap` and `scan` go along it.
+
+    Example:
+      >>> from jitney.experimental import hijax
+      >>> class Pair:
+      ...     def __init__(self, a, b):
+      ...         self.a, self.b = a, b
+      >>> class PairType(hijax.HiType):
+      ...     def __eq__(self, other):
+      ...         return type(other) is PairType
+      ...     def __hash__(self):
+      ...         return hash(PairType)
+      ...     def lo_ty(self):
+      ...         return [jax.typeof(0.0), jax.typeof(0.0)]
+      ...     def lower_val(self, pair):
+      ...         return [pair.a, pair.b]
+      ...     def raise_val(self, a, b):
+      ...         return Pair(a, b)
+      >>> hijax.register_hitype(Pair, lambda pair: PairType())
+      >>> jax.jit(lambda pair: pair)(Pair(1.0, 2.0)).b
+      Array(2., dtype=float32, weak_type=True)
+    """
+
+    def lo_ty(self) -> Sequence[AbstractValue]:
+        """Types of the values that a value of this type stands for."""
+        raise _must_be_defined(self, "lo_ty")
+
+    def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
+        """The values that `hi_val` stands for."""
+        raise _must_be_defined(self, "lower_val")
+
+    def raise_val(self, *lo_vals: LoVal) -> Any:
+        """The value that stands for `lo_vals`: the inverse of `lower_val`."""
+        raise _must_be_defined(self, "raise_val")
+
+    def vspace_zero(self) -> Any:
+        """The zero of this type."""
+        raise _must_be_defined(self, "vspace_zero")
+
+    def vspace_add(self, x: HiVal, y: HiVal) -> Any:
+        """The sum of two values of this type."""
+        raise _must_be_defined(self, "vspace_add")
+
+    def dec_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
+        """Type of one element along the axis that `spec` tells, whose extent is `size`."""
+        raise _must_be_defined(self, "dec_rank")
+
+    def inc_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
+        """Type of `size` values of this type, along a new axis that `spec` tells."""
+        raise _must_be_defined(self, "inc_rank")
+
+    def leading_axis_spec(self) -> Any:
+        """What tells the axis that `scan` goes along."""
+        raise _must_be_defined(self, "leading_axis_spec")
+
+
+class MutableHiType(_HighType):
+    """Base of the types of values that stand for others, and change.
+
+    Which values these are depends on the state, which `cur_qdd` of a value tells. A subclass defines
+    `__eq__`, `__hash__`, `lo_ty_qdd`, `new_from_loval`, `read_loval` and `update_from_loval`; the
+    class of its values the method `cur_qdd`.
+    """
+
+    has_qdd = True
+    is_writer = False
+
+    def lo_ty_qdd(self, state: QDD, /) -> Sequence[AbstractValue]:
+        """Types of what a value in the given state stands for."""
+        raise _must_be_defined(self, "lo_ty_qdd")
+
+    def lo_ty(self) -> Sequence[AbstractValue]:
+        raise TypeError(f"what values of type {self} stand for depends on their state: lo_ty_qdd")
+
+    def new_from_loval(self, state: QDD, /, *vals: LoVal) -> Any:
+        """A new value in the given state that stands for `vals`."""
+        raise _must_be_defined(self, "new_from_loval")
+
+    def read_loval(self, state: QDD, val: HiVal, /) -> Sequence[Any]:
+        """What `val`, in the given state, stands for."""
+        raise _must_be_defined(self, "read_loval")
+
+    def update_from_loval(self, state: QDD, val: HiVal, /, *lo_vals: LoVal) -> None:
+        """Has `val` stand for `lo_vals`, in the given state."""
+        raise _must_be_defined(self, "update_from_loval")
+
+    @aval_method
+    def type_state(self: HiVal) -> Any:
+        """The state of the value that a tracer stands for."""
+        return cur_qdd(self)
+
+
+class AvalQDD(AbstractValue):
+    """The type of a mutable value together with its state.
+
+    Attributes:
+      aval: the type.
+      qdd: the state.
+    """
+
+    __slots__ = ("aval", "qdd")
+
+    is_high = True
+    has_qdd = True
+
+    def __init__(self, aval: AbstractValue, qdd: QDD) -> None:
+        self.aval: Any = aval
+        self.qdd = qdd
+
+    @property
+    def is_writer(self) -> bool:
+        return self.aval.is_writer
+
+    def lo_ty(self) -> Sequence[AbstractValue]:
+        return self.aval.lo_ty_qdd(self.qdd)
+
+    def read_loval(self, val: HiVal) -> Sequence[Any]:
+        """What `val` stands for."""
+        return self.aval.read_loval(self.qdd, val)
+
+    def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
+        return self.read_loval(hi_val)
+
+    def new_from_loval(self, *lovals: LoVal) -> Any:
+        """A new value that stands for `lovals`."""
+        return self.aval.new_from_loval(self.qdd, *lovals)
+
+    def raise_val(self, *lo_vals: LoVal) -> Any:
+        return self.new_from_loval(*lo_vals)
+
+    def to_tangent_aval(self) -> AvalQDD:
+        return AvalQDD(self.aval.to_tangent_aval(), self.qdd and self.qdd.to_tangent_qdd())
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
+        return self.aval.str_short(short_dtypes=short_dtypes)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is AvalQDD and self.aval == other.aval and self.qdd == other.qdd
+
+    def __hash__(self) -> int:
+        return hash((self.aval, self.qdd))
+
+    def __repr__(self) -> str:
+        return f"AvalQDD(aval={self.aval!r}, qdd={self.qdd!r})"
+
+
+class MutableQDD:
+    """The state of a mutable value of a program that is being traced.
+
+    Attributes:
+      init_val: at first.
+      cur_val: now.
+    """
+
+    __slots__ = ("cur_val", "init_val")
+
+    def __init__(self, state: QDD) -> None:
+        self.init_val = self.cur_val = state
+
+    def update(self, state: QDD) -> None:
+        """Sets the state."""
+        self.cur_val = state
+
+
+@record(frozen=True)
+class AvalMutableQDD:
+    """How the rule for types of a primitive sees a mutable operand: it may set the state.
+
+    Attributes:
+      aval: the type.
+      mutable_qdd: the state.
+    """
+
+    aval: Any
+    mutable_qdd: MutableQDD
+
+
+def cur_qdd(x: HiVal) -> Any:
+    """The state that a mutable value, or one that a tracer stands for, is in now."""
+    return x.get_state() if isinstance(x, Tracer) else x.cur_qdd()
+
+
+def with_state(aval: AbstractValue, x: HiVal) -> AbstractValue:
+    """The type `aval` of `x`, with its state if it is mutable."""
+    return AvalQDD(aval, cur_qdd(x)) if aval.has_qdd and type(aval) is not AvalQDD else aval
+
+
+class _TypeOf:
+    """What says of which type values of a user's class are."""
+
+    def __init__(self, function: Callable[[HiVal], AbstractValue]) -> None:
+        self.function = function
+
+    def __call__(self, x: HiVal) -> AbstractValue:
+        in_use.exist = True
+        return self.function(x)
+
+
+def register_hitype(val_cls: type, typeof_fn: Callable[[Any], AbstractValue]) -> None:
+    """Makes values of the class `val_cls` valid operands, of the type that `typeof_fn` says."""
+
+    pytype_aval_mappings[val_cls] = _TypeOf(typeof_fn)
+    # Only now: what a tracer does not have is asked for often, and would come here each time.
+    type.__setattr__(Tracer, "__getattr__", _of_type)
+
+
+_OWN = {"aval", "_aval", "_trace"}  # looked up while a tracer is made
+
+
+def _of_type(tracer: Tracer, name: str) -> Any:
+    """What the type of a value gives to tracers that stand for it; arrays' gives nothing."""
+    aval = None if name in _OWN else tracer.aval
+    if aval is None or not aval.is_high:
+        raise AttributeError(f"{type(tracer).__name__!r} object has no attribute {name!r}")
+    found = getattr(aval, name)
+    return found.of(tracer) if isinstance(found, aval_method | aval_property) else found
+
+
+def is_high_value(x: object) -> bool:
+    """Whether `x`, or what it is the tracer of, is a value that stands for others."""
+    if not in_use.exist:
+        return False
+    if isinstance(x, Array):
+        return isinstance(x, Tracer) and x.aval.is_high
+    kind = type(x)
+    return isinstance(pytype_aval_mappings.get(kind) or find_aval_rule(kind), _TypeOf)
+
+
+def is_mutable(x: object) -> bool:
+    """Whether `x` is a value of a mutable type."""
+    return is_high_value(x) and get_aval(x).has_qdd

@@ -1,0 +1,24 @@
+"""`jax.experimental.hijax`: values of users' types in programs, and operations on them.
+
+A value of such a type, a Python object that stands for some arrays, is one variable of a program, and
+derivatives and batches of operations on it are what the user says. Programs are lowered to arrays
+before they are compiled. `docs/hijax.md` shows how.
+"""
+
+from jitney.core.avals import AbstractValue as AbstractValue, ShapedArray as ShapedArray
+from jitney.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
+from jitney.core.hi_primitive import HiPrimitive as HiPrimitive
+from jitney.core.hi_types import (
+    AvalMutableQDD as AvalMutableQDD,
+    AvalQDD as AvalQDD,
+    HiType as HiType,
+    MutableHiType as MutableHiType,
+    aval_method as aval_method,
+    aval_property as aval_property,
+    register_hitype as register_hitype,
+)
+from jitney.core.refs import AbstractRef as AbstractRef
+from jitney.interpreters.ad import instantiate_zeros as instantiate_zeros
+from jitney.primitives.call.hi_call import VJPHiPrimitive as VJPHiPrimitive
+from jitney.primitives.refs.ref import TransformedRef as TransformedRef
+from jitney.transforms.transpose import is_undefined_primal as is_undefined_primal

@@ -1,0 +1,586 @@
+"""`VJPHiPrimitive`: operations of users' on pytrees, that bring their own derivatives and batches.
+
+An instance is one operation for operands of given types; called, it is an equation of the primitive
+`call_hi_primitive`. Evaluated, and when a program is compiled, it is what its method `expand` computes.
+Its derivative is the primitive `call_hi_primitive_linearized`, of residuals and tangents, which is
+transposed by `vjp_bwd`. If the operation has a forward derivative, too, its operands are among the
+residuals, so that the equation can be evaluated as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jitney.core import dtypes
+from jitney.core.avals import get_aval
+from jitney.core.hi_primitive import HiPrimitive
+from jitney.core.pytree import pytrees
+from jitney.primitives import rules
+from jitney.transforms.batch import AxisData, batch_flat, move_to
+from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.transpose import UndefinedPrimal
+from jitney.transforms.zero import Zero, add_tangents, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.effects import Effects
+    from jitney.core.hi_types import MappingSpec
+    from jitney.core.jaxpr import JaxprEqn
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import (
+        Cotangent,
+        Dims,
+        Operand,
+        Param,
+        Primals,
+        Tangents,
+        Value,
+    )
+
+
+class GradAccum:
+    """Gathers the cotangent of one operand.
+
+    Attributes:
+      aval: type of the cotangent.
+    """
+
+    def __init__(self, aval: AbstractValue) -> None:
+        self.aval = aval
+        self._sum: Any = Zero(aval)
+
+    def accum(self, x: Cotangent | None) -> None:
+        """Adds a part; None and symbolic zeros are nothing."""
+        if x is not None:
+            self._sum = add_tangents(self._sum, x)
+
+    def freeze(self) -> Any:
+        """The sum."""
+        return self._sum
+
+
+class NullAccum(GradAccum):
+    """Stands for an operand of which no cotangent is wanted."""
+
+    def accum(self, x: Cotangent | None) -> None:
+        """Drops it."""
+
+
+class VJPHiPrimitive:
+    """Base of users' operations on pytrees that have derivatives and batches of their own.
+
+    A subclass sets, in `__init__`, the attributes below and then calls this class's; and defines
+    `expand`; `vjp_fwd` and one of `vjp_bwd` and `vjp_bwd_retval` if it is differentiated backwards;
+    `jvp` if forwards, or `lin` and `linearized`; `batch` or `batch_dim_rule` for `vmap`.
+
+    Attributes:
+      in_avals: a tuple of pytrees of types, one for each operand.
+      out_aval: a pytree of types.
+      params: what else the operation depends on, hashable; they become attributes.
+
+    Raises:
+      AttributeError: if one of these is not set, or `vjp_bwd` and `vjp_bwd_retval` are both defined.
+
+    Example:
+      >>> from jitney.experimental import hijax
+      >>> class Cube(hijax.VJPHiPrimitive):
+      ...     def __init__(self, ty):
+      ...         self.in_avals, self.out_aval, self.params = (ty,), ty, {}
+      ...         super().__init__()
+      ...     def expand(self, x):
+      ...         return x**3
+      ...     def vjp_fwd(self, nonzeros, x):
+      ...         return self(x), x
+      ...     def vjp_bwd_retval(self, x, ct):
+      ...         return (3 * x**2 * ct,)
+      >>> jax.grad(lambda x: Cube(jax.typeof(x))(x))(2.0)
+      Array(12., dtype=float32, weak_type=True)
+    """
+
+    in_avals: tuple[Any, ...]
+    out_aval: Any
+    params: dict[str, Hashable]
+    effects: ClassVar[Effects] = frozenset()
+
+    def __init__(self) -> None:
+        for name in ("in_avals", "out_aval", "params"):
+            if not hasattr(self, name):
+                raise AttributeError(f"{type(self).__name__}.__init__ must set self.{name}")
+        if self._defines("vjp_bwd") and self._defines("vjp_bwd_retval"):
+            raise AttributeError(
+                f"{type(self).__name__} must define only one of vjp_bwd and vjp_bwd_retval"
+            )
+        self.in_avals_flat, self.in_tree = pytrees.tree_flatten(self.in_avals)
+        self.out_avals_flat, self.out_tree = pytrees.tree_flatten(self.out_aval)
+        self.__dict__.update(self.params)
+        self.check(*self.in_avals)
+
+    def _defines(self, method: str) -> bool:
+        return getattr(type(self), method) is not getattr(VJPHiPrimitive, method)
+
+    def _undefined(self, use: str, methods: str) -> NotImplementedError:
+        return NotImplementedError(f"for {use}, {type(self).__name__} must define {methods}")
+
+    # --- what subclasses define -------------------------------------------------------------------
+
+    def expand(self, *args: PyTree) -> Any:
+        """The operation, by other ones."""
+        raise self._undefined("evaluation", "expand")
+
+    def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> Any:
+        """(results, residuals), and perhaps which results have a tangent.
+
+        Args:
+          nzs_in: which operands have a tangent.
+          *args: the operands.
+        """
+        raise self._undefined("reverse derivatives", "vjp_fwd")
+
+    def vjp_bwd(self, res: PyTree, outgrad: PyTree, /, *arg_accums: PyTree) -> None:
+        """Adds to `arg_accums` the cotangents of the operands, by their method `accum`."""
+        cts = self.vjp_bwd_retval(res, outgrad)
+        for accumulators, ct in zip(arg_accums, cts, strict=True):
+            leaves = pytrees.tree_leaves(accumulators)
+            parts = pytrees.broadcast_prefix(ct, accumulators, _is_none)
+            for accumulator, part in zip(leaves, parts, strict=True):
+                accumulator.accum(part)
+
+    def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> Any:
+        """The cotangents of the operands, a tuple."""
+        raise self._undefined("reverse derivatives", "vjp_bwd or vjp_bwd_retval")
+
+    def jvp(self, primals: PyTree, tangents: PyTree) -> Any:
+        """(results, tangents)."""
+        raise self._undefined("forward derivatives", "jvp")
+
+    def lin(self, nzs_in: PyTree, *primals: PyTree) -> Any:
+        """(results, residuals), and perhaps which results have a tangent."""
+        raise self._undefined("linearize", "lin and linearized")
+
+    def linearized(self, residuals: PyTree, *tangents: PyTree) -> Any:
+        """The tangents of the results."""
+        raise self._undefined("linearize", "lin and linearized")
+
+    def transpose(self, out_ct: PyTree, *maybe_accums: PyTree) -> None:
+        """Adds to the accumulators, which stand for operands that it is linear in, their cotangents."""
+        raise self._undefined("transposition", "transpose")
+
+    def batch(self, axis_data: AxisData, args: PyTree, dims: PyTree) -> Any:
+        """(results, their dims) of operands with one more axis at `dims`, None where there is none."""
+        out_dim = self.batch_dim_rule(axis_data, dims)
+        return VmapOf(self, axis_data, dims, out_dim)(*args), out_dim
+
+    def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
+        """Where results have the axis that operands have at `dims`."""
+        raise self._undefined("vmap", "batch or batch_dim_rule")
+
+    def dce(self, used_outs: PyTree) -> Any:
+        """(operands that are used, results that there are, the operation without the rest or None)."""
+        if any(pytrees.tree_leaves(used_outs)):
+            return True, True, self
+        return False, False, None
+
+    def check(self, *arg_tys: PyTree) -> None:
+        """Raises an error for operands that the operation does not take; none by default."""
+
+    # --- use --------------------------------------------------------------------------------------
+
+    def __call__(self, *args: PyTree) -> Any:
+        leaves = self.in_tree.flatten_up_to(args)
+        outs = call_hi_primitive_p.bind(*leaves, _prim=self)
+        return pytrees.tree_unflatten(self.out_tree, outs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}[{self.params}]"
+
+    def _key(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.params.items()), self.effects
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._key()[1:]))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(self) is type(other)
+            and isinstance(other, VJPHiPrimitive)
+            and self.params == other.params
+            and self.effects == other.effects
+            and self.in_avals_flat == other.in_avals_flat
+        )
+
+
+def _is_none(x: PyTree) -> bool:
+    return x is None
+
+
+def _bwd(
+    prim: VJPHiPrimitive,
+    wanted: Sequence[bool],
+    run: Callable[..., None],
+) -> list[Any]:
+    """Cotangents of all operands; `run` is given accumulators, those of unwanted operands empty."""
+    accumulators = [
+        (GradAccum if w else NullAccum)(a.to_cotangent_aval())
+        for a, w in zip(prim.in_avals_flat, wanted, strict=True)
+    ]
+    run(*pytrees.tree_unflatten(prim.in_tree, accumulators))
+    return [a.freeze() if w else None for a, w in zip(accumulators, wanted, strict=True)]
+
+
+class _Call(HiPrimitive):
+    """An operation of a user's, `_prim`, on the leaves of its operands."""
+
+    multiple_results = True
+
+    def is_effectful(self, params: dict[str, Any]) -> bool:
+        return bool(params["_prim"].effects)
+
+    def abstract_eval(self, *arg_avals: AbstractValue, **params: Param) -> Any:
+        _prim: VJPHiPrimitive = params["_prim"]
+        return list(_prim.out_avals_flat), _prim.effects
+
+    def to_lojax(self, *leaves: Value, _prim: VJPHiPrimitive) -> list[Any]:
+        out = _prim.expand(*pytrees.tree_unflatten(_prim.in_tree, leaves))
+        return _prim.out_tree.flatten_up_to(out)
+
+    def jvp(self, primals: Primals, tangents: Tangents, **params: Param) -> Any:
+        _prim: VJPHiPrimitive = params["_prim"]
+        if _prim._defines("vjp_fwd"):
+            forward = _prim.vjp_fwd
+        elif _prim._defines("lin"):
+            forward = _prim.lin
+        else:
+            args = pytrees.tree_unflatten(_prim.in_tree, primals)
+            outs, douts = _prim.jvp(args, pytrees.tree_unflatten(_prim.in_tree, tangents))
+            return _prim.out_tree.flatten_up_to(outs), _prim.out_tree.flatten_up_to(douts)
+        nonzero = tuple([type(t) is not Zero for t in tangents])
+        out, residuals, *told = forward(
+            pytrees.tree_unflatten(_prim.in_tree, nonzero),
+            *pytrees.tree_unflatten(_prim.in_tree, primals),
+        )
+        leaves, tree = pytrees.tree_flatten(residuals)
+        two_ways = _prim._defines("jvp") and _prim._defines("vjp_fwd")
+        kept = [*primals] if two_ways else []
+        given: list[Any] = [t for t in tangents if type(t) is not Zero]
+        douts = call_hi_primitive_linearized_p.bind(
+            *leaves,
+            *kept,
+            *given,
+            residuals_tree=tree,
+            _prim=_prim,
+            nz_in_flat=nonzero,
+        )
+        outs = _prim.out_tree.flatten_up_to(out)
+        has_tangent = pytrees.broadcast_prefix(told[0], out) if told else [True] * len(outs)
+        return outs, [
+            dx if nz and getattr(a, "dtype", None) != dtypes.float0 else Zero(a)
+            for dx, nz, a in zip(
+                douts, has_tangent, [get_aval(x).to_tangent_aval() for x in outs], strict=True
+            )
+        ]
+
+    def transpose(self, cts: Sequence[Cotangent], *args: Operand, _prim: VJPHiPrimitive) -> Any:
+        linear = [type(x) is UndefinedPrimal for x in args]
+
+        def run(*accumulators: PyTree) -> None:
+            given = [
+                a if lin else x
+                for a, x, lin in zip(
+                    _prim.in_tree.flatten_up_to(accumulators), args, linear, strict=True
+                )
+            ]
+            _prim.transpose(
+                pytrees.tree_unflatten(_prim.out_tree, cts),
+                *pytrees.tree_unflatten(_prim.in_tree, given),
+            )
+
+        return _bwd(_prim, linear, run)
+
+
+call_hi_primitive_p = _Call("call_hi_primitive")
+
+
+def _batch(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, _prim: VJPHiPrimitive
+) -> tuple[list[Any], list[Any]]:
+    if all([d is None for d in dims]):
+        outs = call_hi_primitive_p.bind(*args, _prim=_prim)
+        return outs, [None] * len(outs)
+    out, out_dims = _prim.batch(
+        axis_data,
+        pytrees.tree_unflatten(_prim.in_tree, args),
+        pytrees.tree_unflatten(_prim.in_tree, dims),
+    )
+    return _prim.out_tree.flatten_up_to(out), _prim.out_tree.flatten_up_to(out_dims)
+
+
+call_hi_primitive_p.rules["batch_with_axis"] = _batch
+
+
+def _dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    prim: VJPHiPrimitive = eqn.params["_prim"]
+    ins, outs, smaller = prim.dce(pytrees.tree_unflatten(prim.out_tree, used))
+    if smaller is None:
+        return eqn.replace(invars=[], outvars=[])
+    ins = pytrees.broadcast_prefix(ins, prim.in_avals)
+    outs = pytrees.broadcast_prefix(outs, prim.out_aval)
+    return eqn.replace(
+        invars=[a for a, u in zip(eqn.invars, ins, strict=True) if u],
+        outvars=[v for v, u in zip(eqn.outvars, outs, strict=True) if u],
+        params={"_prim": smaller},
+    )
+
+
+call_hi_primitive_p.rules["dce"] = _dce
+
+
+class _Linearized(HiPrimitive):
+    """The derivative of an operation: linear in the tangents, its last operands."""
+
+    multiple_results = True
+
+    def abstract_eval(self, *arg_avals: AbstractValue, _prim: VJPHiPrimitive, **_: Param) -> Any:
+        return [a.to_tangent_aval() for a in _prim.out_avals_flat], frozenset()
+
+    def _parts(
+        self, args: Sequence[Any], residuals_tree: PyTreeDef, nz_in_flat: Sequence[bool]
+    ) -> tuple[Any, list[Any], list[Any]]:
+        """(residuals, operands if they were kept, tangents that are not zero)."""
+        n, n_tangents = residuals_tree.num_leaves, sum(nz_in_flat)
+        m = len(args) - n_tangents
+        return pytrees.tree_unflatten(residuals_tree, args[:n]), [*args[n:m]], [*args[m:]]
+
+    def to_lojax(
+        self,
+        *args: Value,
+        _prim: VJPHiPrimitive,
+        residuals_tree: PyTreeDef,
+        nz_in_flat: Sequence[bool],
+    ) -> list[Any]:
+        """The tangents of the results, by the operation's own forward derivative."""
+        residuals, primals, given = self._parts(args, residuals_tree, nz_in_flat)
+        rest = iter(given)
+        tangents = [
+            next(rest) if nz else Zero(a.to_tangent_aval())
+            for nz, a in zip(nz_in_flat, _prim.in_avals_flat, strict=True)
+        ]
+        trees = pytrees.tree_unflatten(_prim.in_tree, tangents)
+        if _prim._defines("vjp_fwd"):
+            if not primals and _prim.in_avals_flat:
+                _prim.jvp(trees, trees)  # it is not defined, and says so
+            _, douts = _prim.jvp(pytrees.tree_unflatten(_prim.in_tree, primals), trees)
+        else:
+            douts = _prim.linearized(residuals, *trees)
+        return [instantiate(t) for t in _prim.out_tree.flatten_up_to(douts)]
+
+    def jvp(self, primals: Primals, tangents: Tangents, **params: Param) -> Any:
+        """Where it is evaluated it is other operations: those are differentiated."""
+        return jvp_flat(lambda *xs: self.to_lojax(*xs, **params), primals, tangents)
+
+    def transpose(
+        self,
+        cts: Sequence[Cotangent],
+        *args: Operand,
+        _prim: VJPHiPrimitive,
+        residuals_tree: PyTreeDef,
+        nz_in_flat: Sequence[bool],
+    ) -> list[Any]:
+        residuals, primals, _ = self._parts(args, residuals_tree, nz_in_flat)
+        found = _bwd(
+            _prim,
+            nz_in_flat,
+            lambda *accumulators: _prim.vjp_bwd(
+                residuals, pytrees.tree_unflatten(_prim.out_tree, cts), *accumulators
+            ),
+        )
+        known = [None] * (residuals_tree.num_leaves + len(primals))
+        return [*known, *(ct for ct, nz in zip(found, nz_in_flat, strict=True) if nz)]
+
+
+call_hi_primitive_linearized_p = _Linearized("call_hi_primitive_linearized")
+
+
+def _batch_linearized(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
+) -> tuple[list[Any], list[Any]]:
+    return batch_flat(
+        lambda *xs: call_hi_primitive_linearized_p.to_lojax(*xs, **params), axis_data, args, dims
+    )
+
+
+call_hi_primitive_linearized_p.rules["batch_with_axis"] = _batch_linearized
+
+
+# --- vmap ---------------------------------------------------------------------------------------
+
+
+class VmapOf(VJPHiPrimitive):
+    """An operation at all indices of an axis."""
+
+    def __init__(
+        self, prim: VJPHiPrimitive, axis_data: AxisData, in_dims: PyTree, out_dim: PyTree
+    ) -> None:
+        self.prim, self.axis_data, self.in_dims, self.out_dim = prim, axis_data, in_dims, out_dim
+        self.flat_in = prim.in_tree.flatten_up_to(in_dims)
+        self.flat_out = pytrees.broadcast_prefix(out_dim, prim.out_aval, _is_none)
+        given = _with(prim.in_avals_flat, self.flat_in, axis_data.size)
+        found = _with(prim.out_avals_flat, self.flat_out, axis_data.size)
+        self.in_avals = pytrees.tree_unflatten(prim.in_tree, given)
+        self.out_aval = pytrees.tree_unflatten(prim.out_tree, found)
+        self.params = {"prim": prim, "axis_data": axis_data, "in_dims": in_dims, "out_dim": out_dim}
+        super().__init__()
+        self.residual_dims: list[Any] = []
+
+    def _batched(
+        self, fun: Callable[..., Sequence[Any]], values: Sequence[Any], dims: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        return batch_flat(fun, self.axis_data, values, dims)
+
+    def _at(self, outs: Sequence[Any], dims: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+        """Values with the axis where it is `wanted`."""
+        size = self.axis_data.size
+        return [
+            x if w is None or isinstance(x, Zero) else move_to(x, d, w, size)
+            for x, d, w in zip(outs, dims, wanted, strict=True)
+        ]
+
+    def expand(self, *args: PyTree) -> Any:
+        prim = self.prim
+
+        def fun(*xs: Value) -> list[Any]:
+            return prim.out_tree.flatten_up_to(
+                prim.expand(*pytrees.tree_unflatten(prim.in_tree, xs))
+            )
+
+        found = self._batched(fun, self.in_tree.flatten_up_to(args), self.flat_in)
+        return pytrees.tree_unflatten(self.out_tree, self._at(*found, self.flat_out))
+
+    def _defines(self, method: str) -> bool:
+        if method in ("jvp", "vjp_fwd"):
+            return self.prim._defines(method)
+        return method == "vjp_bwd_retval"
+
+    def jvp(self, primals: PyTree, tangents: PyTree) -> Any:
+        prim = self.prim
+        xs, ts = map(self.in_tree.flatten_up_to, (primals, tangents))
+        zero = [isinstance(t, Zero) for t in ts]
+
+        def fun(*values: Value) -> list[Any]:
+            rest = iter(values[len(xs) :])
+            given = [
+                Zero(a.to_tangent_aval()) if z else next(rest)
+                for z, a in zip(zero, prim.in_avals_flat, strict=True)
+            ]
+            outs, douts = prim.jvp(
+                pytrees.tree_unflatten(prim.in_tree, values[: len(xs)]),
+                pytrees.tree_unflatten(prim.in_tree, given),
+            )
+            flat = [instantiate(t) for t in prim.out_tree.flatten_up_to(douts)]
+            return [*prim.out_tree.flatten_up_to(outs), *flat]
+
+        values = [*xs, *(t for t in ts if not isinstance(t, Zero))]
+        dims = [*self.flat_in, *(d for d, z in zip(self.flat_in, zero, strict=True) if not z)]
+        outs = self._at(*self._batched(fun, values, dims), [*self.flat_out, *self.flat_out])
+        n = len(self.flat_out)
+        return tuple(pytrees.tree_unflatten(self.out_tree, part) for part in (outs[:n], outs[n:]))
+
+    def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> Any:
+        prim = self.prim
+        n = len(self.flat_out)
+        told: list[Any] = []
+        trees: list[Any] = []
+
+        def fun(*xs: Value) -> list[Any]:
+            out, residuals, *rest = prim.vjp_fwd(nzs_in, *pytrees.tree_unflatten(prim.in_tree, xs))
+            told[:] = rest
+            leaves, tree = pytrees.tree_flatten(residuals)
+            trees[:] = [tree]
+            return [*prim.out_tree.flatten_up_to(out), *leaves]
+
+        outs, dims = self._batched(fun, self.in_tree.flatten_up_to(args), self.flat_in)
+        out = pytrees.tree_unflatten(self.out_tree, self._at(outs[:n], dims[:n], self.flat_out))
+        return out, _Residuals(outs[n:], dims[n:], trees[0]), *told
+
+    def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> Any:
+        prim = self.prim
+        cts = self.out_tree.flatten_up_to(outgrad)
+        zeros = [isinstance(ct, Zero) for ct in cts]
+        n = len(res.leaves)
+
+        def fun(*values: Value) -> list[Any]:
+            rest = iter(values[n:])
+            given = [
+                Zero(a.to_cotangent_aval()) if z else next(rest)
+                for z, a in zip(zeros, prim.out_avals_flat, strict=True)
+            ]
+            return _bwd(
+                prim,
+                [True] * len(self.flat_in),
+                lambda *accumulators: prim.vjp_bwd(
+                    pytrees.tree_unflatten(res.tree, values[:n]),
+                    pytrees.tree_unflatten(prim.out_tree, given),
+                    *accumulators,
+                ),
+            )
+
+        values = [*res.leaves, *(ct for ct in cts if not isinstance(ct, Zero))]
+        dims = [*res.dims, *(d for d, z in zip(self.flat_out, zeros, strict=True) if not z)]
+        zero_at: dict[int, bool] = {}
+
+        def without_zeros(*values: Value) -> list[Any]:
+            found = fun(*values)
+            zero_at.update({k: isinstance(ct, Zero) for k, ct in enumerate(found)})
+            return [ct for ct in found if not isinstance(ct, Zero)]
+
+        outs, out_dims = self._batched(without_zeros, values, dims)
+        rest = iter(zip(outs, out_dims, strict=True))
+        size = self.axis_data.size
+        found: list[Any] = []
+        for k, (d, aval) in enumerate(zip(self.flat_in, self.in_avals_flat, strict=True)):
+            if zero_at[k]:
+                found.append(Zero(aval.to_cotangent_aval()))
+                continue
+            ct, at = next(rest)
+            if d is None:  # one operand for all indices: their cotangents are summed
+                sums = rules.op("reduce_sum")
+                ct = ct if at is None else sums(ct, axes=(at,), out_sharding=None)
+            else:
+                ct = move_to(ct, at, d, size)
+            found.append(ct)
+        return pytrees.tree_unflatten(self.in_tree, found)
+
+    def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
+        """Where the axis is besides the operation's own: positions are counted with both."""
+        outer = self.in_tree.flatten_up_to(dims)
+        inner = [
+            d if d is None or own is None else d - (own < d)
+            for d, own in zip(outer, self.flat_in, strict=True)
+        ]
+        found = self.prim.batch_dim_rule(axis_data, pytrees.tree_unflatten(self.in_tree, inner))
+        flat = pytrees.broadcast_prefix(found, self.out_aval, _is_none)
+        placed = [
+            d if d is None or own is None else d + (own <= d)
+            for d, own in zip(flat, self.flat_out, strict=True)
+        ]
+        return pytrees.tree_unflatten(self.out_tree, placed)
+
+
+class _Residuals:
+    """Residuals of an operation at all indices of an axis, and where each has the axis."""
+
+    def __init__(self, leaves: Sequence[Any], dims: Sequence[Any], tree: PyTreeDef) -> None:
+        self.leaves, self.dims, self.tree = leaves, tuple(dims), tree
+
+
+pytrees.register_pytree_node(
+    _Residuals,
+    lambda r: (tuple(r.leaves), (r.dims, r.tree)),
+    lambda aux, leaves: _Residuals(leaves, *aux),
+)
+
+
+def _with(avals: Sequence[Any], dims: Sequence[MappingSpec], size: int) -> list[Any]:
+    """The types of `size` values of types `avals`, each along a new axis."""
+    return [a if d is None else a.inc_rank(size, d) for a, d in zip(avals, dims, strict=True)]

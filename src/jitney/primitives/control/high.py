@@ -1,0 +1,214 @@
+"""Loops and branches on values of users' types, as ones on the arrays that these stand for.
+
+Here are the rules of `scan`, `cond` and `while_loop` in the slot `lojax`. What a mutable value stands
+for is carried by loops, and returned by branches; its state, which says of which types that is, must be
+the same after an iteration, or after each branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.avals import get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.hi_types import AvalQDD, HiVal
+from jitney.core.jaxpr import ClosedJaxpr
+from jitney.transforms.lojax import (
+    Lowered,
+    lower_program,
+    lowered_types,
+    lowered_values,
+    raised_values,
+)
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.primitives.rule_types import Value
+
+
+def row_type(aval: AbstractValue) -> Any:
+    """The type of what a `scan` over a value of type `aval` hands to an iteration."""
+    if aval.is_high:
+        high: Any = aval
+        return high.dec_rank(None, high.leading_axis_spec())
+    return aval.update(shape=aval.shape[1:])
+
+
+def rows_type(aval: AbstractValue, length: int) -> Any:
+    """The type of `length` results of type `aval`, one for each iteration."""
+    if aval.is_high:
+        high: Any = aval
+        return high.inc_rank(length, high.leading_axis_spec())
+    return aval.update(shape=(length, *aval.shape))
+
+
+def _count(avals: Sequence[AbstractValue]) -> list[int]:
+    return [len(a.lo_ty()) for a in avals]
+
+
+def scan_on_arrays(
+    values: Sequence[Value],
+    params: dict[str, Any],
+    bind: Callable[..., list[Any]],
+    reordered: Callable[[ClosedJaxpr, Sequence[int], Sequence[int]], ClosedJaxpr],
+) -> list[Any]:
+    """Results of a `scan`.
+
+    Args:
+      values: its operands.
+      params: its parameters.
+      bind: (constants, carry, rows, body, parameters) -> results of a `scan` on arrays.
+      reordered: a program with operands and results in another order.
+    """
+    n, m = params["num_consts"], params["num_consts"] + params["num_carry"]
+    low = lower_program(params["jaxpr"])
+    sizes = _count(low.in_avals)
+    starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
+
+    def places(operands: Sequence[int]) -> list[int]:
+        return [i for k in operands for i in range(starts[k], starts[k + 1])]
+
+    held = [k for k in range(len(values)) if low.finals[k] is not None]
+    if held and held[-1] >= n:
+        raise TypeError("scan: a mutable value can be closed over, but is no carry and no input")
+    _check_states(low, "the body of a scan")
+    kept = [k for k in range(n) if k not in held]
+    carried = range(n, m)
+    n_held, n_carry = len(places(held)), len(places(carried))
+    n_out = len(lowered_types(low.out_avals))
+    body = reordered(
+        low.closed,
+        [*places(kept), *places(held), *range(starts[n], starts[-1])],
+        [*range(n_out, n_out + n_held), *range(n_out)],
+    )
+    types = [*low.in_avals[:m], *map(get_aval, values[m:])]
+
+    def given(operands: Sequence[int]) -> list[Any]:
+        return lowered_values([types[k] for k in operands], [values[k] for k in operands])
+
+    outs = bind(
+        given(kept), [*given(held), *given(carried)], given(range(m, len(values))), body, params
+    )
+    contents = iter(outs[:n_held])
+    for k in held:
+        _set(low.finals[k], values[k], contents)
+    carry_types, y_types = low.out_avals[: m - n], low.out_avals[m - n :]
+    carry = raised_values(carry_types, outs[n_held : n_held + n_carry])
+    ys = raised_values([rows_type(a, params["length"]) for a in y_types], outs[n_held + n_carry :])
+    return [*carry, *ys]
+
+
+def _set(final: AvalQDD | None, value: HiVal, contents: Iterator[Any]) -> None:
+    assert final is not None
+    final.aval.update_from_loval(final.qdd, value, *[next(contents) for _ in final.lo_ty()])
+
+
+def _check_states(low: Lowered, what: str) -> None:
+    for first, last in zip(low.in_avals, low.finals, strict=True):
+        if last is not None and last != first:
+            raise TypeError(
+                f"{what} changes the state of a mutable value of type {last.aval}: it is {last.qdd} "
+                f"after it, and {getattr(first, 'qdd', None)} before"
+            )
+
+
+def cond_on_arrays(
+    index: Value,
+    operands: Sequence[Value],
+    branches: Sequence[ClosedJaxpr],
+    bind: Callable[[Value, Sequence[Any], Sequence[ClosedJaxpr]], list[Any]],
+) -> list[Any]:
+    """Results of a `cond`; `bind` makes one on arrays."""
+    lows = [lower_program(branch) for branch in branches]
+    first = lows[0]
+    for low in lows[1:]:
+        if low.finals != first.finals:
+            raise TypeError(
+                "cond: after all branches a mutable value must be in the same state, but the states "
+                f"are {first.finals} and {low.finals}"
+            )
+    outs = bind(index, first.operands(operands), [low.closed for low in lows])
+    return first.results(outs, operands)
+
+
+LoopPart = Callable[
+    [Callable[..., list[Any]], Sequence[Any], ClosedJaxpr], tuple[ClosedJaxpr, list[Any]]
+]
+
+
+def while_on_arrays(
+    values: Sequence[Value],
+    params: dict[str, Any],
+    bind: Callable[..., list[Any]],
+    as_loop_part: LoopPart,
+) -> list[Any]:
+    """Results of a `while_loop`: what mutable values stand for is carried.
+
+    Args:
+      values: its operands.
+      params: its parameters.
+      bind: a `while_loop` on arrays, given operands and parameters.
+      as_loop_part: a function of carries of given types as a program, and what that takes first.
+    """
+    n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    cond, body = lower_program(params["cond_jaxpr"]), lower_program(params["body_jaxpr"])
+    _check_states(body, "the body of a while_loop")
+    if _writes(cond):
+        raise TypeError("while_loop: the condition cannot change a mutable value of a user's type")
+    held: dict[int, tuple[AvalQDD, Value]] = {}  # by identity: both parts may see one value
+    for aval, x in zip((*cond.in_avals[:n], *body.in_avals[: m - n]), values, strict=False):
+        if isinstance(aval, AvalQDD):
+            held[id(x)] = aval, x
+    n_held = len(lowered_types([aval for aval, _ in held.values()]))
+
+    def run(part: Lowered, consts: Sequence[Value], carry: Sequence[Any]) -> tuple[Any, Any]:
+        """(results of a part of the loop, by value: what the mutable ones stand for afterwards)."""
+        rest = iter(carry)
+        contents = {k: [next(rest) for _ in aval.lo_ty()] for k, (aval, _) in held.items()}
+        operands: list[Any] = []
+        for aval, x in zip(part.in_avals, consts, strict=False):
+            operands += contents[id(x)] if id(x) in held else aval.lower_val(x)
+        outs = iter(eval_jaxpr(part.closed.jaxpr, part.closed.consts, *operands, *rest))
+        found = [next(outs) for _ in lowered_types(part.out_avals)]
+        for final, x in zip(part.finals, consts, strict=False):
+            if final is not None:
+                contents[id(x)] = [next(outs) for _ in final.lo_ty()]
+        return found, contents
+
+    def goes_on(*carry: Any) -> list[Any]:
+        return run(cond, values[:n], carry)[0]
+
+    def step(*carry: Any) -> list[Any]:
+        found, contents = run(body, values[n:m], carry)
+        return [*(x for k in held for x in contents[k]), *found]
+
+    carry = [x for aval, value in held.values() for x in aval.lower_val(value)]
+    carry += lowered_values(body.in_avals[m - n :], values[m:])
+    avals = [*map(get_aval, carry)]
+    cond_part, cond_consts = as_loop_part(goes_on, avals, params["cond_jaxpr"])
+    body_part, body_consts = as_loop_part(step, avals, params["body_jaxpr"])
+    outs = bind(
+        [*cond_consts, *body_consts, *carry],
+        {
+            "cond_jaxpr": cond_part,
+            "cond_nconsts": len(cond_consts),
+            "body_jaxpr": body_part,
+            "body_nconsts": len(body_consts),
+        },
+    )
+    contents = iter(outs[:n_held])
+    for aval, value in held.values():
+        _set(aval, value, contents)
+    return raised_values(body.out_avals, outs[n_held:])
+
+
+def _writes(low: Lowered) -> bool:
+    """Whether a program changes what one of its mutable operands stands for."""
+    operands = iter(low.closed.jaxpr.invars)
+    last = iter(low.closed.jaxpr.outvars[len(lowered_types(low.out_avals)) :])
+    for aval, final in zip(low.in_avals, low.finals, strict=True):
+        first = [next(operands) for _ in aval.lo_ty()]
+        if final is not None and (final != aval or first != [next(last) for _ in first]):
+            return True
+    return False

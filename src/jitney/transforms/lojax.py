@@ -1,0 +1,177 @@
+"""Lowering of programs to arrays: in place of a value that stands for others there are those others.
+
+The program is run on values of the users' classes that hold tracers of the lower program, and
+operations of users' do what their `to_lojax` does. Programs are lowered before they are compiled;
+derivatives and batches are those of the program as it was.
+
+Operations that hold programs, loops and branches, have a rule in the slot `lojax`, with the operation's
+own arguments, which returns its results; calls are run in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.avals import get_aval
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.hi_primitive import HiPrimitive
+from jitney.core.hi_types import AvalQDD, cur_qdd, is_high_value
+from jitney.core.jaxpr import ClosedJaxpr, has_high_program, is_high
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.record import record
+from jitney.core.trace import CustomCall, Trace, set_current_trace, state
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.typing import Value
+
+LOJAX = declare_slot("lojax")
+
+
+class LoweringTrace(Trace):
+    """Does what operations on values that stand for others mean; hands all else to its parent."""
+
+    __slots__ = ("parent_trace",)
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__()
+        self.parent_trace = parent
+
+    def pure(self, x: Value) -> Any:
+        if is_high_value(x):
+            return x
+        with set_current_trace(self.parent_trace):
+            return self.parent_trace.pure(x)
+
+    lift = pure
+
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
+    ) -> Any:
+        with set_current_trace(self):
+            if isinstance(primitive, HiPrimitive):
+                return primitive.to_lojax(*args, **params)
+            if any([is_high_value(x) for x in args]) or has_high_program(params):
+                return self._process_high(primitive, args, params)
+        with set_current_trace(self.parent_trace):
+            return self.parent_trace.process_primitive(primitive, args, params)
+
+    def _process_high(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]
+    ) -> Any:
+        rule = LOJAX.rule_of(primitive)
+        if rule is not None:
+            return rule(*args, **params)
+        if primitive.called is None:
+            types = ", ".join([get_aval(x).str_short() for x in args])
+            raise TypeError(
+                f"{primitive} takes arrays, but is given operands of types {types}; operations on "
+                "values of other types are users' own (jax.experimental.hijax.HiPrimitive)"
+            )
+        program = params[primitive.called]
+        if isinstance(program, ClosedJaxpr):
+            return eval_jaxpr(program.jaxpr, program.consts, *args)
+        return eval_jaxpr(program, (), *args)
+
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        """Derivatives have been taken: the function is run in place."""
+        with set_current_trace(self):
+            return call.inline(leaves)
+
+    process_custom_vjp_call = process_custom_jvp_call
+
+
+@record(eq=False)
+class Lowered:
+    """A program on arrays in place of one on values that stand for others.
+
+    Attributes:
+      closed: operands are what the other's operands stand for; results likewise, then what its mutable
+        operands stand for in the end.
+      in_avals, out_avals: types of operands and results of the other program; mutable operands' with
+        the state at first.
+      finals: a type for each operand: of mutable ones that with the state in the end, else None.
+    """
+
+    closed: ClosedJaxpr
+    in_avals: list[AbstractValue]
+    out_avals: list[AbstractValue]
+    finals: list[AvalQDD | None]
+
+    def operands(self, args: Sequence[Any]) -> list[Any]:
+        """What `args`, operands of the program as it was, stand for."""
+        return [x for a, v in zip(self.in_avals, args, strict=True) for x in a.lower_val(v)]
+
+    def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+        """Results of the program as it was, from those of this one; sets what mutable operands hold."""
+        rest = iter(outs)
+        found = [_raised(a, rest) for a in self.out_avals]
+        for final, arg in zip(self.finals, args, strict=True):
+            if final is not None:
+                values = [next(rest) for _ in final.lo_ty()]
+                final.aval.update_from_loval(final.qdd, arg, *values)
+        return found
+
+
+def _raised(aval: AbstractValue, values: Iterator[Any]) -> Any:
+    return aval.raise_val(*[next(values) for _ in aval.lo_ty()])
+
+
+def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Any]:
+    """What `values`, of types `avals`, stand for, one after the other."""
+    return [x for a, v in zip(avals, values, strict=True) for x in a.lower_val(v)]
+
+
+def raised_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Any]:
+    """Values of types `avals` that stand for `values`."""
+    rest = iter(values)
+    return [_raised(a, rest) for a in avals]
+
+
+def lowered_types(avals: Sequence[AbstractValue]) -> list[AbstractValue]:
+    """Types of what values of types `avals` stand for."""
+    return [t for a in avals for t in a.lo_ty()]
+
+
+def _with_last_state(aval: AbstractValue, x: Value) -> AbstractValue:
+    return AvalQDD(aval.aval, cur_qdd(x)) if isinstance(aval, AvalQDD) else aval
+
+
+@memoize_by_identity
+def lower_program(closed: ClosedJaxpr) -> Lowered:
+    """`closed` on arrays."""
+    finals: list[AvalQDD | None] = []
+    out_avals: list[AbstractValue] = []
+
+    def run(*values: Value) -> list[Any]:
+        args = raised_values(closed.in_avals, values)
+        with set_current_trace(LoweringTrace(state.trace)):
+            outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
+            out_avals.extend(map(_with_last_state, closed.out_avals, outs))
+            found = lowered_values(out_avals, outs)
+            for aval, x in zip(closed.in_avals, args, strict=True):
+                final = AvalQDD(aval.aval, cur_qdd(x)) if isinstance(aval, AvalQDD) else None
+                finals.append(final)
+                if final is not None:
+                    found += final.read_loval(x)
+        return found
+
+    info = closed.jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+    jaxpr, _, consts = trace_to_jaxpr(run, lowered_types(closed.in_avals), info)
+    return Lowered(ClosedJaxpr(jaxpr, consts), closed.in_avals, out_avals, finals)
+
+
+def lowered(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """`closed` on arrays; itself if it is so already."""
+    return lower_program(closed).closed if is_high(closed) else closed
+
+
+def run_lowered(
+    closed: ClosedJaxpr, args: Sequence[Any], run: Callable[[ClosedJaxpr, list[Any]], Any]
+) -> list[Any]:
+    """Results of a program on values that stand for others; `run` runs programs on arrays."""
+    low = lower_program(closed)
+    return low.results(run(low.closed, low.operands(args)), args)
