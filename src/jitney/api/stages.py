@@ -138,6 +138,7 @@ class Traced(Stage):
         elif any_refs(closed.in_avals):
             closed, _ = discharge(closed, tuple([any_refs((a,)) for a in closed.in_avals]))
         lowering = dispatch.lower(closed, self.fun_name)
+        placements.observe(lowering.module, self._places)
         timings = {"trace": self.seconds, "lower": time.perf_counter() - start}
         return Lowered(self.program, self.in_tree, self.fun_name, lowering, timings, self._places)
 

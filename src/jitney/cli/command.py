@@ -14,6 +14,8 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney -c code [argument ...]       the same for a text
        jitney - [argument ...]             the same for standard input
        jitney tour                         three programs on their way to machine code, and their times
+       jitney simulate --mesh 64x8 program.py
+                                           what the programs that it lowers would take on such a mesh
        jitney --help | --version
 
 `python -m jitney ...` is the same command.
@@ -42,6 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from jitney.cli import tour
 
             return tour.main(rest)
+        case ["simulate", *rest]:
+            from jitney.cli import simulate
+
+            return simulate.main(rest)
         case ["-m" | "-c" as option]:
             print(f"jitney: argument expected for the {option} option", file=sys.stderr)
             print(USAGE, end="", file=sys.stderr)

@@ -200,6 +200,13 @@ class CostModel:
     # such way is walked once for each part that is asked for.
     free_depth: int = 64
     divisions: int = 128  # ways to divide a node that are tried, at most
+    # What estimates of time take a device to be (`jitney simulate`), if nothing else is said: a socket
+    # of a cluster. Seconds of a message; bytes a second that are sent; operations a second; bytes of
+    # memory a second.
+    link_latency: float = 2e-6
+    link_bandwidth: float = 10e9
+    device_operations: float = 500e9
+    device_memory: float = 50e9
 
     # --- LLVM's time --------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ its devices, even if nobody has put any operand there, and their results lie on 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from jitney.runtime import assignment as assignments, sharding
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
     from jitney.compiler.hlo.build import Builder
+    from jitney.compiler.hlo.sharding_propagation import Spec
     from jitney.core.avals import AbstractValue
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.sharding.sharding import Sharding
@@ -126,8 +127,8 @@ def partitioned_text(module: ir.Module, places: Sequence[Sharding | None]) -> st
     Raises:
       ValueError: if none of them is on a mesh.
     """
-    mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)), None)
-    if mesh is None:
+    found = _specs(module, places)
+    if found is None:
         raise ValueError(
             'as_text("partitioned") needs an argument on a mesh: an array, or a ShapeDtypeStruct, '
             "whose sharding is a NamedSharding"
@@ -135,11 +136,34 @@ def partitioned_text(module: ir.Module, places: Sequence[Sharding | None]) -> st
     from jitney.compiler import pipeline
     from jitney.compiler.hlo.partition.text import print_partitioned
 
+    return print_partitioned(pipeline.partition(module, *found))
+
+
+# Called with each program that is lowered for operands on a mesh: the program, how its operands are
+# divided, and the mesh's extents (`jitney simulate`).
+observers: list[Callable[[ir.Module, Sequence[Spec], Mapping[Any, int]], None]] = []
+
+
+def observe(module: ir.Module, places: Sequence[Sharding | None]) -> None:
+    """Tells the observers of a program that was lowered, if operands are to be put on a mesh."""
+    found = _specs(module, places) if observers else None
+    if found is not None:
+        for observer in observers:
+            observer(module, *found)
+
+
+def _specs(
+    module: ir.Module, places: Sequence[Sharding | None]
+) -> tuple[list[Spec], Mapping[Any, int]] | None:
+    """How the operands of a program are divided, and the extents of the mesh that they are on."""
+    mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)), None)
+    if mesh is None:
+        return None
     specs = [
         _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, p)
         for place, p in zip(places, module.region.parameters, strict=True)
     ]
-    return print_partitioned(pipeline.partition(module, specs, mesh.shape))
+    return specs, mesh.shape
 
 
 def _entries(
