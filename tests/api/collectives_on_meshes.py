@@ -60,6 +60,10 @@ CASES = {
         lambda p: lax.all_gather(p, "i", axis=1, tiled=True),
         everywhere(lambda parts: np.concatenate(parts, 1)), True,
     ),
+    "all_gather of one value": (
+        lambda p: lax.all_gather(p, "i", axis=1, to="invarying"),
+        everywhere(lambda parts: parts.swapaxes(0, 1)), True,
+    ),
     "psum_scatter": (lambda p: lax.psum_scatter(p, "i"), lambda parts: parts.sum(0), True),
     "psum_scatter tiled": (
         lambda p: lax.psum_scatter(p, "i", tiled=True), lambda parts: parts.sum(0)[:, None], True,

@@ -111,6 +111,13 @@ check(
     lambda: jax.jit(mapped(lambda x: x[:1] * 2, P("x"), P(), line, check_vma=False))(rows),
 )
 
+check("groups of several axes", lambda: jax.jit(mapped(
+    lambda x: lax.psum_scatter(x, ("x", "y"), axis_index_groups=((0, 3), (1, 2)), tiled=True),
+    P(None, ("x", "y")), P(None, ("x", "y"))))(square))  # fmt: skip
+by_rows = jax.grad(mapped(lambda x: jnp.sin(x.sum()), P("y"), P(), check_vma=False))
+check("of two axes", lambda: np.asarray(jax.vmap(by_rows, spmd_axis_name="x")(square)).round(3))
+check("nothing", lambda: mapped(lambda x: (x, None), (P("x"),), (P("x"), None))(square)[1])
+
 # --- pmap ----------------------------------------------------------------------------------------
 
 check(
@@ -125,4 +132,6 @@ check(
     )(square[:4]),
 )
 check("pmap too long", lambda: jax.pmap(lambda x: x)(square))
+third = jax.device_put(rows, jax.devices()[2])
+check("pmap from one device", lambda: jax.pmap(lambda x: x * 2)(third))
 check("pmap unequal", lambda: jax.pmap(lambda x, y: x + y)(rows, square[:3]))

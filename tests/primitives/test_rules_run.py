@@ -42,7 +42,9 @@ _WHY = {
         "all_gather all_to_all axis_index pbroadcast ppermute psum_invariant pvary reduce_scatter",
         "eager lower",
     ),
-    "jet does not enter shard_map, as in JAX": ("psum_invariant pvary ragged_all_to_all", "jet"),
+    "jet does not enter shard_map, as in JAX": (
+        "all_gather_invariant psum_invariant pvary ragged_all_to_all", "jet",
+    ),
     "memory that is never read is made by compiled programs alone": ("empty2", "eager"),
     "it raises an error of its own: tests/lax/test_named_operations.py": ("composite", "transpose"),
     "they raise errors of their own: tests/api/test_callbacks.py": (

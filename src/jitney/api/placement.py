@@ -192,7 +192,7 @@ def make_array_from_process_local_data(
                 f"make_array_from_process_local_data: the only process has data of shape {data.shape}, "
                 f"the array is to have {tuple(shape)}"
             )
-        made.append(array_of(data).placed(place))
+        made.append(array_of(data).placed(as_sharding(place)))
     return pytrees.tree_unflatten(tree, made)
 
 

@@ -192,7 +192,8 @@ class Mapped:
             out = self.fun(*pytrees.tree_unflatten(tree, whole))
             specs = self.specs_of_results(region, out)
             outs, out_tree = pytrees.tree_flatten(out)
-            found.extend([specs, out_tree, [f"{self.name}(*args){path}" for path in _paths(out)]])
+            paths = [pytrees.keystr(path) for path, _ in pytrees.tree_flatten_with_path(out)[0]]
+            found.extend([specs, out_tree, [f"{self.name}(*args){path}" for path in paths]])
             # What is the same on all devices and repeated in the result: its cotangents are summed.
             return [
                 varying_along(as_value(x), [n for n, _ in region.axes if n in names_in(spec)])
@@ -228,7 +229,7 @@ class Mapped:
             raise TypeError(f"shard_map: mesh must be a Mesh, not {mesh!r}")
         if mesh.empty:
             raise ValueError(
-                "shard_map: there is no mesh (the context mesh cannot be empty): pass `mesh=`, or put "
+                "shard_map: there is no mesh. The context mesh cannot be empty: pass `mesh=`, or put "
                 "one in force by jax.set_mesh(mesh)"
             )
         names = frozenset(self.axis_names)
@@ -263,7 +264,11 @@ class Mapped:
     def specs_of_results(self, region: Region, out: PyTree) -> tuple[PartitionSpec, ...]:
         specs = self.out_specs() if callable(self.out_specs) else self.out_specs
         each = specs_of.leaves("out_specs", region, specs, out)
-        return tuple([spec for spec in each if spec is not None])
+        leaves = pytrees.tree_leaves(out, is_leaf=lambda x: x is None)
+        return tuple([
+            primitive.WHOLE if spec is None else spec
+            for spec, x in zip(each, leaves, strict=True) if x is not None
+        ])  # fmt: skip
 
     def argument_names(self, args: tuple[PyTree, ...], taken: Sequence[bool]) -> list[str]:
         paths = [f"args{path}" for path in _paths(args)]

@@ -225,7 +225,7 @@ def _differs(
     if mentioned:
         implied = (
             f"only varying across mesh axes {{{listed(mentioned)}}} and not {{{listed(rest)}}}, but it "
-            f"was inferred to be varying over {{{listed(varies)}}}"
+            f"was inferred to be possibly varying over {{{listed(varies)}}}"
         )
     return (
         f"shard_map applied to the function '{function}' was given out_specs which require "

@@ -376,7 +376,10 @@ array_garbage_collection_guard = _add(
     context=True,
     effective=False,
 )
-auto_pcast = _add("jax_auto_pcast", True, effective=False, context=True)
+auto_pcast = _add(
+    "jax_auto_pcast", True, traced=True, context=True,
+    help="Within shard_map, operands vary along axes of the mesh where others do, by themselves.",
+)  # fmt: skip
 legacy_prng_key = _add(
     "jax_legacy_prng_key", "allow", _one_of("allow", "warn", "error"), context=True
 )

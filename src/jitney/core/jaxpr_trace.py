@@ -218,6 +218,12 @@ class JaxprTrace(Trace):
                 given = self._with_states(primitive, atoms, avals) if self.states else avals
                 out, effects = primitive.result_type(tuple(given), params)
         except UnequalAxes as unequal:
+            if not config.auto_pcast.value:
+                raise ValueError(
+                    f"{primitive.name} requires varying manual axes to match, but they are "
+                    f"{', '.join([a.str_short() for a in avals])}: jax_auto_pcast is off, so apply "
+                    "jax.lax.pcast(..., to='varying')"
+                ) from None
             varied = [self._varying(x, unequal.axes) for x in args]
             return self.process_primitive(primitive, varied, params)
         if self.states:

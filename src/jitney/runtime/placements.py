@@ -63,7 +63,7 @@ def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
     if mesh is None:
         return assignment
     devices = tuple(mesh.devices.flat)
-    if assignment.in_shardings and assignment.devices != devices:
+    if assignment.in_shardings and set(assignment.devices) != set(devices):
         raise ValueError(
             "Received incompatible devices for jitted computation: arguments on device ids "
             f"{[d.id for d in assignment.devices]}, and shard_map over {mesh} on device ids "

@@ -63,6 +63,15 @@ def over_mesh(jax: Any, x: Any) -> Any:
     return first(x), pull(x)
 
 
+def gathered(jax: Any, x: Any) -> Any:
+    """What all devices have is no part of theirs: its type does not vary."""
+    f = jax.shard_map(
+        lambda part: jax.lax.all_gather(part, "i", to="invarying"), mesh=MESH, in_specs=jax.P("i"),
+        out_specs=jax.P(),
+    )  # fmt: skip
+    return f(x)
+
+
 def exchanged(jax: Any, x: Any) -> Any:
     def body(part: Any) -> Any:
         numbers = [jax.numpy.array([k]) for k in (1, 2, 0, 2)]
@@ -335,6 +344,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
         lambda jax, x: jax.lax.linalg.lu_pivots_to_permutation(jax.lax.linalg.lu(x)[1], 3), (M,),
     ),
     "callbacks": (called, (V,)),
+    "all_gather_invariant": (gathered, (V,)),
     "shard_map": (over_mesh, (V,)),
     "ragged_all_to_all": (exchanged, (V,)),
     "unused": (unused, (V,)),

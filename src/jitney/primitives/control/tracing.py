@@ -242,7 +242,9 @@ def _how_to_vary(
             if missing and name:
                 axes = tuple(sorted(missing, key=str))
                 advice.append(f"applying `jax.lax.pcast(..., {axes}, to='varying')` to {name}")
-    return f"\n\nThis might help: {'; '.join(advice)}." if advice else ""
+    if len(advice) < 2:
+        return f"\n\nThis might be fixed by {advice[0]}." if advice else ""
+    return "\n\nThis might be fixed by:\n  * " + ";\n  * ".join(advice) + "."
 
 
 def _tree_differences(argument: str, a: pytrees.PyTreeDef, b: pytrees.PyTreeDef) -> str:

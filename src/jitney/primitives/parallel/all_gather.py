@@ -7,12 +7,13 @@ name is batched; a named axis that is left has extent 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core.avals import ShapedArray
+from jitney.core import varying
+from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import rules
@@ -22,7 +23,9 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel.collectives import (
     axis_by_axis,
     axis_extent,
+    axis_index,
     checked_groups,
+    checked_names,
     has_name,
     in_groups,
     lower_collective,
@@ -116,6 +119,17 @@ def _(
     return out
 
 
+def _gather_rows(
+    prim: Primitive, x: Value, d: int | None, *, all_gather_dimension: int, tiled: bool,
+    **params: object,
+) -> tuple[Any, int | None]:  # fmt: skip
+    """`prim` over other axes than the one at `d`, which is batched."""
+    k = all_gather_dimension
+    moved = k + 1 if d is not None and d <= k else k
+    out = prim.bind(x, all_gather_dimension=moved, tiled=tiled, **params)
+    return out, None if d is None else d + (not tiled and moved <= d)
+
+
 @all_gather_p.batch_with_axis
 def _(
     axis_data: AxisData,
@@ -131,14 +145,10 @@ def _(
     (x,), (d,) = args, dims
     k = all_gather_dimension
     if not has_name(axis_data, axis_name):
-        moved = k + 1 if d is not None and d <= k else k
-        out = all_gather_p.bind(
-            x, all_gather_dimension=moved, axis_name=axis_name, axis_size=axis_size,
-            axis_index_groups=axis_index_groups, tiled=tiled,
+        return _gather_rows(
+            all_gather_p, x, d, all_gather_dimension=k, tiled=tiled, axis_name=axis_name,
+            axis_size=axis_size, axis_index_groups=axis_index_groups,
         )  # fmt: skip
-        if d is None:
-            return out, None
-        return out, d + (not tiled and moved <= d)
     if axis_index_groups is not None:
         return in_groups(
             all_gather_p, axis_data, args, dims, all_gather_dimension=k, axis_name=axis_name,
@@ -165,6 +175,51 @@ def _all_gather_transpose(
 
 rules.deflinear(all_gather_p, _all_gather_transpose)
 
+# Its result is known to be the same on all devices: its cotangent is one, of which each takes its part.
+all_gather_invariant_p = declare("all_gather_invariant", linear=True)
+all_gather_invariant_p.absent(
+    "eager", "lower", why="`shard_map` batches it over its devices, and turns it into `all_gather`"
+)
+
+
+@all_gather_invariant_p.abstract
+def _(x: ShapedArray, **params: Param) -> ShapedArray:
+    return x.update(shape=_gathered(x.shape, **params))
+
+
+@all_gather_invariant_p.varying
+def _(
+    avals: Sequence[ShapedArray], params: Mapping[str, Any], result: ShapedArray
+) -> AbstractValue:
+    return varying.along(result, avals[0].vma.difference(params["axis_name"]))
+
+
+@all_gather_invariant_p.batch_with_axis
+def _(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
+    **params: Any,
+) -> Any:  # fmt: skip
+    if not has_name(axis_data, axis_name):
+        return _gather_rows(all_gather_invariant_p, args[0], dims[0], axis_name=axis_name, **params)
+    return all_gather_p.rules["batch_with_axis"](
+        axis_data, args, dims, axis_name=axis_name, axis_index_groups=None, **params
+    )
+
+
+def _all_gather_invariant_transpose(
+    ct: Value, x: Operand, *, all_gather_dimension: int, axis_name: tuple[AxisName, ...],
+    axis_size: int, tiled: bool,
+) -> Any:  # fmt: skip
+    from jitney.primitives.indexing.dynamic_slice import dynamic_slice_in_dim
+
+    k = all_gather_dimension
+    size = rules.shape_of(ct)[k] // axis_size
+    own = dynamic_slice_in_dim(varying_along(ct, axis_name), axis_index(axis_name) * size, size, k)
+    return own if tiled else shapes.squeeze(own, (k,))
+
+
+rules.deflinear(all_gather_invariant_p, _all_gather_invariant_transpose)
+
 
 def all_gather(
     x: PyTree,
@@ -183,17 +238,26 @@ def all_gather(
       axis_index_groups: not for axes of `vmap`.
       axis: where the new axis is.
       tiled: whether values are concatenated along `axis` instead.
-      to: accepted for compatibility.
+      to: "varying"; or "invarying", with which the type of the result says that it is the same on all
+        devices of a `shard_map(..., check_vma=True)`.
 
     Raises:
       NameError: if a name is not in scope.
+      ValueError: if `to` is something else.
 
     Example:
       >>> jax.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.array([1, 2]))
       Array([[1, 2],
              [1, 2]], dtype=int32)
     """
+    if to not in ("varying", "invarying"):
+        raise ValueError(f"all_gather: `to` must be 'varying' or 'invarying', got {to!r}")
     names = names_of(axis_name, "all_gather")
+    is_same = to == "invarying" and bool(checked_names(names))
+    if is_same and axis_index_groups is not None:
+        raise ValueError(
+            "all_gather: with axis_index_groups results vary between groups: `to` is not"
+        )
     size = math.prod([axis_extent(name, "all_gather") for name in names])
     groups = checked_groups(axis_index_groups, size)
 
@@ -201,6 +265,11 @@ def all_gather(
         value = as_value(leaf)
         rank = len(value.shape) + (not tiled)
         k = axis % rank if -rank <= axis < rank else axis
+        if is_same:
+            return all_gather_invariant_p.bind(
+                varying_along(value, names), all_gather_dimension=k, axis_name=names,
+                axis_size=size, tiled=tiled,
+            )  # fmt: skip
         return all_gather_p.bind(
             varying_along(value, names), all_gather_dimension=k, axis_name=names,
             axis_size=size if groups is None else len(groups[0]),

@@ -8,7 +8,7 @@ collectives in compiled programs. A named axis that is left has extent 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -55,7 +55,7 @@ def axis_extent(name: AxisName, asked_by: str) -> int:
             return size
     raise NameError(
         f"Found an unbound axis name: {name}. To fix this, please call {asked_by} under "
-        f"`jax.vmap(..., axis_name={name!r})` or `jax.shard_map`."
+        f"`jax.shard_map` or `jax.vmap(..., axis_name={name!r})`."
     )
 
 
@@ -477,8 +477,8 @@ def axis_by_axis(
 
 def in_groups(
     prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims, *,
-    axis_index_groups: Groups, **params: object,
-) -> tuple[Any, int]:  # fmt: skip
+    axis_index_groups: Groups, **params: Any,
+) -> tuple[Any, int | None]:  # fmt: skip
     """A collective among the indices of each group of the axis that is batched: by its rule for one.
 
     Raises:
@@ -487,6 +487,12 @@ def in_groups(
     assert axis_index_groups is not None
     if not axis_data.of_devices:
         raise NotImplementedError("axis_index_groups are not supported for axes of vmap")
+    over = "axes" if "axes" in params else "axis_name"
+    if len(params[over]) > 1:
+        return axis_by_axis(
+            lambda x: _in_groups_of_several(prim, x, over, axis_index_groups, params),
+            axis_data, args[0], dims[0],
+        )  # fmt: skip
     n, size = len(axis_index_groups), len(axis_index_groups[0])
     order = np.concatenate([np.asarray(group, np.int32) for group in axis_index_groups])
     parts: list[Any] = []
@@ -506,6 +512,34 @@ def in_groups(
     out = rules.to_front(out, dim, n)
     whole = shapes.reshape(out, (axis_data.size, *rules.shape_of(out)[2:]))
     return _rows(whole, np.argsort(order).astype(np.int32)), 0
+
+
+class _OwnAxis:
+    """The name of an axis that no program names."""
+
+
+def _in_groups_of_several(
+    prim: Primitive, x: Value, over: str, groups: Groups, params: Mapping[str, Any]
+) -> Any:
+    """A collective over several axes of a mesh, whose devices are numbered for groups through all.
+
+    Every device has all operands, computes all results along one axis, and takes its own.
+    """
+    from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
+
+    names = params[over]
+    n = math.prod([axis_extent(name, prim.name) for name in names])
+    whole = rules.op("all_gather")(
+        x, all_gather_dimension=0, axis_name=names, axis_size=n, axis_index_groups=None, tiled=False
+    )
+    own = _OwnAxis()
+    rest = {**params, over: (own,)}
+    (out,), (dim,) = batch_flat(
+        lambda part: [prim.bind(part, axis_index_groups=groups, **rest)],
+        AxisData(own, n, of_devices=True), [whole], [0],
+    )  # fmt: skip
+    out = rules.to_front(out, dim, n)
+    return dynamic_index_in_dim(out, axis_index(names), keepdims=False)
 
 
 def _rows(x: Value, numbers: np.ndarray) -> Any:

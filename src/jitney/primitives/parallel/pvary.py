@@ -14,9 +14,11 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.pvary import pvary_p
 from jitney.core.pytree import pytrees
+from jitney.core.sharding.mesh import get_abstract_mesh
+from jitney.core.trace import state
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value
-from jitney.primitives.parallel.collectives import checked_names, names_of, psum_invariant_p
+from jitney.primitives.parallel.collectives import checked_names, psum_invariant_p
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +58,22 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[
 rules.deflinear(pvary_p, lambda ct, x, *, axes: psum_invariant_p.bind(ct, axes=tuple(axes)))
 
 
+def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
+    """Names of axes to cast along, without those of one index that only the mesh in force has."""
+    if isinstance(axis_name, set | frozenset | dict):
+        raise TypeError(f"pcast: axis_name must be a tuple or a str, not {axis_name!r}")
+    names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
+    in_scope = dict(state.axis_env)
+    extents = get_abstract_mesh().shape
+    for name in names:
+        if name not in in_scope and extents.get(name) != 1:
+            raise ValueError(
+                f"pcast: no axis {name!r} is in scope: pvary should be called under jax.shard_map, "
+                "over a mesh that has it"
+            )
+    return tuple([name for name in names if name in in_scope])
+
+
 def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
     """`x`, with a type that says otherwise along which axes of a mesh it varies.
 
@@ -72,8 +90,9 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
     Returns: a pytree of the same values.
 
     Raises:
-      NameError: if a name is not in scope.
-      ValueError: if `to` is something else, or an array varies along an axis already.
+      TypeError: if `axis_name` is a set, say.
+      ValueError: if a name is not in scope; if `to` is something else, or an array varies along an axis
+        already.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))
@@ -83,7 +102,7 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
       >>> jax.shard_map(body, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"))(jnp.ones(2))
       Array([6.], dtype=float32)
     """
-    names = names_of(axis_name, "pcast")
+    names = _names_of(axis_name)
     if to != "varying":
         raise ValueError(f"pcast: values can be cast to 'varying', not to {to!r}")
     wanted = checked_names(names)

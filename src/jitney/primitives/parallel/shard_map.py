@@ -25,7 +25,7 @@ from jitney.core.primitive import declare
 from jitney.core.record import record, replace
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
-from jitney.core.trace import extend_axis_env, set_current_trace
+from jitney.core.trace import Trace, extend_axis_env, set_current_trace, state
 from jitney.primitives import rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.call.call import transposed_program
@@ -228,7 +228,7 @@ def _(
     residual_vars = known.jaxpr.outvars[n_known:]
     forwarded = [position.get(v) if not hasattr(v, "val") else None for v in residual_vars]
     computed = [v for v, k in zip(residual_vars, forwarded, strict=True) if k is None]
-    specs, lifted = _residual_specs(region, [v.aval for v in computed])
+    specs, lifted = _residual_specs(region, [v.aval for v in computed], _divided_by_vmap(trace))
 
     def with_residuals(*xs: Value) -> list[Any]:
         outs = eval_jaxpr(pruned, known.consts, *xs)
@@ -278,16 +278,31 @@ def _(
     return [next(late_outs) if u else next(known_outs) for u in out_unknown]
 
 
+def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
+    """The axes of the mesh that a `vmap` around `trace` has as `spmd_axis_name`."""
+    names: list[AxisName] = []
+    around: Any = trace
+    while around is not None:
+        axis_data = getattr(around, "axis_data", None)
+        names += names_of(axis_data.spmd_name) if axis_data is not None else ()
+        around = getattr(around, "parent_trace", None)
+    return frozenset(names)
+
+
 def _residual_specs(
-    region: Region, avals: Sequence[AbstractValue]
+    region: Region, avals: Sequence[AbstractValue], divided: frozenset[AxisName]
 ) -> tuple[list[PartitionSpec], list[bool]]:
-    """How residuals are put together of parts, along their first axis; and which are given one."""
+    """How residuals are put together of parts, along their first axis; and which are given one.
+
+    Not along axes that a `vmap` around divides its own axis by (`divided`).
+    """
     specs: list[PartitionSpec] = []
     lifted: list[bool] = []
     for aval in avals:
         names = [
             name for name, _ in region.axes
-            if not region.check_vma or (isinstance(aval, ShapedArray) and name in aval.vma)
+            if name not in divided
+            and (not region.check_vma or (isinstance(aval, ShapedArray) and name in aval.vma))
         ]  # fmt: skip
         specs.append(PartitionSpec(tuple(names)) if names else WHOLE)
         lifted.append(bool(names) and not aval.shape)
@@ -309,11 +324,15 @@ def _(
     found_specs = _chosen(_chosen(in_specs, linear), has_ct)
     n_given = len(given_specs)
 
+    divided = _divided_by_vmap(state.trace)
+
     def transposed(*xs: Value) -> list[Any]:
         own, given = xs[: len(ct_specs)], xs[len(ct_specs) :]
-        own = [_divided_among(region, ct, s) for ct, s in zip(own, ct_specs, strict=True)]
+        own = [_divided_among(region, ct, s, divided) for ct, s in zip(own, ct_specs, strict=True)]
         found = eval_jaxpr(inner.jaxpr, inner.consts, *given, *own)
-        return [_summed_over(region, x, s) for x, s in zip(found, found_specs, strict=True)]
+        return [
+            _summed_over(region, x, s, divided) for x, s in zip(found, found_specs, strict=True)
+        ]
 
     avals = [*inner.in_avals[n_given:], *inner.in_avals[:n_given]]
     program = traced(region, transposed, avals, jaxpr, "transpose")
@@ -323,17 +342,21 @@ def _(
     return [next(outs) if lin and next(found) else None for lin in linear]
 
 
-def _divided_among(region: Region, ct: Value, spec: PartitionSpec) -> Any:
+def _divided_among(
+    region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
+) -> Any:
     """The share of each device in the cotangent of a result of which one replica was taken."""
-    n = math.prod([size for _, size in region.unmentioned(spec)])
+    n = math.prod([size for name, size in region.unmentioned(spec) if name not in divided])
     if region.check_vma or n == 1:
         return ct
     return rules.op("div")(ct, rules.const(ct, n))
 
 
-def _summed_over(region: Region, ct: Value, spec: PartitionSpec) -> Any:
+def _summed_over(
+    region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
+) -> Any:
     """The cotangent of an operand that devices share: the sum of theirs."""
-    names = tuple([name for name, _ in region.unmentioned(spec)])
+    names = tuple([name for name, _ in region.unmentioned(spec) if name not in divided])
     if region.check_vma or not names:
         return ct
     return psum_p.bind(ct, axes=names, axis_index_groups=None)
