@@ -10,14 +10,14 @@ parts side by side: kernels read it through `real` and `imag` and write it throu
 values, carries of loops among them, become two. A short contraction becomes a sum of products, whose
 parts share one kernel.
 
-Functions without such a form, orders and products of complex numbers are left to their reference
-implementation.
+Functions without such a form are left to their reference implementation.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -174,11 +174,12 @@ def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
             result = Split(*convolutions.real_and_imaginary(b, x, w, node.dims))
         case ir.Reduce(fn="add") | ir.Cumulative(fn="add") | ir.Scatter(combine=None | "add"):
             result = _of_parts(b, node, new)
+        case ir.Reduce():
+            result = _folded(b, node, _pair(b, new[node.x]))
+        case ir.Cumulative(fn="mul" | "max" | "min"):
+            result = _run_along(b, node, _pair(b, new[node.x]))
         case _ if isinstance(node, _LINEAR):
             result = _of_parts(b, node, new)
-            operands = [new[x] for x in traversal.operands(node)]
-            if all([not isinstance(x, Split) or x.whole is not None for x in operands]):
-                result = Split(result.re, result.im, _as_it_is(b, node, new))
         case _:
             pass
     return _value(b, _as_it_is(b, node, new)) if result is None else result
@@ -340,6 +341,57 @@ def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
     v = [_spread(b, part, shape, places_y) for part in _pair(b, y)]
     re, im = _mul(b, (u[0], u[1]), (v[0], v[1]))
     return Split(b.reduce(re, "add", last), b.reduce(im, "add", last))
+
+
+def _folded(b: Builder, node: ir.Reduce, x: _Pair) -> Split | None:
+    """A product, or an extreme, by halves: each step folds the second half into the first."""
+    n = math.prod([node.x.shape[d] for d in node.dims])
+    if n == 0 or node.in_order or node.fn not in _FORMS:
+        return None
+    kept = [d for d in range(len(node.x.shape)) if d not in node.dims]
+    shape = (*node.shape, n)
+    re, im = (b.reshape(b.transpose(part, [*kept, *node.dims]), shape) for part in x)
+    last = len(node.shape)
+    parts = re, im
+    while n > 1:
+        half = n // 2
+        first, second = _between(b, parts, last, 0, half), _between(b, parts, last, half, 2 * half)
+        rest = _between(b, parts, last, 2 * half, n)
+        parts = _one_after_another(b, _combined(b, node.fn, first, second), rest, last)
+        n -= half
+    return Split(b.reshape(parts[0], node.shape), b.reshape(parts[1], node.shape))
+
+
+def _run_along(b: Builder, node: ir.Cumulative, x: _Pair) -> Split:
+    """Running products or extremes: each step combines elements twice as far apart (Hillis, Steele)."""
+    dim, n, apart = node.dim, node.shape[node.dim], 1
+    while apart < n:
+        first, second = _between(b, x, dim, 0, n - apart), _between(b, x, dim, apart, n)
+        found = _combined(b, node.fn, first, second)
+        if node.reverse:
+            x = _one_after_another(b, found, _between(b, x, dim, n - apart, n), dim)
+        else:
+            x = _one_after_another(b, _between(b, x, dim, 0, apart), found, dim)
+        apart *= 2
+    return Split(*x)
+
+
+def _combined(b: Builder, fn: str, x: _Pair, y: _Pair) -> _Pair:
+    form = cast("_Binary", _FORMS[fn])
+    return cast("_Pair", form(b, x, y))
+
+
+def _one_after_another(b: Builder, x: _Pair, y: _Pair, dim: int) -> _Pair:
+    return b.concatenate((x[0], y[0]), dim), b.concatenate((x[1], y[1]), dim)
+
+
+def _between(b: Builder, x: _Pair, dim: int, low: int, high: int) -> _Pair:
+    """Elements low, ..., high - 1 along axis `dim`."""
+    shape = x[0].shape
+    starts, limits = [0] * len(shape), list(shape)
+    starts[dim], limits[dim] = low, high
+    ones = [1] * len(shape)
+    return b.slice(x[0], starts, limits, ones), b.slice(x[1], starts, limits, ones)
 
 
 def _spread(b: Builder, x: ir.Node, shape: Sequence[int], places: dict[int, int]) -> ir.Node:
