@@ -51,6 +51,12 @@ def scaled(jax, hijax):
         total = hijax.aval_property(lambda x: plain(x).sum())
         times = hijax.aval_method(lambda x, k: plain(x) * k)
 
+        def _mul(self, tracer, k):
+            return plain(tracer) * k
+
+        def _getitem(self, tracer, k):
+            return plain(tracer)[k]
+
         def str_short(self, short_dtypes=False, **_):
             return f"scaled[{','.join(map(str, self.shape))}]"
 
@@ -121,7 +127,7 @@ PROGRAMS = {
     "eager": lambda m: (m.to(m.x), m.plain(m.to(m.x)), str(m.jax.typeof(m.to(m.x)))),
     "text": lambda m: str(m.jax.make_jaxpr(m.jax.jit(lambda x: m.plain(m.to(x)).sum()))(m.x)),
     "jit": lambda m: m.jax.jit(lambda q, y: (q, m.plain(q) * y, m.to(y)))(m.to(m.x), m.x),
-    "attributes": lambda m: m.jax.jit(lambda q: (q.total, q.times(2)))(m.to(m.x)),
+    "attributes": lambda m: m.jax.jit(lambda q: (q.total, q.times(2), q * 3, q[1]))(m.to(m.x)),
     "closed over": lambda m: (lambda q: m.jax.jit(lambda y: m.plain(q) * y)(2.0))(m.to(m.x)),
     "grad": lambda m: m.jax.jit(m.jax.grad(lambda x: loss(m)(m.to(x))))(m.x),
     "grad of value": lambda m: m.jax.grad(loss(m))(m.to(m.x)),

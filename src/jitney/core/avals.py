@@ -378,6 +378,9 @@ def placed_array(
 # Type of Python value -> function giving its aval. Extended by runtime (arrays) and by users
 # (`jax.core.pytype_aval_mappings`).
 pytype_aval_mappings: dict[type, Callable[[Any], AbstractValue]] = {}
+high_classes: set[type] = (
+    set()
+)  # those of them that users have declared, of values of types of theirs
 
 
 def _python_scalar_avals(kind: type) -> tuple[ShapedArray, ShapedArray]:
@@ -451,6 +454,8 @@ def get_aval(x: object) -> AbstractValue:
     Raises:
       TypeError: if `x` is not a valid operand.
     """
+    if high_classes and type(x) in high_classes:  # their objects may have any attributes
+        return pytype_aval_mappings[type(x)](x)
     aval = getattr(x, "aval", None)
     if aval is not None and isinstance(aval, AbstractValue):
         return aval

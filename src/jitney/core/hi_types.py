@@ -16,7 +16,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from jitney.core.array import Array
-from jitney.core.avals import AbstractValue, find_aval_rule, get_aval, pytype_aval_mappings
+from jitney.core.avals import (
+    AbstractValue,
+    find_aval_rule,
+    get_aval,
+    high_classes,
+    pytype_aval_mappings,
+)
 from jitney.core.record import record
 from jitney.core.refs import in_use
 from jitney.core.trace import Tracer
@@ -285,10 +291,39 @@ def register_hitype(val_cls: type, typeof_fn: Callable[[Any], AbstractValue]) ->
     """Makes values of the class `val_cls` valid operands, of the type that `typeof_fn` says."""
 
     pytype_aval_mappings[val_cls] = _TypeOf(typeof_fn)
-    # Only now: what a tracer does not have is asked for often, and would come here each time.
+    if not high_classes:
+        _forward_to_types()
+    high_classes.add(val_cls)
+
+
+def _forward_to_types() -> None:
+    """Has tracers ask the type of their value for operators, and for attributes that arrays lack.
+
+    Only where there are such types: those of arrays would be asked each time.
+    """
     type.__setattr__(Tracer, "__getattr__", _of_type)
+    for operator in _OPERATORS.split():
+        name = f"__{operator}__"
+        setattr(Tracer, name, _forwarded("_" + operator, getattr(Tracer, name)))
 
 
+def _forwarded(of_type: str, of_array: Callable[..., Any]) -> Callable[..., Any]:
+    """A special method of tracers that users' types may have, called as `of_type` says."""
+
+    @functools.wraps(of_array)
+    def method(self: Tracer, *args: object) -> Any:
+        if self.aval.is_high:
+            return getattr(self.aval, of_type)(self, *args)
+        return of_array(self, *args)
+
+    return method
+
+
+_OPERATORS = """
+    add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod divmod rdivmod pow rpow
+    matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift neg pos abs invert
+    eq ne lt le gt ge getitem setitem len iter
+"""
 _OWN = {"aval", "_aval", "_trace"}  # looked up while a tracer is made
 
 

@@ -163,7 +163,7 @@ class JaxprTrace(Trace):
                 return DynamicJaxprTracer(self, aval, Literal(literal, aval), None)
         if isinstance(x, np.ndarray):  # its owner may write to it while the program lives
             x = np.array(x, aval.dtype, order="C")
-        convert = getattr(x, "__jax_array__", None)
+        convert = None if aval.is_high else getattr(x, "__jax_array__", None)
         if convert is not None and not isinstance(x, Tracer):
             return self.to_tracer(convert())  # perhaps a value of this very trace
         var = Var(with_state(aval, x) if aval.has_qdd else aval)

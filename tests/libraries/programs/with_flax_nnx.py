@@ -114,6 +114,21 @@ def forward(block, x):
 blocks = make_blocks(nnx.Rngs(3))
 gradient = nnx.jit(nnx.grad(lambda blocks: (forward(blocks, wide) ** 2).sum()))(blocks)
 
+# --- variables that are references, and variables that are values of a type of their own ---
+
+
+@jax.jit
+def count(variable, x):
+    def body(total, row):
+        variable[...] += row
+        return total + row, variable[...]
+
+    return jax.lax.scan(body, 0.0, x)[1]
+
+
+counters = [nnx.Variable(jnp.float32(1.0), **kind) for kind in ({"ref": True}, {"hijax": True})]
+counted = [count(variable, wide[:, 0]) for variable in counters for _ in range(2)]
+
 gru = nnx.RNN(nnx.GRUCell(2, 4, rngs=nnx.Rngs(4)))
 attention = nnx.MultiHeadAttention(2, 2, 4, decode=False, rngs=nnx.Rngs(5))
 
@@ -128,6 +143,8 @@ np.savez(
     blocks=forward(blocks, wide),
     calls=blocks.calls[...],
     kernels=gradient["linear"]["kernel"][...],
+    counted=np.stack(counted),
+    counters=np.stack([variable[...] for variable in counters]),
     recurrent=gru(rows[None]),
     attended=attention(rows[None]),
     structure=str(jax.tree.map(jnp.shape, nnx.to_pure_dict(nnx.state(cnn, nnx.Param)))),

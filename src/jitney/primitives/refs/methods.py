@@ -81,7 +81,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., Any]:
     """A special method of tracers: that of references where the tracer stands for one."""
-    of_array = getattr(Array, name)
+    of_array = getattr(Tracer, name)
 
     def method(self: Tracer, *args: Any) -> Any:
         chosen = of_ref if type(self.aval) is AbstractRef else of_array
