@@ -118,6 +118,13 @@ by_rows = jax.grad(mapped(lambda x: jnp.sin(x.sum()), P("y"), P(), check_vma=Fal
 check("of two axes", lambda: np.asarray(jax.vmap(by_rows, spmd_axis_name="x")(square)).round(3))
 check("nothing", lambda: mapped(lambda x: (x, None), (P("x"),), (P("x"), None))(square)[1])
 
+
+def branched(x, y):
+    return lax.cond(jnp.any(y > 8), lambda x: x, lambda x: x + 1, x)
+
+
+check("branches", lambda: mapped(branched, (P("x"), P("y")), P("x"))(square, square))
+
 # --- pmap ----------------------------------------------------------------------------------------
 
 check(

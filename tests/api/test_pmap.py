@@ -56,6 +56,13 @@ def test_more_indices_than_devices():
         jitney.pmap(f)(jnp.ones((2, 3)))
 
 
+def test_keeps_the_function():
+    def f(x):
+        return x
+
+    assert jitney.pmap(f).__wrapped__ is f
+
+
 def test_scalars():
     with pytest.raises(ValueError, match="rank should be at least 1, but it is 0"):
         jitney.pmap(lambda x: x)(1.0)

@@ -84,7 +84,9 @@ def pmap(
     def over_devices(*args: PyTree, **kwargs: PyTree) -> PyTree:
         return mapped(args, kwargs)
 
-    return jit(over_devices, static_argnums=static, donate_argnums=donated)
+    compiled: Any = jit(over_devices, static_argnums=static, donate_argnums=donated)
+    compiled.__wrapped__ = fun
+    return compiled
 
 
 def _positions(numbers: int | Iterable[int]) -> tuple[int, ...]:

@@ -61,15 +61,7 @@ if TYPE_CHECKING:
     )
 
 cond_p = declare("cond", multiple_results=True)
-
-
-@cond_p.varying
-def _(avals: Sequence[AbstractValue], _: object, results: Sequence[AbstractValue]) -> Any:
-    """Where devices take different branches, results differ."""
-    axes = varying.axes_of(avals[0])
-    return [varying.along(aval, varying.axes_of(aval) | axes) for aval in results]
-
-
+cond_p.varying(varying.as_declared)  # whatever the predicate varies along, as in JAX
 cond_p.effectful = True
 
 _INT32 = np.dtype(np.int32)
