@@ -229,6 +229,11 @@ class CostModel:
     )  # constants of one program: to read more takes longer than to compile
 
     @property
+    def bytes_per_operation(self) -> float:
+        """Bytes that a device sends in the time of a product and its sum."""
+        return 2 * self.link_bandwidth / self.device_operations
+
+    @property
     def register_bits(self) -> int:
         """Of a value that LLVM does not divide."""
         return self.processor.vector_bits

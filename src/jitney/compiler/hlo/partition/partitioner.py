@@ -1,8 +1,8 @@
 """The partitioner: of a program over a mesh it makes the program that each of the devices runs.
 
 Nodes are taken in order. Each is divided in one of the ways that its operands suggest (`factors`), the
-one for which devices send least, and of equals the one in which they compute least. Operands are moved
-to where it wants them. Three things keep traffic low:
+one that costs least: bytes that a device sends, and operations at what they weigh against these.
+Operands are moved to where it wants them. Three things keep traffic low:
 
 - A sum over a divided axis stays *partial* until somebody wants it: who wants a part of it pays for a
   reduce-scatter, not for an all-reduce.
@@ -28,7 +28,7 @@ from jitney.compiler.hlo.partition import halos as halos, indexed as indexed, ru
 from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
 from jitney.compiler.hlo.partition.layout import Mesh
 from jitney.compiler.hlo.partition.movement import Movement, Partial
-from jitney.compiler.hlo.partition.traffic import sent, work as work_of
+from jitney.compiler.hlo.partition.traffic import sent, work
 from jitney.compiler.hlo.sharding_propagation import Spec, propagate, whole
 from jitney.core.record import record
 
@@ -171,11 +171,11 @@ class _Region:
                 stack += traversal.operands(node)
         return [*found]
 
-    def cost(self, nodes: Sequence[ir.Node]) -> tuple[float, int]:
-        """Of what has to be added for `nodes`: bytes that a device sends, and operations."""
+    def cost(self, nodes: Sequence[ir.Node]) -> float:
+        """What has to be added for `nodes`, in bytes that a device sends in the same time."""
         new = self.new(nodes)
         traffic = sum([sent(node) for node in new if isinstance(node, ir.Collective)])
-        return traffic, sum([work_of(node) for node in new])
+        return traffic + sum([work(node) for node in new]) * COSTS.bytes_per_operation
 
     # --- nodes ------------------------------------------------------------------------------------
 
@@ -250,15 +250,14 @@ class _Region:
         specs = [
             None if is_free else value.spec for value, is_free in zip(values, free, strict=True)
         ]
-        best: tuple[tuple[float, int], list[ir.Node], Division] | None = None
+        best: tuple[float, list[ir.Node], Division] | None = None
         for division, moved in factors.divisions(specs, self.mesh):
             parts = self.build(node, factors, values, division)
             partial = self.partial(factors, division)
             complete = parts if partial is None else [self.m.reduced(x, partial) for x in parts]
-            traffic, work = self.cost(complete)
             # Whoever uses the results is likely to want them as the operands were.
-            traffic += sum([x.tensor_type.nbytes for x in parts]) * (moved - 1) / moved
-            cost = traffic, work
+            back = sum([x.tensor_type.nbytes for x in parts]) * (moved - 1) / moved
+            cost = self.cost(complete) + back
             if best is None or cost < best[0]:
                 best = cost, parts, division
         assert best is not None
