@@ -62,6 +62,9 @@ GOLDEN = {
         lambda x, y, z: x @ y + z, (MATRIX, MATRIX.T, MATRIX[:, :8]), [((), X), (X, ()), (X, ())],
         {"x": 4},
     ),
+    "a sum of partial sums is one": (
+        lambda x, y: x @ y + (x * 2) @ y, (MATRIX, MATRIX.T), [((), X), (X, ())], {"x": 4}
+    ),
     "the smaller operand moves": (
         lambda x, y: x @ y, (MATRIX, MATRIX[:2].T), [(X, ()), (X, ())], {"x": 4}
     ),

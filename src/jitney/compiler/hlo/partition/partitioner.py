@@ -208,6 +208,8 @@ class _Region:
             depth = 1 + max([v.depth for v in values], default=0)
             if depth < COSTS.free_depth:
                 return self.free(node, factors, values, depth)
+        if isinstance(node, ir.Apply) and (total := self.sum_of_partials(node, values)):
+            return total
         return self.cheapest(node, factors, values, free)
 
     def constant(self, node: ir.Constant) -> Value:
@@ -215,6 +217,22 @@ class _Region:
             return self.m.moved(self.b.constant(node.value), whole(len(node.shape)), spec)
 
         return Value(node.shape, whole(len(node.shape)), make=make)
+
+    def sum_of_partials(self, node: ir.Apply, values: Sequence[Value]) -> Value | None:
+        """The sum of partial sums over the same devices, partial itself: one reduction for all."""
+        first = values[0]
+        if first.partial is None or first.partial.fn != node.fn:
+            return None
+        parts: list[ir.Node] = []
+        for v in values:
+            if v.partial != first.partial or v.spec != first.spec or v.node is None:
+                return None
+            parts.append(v.node)
+        if not self.cost([self.at(v, v.spec) for v in values]):  # they have been reduced already
+            return None
+        part = self.b.apply(node.fn, *parts)
+        self.keep([part])
+        return Value(node.shape, first.spec, part, first.partial)
 
     def free(self, node: ir.Node, factors: Factors, values: Sequence[Value], depth: int) -> Value:
         """A value that is built for the part that is asked for, without any traffic."""
